@@ -1,0 +1,61 @@
+/**
+ * What a verb of the command line may touch: its streams, its surroundings, time and randomness.
+ * A verb takes this as an argument instead of reaching for globals, so a test can run it in-process.
+ */
+import process from "node:process";
+import { systemClock, type Clock } from "../seams/clock.ts";
+import { systemRandom, type Random } from "../seams/random.ts";
+
+/** Where text goes. `process.stdout` is one; a test collects into an array. */
+export interface Output {
+  write(text: string): unknown;
+  /** Unset when the output is not a terminal. */
+  readonly columns?: number;
+}
+
+export interface CliIo {
+  readonly stdin: NodeJS.ReadableStream;
+  /** Results: what a script reads. */
+  readonly stdout: Output;
+  /** Progress, warnings and errors: what a person reads. */
+  readonly stderr: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Relative paths in arguments are relative to this. */
+  readonly cwd: string;
+  /** Both output streams are a terminal: colours and rewritten progress lines are welcome. */
+  readonly isTTY: boolean;
+  /** Aborts on the first SIGINT or SIGTERM; a second one ends the process at once. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** A verb is one file in this folder; `main.ts` imports it only when it is called. */
+export interface Verb {
+  /** One line for the list of verbs. */
+  readonly summary: string;
+  /** The text of `quorate <verb> --help`. */
+  readonly usage: string;
+  /** Gets the arguments after the verb; the answer is the exit code. */
+  run(args: string[], io: CliIo): Promise<number>;
+}
+
+/** The caller asked for something that cannot be: printed without a stack, exit code 2. */
+export class UsageError extends Error {
+  override name = "UsageError";
+}
+
+/** The surroundings of this process. `signal` is made by `main.ts`, which owns the signal handlers. */
+export function processIo(signal: AbortSignal): CliIo {
+  return {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    cwd: process.cwd(),
+    isTTY: Boolean(process.stdout.isTTY && process.stderr.isTTY),
+    signal,
+    clock: systemClock,
+    random: systemRandom,
+  };
+}
