@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import { systemClock } from "../seams/clock.ts";
+import { systemRandom } from "../seams/random.ts";
+import { dispatch, type Verbs } from "./dispatch.ts";
+import { UsageError, type CliIo } from "./io.ts";
+
+function fakeIo(env: Record<string, string> = {}) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const io: CliIo = {
+    stdin: Readable.from([]),
+    stdout: { write: (text) => out.push(text) },
+    stderr: { write: (text) => err.push(text) },
+    env,
+    cwd: ".",
+    isTTY: false,
+    signal: new AbortController().signal,
+    clock: systemClock,
+    random: systemRandom,
+  };
+  return { io, out: () => out.join(""), err: () => err.join("") };
+}
+
+let loaded: string[] = [];
+
+function verb(name: string, run: (args: string[]) => Promise<number>): Verbs[string] {
+  return async () => {
+    loaded.push(name);
+    return { summary: `does ${name}`, usage: `usage of ${name}`, run };
+  };
+}
+
+const verbs: Verbs = {
+  local: verb("local", async (args) => args.length),
+  etcd: verb("etcd", async () => {
+    throw new UsageError("no such version: 9.9.9");
+  }),
+  fail: verb("fail", async () => {
+    throw new Error("the disk is full");
+  }),
+};
+
+async function call(argv: string[], env: Record<string, string> = {}) {
+  loaded = [];
+  const fake = fakeIo(env);
+  const code = await dispatch(argv, verbs, "1.2.3", fake.io);
+  return { code, out: fake.out(), err: fake.err() };
+}
+
+test("a verb gets the arguments after its name and its answer is the exit code", async () => {
+  assert.deepEqual(await call(["local", "up", "--size", "3"]), { code: 3, out: "", err: "" });
+  assert.deepEqual(loaded, ["local"], "no other verb is loaded");
+});
+
+test("--help lists every verb with its one line, and <verb> --help prints the verb's own text", async () => {
+  const all = await call(["--help"]);
+  assert.equal(all.code, 0);
+  for (const name of Object.keys(verbs)) assert.match(all.out, new RegExp(`${name} +does ${name}`));
+  assert.deepEqual(await call(["etcd", "--help"]), { code: 0, out: "usage of etcd\n", err: "" });
+  assert.deepEqual(await call(["help", "etcd"]), { code: 0, out: "usage of etcd\n", err: "" });
+});
+
+test("--help after -- belongs to the program behind it", async () => {
+  assert.equal((await call(["local", "--", "--help"])).code, 2);
+});
+
+test("--version prints the version", async () => {
+  assert.deepEqual(await call(["--version"]), { code: 0, out: "quorate 1.2.3\n", err: "" });
+});
+
+test("an unknown verb exits with 2 and suggests the nearest", async () => {
+  const answer = await call(["lcoal"]);
+  assert.equal(answer.code, 2);
+  assert.match(answer.err, /unknown verb "lcoal"\. Did you mean local\?/);
+});
+
+test("a word of JavaScript's own objects is not a verb", async () => {
+  assert.equal((await call(["constructor"])).code, 2);
+});
+
+test("a usage error is one line and exit code 2; any other error one line and exit code 1", async () => {
+  assert.deepEqual(await call(["etcd"]), { code: 2, out: "", err: "quorate: no such version: 9.9.9\n" });
+  assert.deepEqual(await call(["fail"]), { code: 1, out: "", err: "quorate: the disk is full\n" });
+});
+
+test("a stack is printed only when asked for", async () => {
+  assert.match((await call(["fail", "--debug"])).err, /the disk is full\n +at /);
+  assert.match((await call(["fail"], { QUORATE_DEBUG: "1" })).err, /the disk is full\n +at /);
+});
