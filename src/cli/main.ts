@@ -9,7 +9,9 @@ import { systemClock } from "../seams/clock.ts";
 import { dispatch, type Verbs } from "./dispatch.ts";
 import { processIo } from "./io.ts";
 
-const verbs: Verbs = {};
+const verbs: Verbs = {
+  etcd: () => import("./etcd.ts"),
+};
 
 /** A terminal and npm both deliver one Ctrl-C; only a later one is a second. */
 const SAME_SIGNAL_MS = 500;
