@@ -1,0 +1,160 @@
+/**
+ * The spec of a cluster: all fields in one place, each concern in its own file, and the rules that
+ * look at several concerns at once.
+ */
+import { z } from "zod";
+import { optionsSchema, quotaFitsVolume } from "./options.ts";
+import { annotationsSchema, labelsSchema, podSchema } from "./pod.ts";
+import { withRules, type Rule } from "./rule.ts";
+import { int, text } from "./scalars.ts";
+import { noHibernationOfVolatileData, storageSchema } from "./storage.ts";
+import { tlsSchema } from "./tls.ts";
+import { maintenanceSchema, repairSchema, updateSchema } from "./upkeep.ts";
+
+const replicasInRange: Rule<number> = {
+  cel: "self >= 0 && self <= 9",
+  message:
+    "replicas must be between 0 and 9: 3 or 5 voting members suit most clusters, more make every write slower, 0 hibernates; for more readers use learners",
+  check: (replicas) => replicas >= 0 && replicas <= 9,
+};
+
+/** H1: `--max-learners` is one constant on all members; it has room for these and two that join. */
+const learnersInRange: Rule<number> = {
+  cel: "self >= 0 && self <= 8",
+  message: "learners must be between 0 and 8: every learner is fed by the leader",
+  check: (learners) => learners >= 0 && learners <= 8,
+};
+
+const versionFormat: Rule<string> = {
+  cel: "self.matches('^3\\\\.[0-9]{1,2}\\\\.[0-9]{1,3}$')",
+  message: "version must be an etcd release with major, minor and patch and without a leading v, like 3.6.4",
+  check: (version) => /^3\.[0-9]{1,2}\.[0-9]{1,3}$/.test(version),
+};
+
+const digestFormat: Rule<string> = {
+  cel: "self.matches('^sha256:[0-9a-f]{64}$')",
+  message: "digest must be the image's digest as registries print it: sha256: and 64 hexadecimal digits",
+  check: (digest) => /^sha256:[0-9a-f]{64}$/.test(digest),
+};
+
+const repositoryFormat: Rule<string> = {
+  cel: "self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$')",
+  message:
+    "repository must be an image name without tag and digest, like gcr.io/etcd-development/etcd: the tag comes from version, a digest goes into image.digest",
+  check: (name) => /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?(:[0-9]+)?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/.test(name),
+};
+
+const imageSchema = z.strictObject({
+  repository: withRules(text(255), repositoryFormat)
+    .default("gcr.io/etcd-development/etcd")
+    .describe("Image without tag; the tag is v<version>."),
+  digest: withRules(text(71), digestFormat)
+    .optional()
+    .describe("Pins the image of this version by its digest. Has to change together with version."),
+  pullPolicy: z
+    .enum(["IfNotPresent", "Always", "Never"])
+    .default("IfNotPresent")
+    .describe("When nodes pull the image."),
+  pullSecrets: z
+    .array(text(253))
+    .max(16)
+    .default([])
+    .meta({ "x-kubernetes-list-type": "set" })
+    .describe("Names of Secrets with registry credentials."),
+});
+
+const serviceSchema = z.strictObject({
+  type: z
+    .enum(["ClusterIP", "NodePort", "LoadBalancer"])
+    .default("ClusterIP")
+    .describe("Type of the client Service, which leads to voting members only."),
+  labels: labelsSchema().default({}).describe("Further labels of the client Service."),
+  annotations: annotationsSchema().default({}).describe("Further annotations of the client Service."),
+});
+
+const specFields = z.strictObject({
+  replicas: withRules(z.int(), replicasInRange)
+    .default(3)
+    .describe(
+      "Voting members. 0 hibernates: members stop, every copy of the data is kept. Even sizes add no tolerance.",
+    ),
+  version: withRules(text(16), versionFormat).describe(
+    "The etcd version. Changing it rolls an upgrade, or a downgrade where etcd has one, one minor at a time.",
+  ),
+  image: imageSchema.prefault({}).meta({
+    kubernetesOnly: "warn",
+    description: "Where the etcd image comes from.",
+  }),
+  learners: withRules(z.int(), learnersInRange)
+    .default(0)
+    .describe("Standing members without a vote, for reading. With etcd before 3.6 at most one."),
+  storage: storageSchema.prefault({}).describe("Where members keep their data."),
+  tls: tlsSchema.prefault({}).describe("Encryption and client certificates."),
+  options: optionsSchema.prefault({}).describe("How etcd is tuned."),
+  pod: podSchema.prefault({}).meta({ kubernetesOnly: "warn", description: "The Pods of the members." }),
+  service: serviceSchema
+    .prefault({})
+    .meta({ kubernetesOnly: "warn", description: "The Service for clients." }),
+  disruptionBudget: z
+    .strictObject({ enabled: z.boolean().default(true).describe("Whether to keep a PodDisruptionBudget.") })
+    .prefault({})
+    .meta({
+      kubernetesOnly: "warn",
+      description: "Protects the quorum of voting members from node drains.",
+    }),
+  maintenance: maintenanceSchema
+    .prefault({})
+    .describe("Defragmentation, verification, cure of a full database."),
+  repair: repairSchema.prefault({}).describe("When a broken member is replaced."),
+  update: updateSchema.prefault({}).describe("How changes are rolled out."),
+  paused: z.boolean().default(false).describe("No changes are made; the status stays truthful."),
+  progressDeadlineSeconds: int(1, 86_400)
+    .default(600)
+    .describe("Time without progress after which Progressing becomes False. Work goes on."),
+});
+
+type SpecFields = z.output<typeof specFields>;
+
+/** H8: before 3.6 etcd admits one learner, and joining members need that place too. */
+const oneLearnerBefore36: Rule<SpecFields> = {
+  cel: "self.learners <= 1 || !self.version.matches('^3\\\\.[0-5]\\\\.')",
+  fieldPath: ".learners",
+  message: "etcd before 3.6 admits one learner at a time: set learners to 0 or 1, or upgrade to 3.6 first",
+  check: (spec) => spec.learners <= 1 || !/^3\.[0-5]\./.test(spec.version),
+};
+
+const featureGatesFrom36: Rule<SpecFields> = {
+  cel: "size(self.options.featureGates) == 0 || !self.version.matches('^3\\\\.[0-5]\\\\.')",
+  fieldPath: ".options.featureGates",
+  message: "etcd has feature gates from 3.6 on: remove options.featureGates, or upgrade first",
+  check: (spec) => Object.keys(spec.options.featureGates).length === 0 || !/^3\.[0-5]\./.test(spec.version),
+};
+
+const digestFollowsVersion: Rule<SpecFields> = {
+  cel: "self.version == oldSelf.version || !has(self.image.digest) || !has(oldSelf.image.digest) || self.image.digest != oldSelf.image.digest",
+  transition: true,
+  fieldPath: ".image.digest",
+  message:
+    "image.digest still pins the image of the former version: change it together with version, or remove it",
+  check: (spec, old) =>
+    old === undefined ||
+    spec.version === old.version ||
+    spec.image.digest === undefined ||
+    spec.image.digest !== old.image.digest,
+};
+
+export const etcdClusterSpecSchema = withRules(
+  specFields,
+  noHibernationOfVolatileData,
+  oneLearnerBefore36,
+  featureGatesFrom36,
+  quotaFitsVolume,
+  digestFollowsVersion,
+);
+
+export type Image = z.output<typeof imageSchema>;
+export type Service = z.output<typeof serviceSchema>;
+/** A spec with all defaults filled in, as everything but the parser sees it. */
+export type EtcdClusterSpec = z.output<typeof etcdClusterSpecSchema>;
+/** A spec as a person writes it. */
+export type EtcdClusterSpecInput = z.input<typeof etcdClusterSpecSchema>;

@@ -1,0 +1,90 @@
+/**
+ * The status of a cluster: what is so, in words and numbers. Nothing here is needed to go on; the
+ * operator finds its way back when all of it is deleted.
+ */
+import { z } from "zod";
+import { conditionsSchema, timestamp } from "./metadata.ts";
+import { int, text } from "./scalars.ts";
+
+/** The conditions of a cluster. */
+export type ClusterConditionType =
+  | "Available"
+  | "Progressing"
+  | "Degraded"
+  | "Quorate"
+  | "TLSReady"
+  | "SpaceLow"
+  | "Corrupt";
+
+const count = () => int(0, Number.MAX_SAFE_INTEGER);
+
+export const memberStatusSchema = z.strictObject({
+  name: text(63).describe("Name of the member, and of its EtcdMember."),
+  id: text(20).optional().describe("Member ID in etcd, in hexadecimal."),
+  role: z.enum(["Leader", "Follower", "Learner", "Unknown"]).describe("What it is in etcd."),
+  healthy: z.boolean().describe("Whether it answers and has no alarm of its own."),
+  version: text(32).optional().describe("The etcd version it runs."),
+  dbSize: count().optional().describe("Bytes of its database file."),
+  dbSizeInUse: count().optional().describe("Bytes of it that hold data."),
+  raftLag: count().optional().describe("Entries it is behind the leader."),
+  alarms: z.array(text(32)).max(16).optional().describe("Its alarms, like NOSPACE or CORRUPT."),
+  node: text(253).optional().describe("The node it runs on."),
+  certExpiry: timestamp().optional().describe("When the first of its certificates ends."),
+});
+
+export const planStepSchema = z.strictObject({
+  step: text(64).describe("Kind of the step."),
+  member: text(63).optional().describe("The member it concerns."),
+  text: text(1024).describe("The step as a sentence."),
+  waitingFor: text(1024).optional().describe("What the step waits for, if it does."),
+});
+
+const lastDisruptionSchema = z.strictObject({
+  reason: text(1024).describe("What happened."),
+  writeGapMs: count().optional().describe("How long writes were not possible, in milliseconds."),
+  at: timestamp().optional().describe("When it began."),
+});
+
+export const etcdClusterStatusSchema = z.strictObject({
+  observedGeneration: count().optional().describe("The generation of the spec that this status is about."),
+  phase: text(1024).optional().describe("How the cluster is, in one sentence."),
+  conditions: conditionsSchema
+    .optional()
+    .describe("Available, Progressing, Degraded, Quorate, TLSReady, SpaceLow, Corrupt."),
+  clusterID: text(20).optional().describe("Cluster ID in etcd, in hexadecimal."),
+  leader: text(63).optional().describe("Name of the leader."),
+  version: z
+    .strictObject({
+      current: text(32).optional().describe("The lowest etcd version that a member runs."),
+      target: text(32).optional().describe("The version that is being rolled out."),
+    })
+    .optional()
+    .describe("etcd versions."),
+  replicas: count().optional().describe("Voting members that exist."),
+  readyReplicas: count().optional().describe("Voting members that are healthy."),
+  updatedReplicas: count().optional().describe("Voting members that run as the spec says."),
+  selector: text(1024).optional().describe("Label selector of the voting members' Pods, for autoscalers."),
+  endpoints: z.array(text(512)).max(32).optional().describe("Client URLs."),
+  clientSecret: text(253).optional().describe("Secret (on a machine: directory) with a client certificate."),
+  members: z
+    .array(memberStatusSchema)
+    .max(64)
+    .optional()
+    .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] })
+    .describe("The members as last seen."),
+  revision: count().optional().describe("Highest revision ever seen."),
+  lastDisruption: lastDisruptionSchema
+    .optional()
+    .describe("The last time that clients could notice something."),
+  plan: z.array(planStepSchema).max(64).optional().describe("The next steps, in order."),
+  notApplicable: z
+    .array(text(256))
+    .max(64)
+    .optional()
+    .meta({ "x-kubernetes-list-type": "set" })
+    .describe("Fields of the spec that this platform cannot apply."),
+});
+
+export type MemberStatus = z.output<typeof memberStatusSchema>;
+export type PlanStep = z.output<typeof planStepSchema>;
+export type EtcdClusterStatus = z.output<typeof etcdClusterStatusSchema>;

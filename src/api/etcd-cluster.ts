@@ -1,0 +1,43 @@
+/**
+ * EtcdCluster: one etcd cluster, wanted (`spec`) and found (`status`).
+ */
+import { z } from "zod";
+import { etcdClusterSpecSchema } from "./etcd-cluster-spec.ts";
+import { etcdClusterStatusSchema } from "./etcd-cluster-status.ts";
+import { API_VERSION, metadataSchema, type Metadata } from "./metadata.ts";
+import { withRules, type Rule } from "./rule.ts";
+
+const NAME_PATTERN = "^[a-z]([-a-z0-9]*[a-z0-9])?$";
+
+/** Members, Services, Secrets and label values are named `<cluster>-…` and may have 63 characters. */
+const LONGEST_NAME = 40;
+
+const nameBecomesService: Rule<{ metadata: Metadata }> = {
+  cel: `self.metadata.name.matches('${NAME_PATTERN}')`,
+  fieldPath: ".metadata.name",
+  message:
+    "metadata.name becomes the name of Services: use lower-case letters, digits and dashes, starting with a letter and ending with a letter or digit",
+  check: ({ metadata }) => new RegExp(NAME_PATTERN).test(metadata.name),
+};
+
+const nameIsShort: Rule<{ metadata: Metadata }> = {
+  cel: `size(self.metadata.name) <= ${LONGEST_NAME}`,
+  fieldPath: ".metadata.name",
+  message: `metadata.name may have at most ${LONGEST_NAME} characters: names of members and Services are made from it`,
+  check: ({ metadata }) => metadata.name.length <= LONGEST_NAME,
+};
+
+export const etcdClusterSchema = withRules(
+  z.strictObject({
+    apiVersion: z.literal(API_VERSION),
+    kind: z.literal("EtcdCluster"),
+    metadata: metadataSchema,
+    spec: etcdClusterSpecSchema.describe("The cluster as it should be."),
+    status: etcdClusterStatusSchema.optional().describe("The cluster as it is."),
+  }),
+  nameBecomesService,
+  nameIsShort,
+);
+
+export type EtcdCluster = z.output<typeof etcdClusterSchema>;
+export type EtcdClusterInput = z.input<typeof etcdClusterSchema>;

@@ -1,0 +1,146 @@
+/**
+ * How etcd itself is tuned. Every option is rendered per etcd version, and a change rolls the
+ * members one at a time.
+ */
+import { z } from "zod";
+import { extraArgsSchema, featureGatesSchema } from "./extra-args.ts";
+import { DURATION_PATTERN, parseDuration } from "./duration.ts";
+import { parseQuantity } from "./quantity.ts";
+import { celWhenDurations, duration, int, integerOrText, quantity, whenDurations } from "./scalars.ts";
+import { withRules, type Rule } from "./rule.ts";
+
+const autoCompactionFields = z.strictObject({
+  mode: z
+    .enum(["Periodic", "Revision"])
+    .default("Periodic")
+    .describe("Periodic: keep the history of a span of time. Revision: keep a number of revisions."),
+  retention: integerOrText()
+    .default("10h")
+    .describe(
+      "How much history is kept: with mode Periodic a duration like 10h or 30m, with mode Revision a number of revisions. 0 turns automatic compaction off.",
+    ),
+});
+
+type AutoCompaction = z.output<typeof autoCompactionFields>;
+
+const escapedDuration = DURATION_PATTERN.replaceAll("\\", "\\\\");
+
+const periodicRetention: Rule<AutoCompaction> = {
+  cel: `self.mode != 'Periodic' || string(self.retention) == '0' || string(self.retention).matches('${escapedDuration}')`,
+  fieldPath: ".retention",
+  message:
+    "with mode Periodic retention must be a duration with its unit, like 10h or 30m, or 0 for no compaction",
+  check: ({ mode, retention }) =>
+    mode !== "Periodic" || String(retention) === "0" || parseDuration(String(retention)) !== undefined,
+};
+
+const revisionRetention: Rule<AutoCompaction> = {
+  cel: "self.mode != 'Revision' || string(self.retention).matches('^[0-9]{1,18}$')",
+  fieldPath: ".retention",
+  message:
+    "with mode Revision retention must be a whole number of revisions, like 10000, or 0 for no compaction",
+  check: ({ mode, retention }) => mode !== "Revision" || /^[0-9]{1,18}$/.test(String(retention)),
+};
+
+const corruptCheckSchema = z.strictObject({
+  initial: z.boolean().default(true).describe("Compare with the peers at every start, before serving."),
+  compactHash: z
+    .boolean()
+    .default(true)
+    .describe("Compare hashes of compacted revisions in the background; cheap, needs compaction."),
+  compactHashTime: duration().default("1m").describe("Period of the compact-hash check."),
+  time: duration()
+    .default("0s")
+    .describe(
+      "Period of etcd's own check over all data; costly, 0s turns it off. See also maintenance.hashCheck.",
+    ),
+});
+
+const optionFields = z.strictObject({
+  quotaBackendBytes: quantity()
+    .default("2Gi")
+    .describe("Size of the database above which etcd raises NOSPACE. etcd suggests at most 8Gi."),
+  autoCompaction: withRules(autoCompactionFields, periodicRetention, revisionRetention)
+    .prefault({})
+    .describe("How old revisions are forgotten."),
+  heartbeatInterval: duration().default("100ms").describe("About the round-trip time between members."),
+  electionTimeout: duration()
+    .default("1s")
+    .describe(
+      "Time without a heartbeat after which a follower stands for election. Ten round trips are usual.",
+    ),
+  snapshotCount: int(1, 10_000_000)
+    .optional()
+    .describe("Committed transactions between two raft snapshots. Absent: the default of the etcd version."),
+  maxRequestBytes: quantity().optional().describe("Largest client request. Absent: etcd's 1.5 MiB."),
+  maxTxnOps: int(1, 100_000).optional().describe("Most operations in one transaction. Absent: etcd's 128."),
+  maxConcurrentStreams: int(1, 2_147_483_647)
+    .optional()
+    .describe("Most streams a client may open at once. Absent: etcd's default."),
+  metrics: z.enum(["Basic", "Extensive"]).default("Basic").describe("Extensive adds the gRPC histograms."),
+  logLevel: z.enum(["Debug", "Info", "Warn", "Error"]).default("Info").describe("How much etcd logs."),
+  corruptCheck: corruptCheckSchema.prefault({}).describe("How members compare their data with each other."),
+  featureGates: featureGatesSchema.default({}).describe("etcd's feature gates, from version 3.6 on."),
+  extraArgs: extraArgsSchema
+    .default({})
+    .describe(
+      "Further etcd flags by name, without the leading dashes. Flags that Quorate sets itself, or that have an option here, are rejected.",
+    ),
+});
+
+type OptionFields = z.output<typeof optionFields>;
+
+const timings = ["self.heartbeatInterval", "self.electionTimeout"] as const;
+
+const electionTimeoutLongEnough: Rule<OptionFields> = {
+  cel: celWhenDurations(
+    timings,
+    `duration(self.electionTimeout) >= ${Array.from({ length: 5 }, () => "duration(self.heartbeatInterval)").join(" + ")}`,
+  ),
+  fieldPath: ".electionTimeout",
+  message:
+    "electionTimeout must be at least 5 times heartbeatInterval (10 times is usual): raise electionTimeout or lower heartbeatInterval",
+  check: (options) =>
+    whenDurations(
+      [options.heartbeatInterval, options.electionTimeout],
+      (heartbeat, election) => election >= 5 * heartbeat,
+    ),
+};
+
+const electionTimeoutShortEnough: Rule<OptionFields> = {
+  cel: celWhenDurations([timings[1]], "duration(self.electionTimeout) <= duration('50s')"),
+  fieldPath: ".electionTimeout",
+  message: "electionTimeout must be at most 50s: etcd refuses to start with more",
+  check: (options) => whenDurations([options.electionTimeout], (election) => election <= 50_000),
+};
+
+const heartbeatAtLeastAMillisecond: Rule<OptionFields> = {
+  cel: celWhenDurations([timings[0]], "duration(self.heartbeatInterval) >= duration('1ms')"),
+  fieldPath: ".heartbeatInterval",
+  message: "heartbeatInterval must be at least 1ms: etcd counts in whole milliseconds",
+  check: (options) => whenDurations([options.heartbeatInterval], (heartbeat) => heartbeat >= 1),
+};
+
+export const optionsSchema = withRules(
+  optionFields,
+  electionTimeoutLongEnough,
+  electionTimeoutShortEnough,
+  heartbeatAtLeastAMillisecond,
+);
+
+export type EtcdOptions = z.output<typeof optionsSchema>;
+
+/** R26: a quota that the volume cannot hold ends in a full disk, which etcd does not survive; NOSPACE it does. */
+export const quotaFitsVolume: Rule<{
+  options: { quotaBackendBytes: string | number };
+  storage: { medium: string; size: string | number };
+}> = {
+  cel: "self.storage.medium == 'HostPath' || !isQuantity(string(self.storage.size)) || !isQuantity(string(self.options.quotaBackendBytes)) || !quantity(string(self.options.quotaBackendBytes)).isGreaterThan(quantity(string(self.storage.size)))",
+  fieldPath: ".storage.size",
+  message:
+    "storage.size is smaller than options.quotaBackendBytes: make the volume at least twice the quota, since it also holds the write-ahead log and a copy for defragmentation",
+  check: ({ options, storage }) => {
+    const [quota, size] = [parseQuantity(options.quotaBackendBytes), parseQuantity(storage.size)];
+    return storage.medium === "HostPath" || quota === undefined || size === undefined || quota <= size;
+  },
+};

@@ -1,0 +1,59 @@
+/**
+ * Kubernetes quantities ("10Gi", "100m", 1500): parse to a number and format back. Pure
+ * functions without a schema, so that everything above `core` may use them.
+ */
+
+/** As written in YAML: a string with a suffix, or a bare integer. */
+export type Quantity = string | number;
+
+const SUFFIXES: Record<string, number> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
+};
+
+const SHAPE =
+  /^([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([eE][+-]?[0-9]+)|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei))?$/;
+
+/** The value in base units (bytes, cores), or undefined when it is not a quantity. */
+export function parseQuantity(quantity: Quantity): number | undefined {
+  if (typeof quantity === "number") return Number.isFinite(quantity) ? quantity : undefined;
+  const match = SHAPE.exec(quantity);
+  if (!match) return undefined;
+  const [, digits, exponent, suffix] = match;
+  if (exponent !== undefined) return Number(`${digits}${exponent}`);
+  const factor = SUFFIXES[suffix ?? ""] ?? 1;
+  // Dividing by a power of ten is exact where multiplying by its inverse is not (5 * 1e-3 vs 5 / 1000).
+  return factor < 1 ? Number(digits) / Math.round(1 / factor) : Number(digits) * factor;
+}
+
+/** Whole bytes, rounded up as Kubernetes does. Throws on a value that validation would have refused. */
+export function bytesOf(quantity: Quantity): number {
+  const value = parseQuantity(quantity);
+  if (value === undefined)
+    throw new RangeError(`"${quantity}" is not a Kubernetes quantity; write it like 512Mi or 10Gi`);
+  return Math.ceil(value);
+}
+
+/** The shortest exact form with a binary suffix: 10737418240 → "10Gi", 1500 → "1500". */
+export function formatBytes(bytes: number): string {
+  if (!Number.isSafeInteger(bytes)) throw new RangeError(`${bytes} is not a whole number of bytes`);
+  for (const suffix of ["Ei", "Pi", "Ti", "Gi", "Mi", "Ki"]) {
+    const factor = SUFFIXES[suffix] ?? 1;
+    if (bytes !== 0 && bytes % factor === 0) return `${bytes / factor}${suffix}`;
+  }
+  return String(bytes);
+}

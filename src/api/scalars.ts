@@ -1,0 +1,68 @@
+/**
+ * The scalar schemas that many fields share: quantities, durations, bounded strings and integers.
+ * Every string, list and map is bounded: the API server estimates the cost of a CEL rule from the
+ * bounds and refuses a resource definition whose rules could be dear.
+ */
+import { z } from "zod";
+import { DURATION_PATTERN, parseDuration } from "./duration.ts";
+import { parseQuantity, type Quantity } from "./quantity.ts";
+import { withRules, type Rule } from "./rule.ts";
+
+export const text = (max: number) => z.string().max(max);
+
+export const int = (min: number, max: number) => z.int().min(min).max(max);
+
+/** A map of strings, such as labels. */
+export const stringMap = (maxEntries: number, maxLength: number) =>
+  z.record(z.string(), text(maxLength)).meta({ maxProperties: maxEntries });
+
+const positiveQuantity: Rule<Quantity> = {
+  cel: "isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",
+  message: "must be a quantity greater than zero: write it like 512Mi or 10Gi",
+  check: (value) => (parseQuantity(value) ?? 0) > 0,
+};
+
+const anyQuantity: Rule<Quantity> = {
+  cel: "isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity('0'))",
+  message: "must be a quantity of zero or more: write it like 100m, 512Mi or 10Gi",
+  check: (value) => (parseQuantity(value) ?? -1) >= 0,
+};
+
+const intOrString = () => z.union([z.int(), text(64)]).meta({ "x-kubernetes-int-or-string": true });
+
+/** More than zero. */
+export const quantity = () => withRules(intOrString(), positiveQuantity);
+
+/** Zero allowed, as in resource requests. */
+export const quantityOrZero = () => withRules(intOrString(), anyQuantity);
+
+/** An integer or a string, without a rule of its own. */
+export const integerOrText = intOrString;
+
+const anyDuration: Rule<string> = {
+  cel: `self.matches('${DURATION_PATTERN.replaceAll("\\", "\\\\")}')`,
+  message: "must be a duration with its unit: write it like 100ms, 30s, 5m or 1h30m",
+  check: (value) => parseDuration(value) !== undefined,
+};
+
+export const duration = () => withRules(text(32), anyDuration);
+
+/**
+ * CEL for a comparison of durations that holds when one of them is malformed: the field's own rule
+ * already reports that, and `duration()` of a malformed text would be an evaluation error on top.
+ */
+export function celWhenDurations(fields: readonly string[], expression: string): string {
+  const guard = fields
+    .map((field) => `${field}.matches('${DURATION_PATTERN.replaceAll("\\", "\\\\")}')`)
+    .join(" && ");
+  return `!(${guard}) || (${expression})`;
+}
+
+/** The twin of `celWhenDurations`. */
+export function whenDurations(
+  texts: readonly string[],
+  compare: (...milliseconds: number[]) => boolean,
+): boolean {
+  const values = texts.map(parseDuration);
+  return values.some((value) => value === undefined) || compare(...(values as number[]));
+}

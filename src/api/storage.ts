@@ -1,0 +1,99 @@
+/**
+ * Where members keep their data, how much of it, and what happens to it afterwards.
+ */
+import { z } from "zod";
+import { quantity, text } from "./scalars.ts";
+import { withRules, type Rule } from "./rule.ts";
+
+export const mediumSchema = z.enum(["Persistent", "Memory", "HostPath", "Ephemeral"]);
+
+/** Media whose data ends with the Pod: for these a restart is a loss of data (H4). */
+const volatile = (medium: string): boolean => medium === "Memory" || medium === "Ephemeral";
+
+const retentionSchema = z.strictObject({
+  onDelete: z
+    .enum(["Retain", "Delete"])
+    .default("Retain")
+    .describe("What happens to the volumes when the cluster is deleted."),
+  onScaleIn: z
+    .enum(["Retain", "Delete"])
+    .default("Delete")
+    .describe(
+      "What happens to a member's volume when the cluster is made smaller. Hibernation keeps all volumes.",
+    ),
+});
+
+const storageFields = z.strictObject({
+  medium: mediumSchema.default("Persistent").meta({
+    kubernetesOnly: "refuse",
+    description:
+      "Persistent: a PersistentVolumeClaim per member. Memory: tmpfs, lost with the Pod. HostPath: a directory on the node, which the member is then bound to. Ephemeral: node disk, lost with the Pod. May be changed on a live cluster: members are replaced one at a time.",
+  }),
+  size: quantity().default("10Gi").meta({
+    kubernetesOnly: "warn",
+    description:
+      "Size of each member's volume. It has to hold the database, the write-ahead log and a second copy of the database during defragmentation. Growing resizes in place where the storage class can; otherwise, and for shrinking, members are replaced one at a time.",
+  }),
+  className: text(253).min(1).optional().meta({
+    kubernetesOnly: "warn",
+    description:
+      "Storage class of the PersistentVolumeClaims. Absent: the cluster's default class. May be changed: members are replaced one at a time.",
+  }),
+  hostPath: text(4096).optional().meta({
+    kubernetesOnly: "refuse",
+    description: "Directory on the nodes under which each member gets its own. Only with medium HostPath.",
+  }),
+  retention: retentionSchema.prefault({}).describe("What happens to volumes that are no longer needed."),
+});
+
+type StorageFields = z.output<typeof storageFields>;
+
+const hostPathGiven: Rule<StorageFields> = {
+  cel: "self.medium != 'HostPath' || has(self.hostPath)",
+  fieldPath: ".medium",
+  message: "medium HostPath needs hostPath: name an absolute directory on the nodes, like /var/lib/etcd",
+  check: (storage) => storage.medium !== "HostPath" || storage.hostPath !== undefined,
+};
+
+const hostPathOnly: Rule<StorageFields> = {
+  cel: "self.medium == 'HostPath' || !has(self.hostPath)",
+  fieldPath: ".hostPath",
+  message: "hostPath is used only with medium HostPath: set storage.medium to HostPath or remove hostPath",
+  check: (storage) => storage.medium === "HostPath" || storage.hostPath === undefined,
+};
+
+const hostPathAbsolute: Rule<StorageFields> = {
+  cel: "!has(self.hostPath) || (self.hostPath.startsWith('/') && self.hostPath != '/' && !self.hostPath.contains('..'))",
+  fieldPath: ".hostPath",
+  message: "hostPath must be an absolute directory below / and without '..', like /var/lib/etcd",
+  check: ({ hostPath }) =>
+    hostPath === undefined || (hostPath.startsWith("/") && hostPath !== "/" && !hostPath.includes("..")),
+};
+
+const classNameOnlyPersistent: Rule<StorageFields> = {
+  cel: "self.medium == 'Persistent' || !has(self.className)",
+  fieldPath: ".className",
+  message:
+    "className is used only with medium Persistent: set storage.medium to Persistent or remove className",
+  check: (storage) => storage.medium === "Persistent" || storage.className === undefined,
+};
+
+export const storageSchema = withRules(
+  storageFields,
+  hostPathGiven,
+  hostPathOnly,
+  hostPathAbsolute,
+  classNameOnlyPersistent,
+);
+
+export type StorageMedium = z.output<typeof mediumSchema>;
+export type Storage = z.output<typeof storageSchema>;
+
+/** H4: hibernation stops the Pods, and with these media that would be the end of the data. */
+export const noHibernationOfVolatileData: Rule<{ replicas: number; storage: Storage }> = {
+  cel: "self.replicas > 0 || !(self.storage.medium in ['Memory', 'Ephemeral'])",
+  fieldPath: ".replicas",
+  message:
+    "replicas 0 (hibernate) would lose all data with storage.medium Memory or Ephemeral: keep at least 1 member, or change the medium to Persistent first",
+  check: (spec) => spec.replicas > 0 || !volatile(spec.storage.medium),
+};

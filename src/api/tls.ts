@@ -1,0 +1,68 @@
+/**
+ * Encryption and client certificates, for the client plane and the peer plane.
+ */
+import { z } from "zod";
+import { text } from "./scalars.ts";
+import { withRules, type Rule } from "./rule.ts";
+
+const tlsModeSchema = z.enum(["Managed", "Disabled"]);
+
+const plane = (name: string) =>
+  z
+    .strictObject({ mode: tlsModeSchema.optional().describe(`Mode of the ${name} plane. Absent: tls.mode.`) })
+    .optional()
+    .describe(`Overrides tls.mode for the ${name} plane.`);
+
+const DNS_NAME = "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+const IPV6_NAME = "^[0-9a-f:.]*:[0-9a-f:.]*$";
+
+const subjectAlternativeName: Rule<string> = {
+  cel: `self.matches('${DNS_NAME.replaceAll("\\", "\\\\")}') || (self.matches('${IPV6_NAME}') && isIP(self))`,
+  message:
+    "must be a lower-case DNS name (a leading '*.' is allowed) or an IP address, without scheme and port",
+  check: (name) => new RegExp(DNS_NAME).test(name) || (new RegExp(IPV6_NAME).test(name) && isIPv6(name)),
+};
+
+export const tlsSchema = z.strictObject({
+  mode: tlsModeSchema
+    .default("Managed")
+    .describe(
+      "Managed: a certificate authority per cluster, made and renewed by Quorate. Disabled: plain text. May be changed on a live cluster.",
+    ),
+  client: plane("client"),
+  peer: plane("peer"),
+  clientAuth: z
+    .enum(["Required", "None"])
+    .default("Required")
+    .describe("Whether clients have to present a certificate of the cluster's client authority."),
+  extraSANs: z
+    .array(withRules(text(253), subjectAlternativeName))
+    .max(64)
+    .meta({ "x-kubernetes-list-type": "set" })
+    .default([])
+    .describe("Further DNS names and IP addresses in the server certificates, for access from outside."),
+});
+
+export type TLSMode = z.output<typeof tlsModeSchema>;
+export type TLS = z.output<typeof tlsSchema>;
+
+/** Eight groups of hex, `::` at most once, an IPv4 tail allowed. */
+function isIPv6(address: string): boolean {
+  const halves = address.split("::");
+  if (halves.length > 2) return false;
+  const groups = halves.flatMap((half) => (half === "" ? [] : half.split(":")));
+  const last = groups.at(-1);
+  const ipv4 = last !== undefined && last.includes(".");
+  if (ipv4) groups.pop();
+  if (ipv4 && !isIPv4(last)) return false;
+  if (!groups.every((group) => /^[0-9a-f]{1,4}$/.test(group))) return false;
+  const width = groups.length + (ipv4 ? 2 : 0);
+  return halves.length === 2 ? width < 8 : width === 8;
+}
+
+function isIPv4(address: string): boolean {
+  const parts = address.split(".");
+  return (
+    parts.length === 4 && parts.every((part) => /^(0|[1-9][0-9]{0,2})$/.test(part) && Number(part) <= 255)
+  );
+}

@@ -1,0 +1,127 @@
+/**
+ * How the cluster is kept in shape over time: maintenance, repair of broken members, updates.
+ */
+import { z } from "zod";
+import { celWhenDurations, duration, int, quantityOrZero, text, whenDurations } from "./scalars.ts";
+import { withRules, type Rule } from "./rule.ts";
+
+const startOfDay: Rule<string> = {
+  cel: "self.matches('^([01][0-9]|2[0-3]):[0-5][0-9]$')",
+  message: "start must be a time of day in UTC with two digits each, like 02:30",
+  check: (value) => /^([01][0-9]|2[0-3]):[0-5][0-9]$/.test(value),
+};
+
+const windowFields = z.strictObject({
+  start: withRules(text(5), startOfDay).describe("When the window opens, in UTC, like 02:30."),
+  duration: duration().describe("How long it stays open, like 2h."),
+  days: z
+    .array(z.enum(["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]))
+    .min(1)
+    .max(7)
+    .optional()
+    .meta({ "x-kubernetes-list-type": "set" })
+    .describe("Days on which it opens. Absent: every day."),
+});
+
+const windowLength: Rule<z.output<typeof windowFields>> = {
+  cel: celWhenDurations(
+    ["self.duration"],
+    "duration(self.duration) >= duration('1m') && duration(self.duration) <= duration('24h')",
+  ),
+  fieldPath: ".duration",
+  message: "duration of a window must be between 1m and 24h",
+  check: (window) => whenDurations([window.duration], (length) => length >= 60_000 && length <= 86_400_000),
+};
+
+const windowSchema = withRules(windowFields, windowLength);
+
+const ratio: Rule<number> = {
+  cel: "self >= 0.0 && self <= 1.0",
+  message: "ratioAbove must be between 0 and 1: the share of the database file that is free, 0.45 for 45 %",
+  check: (value) => value >= 0 && value <= 1,
+};
+
+const defragSchema = z.strictObject({
+  auto: z.boolean().default(true).describe("Defragment members when both thresholds are exceeded."),
+  freeAbove: quantityOrZero().default("100Mi").describe("Only when at least this much would be gained."),
+  ratioAbove: withRules(z.number(), ratio)
+    .default(0.45)
+    .describe("Only when more than this share of the database file is free."),
+  window: windowSchema
+    .optional()
+    .describe("Only in this time. A full database (NOSPACE) is cured at any time."),
+});
+
+const intervalLongEnough: Rule<string> = {
+  cel: celWhenDurations(["self"], "duration(self) == duration('0s') || duration(self) >= duration('1m')"),
+  message: "interval must be at least 1m, like 1h, or 0s for no hash check",
+  check: (value) => whenDurations([value], (interval) => interval === 0 || interval >= 60_000),
+};
+
+const hashCheckSchema = z.strictObject({
+  interval: withRules(duration(), intervalLongEnough)
+    .default("1h")
+    .describe("How often the data of all voting members is compared. 0s: never."),
+});
+
+export const maintenanceSchema = z.strictObject({
+  defrag: defragSchema
+    .prefault({})
+    .describe("Giving free space in the database file back: one member at a time, leader last."),
+  hashCheck: hashCheckSchema
+    .prefault({})
+    .describe("Looking for a member whose data differs from the majority."),
+  spaceCure: z
+    .boolean()
+    .default(true)
+    .describe(
+      "When the quota is reached: compact, defragment and clear the alarm, if live data leaves room.",
+    ),
+});
+
+const repairFields = z.strictObject({
+  unhealthyAfter: duration()
+    .default("2m")
+    .describe("A member that does not answer for this long counts as unhealthy."),
+  memberLostAfter: duration()
+    .default("5m")
+    .describe("A member that has been down for this long, while the others have quorum, is replaced."),
+  maxReplacementsPerHour: int(0, 60)
+    .default(4)
+    .describe(
+      "More replacements than this within an hour wait, since something else must be wrong. 0: never replace.",
+    ),
+});
+
+const lostNotBeforeUnhealthy: Rule<z.output<typeof repairFields>> = {
+  cel: celWhenDurations(
+    ["self.unhealthyAfter", "self.memberLostAfter"],
+    "duration(self.memberLostAfter) >= duration(self.unhealthyAfter)",
+  ),
+  fieldPath: ".memberLostAfter",
+  message: "memberLostAfter must not be shorter than unhealthyAfter: raise the one or lower the other",
+  check: (repair) =>
+    whenDurations([repair.unhealthyAfter, repair.memberLostAfter], (unhealthy, lost) => lost >= unhealthy),
+};
+
+export const repairSchema = withRules(repairFields, lostNotBeforeUnhealthy);
+
+export const updateSchema = z.strictObject({
+  strategy: z
+    .enum(["Rolling", "OnApproval"])
+    .default("Rolling")
+    .describe(
+      "Rolling: changes are rolled out at once. OnApproval: the plan is shown and waits for a person.",
+    ),
+  canary: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Try a change on one member first, and take it back by itself when that member does not become healthy.",
+    ),
+});
+
+export type Maintenance = z.output<typeof maintenanceSchema>;
+export type MaintenanceWindow = z.output<typeof windowSchema>;
+export type Repair = z.output<typeof repairSchema>;
+export type Update = z.output<typeof updateSchema>;
