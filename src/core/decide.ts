@@ -1,0 +1,85 @@
+/**
+ * decide(): from what was seen to the one step to take, or to the reasons to wait. Pure and total.
+ *
+ * The order of RULES is the safety policy. Each rule looks at the view and returns steps and holds; the
+ * first step whose class nobody before it holds wins. A hold names the classes that must wait for it, so
+ * that, say, a learner that never catches up cannot keep a bad edit from being reverted.
+ */
+import type { Act, Decision, Hold, Outcome, StepClass } from "./action.ts";
+import type { Observation } from "./observation.ts";
+import { deletion } from "./rules/deletion.ts";
+import { standStill } from "./rules/stand-still.ts";
+import { hibernate } from "./rules/hibernate.ts";
+import { establish } from "./rules/establish.ts";
+import { finishRemovals } from "./rules/finish-removals.ts";
+import { strangers } from "./rules/strangers.ts";
+import { finishJoins } from "./rules/finish-joins.ts";
+import { corrupt } from "./rules/corrupt.ts";
+import { noSpace } from "./rules/no-space.ts";
+import { retemplate } from "./rules/retemplate.ts";
+import { replaceBroken } from "./rules/replace-broken.ts";
+import { quorumLost } from "./rules/quorum-lost.ts";
+import { firstBoot } from "./rules/first-boot.ts";
+import { learners } from "./rules/learners.ts";
+import { restartOutdated } from "./rules/restart-outdated.ts";
+import { scaleIn } from "./rules/scale-in.ts";
+import { scaleOut } from "./rules/scale-out.ts";
+import { rollout } from "./rules/rollout.ts";
+import { compareHashes } from "./rules/compare-hashes.ts";
+import { defragment } from "./rules/defragment.ts";
+import { viewOf, type View } from "./view.ts";
+
+/** A rule sees the whole view and says what it would do, what must wait, or nothing. */
+export type Rule = (view: View) => readonly Outcome[];
+
+export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
+  ["deletion", deletion],
+  ["stand-still", standStill],
+  ["hibernate", hibernate],
+  ["establish", establish],
+  ["finish-removals", finishRemovals],
+  ["strangers", strangers],
+  ["finish-joins", finishJoins],
+  ["corrupt", corrupt],
+  ["no-space", noSpace],
+  ["retemplate", retemplate],
+  ["replace-broken", replaceBroken],
+  ["quorum-lost", quorumLost],
+  ["first-boot", firstBoot],
+  ["restart-outdated", restartOutdated],
+  ["learners", learners],
+  ["scale-in", scaleIn],
+  ["scale-out", scaleOut],
+  ["rollout", rollout],
+  ["compare-hashes", compareHashes],
+  ["defragment", defragment],
+];
+
+export function decide(observation: Observation): Decision {
+  const view = viewOf(observation);
+  const holds: Hold[] = [];
+  const heldBack: Act[] = [];
+  for (const [name, rule] of RULES) {
+    for (const outcome of rule(view)) {
+      if ("hold" in outcome) {
+        holds.push({ rule: name, ...outcome.hold });
+        continue;
+      }
+      const act: Act = { rule: name, ...outcome.act };
+      if (!isHeld(act.class, holds)) return { act, holds, heldBack, converged: false };
+      heldBack.push(act);
+    }
+    if (holds.some((hold) => hold.classes === "all")) break;
+  }
+  const untils = holds.flatMap((hold) => (hold.until === undefined ? [] : [hold.until]));
+  return {
+    holds,
+    heldBack,
+    converged: holds.length === 0,
+    lookAgainAt: untils.length > 0 ? Math.min(...untils) : undefined,
+  };
+}
+
+function isHeld(wanted: StepClass, holds: readonly Hold[]): boolean {
+  return holds.some((hold) => hold.classes === "all" || hold.classes.includes(wanted));
+}

@@ -1,0 +1,159 @@
+/**
+ * What was seen, once, before deciding: facts only, as plain data. A platform (Kubernetes, local
+ * processes, the simulator) fills it in; `decide` reads nothing else. IDs are etcd's, as lower-case hex.
+ */
+import type { EtcdClusterSpec } from "../api/etcd-cluster.ts";
+import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
+
+export interface Observation {
+  /** Milliseconds since the epoch, at the end of the observation. */
+  readonly now: number;
+  readonly cluster: ClusterFacts;
+  /** One per record, by ascending ordinal. */
+  readonly members: readonly MemberFacts[];
+  readonly etcd: EtcdFacts;
+  readonly platform: PlatformFacts;
+}
+
+export interface ClusterFacts {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly deleting: boolean;
+  readonly spec: EtcdClusterSpec;
+  readonly marks: ClusterMarks;
+}
+
+export interface PlatformFacts {
+  /** Another controller may be acting (lease lost): nothing may be changed. */
+  readonly fenced: boolean;
+  /** Addresses for the next members, by ordinal; the platform knows what is free. */
+  readonly offers: readonly { readonly ordinal: number; readonly address: MemberAddress }[];
+  /** Highest ordinal seen in leftovers that have no record (volumes kept, objects being deleted). */
+  readonly highestLeftover: number;
+  /** Versions the platform already knows it cannot run, with the reason. */
+  readonly unavailableVersions: Readonly<Record<string, string>>;
+  /** Objects of our names that belong to somebody else: never touched, and told (I9). */
+  readonly clashes: readonly string[];
+  /** When a step last succeeded or a wait last ended; losing it only delays a message. */
+  readonly progressAt?: number;
+}
+
+export interface MemberFacts {
+  readonly record: MemberRecord;
+  /** Somebody deleted the record by hand: replace this member (I5). */
+  readonly deleting: boolean;
+  readonly volume: VolumeFacts;
+  readonly workload: WorkloadFacts;
+  /** What this member itself answered; undefined when it was not asked because nothing runs. */
+  readonly answer: MemberAnswer;
+  /** Since when it has not been healthy; undefined while it is. Losing it costs time, never safety. */
+  readonly unhealthySince?: number;
+}
+
+export type VolumeFacts =
+  | { readonly state: "absent" }
+  | { readonly state: "pending"; readonly reason: string }
+  | { readonly state: "ready"; readonly uid: string }
+  /** The volume exists but cannot be reached any more (its node or disk is gone). */
+  | { readonly state: "unreachable"; readonly uid: string; readonly reason: string };
+
+/** Why a member's process ended, as etcd's log told it. */
+export type ExitCause =
+  /** The start guard found an empty directory where the record says joined (H3). */
+  | "data-missing"
+  /** The data directory cannot be read or fails etcd's checks. */
+  | "data-corrupt"
+  /** etcd says that this member was removed from its cluster (R8). */
+  | "removed"
+  /** The joiner's list does not match the member list any more (H7). */
+  | "member-list-mismatch"
+  /** A founder met a cluster that exists already (H2). */
+  | "already-bootstrapped"
+  /** The data was written by a newer minor (R13). */
+  | "data-newer"
+  /** A flag or its value is not understood: the template is wrong, not the member. */
+  | "bad-configuration"
+  /** The disk is full. */
+  | "disk-full"
+  /** Its address is taken by another process. */
+  | "address-in-use"
+  /** Ended by a signal from outside, or by us. */
+  | "killed"
+  | "unknown";
+
+export type WorkloadFacts =
+  | { readonly state: "absent" }
+  /** Cannot start yet: unschedulable, image missing, volume not bound. */
+  | { readonly state: "waiting"; readonly reason: string; readonly since: number; readonly startedFrom?: string }
+  | { readonly state: "running"; readonly since: number; readonly startedFrom: string; readonly restarts: number }
+  | {
+      readonly state: "exited";
+      readonly since: number;
+      readonly startedFrom: string;
+      readonly restarts: number;
+      readonly cause: ExitCause;
+      readonly detail: string;
+    }
+  /** Being stopped. `lostNode` names a node that will never confirm it. */
+  | { readonly state: "stopping"; readonly since: number; readonly startedFrom?: string; readonly lostNode?: string };
+
+export type MemberAnswer =
+  | { readonly reachable: false; readonly error: string }
+  | {
+      readonly reachable: true;
+      readonly memberID: string;
+      readonly clusterID: string;
+      /** "0" when it knows no leader. */
+      readonly leaderID: string;
+      readonly isLearner: boolean;
+      readonly version: string;
+      /** Empty below 3.6. */
+      readonly storageVersion: string;
+      readonly raftIndex: number;
+      readonly raftAppliedIndex: number;
+      readonly raftTerm: number;
+      readonly revision: number;
+      readonly dbSize: number;
+      readonly dbSizeInUse: number;
+      /** A linearizable read through this member succeeded; learners cannot serve one (R17). */
+      readonly linearizable: boolean;
+      readonly downgrade?: { readonly enabled: boolean; readonly target: string };
+    };
+
+export interface EtcdFacts {
+  /** The member list, from a voter where one answers; undefined when nobody does. */
+  readonly list?: {
+    readonly clusterID: string;
+    /** Confirmed by quorum. Without it the list may be old, and no membership change is possible (R21). */
+    readonly linearizable: boolean;
+    readonly members: readonly EtcdMemberEntry[];
+  };
+  /** The version the whole cluster speaks, e.g. "3.6"; undefined while unknown. */
+  readonly clusterVersion?: string;
+  readonly alarms: readonly { readonly memberID: string; readonly alarm: "NOSPACE" | "CORRUPT" }[];
+  /** The newest comparison of hashes that this controller made; forgotten at its restart. */
+  readonly hashes?: HashReport;
+  /** The newest compaction that this controller asked for. */
+  readonly compacted?: { readonly revision: number; readonly at: number };
+  /** When each member was last defragmented by us, by name. */
+  readonly defragmentedAt: Readonly<Record<string, number>>;
+}
+
+export interface EtcdMemberEntry {
+  readonly id: string;
+  /** Empty until the member has started and published itself. */
+  readonly name: string;
+  readonly peerURLs: readonly string[];
+  readonly clientURLs: readonly string[];
+  readonly isLearner: boolean;
+  /** The platform knows this peer URL as one that only this cluster can have made. */
+  readonly ours: boolean;
+}
+
+export interface HashReport {
+  readonly at: number;
+  readonly revision: number;
+  readonly byMember: Readonly<Record<string, { readonly hash: number; readonly compactRevision: number }>>;
+}

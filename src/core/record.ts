@@ -1,0 +1,103 @@
+/**
+ * The durable memory of a cluster: one record per member (an EtcdMember on Kubernetes, a file on one
+ * machine) and the marks on the cluster itself. Everything the operator must not forget is here; nothing
+ * of it is kept in the operator's own memory, and nothing is read back from status.
+ */
+import type { EtcdClusterSpec } from "../api/etcd-cluster.ts";
+
+/** Where a member listens, and what it tells others. The two differ when a proxy stands between members. */
+export interface MemberAddress {
+  readonly peerURL: string;
+  readonly clientURL: string;
+  readonly metricsURL: string;
+  readonly listenPeerURL: string;
+  readonly listenClientURL: string;
+  readonly listenMetricsURL: string;
+}
+
+/** One `name=peerURL` of etcd's `--initial-cluster`. */
+export interface InitialPeer {
+  readonly name: string;
+  readonly peerURL: string;
+}
+
+/** All that a member's workload is made from. Frozen in the record: an edited spec changes nobody's template. */
+export interface MemberTemplate {
+  readonly version: string;
+  readonly image: EtcdClusterSpec["image"];
+  readonly options: EtcdClusterSpec["options"];
+  readonly storage: Omit<EtcdClusterSpec["storage"], "retention">;
+  readonly tls: EtcdClusterSpec["tls"];
+  readonly pod: EtcdClusterSpec["pod"];
+  /** Which generation of our own rendering made this; a newer operator keeps rendering the old one. */
+  readonly renderVersion: number;
+}
+
+export type MemberRole = "Voter" | "Learner";
+
+export interface MemberRecord {
+  readonly name: string;
+  readonly ordinal: number;
+  readonly uid: string;
+  /** Opaque; every write of the record carries it as a precondition, which makes the record a lock (H10). */
+  readonly resourceVersion: string;
+  readonly createdAt: number;
+  /** What the member is meant to become; a voter joins as a learner too (R17). */
+  readonly role: MemberRole;
+  /** `<cluster uid>-<life>`: never the same for two lives of a cluster (R5, H11). */
+  readonly token: string;
+  /** How it starts on an empty directory: with the founding members, or by joining them (R4). */
+  readonly boot: "New" | "Join";
+  readonly address: MemberAddress;
+  /** Founders: the whole first cluster. Joiners: the member list at the moment they may start (H7). */
+  readonly initialCluster: readonly InitialPeer[];
+  /** etcd's ID, as hex, from the moment it is known. */
+  readonly memberID?: string;
+  /** The volume on which it may start, and may have started; no other is ever used (H2, I4). */
+  readonly volumeUID?: string;
+  /** Seen serving in its cluster. From here on it restarts with itself only and state `existing` (H3, I4). */
+  readonly joined: boolean;
+  /** False while hibernated: the workload is gone, the volume stays. */
+  readonly run: boolean;
+  readonly template: MemberTemplate;
+  /** To be replaced by a newcomer while it still serves (H6: add, promote, then remove). */
+  readonly retiring?: { readonly reason: string };
+  /** To be removed from etcd, then deleted. Written before the call, so that only this intent is acted on (H10). */
+  readonly leaving?: { readonly reason: string; readonly volume: "Delete" | "Retain" };
+}
+
+/** Facts about the cluster that must outlive status; kept as annotations, or in the cluster's file. */
+export interface ClusterMarks {
+  /** Counts the lives of this cluster; part of the token (H11). Starts at 1. */
+  readonly life: number;
+  /** The latch of I3: this token's cluster was seen to exist. Compared by token, not as a boolean. */
+  readonly established?: { readonly token: string; readonly clusterID: string };
+  /** The highest ordinal ever given out, so that names are never reused even when every record is gone. */
+  readonly highestOrdinal: number;
+  /** Two learners once joined together: etcd 3.5 would panic replaying that log (H1). */
+  readonly batchJoined?: boolean;
+  /** A target that a canary could not run, by template hash; cleared by a new spec. */
+  readonly failedTarget?: { readonly hash: string; readonly member: string; readonly reason: string };
+}
+
+export const FIRST_MARKS: ClusterMarks = { life: 1, highestOrdinal: 0 };
+
+export function clusterToken(clusterUID: string, marks: ClusterMarks): string {
+  return `${clusterUID}-${marks.life}`;
+}
+
+/** True once the cluster of this life was seen to exist; then `initial-cluster-state: new` is over (I3). */
+export function isEstablished(clusterUID: string, marks: ClusterMarks): boolean {
+  return marks.established?.token === clusterToken(clusterUID, marks);
+}
+
+export function memberName(cluster: string, ordinal: number): string {
+  return `${cluster}-${ordinal}`;
+}
+
+/** The ordinal of one of our names, or undefined for a name that we never gave. */
+export function ordinalOf(cluster: string, name: string): number | undefined {
+  if (!name.startsWith(`${cluster}-`)) return undefined;
+  const digits = name.slice(cluster.length + 1);
+  return /^[1-9]\d{0,8}$/.test(digits) ? Number(digits) : undefined;
+}

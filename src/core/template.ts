@@ -1,0 +1,93 @@
+/**
+ * From spec to member template, and what it takes to bring a member from one template to another.
+ * Only the rollout writes a template into a record; an edited spec by itself restarts nobody.
+ */
+import type { EtcdClusterSpec } from "../api/etcd-cluster.ts";
+import { canonical, shortHash } from "./hash.ts";
+import type { InitialPeer, MemberRecord, MemberTemplate } from "./record.ts";
+
+/** Raised when our own rendering changes in a way that would restart members. */
+export const RENDER_VERSION = 1;
+
+export function templateFor(spec: EtcdClusterSpec, version: string): MemberTemplate {
+  const { medium, size, className, hostPath } = spec.storage;
+  return {
+    version,
+    image: spec.image,
+    options: spec.options,
+    storage: { medium, size, className, hostPath },
+    tls: spec.tls,
+    pod: spec.pod,
+    renderVersion: RENDER_VERSION,
+  };
+}
+
+/** Templates are frozen objects that live long, and every pass asks for their text again. */
+const texts = new WeakMap<object, string>();
+
+function text(template: MemberTemplate): string {
+  let known = texts.get(template);
+  if (known === undefined) {
+    const { renderVersion: _ours, ...asked } = template;
+    known = canonical(asked);
+    texts.set(template, known);
+  }
+  return known;
+}
+
+/** Equal in everything a user asked for. Our own render version alone is no reason to restart a member. */
+export function sameTemplate(a: MemberTemplate, b: MemberTemplate): boolean {
+  return a === b || text(a) === text(b);
+}
+
+export function templateHash(template: MemberTemplate): string {
+  return shortHash(text(template));
+}
+
+const starts = new WeakMap<MemberTemplate, string>();
+
+/** What a workload was started from. A running workload with another value is out of date. */
+export function startHash(record: Pick<MemberRecord, "template" | "joined" | "initialCluster">): string {
+  let base = starts.get(record.template);
+  if (base === undefined) {
+    // The volume is not part of it: a grown volume needs no restart, another one is another member (I4).
+    const { storage: _volume, renderVersion: _ours, ...process } = record.template;
+    base = shortHash(canonical(process));
+    starts.set(record.template, base);
+  }
+  // Once joined, etcd ignores the list (R4) and the file holds only the member itself (H3).
+  return record.joined ? base : `${base}/${shortHash(canonical(sortPeers(record.initialCluster)))}`;
+}
+
+/** The part of `startHash` that does not change when a member joins. */
+export function sameStart(startedFrom: string, record: MemberRecord): boolean {
+  const wanted = startHash(record);
+  return startedFrom === wanted || (record.joined && startedFrom.startsWith(`${wanted}/`));
+}
+
+export function sortPeers(peers: readonly InitialPeer[]): InitialPeer[] {
+  return peers.toSorted((a, b) => (a.peerURL < b.peerURL ? -1 : 1));
+}
+
+export type TransitionKind =
+  | "none"
+  /** Only the record changes. */
+  | "record"
+  /** The workload is made anew on the same volume. */
+  | "restart"
+  /** The volume cannot follow: a newcomer takes the member's place (H4, H6). */
+  | "swap";
+
+export function transition(from: MemberTemplate, to: MemberTemplate): TransitionKind {
+  if (sameTemplate(from, to)) return "none";
+  const volatile = from.storage.medium === "Memory" || from.storage.medium === "Ephemeral";
+  const volumeMoves =
+    from.storage.medium !== to.storage.medium ||
+    from.storage.className !== to.storage.className ||
+    from.storage.hostPath !== to.storage.hostPath;
+  if (volumeMoves) return "swap";
+  const unjoined = { joined: true, initialCluster: [] };
+  const restarts = startHash({ template: from, ...unjoined }) !== startHash({ template: to, ...unjoined });
+  if (restarts) return volatile ? "swap" : "restart";
+  return "record";
+}

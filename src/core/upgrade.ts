@@ -1,0 +1,115 @@
+/**
+ * Which version a cluster's members should run next on the way to the version asked for (R10–R15).
+ * Minors are crossed one at a time, from a patch that is known to be able to, or not at all.
+ */
+import { RELEASES, releaseOf } from "./releases.ts";
+import { compareVersions, minorNumber, minorOf, parseVersion, version } from "./version.ts";
+
+export interface VersionFacts {
+  /** What the records of the present members say, in any order. */
+  readonly members: readonly string[];
+  /** What the whole cluster speaks, e.g. "3.6"; undefined while nobody answers. */
+  readonly clusterVersion?: string;
+  /** The minor of a downgrade that etcd has been told of. */
+  readonly downgradeTarget?: string;
+  /** Two learners once joined together (H1). */
+  readonly batchJoined: boolean;
+}
+
+export type VersionStep =
+  /** Every member should run `to`; `final` when that is what was asked for. */
+  | { readonly kind: "run"; readonly to: string; readonly final: boolean }
+  /** etcd must be told first: the storage is brought down before any binary (R15, H13). */
+  | { readonly kind: "enable-downgrade"; readonly to: string }
+  /** etcd still prepares a downgrade that nobody wants any more; it blocks upgrades. */
+  | { readonly kind: "cancel-downgrade" }
+  | { readonly kind: "refused"; readonly reason: string; readonly next: string };
+
+const known = () => RELEASES.filter((r) => r.startFloor).map((r) => r.minor).join(", ");
+
+function refused(reason: string, next: string): VersionStep {
+  return { kind: "refused", reason, next };
+}
+
+/** May a new cluster start with `target`? */
+export function startStep(target: string): VersionStep {
+  const wanted = parseVersion(target);
+  if (!wanted) return refused(`version ${JSON.stringify(target)} is not a release such as 3.6.16`, "Set spec.version to a released version.");
+  const release = releaseOf(minorOf(target));
+  if (!release) return refused(`etcd ${minorOf(target)} is not known to this operator`, `Choose a version of ${known()}.`);
+  if (!release.startFloor) {
+    return refused(`etcd ${release.minor} is end of life: no new cluster is started with it`, `Choose a version of ${known()}.`);
+  }
+  if (compareVersions(wanted, version(release.startFloor)) < 0) {
+    return refused(
+      `etcd ${target} has faults that can lose data; the oldest ${release.minor} for a new cluster is ${release.startFloor}`,
+      `Set spec.version to ${release.knownGood}.`,
+    );
+  }
+  return { kind: "run", to: target, final: true };
+}
+
+/** What should the members of a running cluster run now, on the way to `target`? */
+export function versionStep(facts: VersionFacts, target: string): VersionStep {
+  const wanted = parseVersion(target);
+  if (!wanted) return refused(`version ${JSON.stringify(target)} is not a release such as 3.6.16`, "Set spec.version to a released version.");
+  const targetMinor = minorOf(target);
+  if (!releaseOf(targetMinor)) {
+    return refused(`etcd ${targetMinor} is not known to this operator`, `Choose a version of ${known()}.`);
+  }
+  const lowest = lowestOf(facts.members);
+  if (!lowest) return startStep(target);
+  // The cluster version lags behind a finished roll; the members' own minors bound it from below.
+  const base = facts.clusterVersion ?? minorOf(lowest);
+  const distance = minorNumber(targetMinor) - minorNumber(base);
+
+  if (facts.downgradeTarget && facts.downgradeTarget !== targetMinor) return { kind: "cancel-downgrade" };
+  if (distance < 0) return downgrade(facts, base, target, distance);
+  if (distance === 0) return { kind: "run", to: target, final: true };
+  return upgrade(lowest, base, target, distance);
+}
+
+function lowestOf(members: readonly string[]): string | undefined {
+  return members.reduce<string | undefined>(
+    (least, next) => (least === undefined || compareVersions(version(next), version(least)) < 0 ? next : least),
+    undefined,
+  );
+}
+
+function upgrade(lowest: string, base: string, target: string, distance: number): VersionStep {
+  const here = releaseOf(base);
+  if (!here) return refused(`the cluster runs etcd ${base}, which this operator does not know`, "Upgrade it by hand to a known version first.");
+  const stillOnBase = minorOf(lowest) === base;
+  if (stillOnBase && here.upgradeFloor && compareVersions(version(lowest), version(here.upgradeFloor)) < 0) {
+    return { kind: "run", to: here.knownGood, final: false };
+  }
+  const nextMinor = RELEASES[RELEASES.indexOf(here) + 1];
+  if (!nextMinor) return refused(`no known etcd minor follows ${base}`, "Use a newer operator.");
+  return distance === 1
+    ? { kind: "run", to: target, final: true }
+    : { kind: "run", to: nextMinor.knownGood, final: false };
+}
+
+function downgrade(facts: VersionFacts, base: string, target: string, distance: number): VersionStep {
+  const targetMinor = minorOf(target);
+  if (distance < -1) {
+    return refused(
+      `etcd goes down one minor at a time: ${base} to ${targetMinor} is ${-distance}`,
+      `Set spec.version to ${RELEASES[RELEASES.findIndex((r) => r.minor === base) - 1]?.knownGood ?? base} first.`,
+    );
+  }
+  if (!releaseOf(base)?.downgrades) {
+    return refused(`etcd ${base} has no online downgrade`, "Restore a snapshot into a new cluster of the older version.");
+  }
+  const floor = releaseOf(targetMinor)?.startFloor;
+  if (floor && compareVersions(version(target), version(floor)) < 0) {
+    return refused(`etcd ${target} is below the oldest safe ${targetMinor}, ${floor}`, `Set spec.version to ${floor} or newer.`);
+  }
+  if (targetMinor === "3.5" && facts.batchJoined) {
+    return refused(
+      "two learners once joined this cluster together, and etcd 3.5 panics when it replays that log (H1)",
+      "Stay on 3.6, or restore a snapshot into a new cluster of 3.5.",
+    );
+  }
+  return { kind: "enable-downgrade", to: target };
+}

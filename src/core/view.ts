@@ -1,0 +1,129 @@
+/**
+ * The observation, joined up: each record beside its entry in etcd's list, who is healthy, who leads, is
+ * there quorum. Computed once per pass; the rules read it and never work it out again.
+ */
+import type { EtcdClusterSpec } from "../api/etcd-cluster.ts";
+import type { EtcdMemberEntry, MemberFacts, Observation } from "./observation.ts";
+import { quorum } from "./quorum.ts";
+import { clusterToken, isEstablished, ordinalOf } from "./record.ts";
+import { sameStart } from "./template.ts";
+
+export interface MemberView extends MemberFacts {
+  readonly name: string;
+  /** Its entry in etcd's member list; undefined before it was added and after it was removed. */
+  readonly entry?: EtcdMemberEntry;
+  readonly isVoter: boolean;
+  readonly isLeader: boolean;
+  /** Answers, follows a leader, and a voter serves linearizable reads. */
+  readonly healthy: boolean;
+  /** Its workload was started from what its record says now. */
+  readonly upToDate: boolean;
+}
+
+export interface View {
+  readonly observation: Observation;
+  readonly spec: EtcdClusterSpec;
+  readonly now: number;
+  readonly token: string;
+  /** This life's cluster was seen to exist (I3). */
+  readonly established: boolean;
+  /** All records, by ordinal. */
+  readonly members: readonly MemberView[];
+  /** Records that are neither leaving nor of a former life. */
+  readonly staying: readonly MemberView[];
+  /** Entries of etcd's list that no record stands for. */
+  readonly strangers: readonly EtcdMemberEntry[];
+  readonly voters: number;
+  readonly healthyVoters: number;
+  /** A linearizable list answered, and enough voters are healthy: membership can change. */
+  readonly hasQuorum: boolean;
+  readonly leader?: MemberView;
+  readonly nextOrdinal: number;
+}
+
+export function viewOf(observation: Observation): View {
+  const { cluster, etcd } = observation;
+  const token = clusterToken(cluster.uid, cluster.marks);
+  const list = etcd.list?.members ?? [];
+  const taken = new Set<string>();
+  const members = observation.members.map((facts) => {
+    const member = memberView(facts, list, etcd.list?.clusterID);
+    if (member.entry) taken.add(member.entry.id);
+    return member;
+  });
+  const strangers = list.filter((entry) => !taken.has(entry.id));
+  const voters = list.filter((entry) => !entry.isLearner).length;
+  const healthyVoters = members.filter((member) => member.isVoter && member.healthy).length;
+  return {
+    observation,
+    spec: cluster.spec,
+    now: observation.now,
+    token,
+    established: isEstablished(cluster.uid, cluster.marks),
+    members,
+    staying: members.filter((member) => !member.record.leaving && member.record.token === token),
+    strangers,
+    voters,
+    healthyVoters,
+    hasQuorum: etcd.list?.linearizable === true && healthyVoters >= quorum(voters),
+    leader: members.find((member) => member.isLeader),
+    nextOrdinal: nextOrdinal(observation, list),
+  };
+}
+
+function memberView(facts: MemberFacts, list: readonly EtcdMemberEntry[], clusterID: string | undefined): MemberView {
+  const { record, answer, workload } = facts;
+  const entry = list.find((candidate) =>
+    record.memberID ? candidate.id === record.memberID : candidate.peerURLs.includes(record.address.peerURL),
+  );
+  const isVoter = entry !== undefined && !entry.isLearner;
+  const answers =
+    answer.reachable &&
+    entry !== undefined &&
+    answer.memberID === entry.id &&
+    answer.clusterID === clusterID &&
+    answer.leaderID !== "0";
+  return {
+    ...facts,
+    name: record.name,
+    entry,
+    isVoter,
+    isLeader: answers && answer.leaderID === answer.memberID,
+    healthy: answers && workload.state === "running" && (!isVoter || answer.linearizable),
+    upToDate: workload.state === "absent" || workload.startedFrom === undefined || sameStart(workload.startedFrom, record),
+  };
+}
+
+/** Names are never reused: one more than the highest ever seen anywhere (H11). */
+function nextOrdinal(observation: Observation, list: readonly EtcdMemberEntry[]): number {
+  const { cluster, platform, members } = observation;
+  const inEtcd = list.map((entry) => ordinalOf(cluster.name, entry.name) ?? 0);
+  const inRecords = members.map((member) => member.record.ordinal);
+  // Founders are planned together: the first record may name members that have no record yet.
+  const planned = members.flatMap((member) =>
+    member.record.boot === "New"
+      ? member.record.initialCluster.map((peer) => ordinalOf(cluster.name, peer.name) ?? 0)
+      : [],
+  );
+  return 1 + Math.max(0, cluster.marks.highestOrdinal, platform.highestLeftover, ...inEtcd, ...inRecords, ...planned);
+}
+
+/** Healthy voters apart from this one. */
+export function healthyVotersBut(view: View, member: MemberView): number {
+  return view.members.filter((other) => other !== member && other.isVoter && other.healthy).length;
+}
+
+export function unhealthyVoters(view: View): MemberView[] {
+  return view.members.filter((member) => member.isVoter && !member.healthy);
+}
+
+/** How many log entries a member is behind the leader; undefined while either does not answer. */
+export function raftLag(view: View, member: MemberView): number | undefined {
+  const leader = view.leader?.answer;
+  if (!leader?.reachable || !member.answer.reachable) return undefined;
+  return Math.max(0, leader.raftIndex - member.answer.raftAppliedIndex);
+}
+
+export function names(members: readonly { name: string }[]): string {
+  return members.map((member) => member.name).join(", ");
+}
