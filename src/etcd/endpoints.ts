@@ -1,0 +1,62 @@
+/**
+ * Which endpoint is asked next. Pure bookkeeping over a set of endpoints: voters only (R17), the one
+ * that answered last first, those that failed a moment ago last. No randomness, so runs repeat.
+ */
+import type { Endpoint } from "../seams/etcd-transport.ts";
+
+/** How long an endpoint that failed is asked last. */
+const DEMOTED_MS = 5_000;
+
+export function describe(endpoint: Endpoint): string {
+  return endpoint.name === undefined ? endpoint.url : `${endpoint.name} (${endpoint.url})`;
+}
+
+export function sameEndpoint(a: Endpoint, b: Endpoint): boolean {
+  return a.url === b.url && a.serverName === b.serverName;
+}
+
+export class EndpointSet {
+  #endpoints: readonly Endpoint[];
+  #lastGood: string | undefined;
+  readonly #demotedUntil = new Map<string, number>();
+
+  constructor(endpoints: readonly Endpoint[]) {
+    this.#endpoints = [...endpoints];
+  }
+
+  get all(): readonly Endpoint[] {
+    return this.#endpoints;
+  }
+
+  /** Replaces the set and forgets what was known of endpoints that left it. */
+  replace(endpoints: readonly Endpoint[]): void {
+    this.#endpoints = [...endpoints];
+    const urls = new Set(endpoints.map((endpoint) => endpoint.url));
+    for (const url of this.#demotedUntil.keys()) if (!urls.has(url)) this.#demotedUntil.delete(url);
+    if (this.#lastGood !== undefined && !urls.has(this.#lastGood)) this.#lastGood = undefined;
+  }
+
+  /** The endpoint of a member, by its name or URL. */
+  find(nameOrUrl: string): Endpoint | undefined {
+    return this.#endpoints.find((endpoint) => endpoint.name === nameOrUrl || endpoint.url === nameOrUrl);
+  }
+
+  /** Voters in the order to try them at `now` (monotonic milliseconds). */
+  voters(now: number): readonly Endpoint[] {
+    const rank = (endpoint: Endpoint) =>
+      now < (this.#demotedUntil.get(endpoint.url) ?? 0) ? 2 : endpoint.url === this.#lastGood ? 0 : 1;
+    return this.#endpoints
+      .filter((endpoint) => endpoint.learner !== true)
+      .toSorted((a, b) => rank(a) - rank(b));
+  }
+
+  answered(endpoint: Endpoint): void {
+    this.#lastGood = endpoint.url;
+    this.#demotedUntil.delete(endpoint.url);
+  }
+
+  failed(endpoint: Endpoint, now: number): void {
+    if (this.#lastGood === endpoint.url) this.#lastGood = undefined;
+    this.#demotedUntil.set(endpoint.url, now + DEMOTED_MS);
+  }
+}

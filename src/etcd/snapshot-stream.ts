@@ -1,0 +1,148 @@
+/**
+ * A snapshot as it arrives: chunks with back-pressure, never held in memory. The last 32 bytes are the
+ * SHA-256 of all before (R23); the stream ends with an error when they do not match, so a consumer that
+ * reached the end holds a whole, verified file.
+ */
+import { create } from "@bufbuild/protobuf";
+import { createHash, type Hash } from "node:crypto";
+import { DeadlineExceeded, type Clock, type Timer } from "../seams/clock.ts";
+import type { Endpoint } from "../seams/etcd-transport.ts";
+import { callName, type Caller } from "./caller.ts";
+import { describe } from "./endpoints.ts";
+import { EtcdError } from "./errors.ts";
+import { Maintenance } from "./proto/rpc_pb.ts";
+
+const call = Maintenance.method.snapshot;
+const HASH_BYTES = 32;
+/** A member that sends nothing for this long is taken for dead. */
+const IDLE_TIMEOUT_MS = 30_000;
+
+export interface SnapshotOptions {
+  readonly signal?: AbortSignal;
+  /** Longest silence of the member. */
+  readonly idleTimeoutMs?: number;
+}
+
+export interface SnapshotResult {
+  /** Bytes received, the trailing hash included. */
+  readonly size: number;
+  /** The verified SHA-256 of the database, lower-case hexadecimal. */
+  readonly sha256: string;
+  /** Since 3.6: the version to restore with. */
+  readonly version?: string;
+  /** The store's revision when the snapshot began. */
+  readonly revision: bigint;
+}
+
+/** Iterate once, to the end; then `result` is there. */
+export interface SnapshotStream extends AsyncIterable<Uint8Array> {
+  /** Size as announced with the first chunk, for progress. */
+  readonly expectedSize: number | undefined;
+  readonly result: SnapshotResult | undefined;
+}
+
+export function openSnapshot(caller: Caller, endpoint: Endpoint, options: SnapshotOptions): SnapshotStream {
+  let expectedSize: number | undefined;
+  let result: SnapshotResult | undefined;
+
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    const hash = createHash("sha256");
+    let tail = new Uint8Array(0);
+    let size = 0;
+    let version = "";
+    let revision = 0n;
+    const idle = new IdleLimit(caller.clock, options);
+    try {
+      const stream = await caller.stream(call, endpoint, idle.signal);
+      stream.send(create(call.input, {}));
+      stream.end();
+      idle.restart();
+      for await (const part of stream) {
+        idle.pause();
+        expectedSize ??= Number(part.remainingBytes) + part.blob.length;
+        size += part.blob.length;
+        if (part.version !== "") version = part.version;
+        if (part.header !== undefined) revision = part.header.revision;
+        tail = digestAllButTail(hash, tail, part.blob);
+        if (part.blob.length > 0) yield part.blob;
+        idle.restart();
+      }
+    } finally {
+      idle.stop();
+    }
+    const sha256 = hash.digest("hex");
+    const damaged = tail.length < HASH_BYTES || Buffer.from(tail).toString("hex") !== sha256;
+    if (damaged)
+      throw new EtcdError({
+        kind: "snapshot-damaged",
+        call: callName(call),
+        endpoint: describe(endpoint),
+        code: "DATA_LOSS",
+        said: `the SHA-256 at the end of ${size} bytes does not match them`,
+        outcome: "not-applied",
+      });
+    result = { size, sha256, revision, ...(version === "" ? {} : { version }) };
+  }
+
+  return {
+    get expectedSize() {
+      return expectedSize;
+    },
+    get result() {
+      return result;
+    },
+    [Symbol.asyncIterator]: chunks,
+  };
+}
+
+/** Feeds everything but the last 32 bytes into the hash and returns those, which may be the trailer. */
+export function digestAllButTail(hash: Hash, tail: Uint8Array, chunk: Uint8Array): Uint8Array<ArrayBuffer> {
+  if (chunk.length >= HASH_BYTES) {
+    hash.update(tail);
+    hash.update(chunk.subarray(0, chunk.length - HASH_BYTES));
+    return new Uint8Array(chunk.subarray(chunk.length - HASH_BYTES));
+  }
+  const joined = new Uint8Array(tail.length + chunk.length);
+  joined.set(tail);
+  joined.set(chunk, tail.length);
+  const settled = Math.max(0, joined.length - HASH_BYTES);
+  hash.update(joined.subarray(0, settled));
+  return joined.slice(settled);
+}
+
+/** Aborts when the member is silent too long. The consumer's own slowness does not count. */
+class IdleLimit {
+  readonly #controller = new AbortController();
+  readonly #clock: Clock;
+  readonly #ms: number;
+  readonly #parent: AbortSignal | undefined;
+  readonly #onParent = () => this.#controller.abort(this.#parent?.reason);
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, options: SnapshotOptions) {
+    this.#clock = clock;
+    this.#ms = options.idleTimeoutMs ?? IDLE_TIMEOUT_MS;
+    this.#parent = options.signal;
+    if (this.#parent?.aborted) this.#onParent();
+    else this.#parent?.addEventListener("abort", this.#onParent, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  restart(): void {
+    this.pause();
+    this.#timer = this.#clock.timer(this.#ms, () => this.#controller.abort(new DeadlineExceeded(this.#ms)));
+  }
+
+  pause(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  stop(): void {
+    this.pause();
+    this.#parent?.removeEventListener("abort", this.#onParent);
+  }
+}
