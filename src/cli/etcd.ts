@@ -8,6 +8,7 @@ import { EtcdInstallError } from "../etcd/install/errors.ts";
 import type { InstallProgress } from "../etcd/install/progress.ts";
 import { etcdPins, type EtcdSource } from "../etcd/versions.ts";
 import { UsageError, type CliIo } from "./io.ts";
+import { table } from "./table.ts";
 
 export const summary = "install etcd of a supported version, list what is installed, tell where it is";
 
@@ -139,13 +140,6 @@ function tellProgress(io: CliIo): (progress: InstallProgress) => void {
     const line = `etcd ${version}: ${text} (${Math.round(elapsedMs / 1000)} s)`;
     io.stderr.write(io.isTTY ? `\r\x1b[K${line.slice(0, (io.stderr.columns ?? 80) - 1)}` : `${line}\n`);
   };
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
-  return rows.map((row) => `${line(row).trimEnd()}\n`).join("");
 }
 
 function megabytes(bytes: number | undefined): string {

@@ -28,7 +28,8 @@ export const etcdPins: readonly EtcdPin[] = [
   { version: "3.6.14", role: "older", sources: ["release", "go"] },
   { version: "3.5.35", role: "newest", sources: ["release", "go"] },
   { version: "3.5.33", role: "older", sources: ["release", "go"] },
-  { version: "3.5.16", role: "upgrade-source", sources: ["release", "go", "debian"], debianSuite: "trixie" },
+  // Who upgrades from it has Debian's build more often than any other; it also comes quicker than a build.
+  { version: "3.5.16", role: "upgrade-source", sources: ["release", "debian", "go"], debianSuite: "trixie" },
   // 3.4 predates the split into Go modules that can be required one by one.
   { version: "3.4.23", role: "upgrade-source", sources: ["release", "debian"], debianSuite: "bookworm" },
 ];
