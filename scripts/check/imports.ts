@@ -1,0 +1,93 @@
+/**
+ * Directions of import between the folders of the house. The table is the architecture: a folder may
+ * import itself and what its line names, and nothing else of ours.
+ */
+import { dirname, join } from "node:path/posix";
+import { finding, type Check } from "./check.ts";
+import { isGenerated, isTest, isTypeScript, type Repo } from "./repo.ts";
+import type { Import } from "./syntax.ts";
+
+const world = ["src/api", "src/seams", "src/etcd", "src/kube", "src/pki", "src/snapshot", "src/auth"];
+const platforms = ["src/core", ...world];
+const product = [...platforms, "src/operator", "src/local", "src/agent", "src/dashboard", "src/cli"];
+
+export const directions: Readonly<Record<string, readonly string[]>> = {
+  // The resources and the seams stand on nothing.
+  "src/api": [],
+  "src/seams": [],
+  // Pure: types of the resources, see `pure` below.
+  "src/core": ["src/api"],
+  // Talking to the world, each knowing nothing of who calls it.
+  "src/etcd": ["src/seams"],
+  "src/kube": ["src/seams"],
+  "src/pki": ["src/seams"],
+  "src/snapshot": ["src/seams", "src/api", "src/etcd"],
+  "src/auth": ["src/seams", "src/api", "src/etcd"],
+  // The only places where core meets the world.
+  "src/operator": platforms,
+  "src/local": platforms,
+  "src/agent": platforms,
+  // On top.
+  "src/dashboard": [...platforms, "src/operator", "src/local", "src/agent"],
+  "src/cli": product,
+  // Beside the product: nothing above imports these.
+  testbed: world,
+  sim: product,
+  test: [...product, "sim", "testbed"],
+  scripts: [...product, "sim", "testbed"],
+};
+
+/** Folders that may import only types from others, and no package and no module of Node's. */
+const pure = ["src/core"];
+
+export const importDirections: Check = {
+  name: "imports",
+  run: (repo) =>
+    repo.files
+      .filter((path) => isTypeScript(path) && !isGenerated(path) && (folderOf(path) ?? path) !== path)
+      .flatMap((path) => check(repo, path)),
+};
+
+function check(repo: Repo, path: string): string[] {
+  const folder = folderOf(path);
+  if (folder === undefined) return [];
+  const allowed = directions[folder];
+  if (!allowed) {
+    return [
+      finding(path, undefined, `${folder} has no line in the table of scripts/check/imports.ts: add one`),
+    ];
+  }
+  return repo.syntax(path).imports.flatMap((one) => {
+    const message = one.from.startsWith(".")
+      ? inside(path, folder, allowed, one)
+      : outside(path, folder, one);
+    return message === undefined ? [] : [finding(path, one.line, message)];
+  });
+}
+
+/** An import of one of our files. */
+function inside(path: string, folder: string, allowed: readonly string[], one: Import): string | undefined {
+  const target = folderOf(join(dirname(path), one.from));
+  if (target === undefined || target === folder) return undefined;
+  if (!allowed.includes(target)) {
+    const may = allowed.length > 0 ? `only ${allowed.join(", ")}` : "nothing else of ours";
+    return `${folder} may not import ${target} (${one.from}): it may import ${may}`;
+  }
+  if (pure.includes(folder) && !isTest(path) && !one.typeOnly) {
+    return `${folder} may import only types from ${target}: write "import type" (${one.from})`;
+  }
+  return undefined;
+}
+
+/** An import of a package or of Node's own. Tests beside pure code need their runner. */
+function outside(path: string, folder: string, one: Import): string | undefined {
+  if (!pure.includes(folder) || isTest(path)) return undefined;
+  return `${folder} is pure and may not import ${one.from}: what it needs to know belongs in its arguments`;
+}
+
+/** "src/core/rules/x.ts" → "src/core"; "testbed/x.ts" → "testbed"; a file at the root belongs to none. */
+function folderOf(path: string): string | undefined {
+  const parts = path.split("/");
+  if (parts.length < 2) return undefined;
+  return parts[0] === "src" && parts.length > 2 ? `src/${parts[1]}` : parts[0];
+}

@@ -1,0 +1,74 @@
+/**
+ * The tree that the checks look at: its files, their text, their syntax. Everything is read once.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseSource, type Source } from "./syntax.ts";
+
+export interface Repo {
+  readonly root: string;
+  /** Paths from the root: what git tracks or would track. */
+  readonly files: readonly string[];
+  text(path: string): string;
+  syntax(path: string): Source;
+}
+
+export function openRepo(root: string): Repo {
+  const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  // A file deleted but not yet committed is still listed.
+  const files = [...new Set(listed.split("\0"))].filter(
+    (path) => path !== "" && existsSync(join(root, path)),
+  );
+  return repoOf(root, files.toSorted(), (path) => readFileSync(join(root, path), "utf8"));
+}
+
+/** A tree that exists only in memory, for the tests of the checks. */
+export function memoryRepo(contents: Readonly<Record<string, string>>): Repo {
+  return repoOf("", Object.keys(contents), (path) => {
+    const text = contents[path];
+    if (text === undefined) throw new Error(`no such file: ${path}`);
+    return text;
+  });
+}
+
+function repoOf(root: string, files: readonly string[], read: (path: string) => string): Repo {
+  const texts = new Map<string, string>();
+  const sources = new Map<string, Source>();
+  const repo: Repo = {
+    root,
+    files,
+    text(path) {
+      const known = texts.get(path);
+      if (known !== undefined) return known;
+      const text = read(path);
+      texts.set(path, text);
+      return text;
+    },
+    syntax(path) {
+      const known = sources.get(path);
+      if (known) return known;
+      const source = parseSource(path, repo.text(path));
+      sources.set(path, source);
+      return source;
+    },
+  };
+  return repo;
+}
+
+export function isTypeScript(path: string): boolean {
+  return path.endsWith(".ts");
+}
+
+export function isTest(path: string): boolean {
+  return path.endsWith(".test.ts");
+}
+
+/** Generated files answer to their generator, not to the rules for people. */
+export function isGenerated(path: string): boolean {
+  return path.endsWith("_pb.ts") || path.endsWith(".gen.ts");
+}

@@ -1,0 +1,61 @@
+/**
+ * Runs checks, as many at a time as there are cores to spare, and tells each answer as it comes.
+ * A check that throws has failed; the others still run.
+ */
+import { generators } from "../generators.ts";
+import type { Check } from "./check.ts";
+import { cleanText, fileSize, introductions } from "./files.ts";
+import { generatedFiles } from "./generated.ts";
+import { importDirections } from "./imports.ts";
+import { lock } from "./lock.ts";
+import type { Repo } from "./repo.ts";
+import { seams } from "./seams.ts";
+import { deadCode, format, lint, types } from "./tools.ts";
+
+/** The slow ones first, so that they overlap. */
+export const checks: readonly Check[] = [
+  deadCode,
+  types,
+  lint,
+  generatedFiles(generators),
+  format,
+  importDirections,
+  seams,
+  fileSize,
+  introductions,
+  cleanText,
+  lock,
+];
+
+export interface CheckResult {
+  readonly name: string;
+  readonly findings: readonly string[];
+  readonly ms: number;
+}
+
+const AT_A_TIME = 3;
+
+export async function runChecks(
+  repo: Repo,
+  list: readonly Check[],
+  tell: (result: CheckResult) => void,
+): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
+  const waiting = [...list];
+  const work = async () => {
+    for (let check = waiting.shift(); check; check = waiting.shift()) {
+      const started = performance.now();
+      let findings: string[];
+      try {
+        findings = await check.run(repo);
+      } catch (error) {
+        findings = [`the check itself failed: ${error instanceof Error ? error.stack : String(error)}`];
+      }
+      const result = { name: check.name, findings, ms: performance.now() - started };
+      results.push(result);
+      tell(result);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+  return results;
+}
