@@ -1,0 +1,145 @@
+/**
+ * What a testbed is: its choices and addresses, written once when it is first brought up. Whether it runs is
+ * not recorded here; that is looked up (processes.ts).
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { acquire } from "./lock.ts";
+import { bedPaths, bedsDir } from "./paths.ts";
+
+export interface BedOptions {
+  /** Real nodes. None: only the control plane (and the stand-in kubelet, if asked for). */
+  nodes: number;
+  /** "process": the stand-in kubelet runs Pods as processes of this machine. */
+  kubelet: "none" | "process";
+  /** How many nodes the stand-in presents, each in a zone of its own. */
+  processNodes: number;
+  /** "quick": a lost node is noticed after 8 s and its Pods are evicted 5 s later, instead of 40 s and 5 min. */
+  detection: "quick" | "standard";
+  /** A failing container is restarted at once, then after `first`, doubling up to `max`. */
+  backoffMs: { first: number; max: number };
+}
+
+export interface Ports {
+  etcd: number;
+  etcdPeer: number;
+  apiserver: number;
+  controllerManager: number;
+  scheduler: number;
+  kubelet: number;
+}
+
+export interface OwnBed {
+  kind: "own";
+  name: string;
+  created: string;
+  options: BedOptions;
+  /** The testbed owns 127.<slot>.0.0/16. */
+  slot: number;
+  ports: Ports;
+}
+
+/** A cluster that the user has: recorded, never changed by `up` or `down`. */
+export interface UsedBed {
+  kind: "used";
+  name: string;
+  created: string;
+  kubeconfig: string;
+  context?: string;
+}
+
+export type Bed = OwnBed | UsedBed;
+
+export const DEFAULT_OPTIONS: BedOptions = {
+  nodes: 0,
+  kubelet: "none",
+  processNodes: 3,
+  detection: "quick",
+  backoffMs: { first: 1000, max: 10_000 },
+};
+
+const PORTS: Ports = {
+  etcd: 2379,
+  etcdPeer: 2380,
+  apiserver: 6443,
+  controllerManager: 10257,
+  scheduler: 10259,
+  kubelet: 10250,
+};
+
+/** Where the control plane listens. */
+export function controlAddress(slot: number): string {
+  return `127.${slot}.0.1`;
+}
+
+/** Where Pods of the stand-in find names. */
+export function dnsAddress(slot: number): string {
+  return `127.${slot}.0.53`;
+}
+
+export function readBed(name: string): Bed | undefined {
+  const path = bedPaths(name).state;
+  if (!existsSync(path)) return undefined;
+  return JSON.parse(readFileSync(path, "utf8")) as Bed;
+}
+
+export function listBeds(): string[] {
+  if (!existsSync(bedsDir())) return [];
+  return readdirSync(bedsDir()).filter((name) => !name.startsWith("."));
+}
+
+export function writeBed(bed: Bed): void {
+  const path = bedPaths(bed.name).state;
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(`${path}.new`, JSON.stringify(bed, null, 2) + "\n", { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+/** Chooses addresses that nobody else has and records the new testbed. */
+export async function createBed(name: string, options: BedOptions): Promise<OwnBed> {
+  const lock = await acquire(join(bedsDir(), "slots"), { purpose: "choosing addresses", deadlineMs: 30_000 });
+  try {
+    const taken = new Set(
+      listBeds().map((other) => {
+        const bed = readBed(other);
+        return bed?.kind === "own" ? bed.slot : 0;
+      }),
+    );
+    for (let slot = 64; slot < 250; slot++) {
+      if (taken.has(slot)) continue;
+      const ports = await freePorts(controlAddress(slot));
+      if (!ports) continue;
+      const bed: OwnBed = { kind: "own", name, created: new Date().toISOString(), options, slot, ports };
+      writeBed(bed);
+      return bed;
+    }
+    throw new Error(`no free addresses left for another testbed; end one of: ${listBeds().join(", ")}`);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** The usual ports where they are free; another one where a process listens on all addresses. */
+async function freePorts(address: string): Promise<Ports | undefined> {
+  const ports = { ...PORTS };
+  let usual = 0;
+  for (const name of Object.keys(ports) as (keyof Ports)[]) {
+    const free = await canListen(address, ports[name]);
+    if (free) usual++;
+    else ports[name] = (await canListen(address, 0)) ?? 0;
+  }
+  // None of the usual ports: another user's testbed has this address.
+  return usual === 0 ? undefined : ports;
+}
+
+function canListen(address: string, port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(undefined));
+    server.listen(port, address, () => {
+      const bound = server.address();
+      server.close(() => resolve(typeof bound === "object" && bound ? bound.port : undefined));
+    });
+  });
+}
