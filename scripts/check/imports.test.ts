@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { importDirections } from "./imports.ts";
+import { memoryRepo } from "./repo.ts";
+
+async function findings(path: string, text: string): Promise<string> {
+  return (await importDirections.run(memoryRepo({ [path]: text }))).join("\n");
+}
+
+test("core may not import a module of Node's", async () => {
+  const found = await findings("src/core/a.ts", `\nimport { readFileSync } from "node:fs";`);
+  assert.match(found, /^src\/core\/a\.ts:2: src\/core is pure and may not import node:fs/);
+});
+
+test("core may not import a package", async () => {
+  assert.match(await findings("src/core/a.ts", `import { z } from "zod";`), /may not import zod/);
+});
+
+test("core may import types of the resources, and only types", async () => {
+  const path = "src/core/rules/a.ts";
+  assert.equal(await findings(path, `import type { Spec } from "../../api/etcd-cluster.ts";`), "");
+  assert.equal(await findings(path, `import { type Spec } from "../../api/etcd-cluster.ts";`), "");
+  const found = await findings(path, `import { defaults } from "../../api/etcd-cluster.ts";`);
+  assert.match(found, /may import only types from src\/api/);
+});
+
+test("core may not import the seams, not even by a dynamic import or a re-export", async () => {
+  for (const text of [
+    `import type { Clock } from "../seams/clock.ts";`,
+    `const clock = import("../seams/clock.ts");`,
+    `export * from "../seams/clock.ts";`,
+    `export { systemClock } from "../seams/clock.ts";`,
+    `type Clock = import("../seams/clock.ts").Clock;`,
+  ]) {
+    assert.match(await findings("src/core/a.ts", text), /src\/core may not import src\/seams/, text);
+  }
+});
+
+test("a test beside core may use its runner and packages for testing", async () => {
+  const text = `import { test } from "node:test";\nimport fc from "fast-check";\nimport { a } from "./a.ts";`;
+  assert.equal(await findings("src/core/a.test.ts", text), "");
+});
+
+test("who talks to the world does not know its callers", async () => {
+  const found = await findings("src/etcd/client.ts", `import { observe } from "../operator/observe.ts";`);
+  assert.match(found, /src\/etcd may not import src\/operator/);
+  assert.match(
+    await findings("src/kube/a.ts", `import { a } from "../etcd/a.ts";`),
+    /may not import src\/etcd/,
+  );
+});
+
+test("nothing in the product imports the simulator, the tests or the testbed", async () => {
+  for (const target of ["sim", "test", "testbed"]) {
+    const found = await findings("src/cli/a.ts", `import { a } from "../../${target}/a.ts";`);
+    assert.match(found, new RegExp(`src/cli may not import ${target} `));
+  }
+});
+
+test("a folder without a line in the table is reported", async () => {
+  assert.match(await findings("src/misc/a.ts", ""), /src\/misc has no line in the table/);
+});
+
+test("what the table allows passes", async () => {
+  const text = `import { decide } from "../core/decide.ts";\nimport { connect } from "../etcd/client.ts";`;
+  assert.equal(await findings("src/local/observe.ts", text), "");
+});
