@@ -2,7 +2,8 @@
  * The list of generators. To add one: write a file in scripts/generators/ that exports a `Generator`
  * (see generate/registry.ts), import it here, run `npm run generate`, and commit what it wrote.
  */
+import { referencePages, resourceDefinitions } from "./generators/api.ts";
 import { etcdProto } from "./generators/etcd-proto.ts";
 import type { Generator } from "./generate/registry.ts";
 
-export const generators: readonly Generator[] = [etcdProto];
+export const generators: readonly Generator[] = [resourceDefinitions, referencePages, etcdProto];

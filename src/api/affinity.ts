@@ -40,40 +40,46 @@ const podAffinitySchema = z.strictObject({
     .optional(),
 });
 
-export const affinitySchema = z.strictObject({
-  nodeAffinity: z
-    .strictObject({
-      requiredDuringSchedulingIgnoredDuringExecution: z
-        .strictObject({ nodeSelectorTerms: z.array(nodeSelectorTermSchema).max(32) })
-        .optional(),
-      preferredDuringSchedulingIgnoredDuringExecution: z
-        .array(z.strictObject({ weight: int(1, 100), preference: nodeSelectorTermSchema }))
-        .max(32)
-        .optional(),
-    })
-    .optional(),
-  podAffinity: podAffinitySchema.optional(),
-  podAntiAffinity: podAffinitySchema.optional(),
-});
+export const affinitySchema = z
+  .strictObject({
+    nodeAffinity: z
+      .strictObject({
+        requiredDuringSchedulingIgnoredDuringExecution: z
+          .strictObject({ nodeSelectorTerms: z.array(nodeSelectorTermSchema).max(32) })
+          .optional(),
+        preferredDuringSchedulingIgnoredDuringExecution: z
+          .array(z.strictObject({ weight: int(1, 100), preference: nodeSelectorTermSchema }))
+          .max(32)
+          .optional(),
+      })
+      .optional(),
+    podAffinity: podAffinitySchema.optional(),
+    podAntiAffinity: podAffinitySchema.optional(),
+  })
+  .meta({ kubernetesType: "Affinity" });
 
-export const topologySpreadConstraintSchema = z.strictObject({
-  maxSkew: int(1, 100),
-  topologyKey: text(317),
-  whenUnsatisfiable: z.enum(["DoNotSchedule", "ScheduleAnyway"]),
-  labelSelector: labelSelectorSchema.optional(),
-  minDomains: int(1, 1000).optional(),
-  nodeAffinityPolicy: z.enum(["Honor", "Ignore"]).optional(),
-  nodeTaintsPolicy: z.enum(["Honor", "Ignore"]).optional(),
-  matchLabelKeys: strings(64).optional(),
-});
+export const topologySpreadConstraintSchema = z
+  .strictObject({
+    maxSkew: int(1, 100),
+    topologyKey: text(317),
+    whenUnsatisfiable: z.enum(["DoNotSchedule", "ScheduleAnyway"]),
+    labelSelector: labelSelectorSchema.optional(),
+    minDomains: int(1, 1000).optional(),
+    nodeAffinityPolicy: z.enum(["Honor", "Ignore"]).optional(),
+    nodeTaintsPolicy: z.enum(["Honor", "Ignore"]).optional(),
+    matchLabelKeys: strings(64).optional(),
+  })
+  .meta({ kubernetesType: "TopologySpreadConstraint" });
 
-export const tolerationSchema = z.strictObject({
-  key: text(317).optional(),
-  operator: z.enum(["Equal", "Exists"]).optional(),
-  value: text(63).optional(),
-  effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).optional(),
-  tolerationSeconds: int(0, Number.MAX_SAFE_INTEGER).optional(),
-});
+export const tolerationSchema = z
+  .strictObject({
+    key: text(317).optional(),
+    operator: z.enum(["Equal", "Exists"]).optional(),
+    value: text(63).optional(),
+    effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).optional(),
+    tolerationSeconds: int(0, Number.MAX_SAFE_INTEGER).optional(),
+  })
+  .meta({ kubernetesType: "Toleration" });
 
 export type Affinity = z.output<typeof affinitySchema>;
 export type Toleration = z.output<typeof tolerationSchema>;

@@ -17,43 +17,47 @@ const resourcesSchema = z.strictObject({
     .describe("What a member may use at most. etcd needs memory above its quota."),
 });
 
-const envVarSchema = z.strictObject({
-  name: text(253).min(1),
-  value: text(32768).optional(),
-  valueFrom: z
-    .looseObject({})
-    .optional()
-    .describe("As in a Kubernetes Pod: fieldRef, secretKeyRef and so on."),
-});
+const envVarSchema = z
+  .strictObject({
+    name: text(253).min(1),
+    value: text(32768).optional(),
+    valueFrom: z
+      .looseObject({})
+      .optional()
+      .describe("As in a Kubernetes Pod: fieldRef, secretKeyRef and so on."),
+  })
+  .meta({ kubernetesType: "EnvVar" });
 
-const securityContextSchema = z.strictObject({
-  runAsUser: int(0, Number.MAX_SAFE_INTEGER).optional(),
-  runAsGroup: int(0, Number.MAX_SAFE_INTEGER).optional(),
-  runAsNonRoot: z.boolean().optional(),
-  fsGroup: int(0, Number.MAX_SAFE_INTEGER).optional(),
-  fsGroupChangePolicy: z.enum(["OnRootMismatch", "Always"]).optional(),
-  supplementalGroups: z.array(int(0, Number.MAX_SAFE_INTEGER)).max(64).optional(),
-  seccompProfile: z.strictObject({ type: text(32), localhostProfile: text(4096).optional() }).optional(),
-  seLinuxOptions: z
-    .strictObject({
-      user: text(253).optional(),
-      role: text(253).optional(),
-      type: text(253).optional(),
-      level: text(253).optional(),
-    })
-    .optional(),
-  sysctls: z
-    .array(z.strictObject({ name: text(253), value: text(253) }))
-    .max(64)
-    .optional(),
-});
+const securityContextSchema = z
+  .strictObject({
+    runAsUser: int(0, Number.MAX_SAFE_INTEGER).optional(),
+    runAsGroup: int(0, Number.MAX_SAFE_INTEGER).optional(),
+    runAsNonRoot: z.boolean().optional(),
+    fsGroup: int(0, Number.MAX_SAFE_INTEGER).optional(),
+    fsGroupChangePolicy: z.enum(["OnRootMismatch", "Always"]).optional(),
+    supplementalGroups: z.array(int(0, Number.MAX_SAFE_INTEGER)).max(64).optional(),
+    seccompProfile: z.strictObject({ type: text(32), localhostProfile: text(4096).optional() }).optional(),
+    seLinuxOptions: z
+      .strictObject({
+        user: text(253).optional(),
+        role: text(253).optional(),
+        type: text(253).optional(),
+        level: text(253).optional(),
+      })
+      .optional(),
+    sysctls: z
+      .array(z.strictObject({ name: text(253), value: text(253) }))
+      .max(64)
+      .optional(),
+  })
+  .meta({ kubernetesType: "PodSecurityContext" });
 
 const sidecarSchema = z
   .looseObject({
     name: text(63).min(1).describe("Name of the container."),
     image: text(1024).min(1).describe("Its image."),
   })
-  .describe("A container, with all fields a Kubernetes container may have.");
+  .meta({ kubernetesType: "Container" });
 
 const reservedMetadata =
   "labels and annotations under app.kubernetes.io/ and etcd.quorate.dev/ belong to Quorate: choose another prefix";

@@ -29,6 +29,8 @@ declare module "zod" {
     rules?: readonly Rule<never>[];
     /** `refuse`: ignoring the field would change what happens to data, so other platforms reject it. */
     kubernetesOnly?: KubernetesOnly;
+    /** The Kubernetes type that this copies: the reference names it instead of listing its fields. */
+    kubernetesType?: string;
     "x-kubernetes-int-or-string"?: boolean;
     "x-kubernetes-preserve-unknown-fields"?: boolean;
     "x-kubernetes-list-type"?: "atomic" | "set" | "map";

@@ -1,0 +1,117 @@
+/**
+ * From a zod schema to the structural OpenAPI v3 schema that Kubernetes wants, with the rules as CEL.
+ * The result is also what the validator, the reference page and the list of Kubernetes-only fields
+ * walk over, so that all of them see one tree.
+ */
+import { z } from "zod";
+import type { KubernetesOnly, Rule } from "./rule.ts";
+
+/** A node of a structural schema: what this project uses of it. */
+export interface SchemaNode {
+  type?: "object" | "array" | "string" | "integer" | "number" | "boolean";
+  description?: string;
+  format?: string;
+  default?: unknown;
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  maxProperties?: number;
+  properties?: Record<string, SchemaNode>;
+  required?: string[];
+  items?: SchemaNode;
+  additionalProperties?: SchemaNode;
+  anyOf?: SchemaNode[];
+  "x-kubernetes-validations"?: Validation[];
+  "x-kubernetes-int-or-string"?: boolean;
+  "x-kubernetes-preserve-unknown-fields"?: boolean;
+  "x-kubernetes-list-type"?: string;
+  "x-kubernetes-list-map-keys"?: string[];
+  /** Not part of the resource definition: `publicSchema` takes these out. */
+  kubernetesOnly?: KubernetesOnly;
+  kubernetesType?: string;
+}
+
+export interface Validation {
+  rule: string;
+  message: string;
+  messageExpression?: string;
+  fieldPath?: string;
+}
+
+export interface ResourceSchema {
+  readonly schema: SchemaNode;
+  /** The rule behind a validation, found by its CEL text. */
+  readonly rules: ReadonlyMap<string, Rule>;
+}
+
+export function resourceSchema(schema: z.ZodType): ResourceSchema {
+  const rules = new Map<string, Rule>();
+  const json = z.toJSONSchema(schema, {
+    target: "openapi-3.0",
+    io: "input",
+    override: ({ jsonSchema }) => {
+      makeStructural(jsonSchema as SchemaNode & { rules?: readonly Rule[] }, rules);
+    },
+  });
+  return { schema: json as SchemaNode, rules };
+}
+
+/** zod visits a node once per wrapper (optional, default, …): each of these steps may run again. */
+function makeStructural(node: SchemaNode & { rules?: readonly Rule[] }, rules: Map<string, Rule>): void {
+  if (node.rules) {
+    node["x-kubernetes-validations"] = node.rules.map(validationOf);
+    for (const rule of node.rules) rules.set(rule.cel, rule);
+    delete node.rules;
+  }
+  if (node["x-kubernetes-int-or-string"]) node.anyOf = [{ type: "integer" }, { type: "string" }];
+  if (node.type === "integer") boundInteger(node);
+  if (node.properties && node.additionalProperties !== undefined) {
+    // `false` is said by pruning in Kubernetes; anything else means a loose object.
+    const closed = (node.additionalProperties as unknown) === false;
+    delete node.additionalProperties;
+    if (!closed) node["x-kubernetes-preserve-unknown-fields"] = true;
+  }
+}
+
+function validationOf(rule: Rule): Validation {
+  const { cel, message, messageExpression, fieldPath } = rule;
+  return {
+    rule: cel,
+    message,
+    ...(messageExpression === undefined ? {} : { messageExpression }),
+    ...(fieldPath === undefined ? {} : { fieldPath }),
+  };
+}
+
+/** JavaScript's limits are no limits of the API; the format tells generated clients how wide the number is. */
+function boundInteger(node: SchemaNode): void {
+  if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
+  if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
+  node.format ??= node.maximum !== undefined && node.maximum < 2 ** 31 ? "int32" : "int64";
+}
+
+/** The schema without what is ours alone, as the API server takes it. */
+export function publicSchema(node: SchemaNode): SchemaNode {
+  const {
+    kubernetesOnly: _only,
+    kubernetesType: _type,
+    properties,
+    items,
+    additionalProperties,
+    ...rest
+  } = node;
+  return {
+    ...rest,
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, child]) => [name, publicSchema(child)]),
+      ),
+    }),
+    ...(items && { items: publicSchema(items) }),
+    ...(additionalProperties && { additionalProperties: publicSchema(additionalProperties) }),
+  };
+}

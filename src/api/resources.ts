@@ -1,0 +1,123 @@
+/**
+ * The resources of the API group: their names, columns and subresources. The resource definitions,
+ * the reference pages and the validators are made from this list.
+ */
+import type { z } from "zod";
+import { etcdClusterSchema } from "./etcd-cluster.ts";
+import { etcdMemberSchema } from "./etcd-member.ts";
+
+export interface Column {
+  readonly name: string;
+  readonly type: "string" | "integer" | "date" | "boolean";
+  readonly jsonPath: string;
+  readonly description?: string;
+  /** Above 0: only with `kubectl get -o wide`. */
+  readonly priority?: number;
+}
+
+export interface Resource {
+  readonly kind: string;
+  readonly singular: string;
+  readonly plural: string;
+  readonly shortNames: readonly string[];
+  /** One paragraph: what it is for. */
+  readonly summary: string;
+  readonly schema: z.ZodType;
+  readonly columns: readonly Column[];
+  readonly scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
+  /** A complete example for the reference page. */
+  readonly example: string;
+}
+
+const age: Column = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
+
+export const etcdClusters: Resource = {
+  kind: "EtcdCluster",
+  singular: "etcdcluster",
+  plural: "etcdclusters",
+  shortNames: ["ec"],
+  summary:
+    "An etcd cluster: how many members of which version, where they keep their data, and how they are looked after.",
+  schema: etcdClusterSchema,
+  columns: [
+    {
+      name: "Version",
+      type: "string",
+      jsonPath: ".status.version.current",
+      description: "The etcd version that runs.",
+    },
+    { name: "Replicas", type: "integer", jsonPath: ".spec.replicas", description: "Voting members wanted." },
+    {
+      name: "Ready",
+      type: "integer",
+      jsonPath: ".status.readyReplicas",
+      description: "Voting members that are healthy.",
+    },
+    { name: "Leader", type: "string", jsonPath: ".status.leader" },
+    {
+      name: "Phase",
+      type: "string",
+      jsonPath: ".status.phase",
+      description: "How the cluster is, in one sentence.",
+    },
+    age,
+  ],
+  scale: {
+    specReplicasPath: ".spec.replicas",
+    statusReplicasPath: ".status.replicas",
+    labelSelectorPath: ".status.selector",
+  },
+  example: `apiVersion: etcd.quorate.dev/v1alpha1
+kind: EtcdCluster
+metadata:
+  name: demo
+spec:
+  replicas: 3
+  version: 3.6.14
+  storage:
+    size: 20Gi
+  options:
+    quotaBackendBytes: 8Gi
+`,
+};
+
+export const etcdMembers: Resource = {
+  kind: "EtcdMember",
+  singular: "etcdmember",
+  plural: "etcdmembers",
+  shortNames: ["em"],
+  summary:
+    "The record of one member. Quorate makes these itself, one per member; change the EtcdCluster instead. Deleting one means: replace this member, as soon as the quorum allows.",
+  schema: etcdMemberSchema,
+  columns: [
+    { name: "Cluster", type: "string", jsonPath: ".spec.cluster" },
+    { name: "Role", type: "string", jsonPath: ".status.role" },
+    { name: "Version", type: "string", jsonPath: ".spec.template.version" },
+    { name: "Phase", type: "string", jsonPath: ".status.phase" },
+    { name: "ID", type: "string", jsonPath: ".status.memberID", priority: 1 },
+    age,
+  ],
+  example: `apiVersion: etcd.quorate.dev/v1alpha1
+kind: EtcdMember
+metadata:
+  name: demo-0
+spec:
+  cluster: demo
+  ordinal: 0
+  role: Voter
+  joined: true
+  identity:
+    token: 6f0c9a52-6f9d-4a0e-9d3b-0d6e2f6a8f10-1
+    boot: New
+    peerURL: https://demo-0.demo.default.svc:2380
+    clientURL: https://demo-0.demo.default.svc:2379
+    initialCluster:
+      - name: demo-0
+        peerURL: https://demo-0.demo.default.svc:2380
+  template:
+    renderVersion: 1
+    version: 3.6.14
+`,
+};
+
+export const resources: readonly Resource[] = [etcdClusters, etcdMembers];
