@@ -1,0 +1,166 @@
+/**
+ * Files as a port: small texts written whole and durably, directories, and nothing that a model could not
+ * do in memory. A write is atomic and on the disk when it returns, because the member records live here.
+ */
+import { constants } from "node:fs";
+import * as fs from "node:fs/promises";
+import path from "node:path";
+
+export interface DiskEntry {
+  readonly kind: "file" | "directory" | "other";
+  readonly size: number;
+}
+
+export interface Disk {
+  /** The text of a file; undefined when there is none. */
+  read(file: string): Promise<string | undefined>;
+  /** Replaces a file as a whole: a reader, or a crash, sees the old text or the new one. */
+  write(file: string, text: string, options?: { readonly private?: boolean }): Promise<void>;
+  /** Makes a file that must not exist yet; false when it does. */
+  create(file: string, text: string): Promise<boolean>;
+  /** Makes a directory and those above it, for this user only. */
+  makeDirectory(directory: string): Promise<void>;
+  /** Names in a directory, sorted; empty when there is none. */
+  list(directory: string): Promise<readonly string[]>;
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file, or a directory with all that is in it; nothing happens when it is not there. */
+  remove(target: string): Promise<void>;
+  stat(target: string): Promise<DiskEntry | undefined>;
+  /** Overwrites bytes in the middle of a file, for breaking things on purpose. */
+  overwrite(file: string, offset: number, bytes: Uint8Array): Promise<void>;
+  /** The last `bytes` of a file as text; empty when there is none. */
+  tail(file: string, bytes: number): Promise<string>;
+}
+
+export type DiskErrorReason = "full" | "denied" | "read-only" | "not-a-directory" | "failed";
+
+/** What could not be done, to which file, and what a person can do about it. */
+export class DiskError extends Error {
+  override name = "DiskError";
+  readonly reason: DiskErrorReason;
+  readonly path: string;
+  constructor(reason: DiskErrorReason, target: string, doing: string, options?: ErrorOptions) {
+    super(`cannot ${doing} ${target}: ${ADVICE[reason]}`, options);
+    this.reason = reason;
+    this.path = target;
+  }
+}
+
+const ADVICE: Readonly<Record<DiskErrorReason, string>> = {
+  full: "the disk is full; free some space or use a directory on another disk",
+  denied: "permission denied; use a directory of your own",
+  "read-only": "the file system is read-only; use another directory",
+  "not-a-directory": "something in its path is a file, not a directory",
+  failed: "the operating system refused it",
+};
+
+const REASONS: Readonly<Record<string, DiskErrorReason>> = {
+  ENOSPC: "full",
+  EDQUOT: "full",
+  EACCES: "denied",
+  EPERM: "denied",
+  EROFS: "read-only",
+  ENOTDIR: "not-a-directory",
+};
+
+export const systemDisk: Disk = {
+  read: (file) => doing("read", file, async () => await unlessMissing(fs.readFile(file, "utf8"), undefined)),
+  write: (file, text, options) =>
+    doing("write", file, async () => {
+      // Beside the target, so that the rename stays within one file system; one writer per directory.
+      const staged = path.join(path.dirname(file), `.${path.basename(file)}.new`);
+      await writeSynced(staged, text, "w", options?.private === true ? 0o600 : 0o644);
+      await fs.rename(staged, file);
+      await syncDirectory(path.dirname(file));
+    }),
+  create: (file, text) =>
+    doing("create", file, async () => {
+      try {
+        await writeSynced(file, text, "wx", 0o600);
+        return true;
+      } catch (error) {
+        if (codeOf(error) === "EEXIST") return false;
+        throw error;
+      }
+    }),
+  makeDirectory: (directory) =>
+    doing("create the directory", directory, async () => {
+      await fs.mkdir(directory, { recursive: true, mode: 0o700 });
+    }),
+  list: (directory) =>
+    doing("list", directory, async () =>
+      (await unlessMissing(fs.readdir(directory), [])).toSorted((a, b) => (a < b ? -1 : 1)),
+    ),
+  rename: (from, to) =>
+    doing("rename", from, async () => {
+      await fs.rename(from, to);
+      await syncDirectory(path.dirname(to));
+    }),
+  remove: (target) =>
+    doing("remove", target, async () => await fs.rm(target, { recursive: true, force: true })),
+  stat: (target) =>
+    doing("look at", target, async () => {
+      const found = await unlessMissing(fs.stat(target), undefined);
+      if (found === undefined) return undefined;
+      const kind = found.isFile() ? "file" : found.isDirectory() ? "directory" : "other";
+      return { kind, size: found.size };
+    }),
+  overwrite: (file, offset, bytes) =>
+    doing("overwrite", file, async () => {
+      await using handle = await fs.open(file, constants.O_RDWR);
+      await handle.write(bytes, 0, bytes.length, offset);
+      await handle.sync();
+    }),
+  tail: (file, bytes) =>
+    doing("read", file, async () => {
+      const handle = await unlessMissing(fs.open(file, "r"), undefined);
+      if (handle === undefined) return "";
+      try {
+        const { size } = await handle.stat();
+        const length = Math.min(size, bytes);
+        const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, size - length);
+        return buffer.toString("utf8", 0, bytesRead);
+      } finally {
+        await handle.close();
+      }
+    }),
+};
+
+async function doing<T>(what: string, target: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw new DiskError(REASONS[codeOf(cause) ?? ""] ?? "failed", target, what, { cause });
+  }
+}
+
+async function writeSynced(file: string, text: string, flag: "w" | "wx", mode: number): Promise<void> {
+  await using handle = await fs.open(file, flag, mode);
+  await handle.writeFile(text);
+  await handle.sync();
+}
+
+/** Makes a rename durable; some file systems cannot sync a directory, and then it need not be done. */
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await fs.open(directory, "r");
+  try {
+    await handle.sync();
+  } catch (error) {
+    if (codeOf(error) !== "EINVAL" && codeOf(error) !== "ENOTSUP") throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function unlessMissing<T, U>(work: Promise<T>, otherwise: U): Promise<T | U> {
+  try {
+    return await work;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return otherwise;
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | undefined)?.code;
+}
