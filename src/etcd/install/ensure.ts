@@ -6,7 +6,7 @@ import { rm } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "../../seams/clock.ts";
 import { exactVersion, findPin, type EtcdSource, type FetchSource } from "../versions.ts";
-import { askVersion, type Program } from "./binaries.ts";
+import { askVersion, programsOf, type Program } from "./binaries.ts";
 import {
   cacheDir,
   commitStaged,
@@ -20,8 +20,10 @@ import type { Env } from "./command.ts";
 import { fetchDebian } from "./debian.ts";
 import {
   aborted,
+  cacheNotWritable,
   EtcdInstallError,
   isNoSpace,
+  isNotWritable,
   noDisk,
   SourceUnavailable,
   unknownVersion,
@@ -88,6 +90,7 @@ export async function ensureEtcd(wanted: string, options: EnsureOptions): Promis
   } catch (error) {
     if (options.signal?.aborted) throw aborted(version, error);
     if (isNoSpace(error)) throw noDisk(version, cache, "it is full", error);
+    if (isNotWritable(error)) throw cacheNotWritable(version, cache, error);
     throw error;
   }
 }
@@ -179,20 +182,24 @@ async function installFrom(
     report,
     ...(signal && { signal }),
   });
-  const says = await askVersion(path.join(programs, "etcd"), env, signal);
-  if (says !== version) {
-    throw new EtcdInstallError(
-      "wrong-binary",
-      version,
-      `The etcd that came from ${source} ${says ? `says it is ${says}` : "does not run on this machine"}; ${version} was wanted. ` +
-        `It was thrown away. ${USE_YOUR_OWN}`,
-    );
+  for (const program of programsOf(version)) {
+    const says = await askVersion(path.join(programs, program), env, signal);
+    if (says !== version) throw wrongBinary(version, program, source, says);
   }
   const facts = { version, source, installedAt: clock.now(), tookMs: Math.round(report.elapsedMs()) };
   await commitStaged(cache, programs, facts);
   report.step(`installed (${source})`);
   const dir = versionDir(cache, version);
   return installed(version, source, dir, pathsIn(dir, version));
+}
+
+function wrongBinary(version: string, program: Program, source: FetchSource, says: string | undefined) {
+  const problem = says === undefined ? "does not run on this machine" : `says it is ${says}`;
+  return new EtcdInstallError(
+    "wrong-binary",
+    version,
+    `The ${program} that came from ${source} ${problem}; ${version} was wanted. It was thrown away. ${USE_YOUR_OWN}`,
+  );
 }
 
 function installed(

@@ -11,6 +11,7 @@ export type EtcdInstallErrorCode =
   /** The archive is whole but is not the one the release signed for. */
   | "wrong-checksum"
   | "no-disk"
+  | "cache-not-writable"
   /** Every allowed source was tried and none could deliver. */
   | "no-source"
   | "build-failed"
@@ -58,6 +59,16 @@ export function noDisk(version: string, where: string, detail: string, cause?: u
   );
 }
 
+export function cacheNotWritable(version: string, cache: string, cause: unknown): EtcdInstallError {
+  return new EtcdInstallError(
+    "cache-not-writable",
+    version,
+    `etcd ${version} cannot be installed in ${cache}: ${(cause as Error).message}. ` +
+      "Set QUORATE_CACHE to a directory you may write to.",
+    { cause },
+  );
+}
+
 export function aborted(version: string, cause: unknown): EtcdInstallError {
   return new EtcdInstallError(
     "aborted",
@@ -70,6 +81,11 @@ export function aborted(version: string, cause: unknown): EtcdInstallError {
 export function isNoSpace(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
   return code === "ENOSPC" || code === "EDQUOT";
+}
+
+export function isNotWritable(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  return code === "EACCES" || code === "EPERM" || code === "EROFS" || code === "ENOTDIR";
 }
 
 /** What programs we call print when the disk is full: they have no error code to go by. */
