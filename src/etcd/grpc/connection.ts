@@ -1,0 +1,171 @@
+/**
+ * One HTTP/2 connection to one member. It is ready when the server's settings have come (a stopped
+ * process accepts TCP but never sends them), holds the process awake only while calls are under way,
+ * and pings while streams are open, since a dead peer says nothing.
+ */
+import {
+  connect as connectHttp2,
+  constants,
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+} from "node:http2";
+import { connect as connectTcp } from "node:net";
+import { connect as connectTls, type SecureContext } from "node:tls";
+import type { Clock, Timer } from "../../seams/clock.ts";
+import { RpcFailure, type Endpoint } from "../../seams/etcd-transport.ts";
+import { connectFailure, hostOf, portOf, tlsOptions } from "./tls.ts";
+
+const CONNECT_TIMEOUT_MS = 3_000;
+/** etcd refuses pings that come more often than every 5 s. */
+const PING_EVERY_MS = 10_000;
+const PING_TIMEOUT_MS = 5_000;
+/** One stream may be this far ahead of its reader; a snapshot at full speed needs the room. */
+const STREAM_WINDOW = 4 * 1024 * 1024;
+const SESSION_WINDOW = 16 * 1024 * 1024;
+
+export class Connection {
+  readonly #session: ClientHttp2Session;
+  readonly #clock: Clock;
+  #retired = false;
+  #calls = 0;
+  #streams = 0;
+  #ping: Timer | undefined;
+
+  private constructor(session: ClientHttp2Session, clock: Clock, onGone: () => void) {
+    this.#session = session;
+    this.#clock = clock;
+    session.setLocalWindowSize(SESSION_WINDOW);
+    session.unref();
+    session.on("error", () => undefined); // Every call on it fails by itself; "close" follows.
+    session.once("goaway", () => {
+      this.#retired = true;
+      onGone();
+    });
+    session.once("close", () => {
+      this.#ping?.cancel();
+      onGone();
+    });
+  }
+
+  /** Connects, or rejects with a failure that was not sent. `onGone`: take it out of the pool. */
+  static async open(
+    endpoint: Endpoint,
+    context: SecureContext | undefined,
+    clock: Clock,
+    onGone: () => void,
+  ): Promise<Connection> {
+    const url = new URL(endpoint.url);
+    if (url.protocol === "https:" && context === undefined)
+      throw new RpcFailure("UNAVAILABLE", "no CA is configured for an https endpoint", "not-sent", {
+        tls: "untrusted-server",
+      });
+    const session = connectHttp2(url.origin, {
+      createConnection: () => {
+        const socket =
+          url.protocol === "https:" && context !== undefined
+            ? connectTls(tlsOptions(endpoint, context))
+            : connectTcp({ host: hostOf(url), port: portOf(url) });
+        socket.setNoDelay(true);
+        return socket;
+      },
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
+    });
+    try {
+      await ready(session, clock);
+    } catch (error) {
+      session.on("error", () => undefined);
+      session.destroy();
+      throw connectFailure(error);
+    }
+    return new Connection(session, clock, onGone);
+  }
+
+  get usable(): boolean {
+    return !this.#retired && !this.#session.closed && !this.#session.destroyed;
+  }
+
+  /** Begins a call. `long` ones are watched over by pings. */
+  request(headers: Record<string, string>, long: boolean): ClientHttp2Stream {
+    let stream: ClientHttp2Stream;
+    try {
+      stream = this.#session.request(headers);
+    } catch (error) {
+      this.#retired = true;
+      throw new RpcFailure("UNAVAILABLE", `the connection is closed: ${String(error)}`, "not-sent", {
+        cause: error,
+      });
+    }
+    if (this.#calls++ === 0) this.#session.ref();
+    if (long && this.#streams++ === 0) this.#keepAlive();
+    stream.once("close", () => {
+      if (--this.#calls === 0 && !this.#session.destroyed) this.#session.unref();
+      if (long && --this.#streams === 0 && !this.#retired) this.#ping?.cancel();
+      if (this.#retired && this.#calls === 0) this.destroy();
+    });
+    return stream;
+  }
+
+  /** Takes no new calls; closes when those under way have ended, or when a ping says it is dead. */
+  retire(): void {
+    this.#retired = true;
+    if (this.#calls === 0) this.destroy();
+    else this.#keepAlive();
+  }
+
+  destroy(): void {
+    this.#retired = true;
+    this.#ping?.cancel();
+    if (!this.#session.destroyed) this.#session.destroy();
+  }
+
+  #keepAlive(): void {
+    this.#ping?.cancel();
+    this.#ping = this.#clock.timer(
+      PING_EVERY_MS,
+      () => {
+        if (this.#session.destroyed || this.#session.closed) return;
+        const late = this.#clock.timer(
+          PING_TIMEOUT_MS,
+          () => this.#session.destroy(new Error("no answer to a ping")),
+          {
+            background: true,
+          },
+        );
+        this.#ping = late;
+        this.#session.ping((error) => {
+          late.cancel();
+          if (error === null && (this.#streams > 0 || this.#retired)) this.#keepAlive();
+        });
+      },
+      { background: true },
+    );
+  }
+}
+
+/** Resolves when the server's settings have come. TLS and TCP share one timer. */
+function ready(session: ClientHttp2Session, clock: Clock): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.timer(CONNECT_TIMEOUT_MS, () =>
+      settle(new RpcFailure("UNAVAILABLE", `no connection within ${CONNECT_TIMEOUT_MS} ms`, "not-sent")),
+    );
+    const settle = (error?: unknown) => {
+      timer.cancel();
+      session.off("error", onError);
+      session.off("close", onClose);
+      session.off("remoteSettings", onSettings);
+      if (error === undefined) resolve();
+      else reject(error instanceof Error ? error : new Error(String(error)));
+    };
+    const onError = (error: Error) => settle(error);
+    const onClose = () => settle(new Error("the server closed the connection"));
+    const onSettings = () => settle();
+    session.on("error", onError);
+    session.on("close", onClose);
+    session.on("remoteSettings", onSettings);
+  });
+}
+
+/** Whether a stream was refused before the server looked at it. */
+export function wasRefused(stream: ClientHttp2Stream): boolean {
+  return stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+}
