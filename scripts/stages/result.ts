@@ -1,0 +1,77 @@
+/**
+ * What a stage came to, and how the whole run is summed up: a table for people, then the closing lines of
+ * node's own runner for programs.
+ */
+
+export interface StageResult {
+  readonly title: string;
+  readonly tests: number;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly todo: number;
+  readonly ms: number;
+  /** Name and place of each failure. */
+  readonly failures: readonly string[];
+  /** Why the stage did not run, and what to do about it. */
+  readonly couldNotRun?: string;
+}
+
+/** Skipped tests prove nothing: a stage that executed none has failed. */
+export function ranNothing(result: StageResult): boolean {
+  return result.couldNotRun === undefined && result.tests - result.skipped <= 0;
+}
+
+/** On a developer's machine a stage may lack its tools; in CI it may not. */
+export function exitCodeOf(results: readonly StageResult[], ci: boolean): number {
+  if (results.length === 0) return 1;
+  const failed = results.some((one) => one.failed > 0 || ranNothing(one));
+  const missing = results.some((one) => one.couldNotRun !== undefined);
+  return failed || (ci && missing) ? 1 : 0;
+}
+
+export function summary(results: readonly StageResult[], ms: number): string {
+  const heading = ["stage", "tests", "pass", "fail", "skipped", "time"];
+  const rows = results.map((one) =>
+    one.couldNotRun === undefined
+      ? [one.title, one.tests, one.passed, one.failed, one.skipped, seconds(one.ms)].map(String)
+      : [one.title, "-", "-", "-", "-", seconds(one.ms)],
+  );
+  const widths = heading.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const lines = [heading, ...rows].map((row) =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join("  "),
+  );
+  for (const one of results) {
+    if (one.couldNotRun !== undefined) lines.push(`${one.title} could not run: ${one.couldNotRun}`);
+    if (ranNothing(one)) lines.push(`${one.title} executed no test, which counts as a failure`);
+  }
+  return [...lines, "", ...closingLines(results, ms)].join("\n");
+}
+
+/** The form in which node's test runner ends, summed over all stages. */
+function closingLines(results: readonly StageResult[], ms: number): string[] {
+  const sum = (of: (one: StageResult) => number) => results.reduce((total, one) => total + of(one), 0);
+  const numbers: [string, number][] = [
+    ["tests", sum((one) => one.tests)],
+    ["suites", 0],
+    ["pass", sum((one) => one.passed)],
+    ["fail", sum((one) => one.failed)],
+    ["cancelled", 0],
+    ["skipped", sum((one) => one.skipped)],
+    ["todo", sum((one) => one.todo)],
+    ["duration_ms", Math.round(ms)],
+  ];
+  return numbers.map(([name, value]) => `ℹ ${name} ${value}`);
+}
+
+export function seconds(ms: number): string {
+  const total = ms / 1000;
+  if (total < 100) return `${total.toFixed(1)} s`;
+  return `${Math.floor(total / 60)} min ${String(Math.round(total % 60)).padStart(2, "0")} s`;
+}

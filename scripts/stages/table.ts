@@ -1,0 +1,94 @@
+/**
+ * The stages of `npm test`, quickest first. A stage is listed when it has test files. To add one: a line
+ * here, and a folder with tests.
+ */
+import { systemClock } from "../../src/seams/clock.ts";
+
+export interface Stage {
+  /** For `npm test -- --stage <id>`. */
+  readonly id: string;
+  readonly title: string;
+  /** Part of `npm run test:fast`. */
+  readonly fast: boolean;
+  /** Globs from the root. */
+  readonly files: readonly string[];
+  /**
+   * "together": all files in one process, which takes a second for a thousand tests, but one open handle
+   * hangs the run. "apart": a process per file, one after the other, for tests with real servers.
+   */
+  readonly processes: "together" | "apart";
+  /** How long one test may take, unless it says otherwise. */
+  readonly testLimitMs: number;
+  /** How long one process may take before it is ended and counted as failed. */
+  readonly processLimitMs: number;
+  /** Fetches or builds what the tests need. The answer, if any, is why the stage cannot run and what to do. */
+  readonly prepare?: (tell: (text: string) => void, signal: AbortSignal) => Promise<string | undefined>;
+}
+
+const MINUTE = 60_000;
+
+export const stages: readonly Stage[] = [
+  {
+    id: "unit",
+    title: "unit",
+    fast: true,
+    files: ["src/**/*.test.ts", "scripts/**/*.test.ts", "testbed/**/*.test.ts"],
+    processes: "together",
+    testLimitMs: MINUTE,
+    processLimitMs: 5 * MINUTE,
+  },
+  {
+    id: "sim",
+    title: "simulation",
+    fast: true,
+    files: ["sim/**/*.test.ts"],
+    processes: "together",
+    testLimitMs: 2 * MINUTE,
+    processLimitMs: 10 * MINUTE,
+  },
+  {
+    id: "etcd",
+    title: "real etcd",
+    fast: false,
+    files: ["test/etcd/**/*.test.ts"],
+    processes: "apart",
+    testLimitMs: 5 * MINUTE,
+    processLimitMs: 15 * MINUTE,
+    prepare: prepareEtcd,
+  },
+  {
+    id: "apiserver",
+    title: "real API server",
+    fast: false,
+    files: ["test/apiserver/**/*.test.ts"],
+    processes: "apart",
+    testLimitMs: 5 * MINUTE,
+    processLimitMs: 15 * MINUTE,
+    prepare: prepareApiServer,
+  },
+];
+
+/** The newest patch of each minor; a test that needs another installs it itself. */
+async function prepareEtcd(tell: (text: string) => void, signal: AbortSignal): Promise<string | undefined> {
+  const { ensureEtcd } = await import("../../src/etcd/install/ensure.ts");
+  const { EtcdInstallError } = await import("../../src/etcd/install/errors.ts");
+  const { etcdPins } = await import("../../src/etcd/versions.ts");
+  try {
+    for (const { version } of etcdPins.filter(({ role }) => role === "newest")) {
+      const progress = ({ text }: { text: string }) => tell(`etcd ${version}: ${text}`);
+      await ensureEtcd(version, { env: process.env, clock: systemClock, progress, signal });
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof EtcdInstallError) return error.message;
+    throw error;
+  }
+}
+
+async function prepareApiServer(tell: (text: string) => void): Promise<string | undefined> {
+  const { missing, prepare } = await import("../../testbed/prepare.ts");
+  const lacking = missing();
+  if (lacking.length > 0) return lacking.join("; ");
+  await prepare({ progress: tell });
+  return undefined;
+}

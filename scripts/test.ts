@@ -1,0 +1,108 @@
+/**
+ * `npm test`: every stage of stages/table.ts, the checks first, then a table and one sum.
+ * `npm test -- --stage etcd --file snapshot --name "a learner"` narrows it; `--fast` is the first three.
+ */
+import { matchesGlob } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { openRepo, type Repo } from "./check/repo.ts";
+import { describeCheck } from "./check/report.ts";
+import { checks, runChecks } from "./check/run.ts";
+import { exitCodeOf, summary, type StageResult } from "./stages/result.ts";
+import { runStage } from "./stages/run-stage.ts";
+import { stages } from "./stages/table.ts";
+import { terminalVoice, type Voice } from "./stages/voice.ts";
+
+const options = {
+  fast: { type: "boolean" },
+  stage: { type: "string", multiple: true },
+  file: { type: "string", multiple: true },
+  name: { type: "string" },
+  bail: { type: "boolean" },
+} as const;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(argv: string[]): Promise<number> {
+  const chosen = parse(argv);
+  if (typeof chosen === "string") {
+    process.stderr.write(`${chosen}\n`);
+    return 2;
+  }
+  const started = performance.now();
+  const voice = terminalVoice(process.stdout);
+  const repo = openRepo(fileURLToPath(new URL("..", import.meta.url)));
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+
+  const results: StageResult[] = [];
+  const goOn = () =>
+    !stop.signal.aborted && !(chosen.bail && exitCodeOf(results, false) !== 0 && results.length > 0);
+  if (wants(chosen, "check") && !chosen.file && chosen.name === undefined)
+    results.push(await checkStage(repo, voice));
+  for (const stage of stages) {
+    if (!goOn()) break;
+    if (!wants(chosen, stage.id) || (chosen.fast && !stage.fast)) continue;
+    const files = repo.files.filter(
+      (path) =>
+        stage.files.some((glob) => matchesGlob(path, glob)) &&
+        (!chosen.file || chosen.file.some((part) => path.includes(part))),
+    );
+    if (files.length === 0) continue;
+    const { signal } = stop;
+    const narrow = chosen.name === undefined ? {} : { namePattern: chosen.name };
+    results.push(await runStage({ root: repo.root, stage, files, signal, voice, ...narrow }));
+  }
+
+  if (results.length === 0) {
+    voice.say("no stage has a test file that matches");
+    return 1;
+  }
+  const failures = results.flatMap((one) => one.failures);
+  if (failures.length > 0) voice.say(`\nfailed:\n${failures.map((line) => `  ✖ ${line}`).join("\n")}`);
+  voice.say(`\n${summary(results, performance.now() - started)}`);
+  if (stop.signal.aborted) return 130;
+  return exitCodeOf(results, isCi(process.env["CI"]));
+}
+
+type Chosen = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
+
+/** The options, or what is wrong with them. */
+function parse(args: string[]): Chosen | string {
+  try {
+    const { values } = parseArgs({ args, options });
+    const known = ["check", ...stages.map(({ id }) => id)];
+    const unknown = values.stage?.find((id) => !known.includes(id));
+    return unknown === undefined ? values : `no stage ${unknown}: one of ${known.join(", ")}`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function wants(chosen: Chosen, id: string): boolean {
+  return !chosen.stage || chosen.stage.includes(id);
+}
+
+/** Each check counts as a test. */
+async function checkStage(repo: Repo, voice: Voice): Promise<StageResult> {
+  const started = performance.now();
+  voice.say("▶ check");
+  const results = await runChecks(repo, checks, (result) =>
+    voice.say(describeCheck(result).replaceAll(/^/gm, "  ")),
+  );
+  const failed = results.filter((one) => one.findings.length > 0);
+  return {
+    title: "check",
+    tests: results.length,
+    passed: results.length - failed.length,
+    failed: failed.length,
+    skipped: 0,
+    todo: 0,
+    ms: performance.now() - started,
+    failures: failed.map(({ name, findings }) => `check: ${name} (${findings.length})`),
+  };
+}
+
+function isCi(value: string | undefined): boolean {
+  return value !== undefined && value !== "" && value !== "false" && value !== "0";
+}
