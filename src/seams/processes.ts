@@ -1,217 +1,160 @@
 /**
- * Child processes as a port. They are detached and write to a file, so that they outlive us and can be
- * adopted by our next life; a process is named by pid *and* start time, since pids are used again.
+ * Processes as a port: start one that outlives us, know it again after our own death by pid and start
+ * time, signal it, hear of its end. Output goes to a file, since a pipe would end with its reader.
  */
-import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { execFile, spawn as spawnChild } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { open, readFile, rename, stat } from "node:fs/promises";
-import type { Clock } from "./clock.ts";
+import { readdir, readFile } from "node:fs/promises";
+import process from "node:process";
 
+/** A pid is used again; together with the start time it names one process of one boot of the machine. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** What the system says of its start, boot included. Only compared, never read as a time. */
+  /** Opaque; compared as a whole. */
   readonly startTime: string;
 }
 
-export type ProcessExit =
-  | { readonly kind: "exited"; readonly code: number }
-  | { readonly kind: "signalled"; readonly signal: string }
-  /** An adopted process is not our child: that it ended is all one can know. */
-  | { readonly kind: "gone" };
-
-export interface ProcessSpec {
+export interface SpawnRequest {
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment of the child. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-  /** Both outputs are appended here. A large file is set aside as `<file>.1` first. */
-  readonly logFile: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Standard output and error are appended to this file. */
+  readonly log: string;
 }
 
-export type Signal = "SIGTERM" | "SIGKILL" | "SIGINT" | "SIGSTOP" | "SIGCONT";
-
-export interface RunningProcess {
-  readonly identity: ProcessIdentity;
-  /** Where this run's output begins in the log file; 0 when adopted. */
-  readonly logOffset: number;
-  readonly exited: Promise<ProcessExit>;
-  /** False when the process is gone already. */
-  signal(signal: Signal): Promise<boolean>;
+/** Both undefined for an adopted process, whose parent we are not. */
+export interface ProcessExit {
+  readonly code?: number;
+  readonly signal?: string;
 }
 
-export interface CommandResult {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
+export type ProcessSignal = "SIGTERM" | "SIGKILL" | "SIGSTOP" | "SIGCONT";
+
+export interface RunningProcess extends ProcessIdentity {
+  /** Resolves once when it has ended; never rejects. */
+  readonly exit: Promise<ProcessExit>;
+  /** False when it is gone already. */
+  signal(signal: ProcessSignal): boolean;
 }
 
 export interface Processes {
-  /** Starts a detached process. Rejects with `ProcessStartError`. */
-  spawn(spec: ProcessSpec): Promise<RunningProcess>;
-  /** The process with this identity if it still runs, else nothing. */
+  /** Starts a process in a session of its own, which goes on when we end. */
+  spawn(request: SpawnRequest): Promise<RunningProcess>;
+  /** The process of this identity, when it still runs. */
   adopt(identity: ProcessIdentity): Promise<RunningProcess | undefined>;
-  /** Runs a command to its end and returns what it said. Rejects with `ProcessStartError`. */
-  run(
-    command: string,
-    args: readonly string[],
-    options: { env: Readonly<Record<string, string>>; cwd?: string; signal?: AbortSignal },
-  ): Promise<CommandResult>;
-  /** The last `maxBytes` of a log from `offset` on; empty when there is no such file. */
-  readLog(file: string, offset: number, maxBytes: number): Promise<string>;
+  /** Processes of this user that were started with exactly this argument. */
+  find(argument: string): Promise<readonly ProcessIdentity[]>;
+  self(): Promise<ProcessIdentity>;
 }
 
-export class ProcessStartError extends Error {
-  override name = "ProcessStartError";
-  readonly command: string;
-  constructor(command: string, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    super(`cannot start ${command}: ${why}; check that the file exists and is executable`, { cause });
-    this.command = command;
-  }
+/** A program that could not be started at all. */
+export class SpawnError extends Error {
+  override name = "SpawnError";
 }
 
-const ADOPTED_POLL_MS = 200;
-const LARGEST_LOG_BYTES = 16 * 1024 * 1024;
-const LARGEST_OUTPUT_BYTES = 16 * 1024 * 1024;
+/** How often an adopted process is looked at: only a parent is told by the system. */
+const ADOPTED_POLL_MS = 100;
 
-export function systemProcesses(clock: Clock): Processes {
-  return { spawn: spawnDetached, adopt: (identity) => adopt(clock, identity), run, readLog };
-}
-
-async function spawnDetached(spec: ProcessSpec): Promise<RunningProcess> {
-  const logOffset = await makeRoom(spec.logFile);
-  let child: ChildProcess;
-  try {
-    const log = openSync(spec.logFile, "a", 0o600);
+export const systemProcesses: Processes = {
+  spawn: async (request) => {
+    const output = openSync(request.log, "a", 0o600);
     try {
-      child = spawn(spec.command, [...spec.args], {
-        env: { ...spec.env },
-        detached: true,
-        stdio: ["ignore", log, log],
-        ...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
-      });
+      return await start(request, output);
     } finally {
-      closeSync(log);
+      closeSync(output);
     }
-  } catch (error) {
-    throw new ProcessStartError(spec.command, error);
-  }
-  const exited = new Promise<ProcessExit>((resolve) => {
-    child.once("exit", (code, signal) =>
-      resolve(code === null ? { kind: "signalled", signal: signal ?? "unknown" } : { kind: "exited", code }),
+  },
+  adopt: async (identity) => {
+    if (!(await isAlive(identity))) return undefined;
+    const exit = new Promise<ProcessExit>((resolve) => {
+      const look = () => {
+        void isAlive(identity).then((alive) => (alive ? undefined : (clearInterval(timer), resolve({}))));
+      };
+      const timer = setInterval(look, ADOPTED_POLL_MS);
+      timer.unref();
+    });
+    return { ...identity, exit, signal: (signal) => send(identity.pid, signal) };
+  },
+  find: async (argument) => {
+    const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
+    const found = await Promise.all(
+      pids.map(async (pid) => {
+        const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+        return line.split("\0").includes(argument) ? await identityOf(Number(pid)) : undefined;
+      }),
     );
+    return found.filter((identity) => identity !== undefined);
+  },
+  self: async () => (await identityOf(process.pid)) ?? { pid: process.pid, startTime: "unknown" },
+};
+
+async function start(request: SpawnRequest, output: number): Promise<RunningProcess> {
+  const child = spawnChild(request.command, request.args, {
+    cwd: request.cwd,
+    env: request.env,
+    detached: true,
+    stdio: ["ignore", output, output],
   });
-  await new Promise<void>((resolve, reject) => {
-    child.once("spawn", resolve);
-    child.once("error", (error) => reject(new ProcessStartError(spec.command, error)));
+  const exit = new Promise<ProcessExit>((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code: code ?? undefined, signal: signal ?? undefined }));
   });
-  child.unref();
+  const failure = await new Promise<Error | undefined>((resolve) => {
+    child.once("spawn", () => resolve(undefined));
+    child.once("error", resolve);
+  });
+  if (failure)
+    throw new SpawnError(`cannot start ${request.command}: ${failure.message}`, { cause: failure });
   const pid = child.pid ?? 0;
-  // A child that ended at once has no start time any more; it cannot be adopted, which is right.
-  const startTime = (await startTimeOf(pid)) ?? "ended";
-  return {
-    identity: { pid, startTime },
-    logOffset,
-    exited,
-    signal: (signal) => Promise.resolve(child.kill(signal)),
-  };
+  child.unref();
+  const startTime = (await identityOf(pid))?.startTime ?? "ended";
+  return { pid, startTime, exit, signal: (signal) => child.exitCode === null && send(pid, signal) };
 }
 
-async function adopt(clock: Clock, identity: ProcessIdentity): Promise<RunningProcess | undefined> {
-  const runs = async () => (await startTimeOf(identity.pid)) === identity.startTime;
-  if (!(await runs())) return undefined;
-  const exited = new Promise<ProcessExit>((resolve) => {
-    const look = () => {
-      void runs().then((alive) => {
-        if (alive) clock.timer(ADOPTED_POLL_MS, look, { background: true });
-        else resolve({ kind: "gone" });
-      });
-    };
-    clock.timer(ADOPTED_POLL_MS, look, { background: true });
-  });
-  return {
-    identity,
-    logOffset: 0,
-    exited,
-    // Looked at again first: the pid may belong to somebody else by now.
-    signal: async (signal) => (await runs()) && kill(identity.pid, signal),
-  };
-}
-
-function kill(pid: number, signal: Signal): boolean {
+function send(pid: number, signal: ProcessSignal): boolean {
   try {
     return process.kill(pid, signal);
   } catch {
-    return false; // Ended between the look and the signal.
+    return false;
   }
 }
 
-function run(
-  command: string,
-  args: readonly string[],
-  options: { env: Readonly<Record<string, string>>; cwd?: string; signal?: AbortSignal },
-): Promise<CommandResult> {
-  return new Promise((resolve, reject) => {
-    const limits = { ...options, env: { ...options.env }, maxBuffer: LARGEST_OUTPUT_BYTES };
-    execFile(command, [...args], limits, (error, stdout, stderr) => {
-      if (error === null) resolve({ code: 0, stdout, stderr });
-      else if (typeof error.code === "number") resolve({ code: error.code, stdout, stderr });
-      else reject(new ProcessStartError(command, error));
+async function isAlive({ pid, startTime }: ProcessIdentity): Promise<boolean> {
+  return (await identityOf(pid))?.startTime === startTime;
+}
+
+function identityOf(pid: number): Promise<ProcessIdentity | undefined> {
+  return process.platform === "linux" ? identityFromProc(pid) : identityFromPs(pid);
+}
+
+/** Without /proc: the start time to the second, which is as much as `ps` tells. */
+function identityFromPs(pid: number): Promise<ProcessIdentity | undefined> {
+  return new Promise((resolve) => {
+    execFile("ps", ["-o", "state=,lstart=", "-p", String(pid)], (error, stdout) => {
+      const [state = "Z", ...start] = stdout.trim().split(/\s+/);
+      resolve(error !== null || state.startsWith("Z") ? undefined : { pid, startTime: start.join(" ") });
     });
   });
 }
 
-/** Returns where new output will begin. */
-async function makeRoom(logFile: string): Promise<number> {
-  const size = await stat(logFile).then(
-    (stats) => stats.size,
-    () => 0,
+/** Fields of proc(5): the state is the 3rd and the start time the 22nd; the 2nd may hold blanks. */
+async function identityFromProc(pid: number): Promise<ProcessIdentity | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
+  if (stat === undefined) return undefined;
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state, ticks] = [fields[0], fields[19]];
+  // A zombie has ended; only its parent has not looked yet.
+  if (state === undefined || state === "Z" || state === "X" || ticks === undefined) return undefined;
+  return { pid, startTime: `${await bootId()}/${ticks}` };
+}
+
+let boot: Promise<string> | undefined;
+
+/** Ticks count from the boot, so the boot is part of the name. */
+function bootId(): Promise<string> {
+  boot ??= readFile("/proc/sys/kernel/random/boot_id", "utf8").then(
+    (text) => text.trim(),
+    () => "boot",
   );
-  if (size < LARGEST_LOG_BYTES) return size;
-  await rename(logFile, `${logFile}.1`);
-  return 0;
-}
-
-async function readLog(file: string, offset: number, maxBytes: number): Promise<string> {
-  const handle = await open(file, "r").catch(() => undefined);
-  if (handle === undefined) return "";
-  try {
-    const { size } = await handle.stat();
-    // A file shorter than our offset was set aside and begun anew.
-    const from = Math.max(offset > size ? 0 : offset, size - maxBytes);
-    const buffer = Buffer.alloc(Math.max(0, size - from));
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, from);
-    return buffer.toString("utf8", 0, bytesRead);
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Undefined when no such process runs; a zombie has ended. */
-async function startTimeOf(pid: number): Promise<string | undefined> {
-  if (process.platform === "linux") {
-    const line = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-    if (line === undefined) return undefined;
-    // The second field is the name in parentheses, which may hold blanks and parentheses itself.
-    const [state, ...rest] = line.slice(line.lastIndexOf(")") + 2).split(" ");
-    if (state === "Z" || state === "X") return undefined;
-    const ticks = rest[18];
-    return ticks === undefined ? undefined : `${await bootId()}/${ticks}`;
-  }
-  return await new Promise((resolve) => {
-    execFile("ps", ["-o", "lstart=", "-p", String(pid)], (error, stdout) =>
-      resolve(error === null && stdout.trim() !== "" ? stdout.trim() : undefined),
-    );
-  });
-}
-
-let knownBoot: string | undefined;
-
-/** Ticks since boot repeat after a reboot; the boot's own ID does not. */
-async function bootId(): Promise<string> {
-  knownBoot ??= (
-    await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => "unknown boot")
-  ).trim();
-  return knownBoot;
+  return boot;
 }
