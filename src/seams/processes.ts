@@ -67,14 +67,20 @@ export const systemProcesses: Processes = {
   },
   adopt: async (identity) => {
     if (!(await isAlive(identity))) return undefined;
+    let ended = false;
     const exit = new Promise<ProcessExit>((resolve) => {
       const look = () => {
-        void isAlive(identity).then((alive) => (alive ? undefined : (clearInterval(timer), resolve({}))));
+        void isAlive(identity).then((alive) => {
+          if (alive) return;
+          ended = true; // From here on the pid may be another's: it is not signalled any more.
+          clearInterval(timer);
+          resolve({});
+        });
       };
       const timer = setInterval(look, ADOPTED_POLL_MS);
       timer.unref();
     });
-    return { ...identity, exit, signal: (signal) => send(identity.pid, signal) };
+    return { ...identity, exit, signal: (signal) => !ended && send(identity.pid, signal) };
   },
   find: async (argument) => {
     const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
