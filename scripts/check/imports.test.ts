@@ -24,6 +24,17 @@ test("core may import types of the resources, and only types", async () => {
   assert.match(found, /may import only types from src\/api/);
 });
 
+test("core may import values of a resource's file that imports nothing itself", async () => {
+  const user = `import { millisecondsOf } from "../api/duration.ts";`;
+  const alone = memoryRepo({
+    "src/core/a.ts": user,
+    "src/api/duration.ts": "export const millisecondsOf = 1;",
+  });
+  assert.deepEqual(await importDirections.run(alone), []);
+  const heavy = memoryRepo({ "src/core/a.ts": user, "src/api/duration.ts": `import { z } from "zod";` });
+  assert.equal((await importDirections.run(heavy)).length, 1);
+});
+
 test("core may not import the seams, not even by a dynamic import or a re-export", async () => {
   for (const text of [
     `import type { Clock } from "../seams/clock.ts";`,

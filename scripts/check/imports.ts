@@ -9,7 +9,15 @@ import type { Import } from "./syntax.ts";
 
 const world = ["src/api", "src/seams", "src/etcd", "src/kube", "src/pki", "src/snapshot", "src/auth"];
 const platforms = ["src/core", ...world];
-const product = [...platforms, "src/operator", "src/local", "src/agent", "src/dashboard", "src/cli"];
+const product = [
+  ...platforms,
+  "src/control",
+  "src/operator",
+  "src/local",
+  "src/agent",
+  "src/dashboard",
+  "src/cli",
+];
 
 export const directions: Readonly<Record<string, readonly string[]>> = {
   // The resources and the seams stand on nothing.
@@ -23,12 +31,13 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   "src/pki": ["src/seams"],
   "src/snapshot": ["src/seams", "src/api", "src/etcd"],
   "src/auth": ["src/seams", "src/api", "src/etcd"],
-  // The only places where core meets the world.
-  "src/operator": platforms,
-  "src/local": platforms,
-  "src/agent": platforms,
+  // The only places where core meets the world: the loop that all platforms share, and the platforms.
+  "src/control": ["src/core", "src/api", "src/etcd", "src/seams"],
+  "src/operator": [...platforms, "src/control"],
+  "src/local": [...platforms, "src/control"],
+  "src/agent": [...platforms, "src/control"],
   // On top.
-  "src/dashboard": [...platforms, "src/operator", "src/local", "src/agent"],
+  "src/dashboard": [...platforms, "src/control", "src/operator", "src/local", "src/agent"],
   "src/cli": product,
   // Beside the product: nothing above imports these.
   testbed: world,
@@ -37,7 +46,10 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   scripts: [...product, "sim", "testbed"],
 };
 
-/** Folders that may import only types from others, and no package and no module of Node's. */
+/**
+ * Folders that take no package and no module of Node's, and from others only types, or values of files that
+ * import nothing themselves (how a duration is read, say).
+ */
 const pure = ["src/core"];
 
 export const importDirections: Check = {
@@ -58,25 +70,29 @@ function check(repo: Repo, path: string): string[] {
     ];
   }
   return repo.syntax(path).imports.flatMap((one) => {
-    const message = one.from.startsWith(".")
-      ? inside(path, folder, allowed, one)
-      : outside(path, folder, one);
+    const message = one.from.startsWith(".") ? inside(repo, path, allowed, one) : outside(path, folder, one);
     return message === undefined ? [] : [finding(path, one.line, message)];
   });
 }
 
 /** An import of one of our files. */
-function inside(path: string, folder: string, allowed: readonly string[], one: Import): string | undefined {
-  const target = folderOf(join(dirname(path), one.from));
+function inside(repo: Repo, path: string, allowed: readonly string[], one: Import): string | undefined {
+  const folder = folderOf(path) ?? "";
+  const file = join(dirname(path), one.from);
+  const target = folderOf(file);
   if (target === undefined || target === folder) return undefined;
   if (!allowed.includes(target)) {
     const may = allowed.length > 0 ? `only ${allowed.join(", ")}` : "nothing else of ours";
     return `${folder} may not import ${target} (${one.from}): it may import ${may}`;
   }
-  if (pure.includes(folder) && !isTest(path) && !one.typeOnly) {
-    return `${folder} may import only types from ${target}: write "import type" (${one.from})`;
+  if (pure.includes(folder) && !isTest(path) && !one.typeOnly && !standsAlone(repo, file)) {
+    return `${folder} may import only types from ${target}, or values of files without imports: write "import type" (${one.from})`;
   }
   return undefined;
+}
+
+function standsAlone(repo: Repo, file: string): boolean {
+  return repo.files.includes(file) && repo.syntax(file).imports.every((one) => one.typeOnly);
 }
 
 /** An import of a package or of Node's own. Tests beside pure code need their runner. */
