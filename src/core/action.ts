@@ -9,7 +9,15 @@ export type NewMemberRecord = Omit<MemberRecord, "uid" | "resourceVersion" | "cr
 export type RecordChange = Partial<
   Pick<
     MemberRecord,
-    "memberID" | "initialCluster" | "volumeUID" | "joined" | "run" | "template" | "retiring" | "leaving" | "role"
+    | "memberID"
+    | "initialCluster"
+    | "volumeUID"
+    | "joined"
+    | "run"
+    | "template"
+    | "retiring"
+    | "leaving"
+    | "role"
   >
 >;
 
@@ -50,13 +58,28 @@ export type RecordPurpose =
   | "leave"
   | "hibernate"
   | "wake";
-export type MarkPurpose = "establish" | "new-life" | "remember-ordinal" | "remember-batch" | "target-failed" | "forget-failed-target";
+export type MarkPurpose =
+  | "establish"
+  | "new-life"
+  | "remember-member"
+  | "remember-batch"
+  | "target-failed"
+  | "forget-failed-target";
 
 /**
  * What a step does to the cluster, so that a wait can name what must wait for it.
  * A learner that never catches up holds `join` and `roll`, but not `heal`, `revert` or `shrink`.
  */
-export type StepClass = "life" | "record" | "heal" | "revert" | "join" | "promote" | "shrink" | "roll" | "maintain";
+export type StepClass =
+  | "life"
+  | "record"
+  | "heal"
+  | "revert"
+  | "join"
+  | "promote"
+  | "shrink"
+  | "roll"
+  | "maintain";
 
 /** Why nothing may happen yet, in words a person can act on. */
 export interface Hold {

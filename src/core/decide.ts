@@ -43,10 +43,10 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["corrupt", corrupt],
   ["no-space", noSpace],
   ["retemplate", retemplate],
+  ["restart-outdated", restartOutdated],
   ["replace-broken", replaceBroken],
   ["quorum-lost", quorumLost],
   ["first-boot", firstBoot],
-  ["restart-outdated", restartOutdated],
   ["learners", learners],
   ["scale-in", scaleIn],
   ["scale-out", scaleOut],
@@ -75,9 +75,14 @@ export function decide(observation: Observation): Decision {
   return {
     holds,
     heldBack,
-    converged: holds.length === 0,
+    converged: holds.every(isAtRest),
     lookAgainAt: untils.length > 0 ? Math.min(...untils) : undefined,
   };
+}
+
+/** A note that keeps nothing back, or a cluster that sleeps because it was told to. */
+function isAtRest(hold: Hold): boolean {
+  return hold.classes.length === 0 || hold.reason === "Hibernated";
 }
 
 function isHeld(wanted: StepClass, holds: readonly Hold[]): boolean {

@@ -2,7 +2,7 @@
  * What was seen, once, before deciding: facts only, as plain data. A platform (Kubernetes, local
  * processes, the simulator) fills it in; `decide` reads nothing else. IDs are etcd's, as lower-case hex.
  */
-import type { EtcdClusterSpec } from "../api/etcd-cluster.ts";
+import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
 
 export interface Observation {
@@ -21,6 +21,8 @@ export interface ClusterFacts {
   readonly uid: string;
   readonly generation: number;
   readonly deleting: boolean;
+  /** The rollout a person approved, by template hash; only asked for with update.strategy OnApproval. */
+  readonly approved?: string;
   readonly spec: EtcdClusterSpec;
   readonly marks: ClusterMarks;
 }
@@ -86,8 +88,18 @@ export type ExitCause =
 export type WorkloadFacts =
   | { readonly state: "absent" }
   /** Cannot start yet: unschedulable, image missing, volume not bound. */
-  | { readonly state: "waiting"; readonly reason: string; readonly since: number; readonly startedFrom?: string }
-  | { readonly state: "running"; readonly since: number; readonly startedFrom: string; readonly restarts: number }
+  | {
+      readonly state: "waiting";
+      readonly reason: string;
+      readonly since: number;
+      readonly startedFrom?: string;
+    }
+  | {
+      readonly state: "running";
+      readonly since: number;
+      readonly startedFrom: string;
+      readonly restarts: number;
+    }
   | {
       readonly state: "exited";
       readonly since: number;
@@ -97,7 +109,12 @@ export type WorkloadFacts =
       readonly detail: string;
     }
   /** Being stopped. `lostNode` names a node that will never confirm it. */
-  | { readonly state: "stopping"; readonly since: number; readonly startedFrom?: string; readonly lostNode?: string };
+  | {
+      readonly state: "stopping";
+      readonly since: number;
+      readonly startedFrom?: string;
+      readonly lostNode?: string;
+    };
 
 export type MemberAnswer =
   | { readonly reachable: false; readonly error: string }

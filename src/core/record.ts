@@ -3,7 +3,7 @@
  * machine) and the marks on the cluster itself. Everything the operator must not forget is here; nothing
  * of it is kept in the operator's own memory, and nothing is read back from status.
  */
-import type { EtcdClusterSpec } from "../api/etcd-cluster.ts";
+import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 
 /** Where a member listens, and what it tells others. The two differ when a proxy stands between members. */
 export interface MemberAddress {
@@ -63,7 +63,12 @@ export interface MemberRecord {
   /** To be replaced by a newcomer while it still serves (H6: add, promote, then remove). */
   readonly retiring?: { readonly reason: string };
   /** To be removed from etcd, then deleted. Written before the call, so that only this intent is acted on (H10). */
-  readonly leaving?: { readonly reason: string; readonly volume: "Delete" | "Retain" };
+  readonly leaving?: {
+    readonly reason: string;
+    readonly volume: "Delete" | "Retain";
+    /** It was broken, which counts against `repair.maxReplacementsPerHour`. */
+    readonly broken?: boolean;
+  };
 }
 
 /** Facts about the cluster that must outlive status; kept as annotations, or in the cluster's file. */
@@ -76,6 +81,8 @@ export interface ClusterMarks {
   readonly highestOrdinal: number;
   /** Two learners once joined together: etcd 3.5 would panic replaying that log (H1). */
   readonly batchJoined?: boolean;
+  /** Members replaced because they were broken, and when; only the last hour is kept. */
+  readonly replaced?: Readonly<Record<string, number>>;
   /** A target that a canary could not run, by template hash; cleared by a new spec. */
   readonly failedTarget?: { readonly hash: string; readonly member: string; readonly reason: string };
 }

@@ -2,7 +2,7 @@
  * From spec to member template, and what it takes to bring a member from one template to another.
  * Only the rollout writes a template into a record; an edited spec by itself restarts nobody.
  */
-import type { EtcdClusterSpec } from "../api/etcd-cluster.ts";
+import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import { canonical, shortHash } from "./hash.ts";
 import type { InitialPeer, MemberRecord, MemberTemplate } from "./record.ts";
 

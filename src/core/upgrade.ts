@@ -25,7 +25,10 @@ export type VersionStep =
   | { readonly kind: "cancel-downgrade" }
   | { readonly kind: "refused"; readonly reason: string; readonly next: string };
 
-const known = () => RELEASES.filter((r) => r.startFloor).map((r) => r.minor).join(", ");
+const known = () =>
+  RELEASES.filter((r) => r.startFloor)
+    .map((r) => r.minor)
+    .join(", ");
 
 function refused(reason: string, next: string): VersionStep {
   return { kind: "refused", reason, next };
@@ -34,11 +37,22 @@ function refused(reason: string, next: string): VersionStep {
 /** May a new cluster start with `target`? */
 export function startStep(target: string): VersionStep {
   const wanted = parseVersion(target);
-  if (!wanted) return refused(`version ${JSON.stringify(target)} is not a release such as 3.6.16`, "Set spec.version to a released version.");
+  if (!wanted)
+    return refused(
+      `version ${JSON.stringify(target)} is not a release such as 3.6.16`,
+      "Set spec.version to a released version.",
+    );
   const release = releaseOf(minorOf(target));
-  if (!release) return refused(`etcd ${minorOf(target)} is not known to this operator`, `Choose a version of ${known()}.`);
+  if (!release)
+    return refused(
+      `etcd ${minorOf(target)} is not known to this operator`,
+      `Choose a version of ${known()}.`,
+    );
   if (!release.startFloor) {
-    return refused(`etcd ${release.minor} is end of life: no new cluster is started with it`, `Choose a version of ${known()}.`);
+    return refused(
+      `etcd ${release.minor} is end of life: no new cluster is started with it`,
+      `Choose a version of ${known()}.`,
+    );
   }
   if (compareVersions(wanted, version(release.startFloor)) < 0) {
     return refused(
@@ -52,7 +66,11 @@ export function startStep(target: string): VersionStep {
 /** What should the members of a running cluster run now, on the way to `target`? */
 export function versionStep(facts: VersionFacts, target: string): VersionStep {
   const wanted = parseVersion(target);
-  if (!wanted) return refused(`version ${JSON.stringify(target)} is not a release such as 3.6.16`, "Set spec.version to a released version.");
+  if (!wanted)
+    return refused(
+      `version ${JSON.stringify(target)} is not a release such as 3.6.16`,
+      "Set spec.version to a released version.",
+    );
   const targetMinor = minorOf(target);
   if (!releaseOf(targetMinor)) {
     return refused(`etcd ${targetMinor} is not known to this operator`, `Choose a version of ${known()}.`);
@@ -71,14 +89,19 @@ export function versionStep(facts: VersionFacts, target: string): VersionStep {
 
 function lowestOf(members: readonly string[]): string | undefined {
   return members.reduce<string | undefined>(
-    (least, next) => (least === undefined || compareVersions(version(next), version(least)) < 0 ? next : least),
+    (least, next) =>
+      least === undefined || compareVersions(version(next), version(least)) < 0 ? next : least,
     undefined,
   );
 }
 
 function upgrade(lowest: string, base: string, target: string, distance: number): VersionStep {
   const here = releaseOf(base);
-  if (!here) return refused(`the cluster runs etcd ${base}, which this operator does not know`, "Upgrade it by hand to a known version first.");
+  if (!here)
+    return refused(
+      `the cluster runs etcd ${base}, which this operator does not know`,
+      "Upgrade it by hand to a known version first.",
+    );
   const stillOnBase = minorOf(lowest) === base;
   if (stillOnBase && here.upgradeFloor && compareVersions(version(lowest), version(here.upgradeFloor)) < 0) {
     return { kind: "run", to: here.knownGood, final: false };
@@ -99,11 +122,17 @@ function downgrade(facts: VersionFacts, base: string, target: string, distance: 
     );
   }
   if (!releaseOf(base)?.downgrades) {
-    return refused(`etcd ${base} has no online downgrade`, "Restore a snapshot into a new cluster of the older version.");
+    return refused(
+      `etcd ${base} has no online downgrade`,
+      "Restore a snapshot into a new cluster of the older version.",
+    );
   }
   const floor = releaseOf(targetMinor)?.startFloor;
   if (floor && compareVersions(version(target), version(floor)) < 0) {
-    return refused(`etcd ${target} is below the oldest safe ${targetMinor}, ${floor}`, `Set spec.version to ${floor} or newer.`);
+    return refused(
+      `etcd ${target} is below the oldest safe ${targetMinor}, ${floor}`,
+      `Set spec.version to ${floor} or newer.`,
+    );
   }
   if (targetMinor === "3.5" && facts.batchJoined) {
     return refused(

@@ -2,7 +2,7 @@
  * The observation, joined up: each record beside its entry in etcd's list, who is healthy, who leads, is
  * there quorum. Computed once per pass; the rules read it and never work it out again.
  */
-import type { EtcdClusterSpec } from "../api/etcd-cluster.ts";
+import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdMemberEntry, MemberFacts, Observation } from "./observation.ts";
 import { quorum } from "./quorum.ts";
 import { clusterToken, isEstablished, ordinalOf } from "./record.ts";
@@ -71,7 +71,11 @@ export function viewOf(observation: Observation): View {
   };
 }
 
-function memberView(facts: MemberFacts, list: readonly EtcdMemberEntry[], clusterID: string | undefined): MemberView {
+function memberView(
+  facts: MemberFacts,
+  list: readonly EtcdMemberEntry[],
+  clusterID: string | undefined,
+): MemberView {
   const { record, answer, workload } = facts;
   const entry = list.find((candidate) =>
     record.memberID ? candidate.id === record.memberID : candidate.peerURLs.includes(record.address.peerURL),
@@ -90,7 +94,10 @@ function memberView(facts: MemberFacts, list: readonly EtcdMemberEntry[], cluste
     isVoter,
     isLeader: answers && answer.leaderID === answer.memberID,
     healthy: answers && workload.state === "running" && (!isVoter || answer.linearizable),
-    upToDate: workload.state === "absent" || workload.startedFrom === undefined || sameStart(workload.startedFrom, record),
+    upToDate:
+      workload.state === "absent" ||
+      workload.startedFrom === undefined ||
+      sameStart(workload.startedFrom, record),
   };
 }
 
@@ -105,7 +112,10 @@ function nextOrdinal(observation: Observation, list: readonly EtcdMemberEntry[])
       ? member.record.initialCluster.map((peer) => ordinalOf(cluster.name, peer.name) ?? 0)
       : [],
   );
-  return 1 + Math.max(0, cluster.marks.highestOrdinal, platform.highestLeftover, ...inEtcd, ...inRecords, ...planned);
+  return (
+    1 +
+    Math.max(0, cluster.marks.highestOrdinal, platform.highestLeftover, ...inEtcd, ...inRecords, ...planned)
+  );
 }
 
 /** Healthy voters apart from this one. */

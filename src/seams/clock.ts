@@ -68,7 +68,11 @@ export class DeadlineExceeded extends Error {
  * A signal that aborts after `ms` or with `parent`, and lets go of both when disposed.
  * `AbortSignal.any([parent, AbortSignal.timeout(ms)])` per call leaks while the parent lives.
  */
-export function deadline(clock: Clock, ms: number, parent?: AbortSignal): Disposable & { signal: AbortSignal } {
+export function deadline(
+  clock: Clock,
+  ms: number,
+  parent?: AbortSignal,
+): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();
   const onParent = () => controller.abort(parent?.reason);
   const timer = clock.timer(ms, () => controller.abort(new DeadlineExceeded(ms)), { background: true });

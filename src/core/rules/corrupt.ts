@@ -1,0 +1,113 @@
+/**
+ * CORRUPT (R30–R33). The alarm names no member on 3.5 and older, so the hashes of all voters decide on
+ * every version: when a majority agrees at one revision, those that differ are replaced; then the alarm is
+ * disarmed. Without a majority nobody can know who is right, and that is said.
+ */
+import { act, hold, update } from "../outcome.ts";
+import type { Rule } from "../decide.ts";
+import type { HashReport } from "../observation.ts";
+import { quorum, survivesRemoval } from "../quorum.ts";
+import { healthyVotersBut, names, type MemberView, type View } from "../view.ts";
+
+/** A comparison made longer ago than this says nothing about an alarm that is armed now. */
+const FRESH_MS = 60_000;
+
+export const corrupt: Rule = (view) => {
+  const { alarms, hashes } = view.observation.etcd;
+  const armed = alarms.find((alarm) => alarm.alarm === "CORRUPT");
+  const verdict = hashes ? judge(view, hashes) : undefined;
+  if (!armed && !(verdict && verdict.odd.length > 0)) return [];
+  if (!view.hasQuorum) return [];
+
+  if (!hashes || !verdict || view.now - hashes.at > FRESH_MS) {
+    return [act("heal", "find out which member is corrupt", { kind: "CompareHashes" })];
+  }
+  if (!verdict.majority) {
+    return [
+      hold({
+        classes: ["join", "promote", "shrink", "roll", "maintain"],
+        reason: "Corrupt",
+        message:
+          "the data of the members differs and no majority agrees: nobody can tell which copy is right",
+        next: "Compare the members' data, keep the right copy, and restore from it or from a verified snapshot.",
+        until: hashes.at + FRESH_MS,
+      }),
+    ];
+  }
+  const [odd] = verdict.odd;
+  if (odd) {
+    if (!survivesRemoval(view.voters, healthyVotersBut(view, odd))) {
+      return [
+        hold({
+          classes: ["join", "promote", "shrink", "roll", "maintain"],
+          reason: "Corrupt",
+          message: `${odd.name} is corrupt and is replaced once enough of the other voters are healthy`,
+        }),
+      ];
+    }
+    const leaving = {
+      reason: `its data differs from the majority at revision ${hashes.revision}`,
+      volume: "Retain" as const,
+      broken: true,
+    };
+    return [
+      act(
+        "heal",
+        `${odd.name} is corrupt: the other voters agree with each other`,
+        update(odd, "leave", { leaving }),
+      ),
+    ];
+  }
+  if (verdict.missing.length > 0) {
+    return [
+      hold({
+        classes: ["roll", "maintain"],
+        reason: "Corrupt",
+        message: `a CORRUPT alarm is armed and ${names(verdict.missing)} could not be compared yet`,
+        until: hashes.at + FRESH_MS,
+      }),
+    ];
+  }
+  return armed
+    ? [
+        act("heal", "all voters hold equal data again", {
+          kind: "Disarm",
+          alarm: "CORRUPT",
+          memberID: armed.memberID,
+        }),
+      ]
+    : [];
+};
+
+interface Verdict {
+  readonly majority: boolean;
+  readonly odd: readonly MemberView[];
+  readonly missing: readonly MemberView[];
+}
+
+/** Compares voters only: a learner refuses to be hashed (H8). Compact revisions must be equal too (H14). */
+function judge(view: View, report: HashReport): Verdict {
+  const voters = view.staying.filter((member) => member.isVoter);
+  const groups = new Map<string, MemberView[]>();
+  const missing: MemberView[] = [];
+  for (const voter of voters) {
+    const answer = report.byMember[voter.name];
+    if (!answer) {
+      missing.push(voter);
+      continue;
+    }
+    const key = `${answer.hash}@${answer.compactRevision}`;
+    groups.set(key, [...(groups.get(key) ?? []), voter]);
+  }
+  const largest = [...groups.values()].toSorted((a, b) => b.length - a.length)[0] ?? [];
+  const majority = largest.length >= quorum(view.voters);
+  const compactRevision = report.byMember[largest[0]?.name ?? ""]?.compactRevision;
+  const comparable = (member: MemberView) =>
+    report.byMember[member.name]?.compactRevision === compactRevision;
+  const others = voters.filter((voter) => !largest.includes(voter) && !missing.includes(voter));
+  return {
+    majority,
+    odd: others.filter(comparable),
+    missing: [...missing, ...others.filter((member) => !comparable(member))],
+  };
+}

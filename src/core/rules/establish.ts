@@ -1,0 +1,54 @@
+/**
+ * The latch of I3. As soon as the cluster is seen to exist that fact is recorded outside status; from then
+ * on nobody starts with `initial-cluster-state: new`, and each member that is seen serving is switched to
+ * start with itself only (H3), so that an emptied directory cannot start over.
+ */
+import { act, update } from "../outcome.ts";
+import type { Rule } from "../decide.ts";
+import type { MemberView, View } from "../view.ts";
+
+export const establish: Rule = (view) => {
+  const { list } = view.observation.etcd;
+  if (!list) return [];
+  if (!view.established) {
+    // One founder that follows a leader proves that a quorum of founders has bootstrapped.
+    const witness = view.staying.find((member) => member.record.boot === "New" && serves(member));
+    if (!witness) return [];
+    return [
+      act("record", `${witness.name} serves: the cluster exists`, {
+        kind: "MarkCluster",
+        purpose: "establish",
+        change: { established: { token: view.token, clusterID: list.clusterID } },
+      }),
+    ];
+  }
+  const fresh = view.staying.find(
+    (member) => !member.record.joined && serves(member) && isOfThisCluster(view, member),
+  );
+  if (!fresh?.entry) return [];
+  return [
+    act(
+      "record",
+      `${fresh.name} serves: from now on it starts only with its own data`,
+      update(fresh, "latch-joined", { joined: true, memberID: fresh.entry.id }),
+    ),
+  ];
+};
+
+function serves(member: MemberView): boolean {
+  const { answer, entry } = member;
+  return (
+    entry !== undefined &&
+    entry.name !== "" &&
+    answer.reachable &&
+    answer.memberID === entry.id &&
+    answer.leaderID !== "0"
+  );
+}
+
+function isOfThisCluster(view: View, member: MemberView): boolean {
+  return (
+    member.answer.reachable &&
+    member.answer.clusterID === view.observation.cluster.marks.established?.clusterID
+  );
+}

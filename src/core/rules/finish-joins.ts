@@ -1,0 +1,99 @@
+/**
+ * Members on their way in. The record is the intent (H10); then etcd is told of a learner (R17); only then
+ * may it start, on one volume, with the member list of that moment. All adds come before any start, and
+ * joiners start one after another (H7).
+ */
+import { act, hold, update } from "../outcome.ts";
+import type { Outcome } from "../action.ts";
+import type { Rule } from "../decide.ts";
+import type { InitialPeer } from "../record.ts";
+import { sortPeers } from "../template.ts";
+import { canonical } from "../hash.ts";
+import { batchIsOpen } from "../size.ts";
+import { names, unhealthyVoters, type MemberView, type View } from "../view.ts";
+
+export const finishJoins: Rule = (view) => {
+  if (!view.established) return [];
+  const joiners = view.staying.filter(
+    (member) => member.record.boot === "Join" && !member.record.joined && !member.deleting,
+  );
+  if (joiners.length === 0 || !view.hasQuorum) return [];
+
+  const unknown = joiners.find((member) => !member.entry);
+  // More may join together with it: scale-out records them all before the first add (H7).
+  if (unknown) return batchIsOpen(view) ? [] : [addLearner(view, unknown)];
+
+  for (const joiner of joiners) {
+    const outcomes = startJoiner(view, joiner);
+    if (outcomes.length > 0) return outcomes;
+  }
+  return [];
+};
+
+function addLearner(view: View, joiner: MemberView): Outcome {
+  // etcd refuses any add, of a learner too, while a voter is down (R19, H14).
+  const down = unhealthyVoters(view);
+  if (down.length > 0) {
+    return hold({
+      classes: ["join", "promote", "roll", "maintain"],
+      reason: "MemberUnhealthy",
+      message: `${joiner.name} can join once ${names(down)} is healthy or replaced`,
+    });
+  }
+  return act("join", `${joiner.name} joins as a learner`, {
+    kind: "AddLearner",
+    member: joiner.name,
+    peerURL: joiner.record.address.peerURL,
+  });
+}
+
+function startJoiner(view: View, joiner: MemberView): readonly Outcome[] {
+  const { record, volume, entry, workload } = joiner;
+  const wait = (reason: "VolumePending" | "MemberStarting", message: string) => [
+    hold({ classes: ["join", "roll", "maintain"], reason, message }),
+  ];
+  if (record.volumeUID === undefined) {
+    if (volume.state !== "ready") return wait("VolumePending", `${joiner.name} waits for its volume`);
+    const start = { memberID: entry?.id, volumeUID: volume.uid, initialCluster: currentPeers(view) };
+    return [act("join", `etcd knows ${joiner.name}: it may start`, update(joiner, "permit-start", start))];
+  }
+  // Another change of membership made its list stale before it started: it would exit for ever (H7).
+  const peers = currentPeers(view);
+  const stale = canonical(sortPeers(record.initialCluster)) !== canonical(sortPeers(peers));
+  const unstarted =
+    entry?.name === "" || (workload.state === "exited" && workload.cause === "member-list-mismatch");
+  if (stale && unstarted) {
+    return [
+      act(
+        "heal",
+        `the member list changed before ${joiner.name} started`,
+        update(joiner, "rebuild-list", { initialCluster: peers }),
+      ),
+    ];
+  }
+  if (!joiner.upToDate && workload.state !== "stopping") {
+    return [
+      act("heal", `${joiner.name} runs with an old member list`, {
+        kind: "StopWorkload",
+        member: joiner.name,
+      }),
+    ];
+  }
+  // Something is wrong with it; retemplate and replace-broken see to that.
+  if (workload.state === "exited") return [];
+  return wait("MemberStarting", `${joiner.name} starts and joins`);
+}
+
+/** The list as etcd has it now, with our names for those that have not started and so have none. */
+function currentPeers(view: View): InitialPeer[] {
+  const entries = view.observation.etcd.list?.members ?? [];
+  return sortPeers(
+    entries.flatMap((entry) => {
+      const recorded = view.members.find((member) => member.entry?.id === entry.id)?.name;
+      return entry.peerURLs.map((peerURL) => ({
+        name: entry.name || recorded || `unstarted-${entry.id}`,
+        peerURL,
+      }));
+    }),
+  );
+}

@@ -1,0 +1,103 @@
+/**
+ * Members on their way out: removed from etcd first, while quorum survives it (I1), then their workload,
+ * their volume as was decided, and last their record. Each step can be the last before a crash; the
+ * intent in the record (`leaving`) is what makes the next pass go on with it (H10).
+ */
+import { act, hold, update } from "../outcome.ts";
+import type { Outcome } from "../action.ts";
+import type { Rule } from "../decide.ts";
+import { survivesRemoval } from "../quorum.ts";
+import { ordinalOf } from "../record.ts";
+import { healthyVotersBut, type MemberView, type View } from "../view.ts";
+import { successor } from "./successor.ts";
+
+/** Replacements are limited by the hour (`repair.maxReplacementsPerHour`); older ones are forgotten. */
+const HOUR_MS = 3_600_000;
+
+export const finishRemovals: Rule = (view) => {
+  // A record of a former life: its attempt was abandoned before any client could write (H2). Keep its volume.
+  const former = view.members.find((member) => member.record.token !== view.token && !member.record.leaving);
+  if (former) {
+    const leaving = { reason: "its first boot was abandoned", volume: "Retain" as const };
+    return [
+      act("heal", `${former.name} belongs to an abandoned first boot`, update(former, "leave", { leaving })),
+    ];
+  }
+  const leaving = view.members.filter((member) => member.record.leaving);
+  for (const member of leaving) {
+    const outcomes = finishRemoval(view, member);
+    if (outcomes.length > 0) return outcomes;
+  }
+  return [];
+};
+
+function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
+  const { workload, volume, record } = member;
+  const why = record.leaving?.reason ?? "";
+  const formerLife = record.token !== view.token;
+
+  if (view.established && !formerLife) {
+    const { list } = view.observation.etcd;
+    if (!list?.linearizable || !view.hasQuorum) return []; // Rule quorum-lost tells why.
+    if (member.entry) return [removeFromEtcd(view, member, why)].flat();
+  }
+  if (workload.state !== "absent" && workload.state !== "stopping") {
+    return [act("heal", why, { kind: "StopWorkload", member: member.name })];
+  }
+  if (workload.state === "stopping" && !workload.lostNode) {
+    return [
+      hold({
+        classes: ["join", "roll", "maintain"],
+        reason: "Stopping",
+        message: `waiting for ${member.name} to stop`,
+      }),
+    ];
+  }
+  if (record.leaving?.volume === "Delete" && volume.state === "ready") {
+    return [act("heal", why, { kind: "DeleteVolume", member: member.name, volumeUID: volume.uid })];
+  }
+  const { marks, name } = view.observation.cluster;
+  const ordinal = ordinalOf(name, member.name) ?? 0;
+  const uncounted = record.leaving?.broken && marks.replaced?.[member.name] === undefined;
+  if (marks.highestOrdinal < ordinal || uncounted) {
+    const recent = Object.entries(marks.replaced ?? {}).filter(([, at]) => view.now - at < HOUR_MS);
+    return [
+      act("record", `the name ${member.name} is never used again`, {
+        kind: "MarkCluster",
+        purpose: "remember-member",
+        change: {
+          highestOrdinal: Math.max(marks.highestOrdinal, ordinal),
+          ...(uncounted ? { replaced: { ...Object.fromEntries(recent), [member.name]: view.now } } : {}),
+        },
+      }),
+    ];
+  }
+  return [act("heal", why, { kind: "DeleteMember", member: member.name })];
+}
+
+function removeFromEtcd(view: View, member: MemberView, why: string): Outcome[] {
+  const memberID = member.entry?.id ?? "";
+  const remove = act("heal", why, { kind: "RemoveFromEtcd", member: member.name, memberID });
+  if (!member.isVoter) return [remove];
+  if (!survivesRemoval(view.voters, healthyVotersBut(view, member))) {
+    return [
+      hold({
+        classes: ["shrink", "join", "roll", "maintain"],
+        reason: "RemovalUnsafe",
+        message: `${member.name} leaves (${why}) once enough of the other voters are healthy`,
+      }),
+    ];
+  }
+  // Removing the leader costs an election (R20); handing over first costs next to nothing.
+  const heir = member.isLeader ? successor(view, member) : undefined;
+  if (heir?.entry) {
+    return [
+      act("heal", `${member.name} leads and is about to leave`, {
+        kind: "MoveLeader",
+        member: heir.name,
+        memberID: heir.entry.id,
+      }),
+    ];
+  }
+  return [remove];
+}

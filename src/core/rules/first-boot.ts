@@ -1,0 +1,135 @@
+/**
+ * First boot: all members at once, with a static list and a token that no other life ever had (R5, R6). The
+ * first record holds the plan; the others follow it, also after a crash. Before a founder may start, its
+ * record says on which volume (H2); when such a volume is lost before the cluster was seen, the attempt is
+ * abandoned as a whole and begun anew under another token.
+ */
+import { act, hold, update } from "../outcome.ts";
+import type { NewMemberRecord, Outcome } from "../action.ts";
+import type { Rule } from "../decide.ts";
+import { memberName, ordinalOf, type MemberAddress, type MemberTemplate } from "../record.ts";
+import { templateFor } from "../template.ts";
+import { startStep } from "../upgrade.ts";
+import { names, type View } from "../view.ts";
+
+export const firstBoot: Rule = (view) => {
+  if (view.established) return [];
+  const founders = view.staying.filter((member) => member.record.boot === "New");
+  if (founders.length === 0) return begin(view);
+
+  const lost = founders.filter(
+    ({ record, volume }) =>
+      record.volumeUID !== undefined &&
+      (volume.state === "absent" || (volume.state === "ready" && volume.uid !== record.volumeUID)),
+  );
+  if (lost.length > 0) {
+    return [
+      act(
+        "heal",
+        `the volume of ${names(lost)} was lost during the first boot: begin anew under another token`,
+        {
+          kind: "MarkCluster",
+          purpose: "new-life",
+          change: { life: view.observation.cluster.marks.life + 1, highestOrdinal: view.nextOrdinal - 1 },
+        },
+      ),
+    ];
+  }
+  const plan = founders[0]?.record.initialCluster ?? [];
+  const absent = plan.find((peer) => !founders.some((founder) => founder.name === peer.name));
+  if (absent)
+    return [
+      create(
+        view,
+        ordinalOf(view.observation.cluster.name, absent.name) ?? 0,
+        founders[0]?.record.template,
+        plan,
+      ),
+    ];
+
+  const waiting = founders.find(
+    (founder) => founder.record.volumeUID === undefined && founder.volume.state === "ready",
+  );
+  if (waiting?.volume.state === "ready") {
+    return [
+      act(
+        "join",
+        `${waiting.name} may start on its volume`,
+        update(waiting, "permit-start", { volumeUID: waiting.volume.uid }),
+      ),
+    ];
+  }
+  const starting = founders.filter((founder) => !founder.healthy);
+  return [
+    hold({
+      classes: ["join", "promote", "shrink", "roll", "maintain"],
+      reason: "Booting",
+      message: `the first members start: waiting for ${names(starting)}`,
+    }),
+  ];
+};
+
+function begin(view: View): readonly Outcome[] {
+  const { cluster, platform } = view.observation;
+  const step = startStep(view.spec.version);
+  const missing = platform.unavailableVersions[view.spec.version];
+  if (step.kind === "refused" || missing !== undefined) {
+    const { reason, next } =
+      step.kind === "refused"
+        ? step
+        : {
+            reason: `etcd ${view.spec.version} cannot be had: ${missing}`,
+            next: "Set spec.version to a version that exists.",
+          };
+    return [hold({ classes: "all", reason: "VersionRefused", message: `spec.version: ${reason}`, next })];
+  }
+  const ordinals = Array.from({ length: view.spec.replicas }, (_, i) => view.nextOrdinal + i);
+  const plan = ordinals.flatMap((ordinal) => {
+    const address = offer(view, ordinal);
+    return address ? [{ name: memberName(cluster.name, ordinal), peerURL: address.peerURL }] : [];
+  });
+  const [first] = ordinals;
+  if (first === undefined || plan.length < ordinals.length) return [noAddress()];
+  return [create(view, first, templateFor(view.spec, view.spec.version), plan)];
+}
+
+function create(
+  view: View,
+  ordinal: number,
+  template: MemberTemplate | undefined,
+  plan: NewMemberRecord["initialCluster"],
+): Outcome {
+  const name = memberName(view.observation.cluster.name, ordinal);
+  const address = offer(view, ordinal);
+  if (!address || !template || !plan.some((peer) => peer.name === name && peer.peerURL === address.peerURL))
+    return noAddress();
+  return act("join", `${name} is one of the ${plan.length} first members`, {
+    kind: "CreateMember",
+    member: name,
+    record: {
+      name,
+      ordinal,
+      role: "Voter",
+      token: view.token,
+      boot: "New",
+      address,
+      initialCluster: plan,
+      joined: false,
+      run: true,
+      template,
+    },
+  });
+}
+
+export function offer(view: View, ordinal: number): MemberAddress | undefined {
+  return view.observation.platform.offers.find((candidate) => candidate.ordinal === ordinal)?.address;
+}
+
+export function noAddress(): Outcome {
+  return hold({
+    classes: ["join"],
+    reason: "NoAddress",
+    message: "the platform has no address for another member",
+    next: "Free some ports, or choose another port range for this cluster.",
+  });
+}

@@ -1,0 +1,48 @@
+/**
+ * `replicas: 0` is hibernation, never a scale-in: every member stops and every copy is kept. Waking starts
+ * all recorded members at their recorded version and options, whatever the spec says by now (H5); rolls
+ * and scaling come after there is quorum again.
+ */
+import { act, hold, update } from "../outcome.ts";
+import type { Rule } from "../decide.ts";
+import { names } from "../view.ts";
+
+export const hibernate: Rule = (view) => (view.spec.replicas === 0 ? sleep(view) : wake(view));
+
+const sleep: Rule = (view) => {
+  const awake = view.members.find((member) => member.record.run);
+  if (awake) {
+    return [
+      act(
+        "life",
+        "spec.replicas is 0: hibernate, keeping every copy",
+        update(awake, "hibernate", { run: false }),
+      ),
+    ];
+  }
+  // The leader stops last, so that the others do not hold elections on the way down.
+  const running = view.members.filter(
+    ({ workload }) => workload.state !== "absent" && workload.state !== "stopping",
+  );
+  const next = running.find((member) => !member.isLeader) ?? running[0];
+  if (next) return [act("life", "spec.replicas is 0", { kind: "StopWorkload", member: next.name })];
+  const stopping = view.members.filter(({ workload }) => workload.state === "stopping");
+  if (stopping.length > 0) {
+    return [hold({ classes: "all", reason: "Stopping", message: `waiting for ${names(stopping)} to stop` })];
+  }
+  return [
+    hold({
+      classes: "all",
+      reason: "Hibernated",
+      message: `hibernated; the data of ${view.members.length} members is kept`,
+      next: "Set spec.replicas to wake the cluster.",
+    }),
+  ];
+};
+
+const wake: Rule = (view) => {
+  const asleep = view.members.find((member) => !member.record.run);
+  return asleep
+    ? [act("life", "wake with the recorded version and options", update(asleep, "wake", { run: true }))]
+    : [];
+};

@@ -1,0 +1,62 @@
+/**
+ * NOSPACE (R27): the whole cluster refuses writes until somebody compacts, defragments every member and
+ * disarms the alarm. That is done here, when it can help: if the live data itself fills the quota, only a
+ * person can decide what to delete or whether to raise the quota.
+ */
+import { bytesOf } from "../../api/quantity.ts";
+import { act, hold } from "../outcome.ts";
+import type { Rule } from "../decide.ts";
+import type { View } from "../view.ts";
+import { followersFirst } from "./defragment.ts";
+
+/** After the cure the databases must be this far below the quota, or the alarm would be back at once. */
+const ROOM = 0.9;
+/** Deletes are still allowed under the alarm; each brings a new revision worth compacting. */
+const RETRY_MS = 10_000;
+
+export const noSpace: Rule = (view) => {
+  const armed = view.observation.etcd.alarms.find((alarm) => alarm.alarm === "NOSPACE");
+  if (!armed || !view.hasQuorum) return [];
+  const quota = quotaBytes(view);
+  if (!view.spec.maintenance.spaceCure) {
+    return [full(view, "the database is full and spec.maintenance.spaceCure is off", undefined)];
+  }
+  const { compacted } = view.observation.etcd;
+  const revision = Math.max(0, ...view.members.map(({ answer }) => (answer.reachable ? answer.revision : 0)));
+  if (!compacted || (compacted.revision < revision && view.now - compacted.at >= RETRY_MS)) {
+    return [act("heal", "the database is full: drop the old revisions", { kind: "Compact", revision })];
+  }
+  const voters = view.members.filter((member) => member.isVoter && member.answer.reachable);
+  const bloated = followersFirst(voters).find(
+    ({ answer, name }) =>
+      answer.reachable &&
+      answer.dbSize >= quota * ROOM &&
+      answer.dbSizeInUse < quota * ROOM &&
+      (view.observation.etcd.defragmentedAt[name] ?? 0) < compacted.at,
+  );
+  if (bloated) {
+    return [
+      act("heal", `${bloated.name} gives the freed pages back`, { kind: "Defragment", member: bloated.name }),
+    ];
+  }
+  const stillFull = voters.some(({ answer }) => answer.reachable && answer.dbSize >= quota * ROOM);
+  if (stillFull) {
+    return [full(view, "live data fills the quota; nothing is left to compact", compacted.at + RETRY_MS)];
+  }
+  return [act("heal", "there is room again", { kind: "Disarm", alarm: "NOSPACE", memberID: armed.memberID })];
+};
+
+function full(view: View, message: string, until: number | undefined) {
+  const mib = Math.round(quotaBytes(view) / 1024 ** 2);
+  return hold({
+    classes: ["join", "promote", "shrink", "roll", "maintain"],
+    reason: "NoSpace",
+    message: `${message} (quota ${mib} MiB); etcd refuses writes`,
+    next: "Delete keys, or raise spec.options.quotaBackendBytes.",
+    until,
+  });
+}
+
+function quotaBytes(view: View): number {
+  return bytesOf(view.spec.options.quotaBackendBytes);
+}

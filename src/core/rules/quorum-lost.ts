@@ -1,0 +1,50 @@
+/**
+ * Quorum is lost, or not there yet. Nothing that needs it is tried; what is missing is said, and whether
+ * the data is still somewhere. Never a new, empty cluster in place of the old one (I3).
+ */
+import { hold } from "../outcome.ts";
+import type { Rule } from "../decide.ts";
+import { quorum } from "../quorum.ts";
+import { names, type MemberView } from "../view.ts";
+
+export const quorumLost: Rule = (view) => {
+  if (!view.established || view.hasQuorum) return [];
+  const voters = view.members.filter(
+    (member) =>
+      member.isVoter ||
+      (!view.observation.etcd.list && member.record.joined && member.record.role === "Voter"),
+  );
+  const gone = voters.filter(hasLostItsData);
+  const size = view.voters || voters.length;
+  const needed = quorum(size);
+  if (voters.length > 0 && gone.length === voters.length) {
+    return [
+      hold({
+        classes: "all",
+        reason: "DataGone",
+        message: `the data of all ${size} voters is gone (${names(gone)}); the cluster is not started over, since that would hide the loss`,
+        next: "Restore a snapshot into this cluster, or delete it and create it anew.",
+      }),
+    ];
+  }
+  const healthy = voters.filter((member) => member.healthy);
+  const coming = voters.filter((member) => !member.healthy && !hasLostItsData(member));
+  const enough = healthy.length + coming.length >= needed;
+  return [
+    hold({
+      classes: "all",
+      reason: enough ? "Waking" : "QuorumLost",
+      message: enough
+        ? `${healthy.length} of ${size} voters are healthy and ${needed} are needed; waiting for ${names(coming)}`
+        : `quorum is lost for good: ${names(gone)} lost their data and only ${size - gone.length} of the ${needed} voters needed can return`,
+      next: enough ? undefined : "Recover from a surviving member or restore a snapshot.",
+    }),
+  ];
+};
+
+function hasLostItsData({ record, volume, workload }: MemberView): boolean {
+  if (volume.state === "absent" || (volume.state === "ready" && volume.uid !== record.volumeUID)) return true;
+  return (
+    workload.state === "exited" && (workload.cause === "data-missing" || workload.cause === "data-corrupt")
+  );
+}

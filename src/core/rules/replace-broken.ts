@@ -1,0 +1,116 @@
+/**
+ * Members that will not come back by themselves are removed; the scale rule then lets a newcomer take their
+ * place. Dead: remove first, then add (H6), since etcd admits nobody while a voter is down (R19). A member
+ * never returns under its old identity once its data is gone (I4, R7).
+ */
+import { millisecondsOf } from "../../api/duration.ts";
+import { act, hold, update } from "../outcome.ts";
+import type { Outcome } from "../action.ts";
+import type { Rule } from "../decide.ts";
+import { survivesRemoval } from "../quorum.ts";
+import { healthyVotersBut, type MemberView, type View } from "../view.ts";
+
+const HOUR_MS = 3_600_000;
+/** Exits after which the same data directory can never serve again. */
+const FATAL = {
+  "data-missing": "its data is gone",
+  "data-corrupt": "its data is corrupt",
+  removed: "etcd has removed it",
+} as const;
+
+export const replaceBroken: Rule = (view) => {
+  if (!view.established) return [];
+  const outcomes: Outcome[] = [];
+  for (const member of view.staying) {
+    const fault = faultOf(view, member);
+    if (fault) outcomes.push(replace(view, member, fault));
+  }
+  return outcomes;
+};
+
+interface Fault {
+  readonly reason: string;
+  /** Certain faults are acted on at once, by the number of replacements left; others waited their time already. */
+  readonly until?: number;
+}
+
+function faultOf(view: View, member: MemberView): Fault | undefined {
+  const { record, volume, workload, unhealthySince } = member;
+  const lostAfter = millisecondsOf(view.spec.repair.memberLostAfter);
+  if (member.healthy) return undefined;
+  const { list } = view.observation.etcd;
+  if (record.joined && list?.linearizable && !member.entry)
+    return { reason: "etcd does not list it any more" };
+  if (record.volumeUID !== undefined) {
+    if (volume.state === "absent") return { reason: "its volume is gone" };
+    if (volume.state === "ready" && volume.uid !== record.volumeUID)
+      return { reason: "its volume was replaced by another one" };
+  }
+  if (workload.state === "exited" && workload.cause in FATAL)
+    return { reason: FATAL[workload.cause as keyof typeof FATAL] };
+  // Another founder that met an existing cluster: it must join it properly (H2).
+  if (workload.state === "exited" && workload.cause === "already-bootstrapped") {
+    return { reason: "it was started for a new cluster, but the cluster exists" };
+  }
+  if (member.deleting) return { reason: "its record was deleted by hand" };
+  if (unhealthySince === undefined) return undefined;
+  if (view.now - unhealthySince >= lostAfter) {
+    return { reason: `it has been down for ${Math.round((view.now - unhealthySince) / 1000)} s` };
+  }
+  return { reason: "it is down", until: unhealthySince + lostAfter };
+}
+
+function replace(view: View, member: MemberView, fault: Fault): Outcome {
+  const wait = (
+    reason: "MemberUnhealthy" | "ReplacementBudget" | "RemovalUnsafe",
+    message: string,
+    until?: number,
+    next?: string,
+  ) => hold({ classes: ["join", "promote", "shrink", "roll", "maintain"], reason, message, until, next });
+
+  if (fault.until !== undefined) {
+    // It may come back: only what needs every voter waits for it.
+    return hold({
+      classes: member.isVoter ? ["join", "promote", "roll", "maintain"] : ["roll", "maintain"],
+      reason: "MemberUnhealthy",
+      message: `${member.name} is not healthy (${detail(member)}); it is replaced if it stays so`,
+      until: fault.until,
+    });
+  }
+  if (!view.hasQuorum)
+    return wait("RemovalUnsafe", `${member.name}: ${fault.reason}; it cannot be replaced without quorum`);
+  if (member.isVoter && !survivesRemoval(view.voters, healthyVotersBut(view, member))) {
+    return wait("RemovalUnsafe", `${member.name}: ${fault.reason}; removing it now would cost the quorum`);
+  }
+  const budget = budgetFreeAt(view);
+  if (budget !== undefined) {
+    return wait(
+      "ReplacementBudget",
+      `${member.name}: ${fault.reason}; ${view.spec.repair.maxReplacementsPerHour} members were replaced within the hour already`,
+      budget,
+      "Find out what breaks the members; raise spec.repair.maxReplacementsPerHour to go on at once.",
+    );
+  }
+  const leaving = { reason: fault.reason, volume: view.spec.storage.retention.onScaleIn, broken: true };
+  return act("heal", `${member.name} is replaced: ${fault.reason}`, update(member, "leave", { leaving }));
+}
+
+/** Undefined while another replacement is allowed, else when the next one will be. */
+function budgetFreeAt(view: View): number | undefined {
+  const limit = view.spec.repair.maxReplacementsPerHour;
+  const done = Object.values(view.observation.cluster.marks.replaced ?? {});
+  const underWay = view.members.filter((member) => member.record.leaving?.broken).map(() => view.now);
+  const recent = [...done, ...underWay].filter((at) => view.now - at < HOUR_MS).toSorted((a, b) => a - b);
+  if (recent.length < limit) return undefined;
+  return (recent[recent.length - limit] ?? view.now) + HOUR_MS;
+}
+
+function detail(member: MemberView): string {
+  const { workload, answer } = member;
+  if (workload.state === "exited") return workload.detail || workload.cause;
+  if (workload.state === "waiting") return workload.reason;
+  if (workload.state === "absent") return "not running";
+  if (workload.state === "stopping")
+    return workload.lostNode ? `its node ${workload.lostNode} is gone` : "stopping";
+  return answer.reachable ? "it does not serve" : answer.error;
+}

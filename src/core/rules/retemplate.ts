@@ -1,0 +1,96 @@
+/**
+ * An unhealthy member whose template is not the right one is given the right one, also while the cluster
+ * is degraded: the edit that would make it healthy must never wait for health. A canary that cannot run
+ * its new template is put back to what its siblings run, and the target is remembered as failed.
+ */
+import { millisecondsOf } from "../../api/duration.ts";
+import { act, hold, update } from "../outcome.ts";
+import type { Outcome } from "../action.ts";
+import type { Rule } from "../decide.ts";
+import { dataAllows, hasFailed, lastGood, targetOf } from "../target.ts";
+import { sameTemplate, templateHash, transition } from "../template.ts";
+import type { MemberView, View } from "../view.ts";
+
+/** Exits that speak of the template, not of the member or its data. */
+const TEMPLATE_FAULTS = new Set(["bad-configuration", "data-newer"]);
+/** A template fault is believed at its second exit, any other trouble after `repair.unhealthyAfter`. */
+const CERTAIN_AFTER_RESTARTS = 2;
+
+export const retemplate: Rule = (view) => {
+  for (const member of view.staying) {
+    if (member.healthy || member.record.retiring || !member.record.run) continue;
+    const outcomes = mend(view, member);
+    if (outcomes.length > 0) return outcomes;
+  }
+  return [];
+};
+
+function mend(view: View, member: MemberView): readonly Outcome[] {
+  const wanted = targetOf(view).template;
+  const { template } = member.record;
+  if (!fails(view, member)) return [];
+
+  if (wanted && !sameTemplate(template, wanted) && !hasFailed(view, wanted) && mayRun(view, member, wanted)) {
+    return [
+      act(
+        "revert",
+        `${member.name} is not healthy and the spec asks for something else by now`,
+        update(member, "revert", { template: wanted }),
+      ),
+    ];
+  }
+  const good = lastGood(view, member);
+  if (!good || sameTemplate(template, good) || !mayRun(view, member, good)) return [];
+  if (!view.spec.update.canary) {
+    return [
+      hold({
+        classes: ["roll"],
+        reason: "TargetFailed",
+        message: `${member.name} does not become healthy with its new template (${trouble(member)})`,
+        next: "Revert the edit, or set spec.update.canary to true to have it taken back.",
+      }),
+    ];
+  }
+  if (wanted && sameTemplate(template, wanted) && !hasFailed(view, wanted)) {
+    return [
+      act("record", `${member.name} cannot run what the spec asks for (${trouble(member)})`, {
+        kind: "MarkCluster",
+        purpose: "target-failed",
+        change: {
+          failedTarget: { hash: templateHash(wanted), member: member.name, reason: trouble(member) },
+        },
+      }),
+    ];
+  }
+  return [
+    act(
+      "revert",
+      `${member.name} goes back to what its siblings run`,
+      update(member, "revert", { template: good }),
+    ),
+  ];
+}
+
+function fails(view: View, member: MemberView): boolean {
+  const { workload, unhealthySince } = member;
+  if (workload.state === "exited" && TEMPLATE_FAULTS.has(workload.cause))
+    return workload.restarts >= CERTAIN_AFTER_RESTARTS;
+  if (workload.state === "absent" || workload.state === "stopping" || !member.upToDate) return false;
+  return (
+    unhealthySince !== undefined &&
+    view.now - unhealthySince >= millisecondsOf(view.spec.repair.unhealthyAfter)
+  );
+}
+
+/** The volume must be able to follow (I4), and the data must allow the version (R13, H5). */
+function mayRun(view: View, member: MemberView, template: MemberView["record"]["template"]): boolean {
+  if (transition(member.record.template, template) === "swap") return false;
+  return !view.established || dataAllows(view, template.version);
+}
+
+function trouble(member: MemberView): string {
+  const { workload, answer } = member;
+  if (workload.state === "exited") return workload.detail || workload.cause;
+  if (workload.state === "waiting") return workload.reason;
+  return answer.reachable ? "it serves no reads" : answer.error;
+}

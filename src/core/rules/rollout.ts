@@ -1,0 +1,200 @@
+/**
+ * Brings members to the target template one at a time, all healthy before each step, followers first and
+ * the leader last (R10). Versions cross one minor at a time; a downgrade is told to etcd before any binary
+ * changes (R15, H13). Changes that the volume cannot follow are swaps: a newcomer, then the old one goes.
+ */
+import { act, hold, update } from "../outcome.ts";
+import type { Outcome } from "../action.ts";
+import type { Rule } from "../decide.ts";
+import type { MemberTemplate } from "../record.ts";
+import { hasFailed, targetOf } from "../target.ts";
+import { sameTemplate, templateHash, transition } from "../template.ts";
+import { minorNumber, minorOf } from "../version.ts";
+import { names, type MemberView, type View } from "../view.ts";
+import { successor } from "./successor.ts";
+
+/** A canary has to stay healthy for this long before the others follow. */
+const CANARY_MS = 3_000;
+
+export const rollout: Rule = (view) => {
+  if (!view.established || !view.hasQuorum) return [];
+  const { step, template } = targetOf(view);
+  if (step.kind === "refused") {
+    return [
+      hold({
+        classes: ["roll"],
+        reason: "VersionRefused",
+        message: `spec.version: ${step.reason}`,
+        next: step.next,
+      }),
+    ];
+  }
+  const unhealthy = view.staying.filter((member) => !member.healthy);
+  if (unhealthy.length > 0) {
+    return outdatedThan(view, template).length > 0 || step.kind !== "run"
+      ? [
+          hold({
+            classes: ["roll", "maintain"],
+            reason: "MemberUnhealthy",
+            message: `the rollout waits for ${names(unhealthy)}`,
+          }),
+        ]
+      : [];
+  }
+  if (step.kind === "cancel-downgrade") {
+    return [
+      act("revert", "the downgrade that etcd prepares is not wanted any more", { kind: "CancelDowngrade" }),
+    ];
+  }
+  if (step.kind === "enable-downgrade") return [prepareDowngrade(view, step.to)];
+  return template ? roll(view, template, step.to) : [];
+};
+
+function outdatedThan(view: View, template: MemberTemplate | undefined): MemberView[] {
+  return template
+    ? view.staying.filter(
+        (member) => !member.record.retiring && !sameTemplate(member.record.template, template),
+      )
+    : [];
+}
+
+function roll(view: View, template: MemberTemplate, to: string): readonly Outcome[] {
+  const { failedTarget } = view.observation.cluster.marks;
+  if (failedTarget && failedTarget.hash !== templateHash(template)) {
+    return [
+      act("record", "the spec asks for something new", {
+        kind: "MarkCluster",
+        purpose: "forget-failed-target",
+        change: { failedTarget: undefined },
+      }),
+    ];
+  }
+  const outdated = outdatedThan(view, template);
+  if (outdated.length === 0) return awaitClusterVersion(view, to);
+  if (hasFailed(view, template)) {
+    return [
+      hold({
+        classes: ["roll"],
+        reason: "TargetFailed",
+        message: `${failedTarget?.member} could not run what the spec asks for and was put back: ${failedTarget?.reason}`,
+        next: "Edit the spec; the same edit is not tried again.",
+      }),
+    ];
+  }
+  const approval = awaitApproval(view, template);
+  if (approval) return [approval];
+  const storage = awaitStorageVersion(view, to);
+  if (storage) return [storage];
+  const canary = awaitCanary(view, template);
+  if (canary) return [canary];
+  return [rollNext(view, outdated, template)];
+}
+
+function rollNext(view: View, outdated: readonly MemberView[], template: MemberTemplate): Outcome {
+  // Youngest first among followers, so that the oldest members, which clients know best, move last.
+  const followers = outdated.filter((member) => !member.isLeader).toReversed();
+  const next = followers[0] ?? outdated[0];
+  if (!next) throw new RangeError("nothing to roll");
+  const what = describe(next.record.template, template);
+  if (transition(next.record.template, template) === "swap") {
+    return act(
+      "roll",
+      `${next.name} cannot follow on its volume (${what}): a newcomer takes its place`,
+      update(next, "retire", { retiring: { reason: what } }),
+    );
+  }
+  const heir = next.isLeader
+    ? successor(view, next, (member) => sameTemplate(member.record.template, template))
+    : undefined;
+  if (heir?.entry && transition(next.record.template, template) === "restart") {
+    return act("roll", `${next.name} leads and is next: hand over first`, {
+      kind: "MoveLeader",
+      member: heir.name,
+      memberID: heir.entry.id,
+    });
+  }
+  return act("roll", `${next.name}: ${what}`, update(next, "roll", { template }));
+}
+
+function describe(from: MemberTemplate, to: MemberTemplate): string {
+  if (from.version !== to.version) return `version ${from.version} → ${to.version}`;
+  const parts = (["options", "storage", "tls", "image", "pod"] as const).filter(
+    (part) => JSON.stringify(from[part]) !== JSON.stringify(to[part]),
+  );
+  return `new ${parts.join(", ") || "template"}`;
+}
+
+function awaitClusterVersion(view: View, to: string): readonly Outcome[] {
+  const { clusterVersion } = view.observation.etcd;
+  if (clusterVersion === undefined || minorNumber(clusterVersion) === minorNumber(to)) return [];
+  return [
+    hold({
+      classes: ["roll", "maintain"],
+      reason: "ClusterVersionBehind",
+      message: `all members run ${minorOf(to)}; waiting for etcd to raise the cluster version from ${minorOf(clusterVersion)}`,
+      until: view.now + 1000,
+    }),
+  ];
+}
+
+function awaitApproval(view: View, template: MemberTemplate): Outcome | undefined {
+  const hash = templateHash(template);
+  if (view.spec.update.strategy !== "OnApproval" || view.observation.cluster.approved === hash)
+    return undefined;
+  return hold({
+    classes: ["roll"],
+    reason: "AwaitingApproval",
+    message: `a rollout is ready and waits for approval ${hash}`,
+    next: `Approve it: annotate the cluster with etcd.quorate.dev/approve=${hash}, or quorate local approve ${hash}.`,
+  });
+}
+
+/** The storage must have been brought down to the target minor before an older binary opens it (R13, R15). */
+function awaitStorageVersion(view: View, to: string): Outcome | undefined {
+  const ahead = view.staying.filter(
+    ({ answer }) =>
+      answer.reachable &&
+      answer.storageVersion !== "" &&
+      minorNumber(answer.storageVersion) > minorNumber(to),
+  );
+  return ahead.length === 0
+    ? undefined
+    : hold({
+        classes: ["roll", "maintain"],
+        reason: "DowngradePreparing",
+        message: `etcd brings the storage of ${names(ahead)} down to ${minorOf(to)}`,
+        until: view.now + 1000,
+      });
+}
+
+function awaitCanary(view: View, template: MemberTemplate): Outcome | undefined {
+  if (!view.spec.update.canary) return undefined;
+  const done = view.staying.filter((member) => sameTemplate(member.record.template, template));
+  const [first] = done;
+  if (done.length !== 1 || first?.workload.state !== "running") return undefined;
+  const until = first.workload.since + CANARY_MS;
+  return view.now >= until
+    ? undefined
+    : hold({
+        classes: ["roll", "maintain"],
+        reason: "MemberStarting",
+        message: `${first.name} tries the change first`,
+        until,
+      });
+}
+
+function prepareDowngrade(view: View, to: string): Outcome {
+  const told = view.members.some(({ answer }) => answer.reachable && answer.downgrade?.enabled);
+  if (told) {
+    return hold({
+      classes: ["roll", "maintain"],
+      reason: "DowngradePreparing",
+      message: `etcd prepares the downgrade to ${minorOf(to)}`,
+      until: view.now + 1000,
+    });
+  }
+  return act("roll", `etcd must bring its storage down to ${minorOf(to)} first`, {
+    kind: "EnableDowngrade",
+    version: `${minorOf(to)}.0`,
+  });
+}

@@ -1,0 +1,62 @@
+/**
+ * More members than wanted: the least useful one leaves, one at a time. Broken ones go first and are not
+ * replaced (H6); retiring ones go once their successors vote; then those that do not vote yet; then the
+ * youngest that does not lead.
+ */
+import { act, hold, update } from "../outcome.ts";
+import type { Outcome } from "../action.ts";
+import type { Rule } from "../decide.ts";
+import { survivesRemoval } from "../quorum.ts";
+import type { MemberRole } from "../record.ts";
+import { wantedLearners } from "../size.ts";
+import { healthyVotersBut, type MemberView, type View } from "../view.ts";
+
+export const scaleIn: Rule = (view) => {
+  if (!view.established || !view.hasQuorum || view.members.some((member) => member.record.leaving)) return [];
+
+  const byHand = view.staying.find((member) => member.deleting && !member.record.retiring);
+  if (byHand) {
+    return [
+      act(
+        "heal",
+        `${byHand.name} was deleted by hand: replace it`,
+        update(byHand, "retire", { retiring: { reason: "its record was deleted by hand" } }),
+      ),
+    ];
+  }
+  return surplus(view, "Voter", view.spec.replicas) ?? surplus(view, "Learner", wantedLearners(view)) ?? [];
+};
+
+function surplus(view: View, role: MemberRole, wanted: number): readonly Outcome[] | undefined {
+  const members = view.staying.filter((member) => member.record.role === role);
+  const retiring = members.filter((member) => member.record.retiring);
+  const active = members.filter((member) => !member.record.retiring);
+  const serving = active.filter((member) => member.healthy && (role === "Learner" || member.isVoter)).length;
+
+  if (active.length > wanted)
+    return [
+      leave(view, leastUseful(active), `spec.${role === "Voter" ? "replicas" : "learners"} is ${wanted}`),
+    ];
+  const [old] = retiring;
+  if (old && serving >= wanted) return [leave(view, old, old.record.retiring?.reason ?? "it is retired")];
+  return undefined;
+}
+
+function leastUseful(members: readonly MemberView[]): MemberView {
+  const rank = (member: MemberView) => (member.isLeader ? 3 : !member.healthy ? 0 : !member.isVoter ? 1 : 2);
+  const [first] = members.toSorted((a, b) => rank(a) - rank(b) || b.record.ordinal - a.record.ordinal);
+  if (!first) throw new RangeError("no member to choose from");
+  return first;
+}
+
+function leave(view: View, member: MemberView, reason: string): Outcome {
+  if (member.isVoter && !survivesRemoval(view.voters, healthyVotersBut(view, member))) {
+    return hold({
+      classes: ["shrink", "roll", "maintain"],
+      reason: "RemovalUnsafe",
+      message: `${member.name} leaves (${reason}) once enough of the other voters are healthy`,
+    });
+  }
+  const leaving = { reason, volume: view.spec.storage.retention.onScaleIn };
+  return act("shrink", `${member.name} leaves: ${reason}`, update(member, "leave", { leaving }));
+}

@@ -1,0 +1,84 @@
+/**
+ * Fewer members than wanted: newcomers join as learners. One at a time below 3.6; from 3.6 on, where every
+ * member runs with the same learner limit, all that are missing join together (H1), which saves etcd's
+ * five quiet seconds between two adds (R19).
+ */
+import { act, hold } from "../outcome.ts";
+import type { Outcome } from "../action.ts";
+import type { Rule } from "../decide.ts";
+import { memberName, type MemberRole } from "../record.ts";
+import { newcomerTemplate } from "../target.ts";
+import { names, unhealthyVoters, type View } from "../view.ts";
+import { noAddress, offer } from "./first-boot.ts";
+import { batchIsOpen, joining, missingRole } from "../size.ts";
+
+export const scaleOut: Rule = (view) => {
+  if (!view.established || !view.hasQuorum) return [];
+  const role = missingRole(view);
+  if (!role) return [];
+
+  const leaving = view.members.filter((member) => member.record.leaving);
+  if (leaving.length > 0) {
+    return [
+      hold({
+        classes: ["join"],
+        reason: "Stopping",
+        message: `a newcomer joins once ${names(leaving)} has left`,
+      }),
+    ];
+  }
+  const down = unhealthyVoters(view);
+  if (down.length > 0) {
+    return [
+      hold({
+        classes: ["join", "roll", "maintain"],
+        reason: "MemberUnhealthy",
+        message: `etcd admits nobody while ${names(down)} is down; a newcomer joins once it is healthy or replaced`,
+      }),
+    ];
+  }
+  const coming = joining(view);
+  if (coming.length > 0 && !batchIsOpen(view)) {
+    return [
+      hold({
+        classes: ["join", "roll", "maintain"],
+        reason: "MemberStarting",
+        message: `the next newcomer waits for ${names(coming)}`,
+      }),
+    ];
+  }
+  if (coming.length > 0 && !view.observation.cluster.marks.batchJoined) {
+    return [
+      act("record", "several learners are about to join together: etcd 3.5 could not replay that", {
+        kind: "MarkCluster",
+        purpose: "remember-batch",
+        change: { batchJoined: true },
+      }),
+    ];
+  }
+  return [create(view, role)];
+};
+
+function create(view: View, role: MemberRole): Outcome {
+  const ordinal = view.nextOrdinal;
+  const name = memberName(view.observation.cluster.name, ordinal);
+  const address = offer(view, ordinal);
+  const template = newcomerTemplate(view);
+  if (!address || !template) return noAddress();
+  return act("join", `${name} joins as a ${role === "Voter" ? "voter" : "standing learner"}`, {
+    kind: "CreateMember",
+    member: name,
+    record: {
+      name,
+      ordinal,
+      role,
+      token: view.token,
+      boot: "Join",
+      address,
+      initialCluster: [],
+      joined: false,
+      run: true,
+      template,
+    },
+  });
+}

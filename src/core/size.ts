@@ -1,0 +1,62 @@
+/**
+ * How many members are wanted, how many are on their way, and whether several may join together. One place,
+ * since scaling out, scaling in and finishing joins must agree on it.
+ */
+import type { MemberRole } from "./record.ts";
+import { minorNumber } from "./version.ts";
+import { unhealthyVoters, type MemberView, type View } from "./view.ts";
+
+/**
+ * `--max-learners` of every member from 3.6 on, from its first boot, for ever: members with unequal limits
+ * split the membership (H1). Room for all standing learners and all voters that may ever join together.
+ */
+export const MAX_LEARNERS = 18;
+
+/** Members that stay and are not being replaced. */
+export function active(view: View, role: MemberRole): MemberView[] {
+  return view.staying.filter((member) => member.record.role === role && !member.record.retiring);
+}
+
+/** Every member runs 3.6 or newer, hence with our one learner limit. */
+function allTakeManyLearners(view: View): boolean {
+  return view.members.every((member) => minorNumber(member.record.template.version) >= minorNumber("3.6"));
+}
+
+/** Below 3.6 there is one learner place, and a voter that has to join needs it more (H8). */
+export function wantedLearners(view: View): number {
+  if (allTakeManyLearners(view)) return view.spec.learners;
+  const voting = active(view, "Voter").filter((member) => member.isVoter).length;
+  const complete = voting >= view.spec.replicas && !view.staying.some((member) => member.record.retiring);
+  return complete ? Math.min(1, view.spec.learners) : 0;
+}
+
+/** Which kind of member is missing next; voters come first. */
+export function missingRole(view: View): MemberRole | undefined {
+  if (active(view, "Voter").length < view.spec.replicas) return "Voter";
+  if (active(view, "Learner").length < wantedLearners(view)) return "Learner";
+  return undefined;
+}
+
+/** Members that are not yet what they are meant to be. */
+export function joining(view: View): MemberView[] {
+  return view.staying.filter(
+    ({ record, isVoter }) =>
+      record.boot === "Join" && (!record.joined || (record.role === "Voter" && !isVoter)),
+  );
+}
+
+/**
+ * May one more newcomer be recorded, before the first of them is added to etcd? All adds come first, then
+ * all starts (H7), so a batch is open only until its first add.
+ */
+export function batchIsOpen(view: View): boolean {
+  const coming = joining(view);
+  return (
+    coming.length > 0 &&
+    missingRole(view) !== undefined &&
+    allTakeManyLearners(view) &&
+    coming.every((member) => !member.entry) &&
+    !view.members.some((member) => member.record.leaving) &&
+    unhealthyVoters(view).length === 0
+  );
+}

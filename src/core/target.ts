@@ -1,0 +1,97 @@
+/**
+ * What every member should be running now: the template that the spec asks for, at the version that is the
+ * next step on the way. `learned` templates of siblings are the last known good.
+ */
+import type { MemberTemplate } from "./record.ts";
+import { sameTemplate, templateFor, templateHash } from "./template.ts";
+import { versionStep, type VersionStep } from "./upgrade.ts";
+import { minorNumber, minorOf } from "./version.ts";
+import type { MemberView, View } from "./view.ts";
+
+export interface Target {
+  readonly step: VersionStep;
+  /** Undefined when the version is refused, or etcd must be prepared first. */
+  readonly template?: MemberTemplate;
+}
+
+export function targetOf(view: View): Target {
+  const { etcd, cluster, platform } = view.observation;
+  const step = versionStep(
+    {
+      members: view.staying.map((member) => member.record.template.version),
+      clusterVersion: etcd.clusterVersion,
+      downgradeTarget: downgradeTarget(view),
+      batchJoined: cluster.marks.batchJoined === true,
+    },
+    view.spec.version,
+  );
+  if (step.kind !== "run") return { step };
+  const missing = platform.unavailableVersions[step.to];
+  if (missing !== undefined) {
+    return {
+      step: {
+        kind: "refused",
+        reason: `etcd ${step.to} cannot be had: ${missing}`,
+        next: "Set spec.version to a version that exists.",
+      },
+    };
+  }
+  return { step, template: templateFor(view.spec, step.to) };
+}
+
+/** The minor of a downgrade that etcd prepares or carries out, as a member on the higher minor tells it (H13). */
+function downgradeTarget(view: View): string | undefined {
+  for (const { answer } of view.members) {
+    if (answer.reachable && answer.downgrade?.enabled) return minorOf(answer.downgrade.target);
+  }
+  return undefined;
+}
+
+/** What most healthy members run: the template that is known to work here. */
+export function lastGood(view: View, except: MemberView): MemberTemplate | undefined {
+  const counts = new Map<string, { count: number; template: MemberTemplate }>();
+  for (const member of view.staying) {
+    if (member === except || !member.healthy || !member.upToDate) continue;
+    const { template } = member.record;
+    const key = templateHash(template);
+    const known = counts.get(key);
+    counts.set(key, { count: (known?.count ?? 0) + 1, template });
+  }
+  return [...counts.values()].toSorted((a, b) => b.count - a.count)[0]?.template;
+}
+
+/**
+ * May a member's data, as it is now, be started with `version`? Never below what the whole cluster speaks
+ * (R13), never more than one minor above it (R10, H5).
+ */
+export function dataAllows(view: View, version: string): boolean {
+  const spoken =
+    view.observation.etcd.clusterVersion ??
+    view.staying
+      .map((member) => member.record.template.version)
+      .toSorted((a, b) => minorNumber(a) - minorNumber(b))[0];
+  if (spoken === undefined) return true;
+  const distance = minorNumber(version) - minorNumber(spoken);
+  return distance === 0 || distance === 1;
+}
+
+/** A target that a canary could not run: not tried again until the spec changes. */
+export function hasFailed(view: View, template: MemberTemplate): boolean {
+  return view.observation.cluster.marks.failedTarget?.hash === templateHash(template);
+}
+
+/** The template for a newcomer: the target, unless it failed; then what the siblings run. */
+export function newcomerTemplate(view: View): MemberTemplate | undefined {
+  const { template } = targetOf(view);
+  const siblings = view.staying
+    .filter((member) => member.record.joined && member.healthy)
+    .map((m) => m.record.template);
+  const [sibling] = siblings;
+  if (!sibling) return template;
+  // A newcomer runs what the siblings run now and is rolled with them; only its storage is the wanted one.
+  const common = siblings.toSorted((a, b) => minorNumber(a.version) - minorNumber(b.version))[0] ?? sibling;
+  const wanted = templateFor(view.spec, common.version);
+  return template && !hasFailed(view, template) && sameTemplate(template, wanted)
+    ? template
+    : { ...common, storage: wanted.storage };
+}
