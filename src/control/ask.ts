@@ -1,0 +1,141 @@
+/**
+ * The questions of one observation to etcd: each member for itself, then the cluster through a voter that
+ * answered. Short deadlines, all in parallel, and no failure is more than a fact.
+ */
+import type { EtcdMemberEntry, MemberAnswer, EtcdFacts } from "../core/observation.ts";
+import { minorOf } from "../core/version.ts";
+import type { EtcdClient } from "../etcd/client.ts";
+import { isEtcdError } from "../etcd/errors.ts";
+import { formatId } from "../etcd/id.ts";
+import type { Member, MemberStatus } from "../etcd/types.ts";
+import { deadline, type Clock } from "../seams/clock.ts";
+import type { EtcdProbe } from "../seams/etcd-probe.ts";
+import type { Endpoint } from "../seams/etcd-transport.ts";
+
+/** A healthy member answers in milliseconds; a longer wait would only delay what can be done elsewhere. */
+const ASK_TIMEOUT_MS = 1_000;
+/** Never written: reading an absent key through quorum proves as much as reading a present one. */
+const HEALTH_KEY = "quorate.dev/health";
+
+export interface AskedMember {
+  readonly answer: MemberAnswer;
+  /** etcd speaks of alarms or troubles in the status; the reason to ask for the alarms themselves. */
+  readonly troubled: boolean;
+}
+
+export async function askMember(client: EtcdClient, endpoint: Endpoint): Promise<AskedMember> {
+  const options = { timeoutMs: ASK_TIMEOUT_MS };
+  const [status, read] = await Promise.allSettled([
+    client.maintenance.status(endpoint, options),
+    client.kv.range(HEALTH_KEY, { endpoint, countOnly: true, ...options }),
+  ]);
+  if (status.status === "rejected") {
+    return { answer: { reachable: false, error: reasonOf(status.reason) }, troubled: false };
+  }
+  const answer = toAnswer(status.value, read.status === "fulfilled");
+  return { answer, troubled: status.value.errors.length > 0 };
+}
+
+function toAnswer(status: MemberStatus, linearizable: boolean): MemberAnswer {
+  return {
+    reachable: true,
+    memberID: formatId(status.header.memberId),
+    clusterID: formatId(status.header.clusterId),
+    leaderID: formatId(status.leader),
+    isLearner: status.isLearner,
+    version: status.version,
+    storageVersion: status.storageVersion ?? "",
+    raftIndex: Number(status.raftIndex),
+    raftAppliedIndex: Number(status.raftAppliedIndex),
+    raftTerm: Number(status.raftTerm),
+    revision: Number(status.header.revision),
+    dbSize: status.dbSize,
+    dbSizeInUse: status.dbSizeInUse,
+    linearizable,
+    ...(status.downgrade && {
+      downgrade: { enabled: status.downgrade.enabled, target: status.downgrade.targetVersion },
+    }),
+  };
+}
+
+export type ClusterAnswer = Pick<EtcdFacts, "list" | "clusterVersion" | "alarms">;
+
+export interface Answered {
+  readonly endpoint: Endpoint;
+  readonly asked: AskedMember;
+}
+
+/** Asks the cluster. Without quorum the list is whatever a voter remembers, and is marked so (R21). */
+export async function askCluster(
+  client: EtcdClient,
+  probe: EtcdProbe,
+  clock: Clock,
+  members: readonly Answered[],
+  isOurs: (peerURL: string) => boolean,
+): Promise<ClusterAnswer> {
+  const voters = members.filter(({ asked: { answer } }) => answer.reachable && !answer.isLearner);
+  const quorate = voters.filter(({ asked: { answer } }) => answer.reachable && answer.linearizable);
+  const witness = quorate[0];
+  const troubled = members.some(({ asked }) => asked.troubled);
+  const [list, clusterVersion, alarms] = await Promise.all([
+    askList(client, voters, witness !== undefined, isOurs),
+    witness && askVersion(probe, clock, witness.endpoint),
+    // An alarm request is a raft entry each time; members tell in their status that there is one.
+    witness && troubled ? askAlarms(client) : [],
+  ]);
+  return { ...(list && { list }), ...(clusterVersion && { clusterVersion }), alarms };
+}
+
+async function askList(
+  client: EtcdClient,
+  voters: readonly Answered[],
+  quorate: boolean,
+  isOurs: (peerURL: string) => boolean,
+): Promise<EtcdFacts["list"]> {
+  if (voters.length === 0) return undefined;
+  for (const linearizable of quorate ? [true, false] : [false]) {
+    try {
+      const answer = await client.cluster.memberList({ linearizable, timeoutMs: ASK_TIMEOUT_MS });
+      const members = answer.members.map((member) => toEntry(member, isOurs));
+      return { clusterID: formatId(answer.header.clusterId), linearizable, members };
+    } catch (error) {
+      if (!isEtcdError(error)) throw error;
+    }
+  }
+  return undefined;
+}
+
+function toEntry(member: Member, isOurs: (peerURL: string) => boolean): EtcdMemberEntry {
+  return {
+    id: formatId(member.id),
+    name: member.name,
+    peerURLs: member.peerUrls,
+    clientURLs: member.clientUrls,
+    isLearner: member.isLearner,
+    ours: member.peerUrls.length > 0 && member.peerUrls.every(isOurs),
+  };
+}
+
+async function askVersion(probe: EtcdProbe, clock: Clock, endpoint: Endpoint): Promise<string | undefined> {
+  using limit = deadline(clock, ASK_TIMEOUT_MS);
+  try {
+    const { cluster } = await probe.versions(endpoint, limit.signal);
+    return cluster === undefined ? undefined : minorOf(cluster);
+  } catch {
+    return undefined;
+  }
+}
+
+async function askAlarms(client: EtcdClient): Promise<EtcdFacts["alarms"]> {
+  try {
+    const alarms = await client.maintenance.alarms({ timeoutMs: ASK_TIMEOUT_MS });
+    return alarms.map(({ memberId, alarm }) => ({ memberID: formatId(memberId), alarm }));
+  } catch (error) {
+    if (!isEtcdError(error)) throw error;
+    return [];
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return isEtcdError(error) ? error.said : error instanceof Error ? error.message : String(error);
+}

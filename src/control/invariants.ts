@@ -1,0 +1,81 @@
+/**
+ * The last look before an effect: what must never happen, said again and independently of the rules that
+ * decided it (I1, I2, I4, I5). A violation is a fault in our rules; it is told, and nothing is done.
+ */
+import type { Action } from "../core/action.ts";
+import { quorum, survivesPromotion, survivesRemoval } from "../core/quorum.ts";
+import { healthyVotersBut, type MemberView, type View } from "../core/view.ts";
+
+export class InvariantViolation extends Error {
+  override name = "InvariantViolation";
+}
+
+/** Throws when carrying out the action would break an invariant, as far as the observation can tell. */
+export function assertSafe(view: View, action: Action): void {
+  const broken = violation(view, action);
+  if (broken !== undefined) {
+    throw new InvariantViolation(`${action.kind} was decided but would break an invariant: ${broken}`);
+  }
+}
+
+function violation(view: View, action: Action): string | undefined {
+  switch (action.kind) {
+    case "RemoveFromEtcd":
+      return removal(view, action.memberID);
+    case "Promote":
+      return survivesPromotion(view.voters, view.healthyVoters)
+        ? undefined
+        : `I1: ${view.healthyVoters} of ${view.voters} voters are healthy, too few to count one more in`;
+    case "StopWorkload":
+      return stop(view, find(view, action.member));
+    case "DeleteVolume":
+      return volume(view, find(view, action.member), action.volumeUID);
+    case "CreateMember":
+      return action.record.boot === "New" && view.established
+        ? "I3: the cluster was seen to exist, so nobody starts it anew"
+        : undefined;
+    case "UpdateMember":
+      return volumeChange(find(view, action.member), action.change.volumeUID);
+    default:
+      return undefined;
+  }
+}
+
+function find(view: View, name: string): MemberView | undefined {
+  return view.members.find((member) => member.name === name);
+}
+
+function removal(view: View, memberID: string): string | undefined {
+  const entry = view.observation.etcd.list?.members.find((candidate) => candidate.id === memberID);
+  if (entry === undefined || entry.isLearner) return undefined;
+  const member = view.members.find((candidate) => candidate.entry?.id === memberID);
+  const others = member ? healthyVotersBut(view, member) : view.healthyVoters;
+  if (survivesRemoval(view.voters, others)) return undefined;
+  return `I1: without ${entry.name || memberID} only ${others} of ${view.voters - 1} voters would be healthy`;
+}
+
+/** Stopping a healthy voter of a cluster that is meant to serve. Sizes 1 and 2 cannot restart without a gap (R2). */
+function stop(view: View, member: MemberView | undefined): string | undefined {
+  const meantToServe = !view.observation.cluster.deleting && view.spec.replicas > 0;
+  if (!meantToServe || !member?.isVoter || !member.healthy || view.voters <= 2) return undefined;
+  const others = healthyVotersBut(view, member);
+  if (others >= quorum(view.voters)) return undefined;
+  return `I1: without ${member.name} only ${others} of ${view.voters} voters are healthy`;
+}
+
+function volume(view: View, member: MemberView | undefined, uid: string): string | undefined {
+  if (!member) return undefined;
+  if (member.entry) return `I5: ${member.name} is in etcd's member list, so its volume ${uid} is in use`;
+  const { record, workload } = member;
+  if (!record.leaving && !view.observation.cluster.deleting) {
+    return `I5: ${member.name} is not leaving, so its volume ${uid} is kept`;
+  }
+  if (workload.state === "running") return `I5: ${member.name} still runs on its volume ${uid}`;
+  return undefined;
+}
+
+function volumeChange(member: MemberView | undefined, uid: string | undefined): string | undefined {
+  const before = member?.record.volumeUID;
+  if (uid === undefined || before === undefined || before === uid) return undefined;
+  return `I4: ${member?.name} may only ever use the volume ${before}, not ${uid}`;
+}

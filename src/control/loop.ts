@@ -1,0 +1,166 @@
+/**
+ * The control loop of one cluster: observe, decide, do one thing, look again. One serial worker; it never
+ * sleeps inside a pass, wakes on events, and otherwise looks again when something can have changed.
+ */
+import type { Decision } from "../core/action.ts";
+import { decide } from "../core/decide.ts";
+import type { Observation } from "../core/observation.ts";
+import { viewOf, type View } from "../core/view.ts";
+import type { Clock } from "../seams/clock.ts";
+import { execute } from "./execute.ts";
+import { Observer } from "./observe.ts";
+import { Conflict, type Applied, type Platform } from "./platform.ts";
+import { Retries, type Failure } from "./retries.ts";
+import { Transcript } from "./transcript.ts";
+import { Waker } from "./waker.ts";
+
+/** One turn of the loop, as others may look at it. */
+export interface Pass {
+  readonly number: number;
+  readonly observation: Observation;
+  readonly decision: Decision;
+  /** The decided step failed before and waits for its next try. */
+  readonly failure?: Failure;
+  /** What could not be made or looked at. */
+  readonly problems: readonly string[];
+}
+
+export interface LoopOptions {
+  readonly platform: Platform;
+  readonly clock: Clock;
+  /** Called at the end of every pass; must not throw. */
+  readonly onPass?: (pass: Pass) => void;
+  /** A pass that failed as a whole: the loop goes on. */
+  readonly onTrouble?: (error: unknown) => void;
+}
+
+const NOTHING_APPLIED: Applied = { changed: false, problems: [] };
+/** Steps in a row after which the objects get their turn although there is another step to take. */
+const MOST_STEPS_IN_A_ROW = 8;
+const TROUBLE_MS = 1_000;
+const CONVERGED_MS = 2_000;
+/** While something is on its way, look often at first, then less: most waits end soon or last long. */
+const PACES = [
+  { forMs: 10_000, everyMs: 100 },
+  { forMs: 60_000, everyMs: 250 },
+  { forMs: Number.POSITIVE_INFINITY, everyMs: 1_000 },
+] as const;
+
+export class Loop {
+  readonly observer: Observer;
+  readonly transcript = new Transcript();
+  readonly #options: LoopOptions;
+  readonly #waker: Waker;
+  readonly #retries = new Retries();
+  #latest: Pass | undefined;
+  #passes = 0;
+  #stepsInARow = 0;
+  /** When anything last moved, by the monotonic clock. */
+  #movedAt: number;
+  #holds = "";
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.observer = new Observer(options.platform, options.clock);
+    this.#waker = new Waker(options.clock);
+    this.#movedAt = options.clock.monotonic();
+  }
+
+  get latest(): Pass | undefined {
+    return this.#latest;
+  }
+
+  /** Something happened: look now. */
+  wake(): void {
+    this.#waker.wake();
+  }
+
+  /** Runs until the signal aborts or the cluster is gone. Never rejects because of the world. */
+  async run(signal: AbortSignal): Promise<"stopped" | "gone"> {
+    while (!signal.aborted) {
+      let waitMs = TROUBLE_MS;
+      try {
+        const next = await this.pass();
+        if (next === "gone") return "gone";
+        waitMs = next;
+      } catch (error) {
+        this.#options.onTrouble?.(error);
+      }
+      await this.#waker.wait(waitMs, signal);
+    }
+    return "stopped";
+  }
+
+  /** One turn. Returns after how many milliseconds the next one is due. */
+  async pass(): Promise<number | "gone"> {
+    const observation = await this.observer.observe();
+    if (observation === undefined) return "gone";
+    const view = viewOf(observation);
+    const decision = decide(observation);
+    const step = await this.#step(view, decision);
+    const applied =
+      step.done && this.#stepsInARow < MOST_STEPS_IN_A_ROW ? NOTHING_APPLIED : await this.#apply(view);
+    this.#note(decision, step.done || applied.changed);
+    const pass: Pass = {
+      number: ++this.#passes,
+      observation,
+      decision,
+      ...(step.failure && { failure: step.failure }),
+      problems: applied.problems,
+    };
+    this.#latest = pass;
+    this.#options.onPass?.(pass);
+    return this.#delay(pass, step.done, applied);
+  }
+
+  async #step(view: View, decision: Decision): Promise<{ done: boolean; failure?: Failure }> {
+    const { act } = decision;
+    const { clock } = this.#options;
+    this.#retries.keepOnly(act?.action);
+    if (!act) return { done: false };
+    const waiting = this.#retries.waiting(act.action, clock.now());
+    if (waiting) return { done: false, failure: waiting };
+    const began = clock.monotonic();
+    const took = () => Math.round(clock.monotonic() - began);
+    try {
+      await execute({ platform: this.#options.platform, observer: this.observer, clock }, view, act.action);
+    } catch (error) {
+      // Somebody was faster; what was decided no longer fits, and the next look decides anew.
+      if (error instanceof Conflict) return { done: true };
+      const message = error instanceof Error ? error.message : String(error);
+      this.transcript.add(act, clock.now(), took(), message);
+      return { done: false, failure: this.#retries.failed(act.action, message, clock.now()) };
+    }
+    this.#retries.succeeded(act.action);
+    this.observer.progressed();
+    this.transcript.add(act, clock.now(), took());
+    return { done: true };
+  }
+
+  /** Paused and fenced stop this kind of effect too; a cluster that is deleted wants no objects. */
+  async #apply(view: View): Promise<Applied> {
+    this.#stepsInARow = 0;
+    const { cluster, platform } = view.observation;
+    if (platform.fenced || cluster.deleting) return NOTHING_APPLIED;
+    return await this.#options.platform.apply(view);
+  }
+
+  #note(decision: Decision, moved: boolean): void {
+    if (decision.act) this.#stepsInARow++;
+    const holds = decision.holds.map(({ reason, message }) => `${reason} ${message}`).join("\n");
+    if (!moved && holds === this.#holds) return;
+    this.#holds = holds;
+    this.#movedAt = this.#options.clock.monotonic();
+  }
+
+  #delay(pass: Pass, stepped: boolean, applied: Applied): number {
+    if (stepped) return 0;
+    const { clock } = this.#options;
+    const still = clock.monotonic() - this.#movedAt;
+    const pace = PACES.find(({ forMs }) => still < forMs)?.everyMs ?? CONVERGED_MS;
+    const usual = pass.decision.converged && !applied.changed ? CONVERGED_MS : pace;
+    const times = [pass.decision.lookAgainAt, pass.failure?.retryAt, applied.lookAgainAt];
+    const due = times.flatMap((at) => (at === undefined ? [] : [at - clock.now()]));
+    return Math.max(10, Math.min(usual, ...due));
+  }
+}

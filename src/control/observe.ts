@@ -1,0 +1,106 @@
+/**
+ * One observation: the platform's objects, and what etcd answers. Keeps what may be forgotten (since when
+ * a member is unhealthy, hashes, compactions): losing it costs time, never safety.
+ */
+import type { EtcdFacts, HashReport, MemberFacts, Observation } from "../core/observation.ts";
+import { viewOf } from "../core/view.ts";
+import { EtcdClient } from "../etcd/client.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Endpoint } from "../seams/etcd-transport.ts";
+import { askCluster, askMember, type Answered } from "./ask.ts";
+import type { Platform, PlatformMember } from "./platform.ts";
+
+export class Observer {
+  readonly client: EtcdClient;
+  readonly #platform: Platform;
+  readonly #clock: Clock;
+  readonly #unhealthySince = new Map<string, number>();
+  #hashes: HashReport | undefined;
+  #compacted: EtcdFacts["compacted"];
+  readonly #defragmentedAt = new Map<string, number>();
+  #progressAt: number;
+
+  constructor(platform: Platform, clock: Clock) {
+    this.#platform = platform;
+    this.#clock = clock;
+    this.#progressAt = clock.now();
+    this.client = new EtcdClient({ transport: platform.transport, clock, endpoints: [] });
+  }
+
+  /** Undefined when the cluster does not exist (any more). */
+  async observe(): Promise<Observation | undefined> {
+    const state = await this.#platform.read();
+    if (state === undefined) return undefined;
+    const asked = await this.#ask(state.members);
+    const etcd: EtcdFacts = {
+      ...asked.cluster,
+      ...(this.#hashes && { hashes: this.#hashes }),
+      ...(this.#compacted && { compacted: this.#compacted }),
+      defragmentedAt: Object.fromEntries(this.#defragmentedAt),
+    };
+    const now = this.#clock.now();
+    const members = state.members.map((member, index): MemberFacts => {
+      const answer = asked.answers[index] ?? { reachable: false, error: "not asked" };
+      return { ...member, answer };
+    });
+    const platform = { ...state.platform, progressAt: this.#progressAt };
+    return this.#withTimers({ now, cluster: state.cluster, members, etcd, platform });
+  }
+
+  /** A step succeeded, or a wait ended. */
+  progressed(): void {
+    this.#progressAt = this.#clock.now();
+  }
+  rememberHashes(report: HashReport): void {
+    this.#hashes = report;
+  }
+  rememberCompaction(revision: number): void {
+    this.#compacted = { revision, at: this.#clock.now() };
+  }
+  rememberDefragmentation(member: string): void {
+    this.#defragmentedAt.set(member, this.#clock.now());
+  }
+
+  async #ask(members: readonly PlatformMember[]) {
+    const running = members.map((member) => ({
+      member,
+      endpoint: this.#platform.endpoint(member.record),
+      runs: member.workload.state === "running",
+    }));
+    const results = await Promise.all(
+      running.map(async ({ endpoint, runs }): Promise<Answered | undefined> =>
+        runs ? { endpoint, asked: await askMember(this.client, endpoint) } : undefined,
+      ),
+    );
+    const answered = results.filter((result) => result !== undefined);
+    this.client.setEndpoints(answered.flatMap(usableEndpoint));
+    const isOurs = (peerURL: string) => this.#platform.isOurs(peerURL);
+    const cluster = await askCluster(this.client, this.#platform.probe, this.#clock, answered, isOurs);
+    const answers = results.map(
+      (result) => result?.asked.answer ?? { reachable: false as const, error: "no process runs" },
+    );
+    return { cluster, answers };
+  }
+
+  /** Adds since when each member has not been healthy, as far as this process knows. */
+  #withTimers(observation: Observation): Observation {
+    const view = viewOf(observation);
+    const present = new Set(view.members.map((member) => member.name));
+    for (const name of this.#unhealthySince.keys()) if (!present.has(name)) this.#unhealthySince.delete(name);
+    for (const name of this.#defragmentedAt.keys()) if (!present.has(name)) this.#defragmentedAt.delete(name);
+    for (const { name, healthy } of view.members) {
+      if (healthy) this.#unhealthySince.delete(name);
+      else if (!this.#unhealthySince.has(name)) this.#unhealthySince.set(name, observation.now);
+    }
+    const members = observation.members.map((facts) => {
+      const unhealthySince = this.#unhealthySince.get(facts.record.name);
+      return unhealthySince === undefined ? facts : { ...facts, unhealthySince };
+    });
+    return { ...observation, members };
+  }
+}
+
+/** Members that answered, with what they said of themselves: a learner is never asked for more (R17). */
+function usableEndpoint({ endpoint, asked: { answer } }: Answered): Endpoint[] {
+  return answer.reachable ? [{ ...endpoint, learner: answer.isLearner }] : [];
+}

@@ -1,0 +1,89 @@
+/**
+ * What a platform does for the control loop: read its objects, make the wanted ones exist, carry out the
+ * steps that concern objects, and tell how etcd is reached. Kubernetes, one machine and the simulator
+ * implement this; everything about etcd itself is shared and lives beside this file.
+ */
+import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
+import type { Action } from "../core/action.ts";
+import type {
+  ClusterFacts,
+  MemberFacts,
+  PlatformFacts,
+  VolumeFacts,
+  WorkloadFacts,
+} from "../core/observation.ts";
+import type { MemberRecord } from "../core/record.ts";
+import type { View } from "../core/view.ts";
+import type { EtcdProbe } from "../seams/etcd-probe.ts";
+import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
+
+/** Steps that change objects of the platform; the others are calls to etcd. */
+export type ObjectActionKind =
+  | "CreateMember"
+  | "UpdateMember"
+  | "DeleteMember"
+  | "MarkCluster"
+  | "StopWorkload"
+  | "DeleteVolume"
+  | "FinishDeletion";
+export type ObjectAction = Extract<Action, { kind: ObjectActionKind }>;
+export type EtcdAction = Exclude<Action, ObjectAction>;
+
+export interface PlatformMember {
+  readonly record: MemberRecord;
+  readonly deleting: MemberFacts["deleting"];
+  readonly volume: VolumeFacts;
+  readonly workload: WorkloadFacts;
+}
+
+/** All objects, read after our own last write (read-your-writes). */
+export interface PlatformState {
+  readonly cluster: ClusterFacts;
+  readonly members: readonly PlatformMember[];
+  readonly platform: Omit<PlatformFacts, "progressAt">;
+}
+
+/** What applying the objects came to. */
+export interface Applied {
+  /** Something was made, changed or started: look again at once. */
+  readonly changed: boolean;
+  /** What could not be made, in words: shown in status, tried again on the next pass. */
+  readonly problems: readonly string[];
+  /** When a restart or a renewal is due. */
+  readonly lookAgainAt?: number;
+}
+
+export interface Platform {
+  /** Undefined when the cluster does not exist (any more). */
+  read(): Promise<PlatformState | undefined>;
+  /** Makes every wanted object exist as rendered from the records. Never replaces and never deletes. */
+  apply(view: View): Promise<Applied>;
+  execute(action: ObjectAction): Promise<void>;
+  /** Keeps the status where users look; called on every pass, writes only what changed (I7). */
+  report(status: EtcdClusterStatus): Promise<void>;
+  /** How the controller reaches this member's clients' port. */
+  endpoint(record: MemberRecord): Endpoint;
+  /** A peer URL that only this cluster can have made. */
+  isOurs(peerURL: string): boolean;
+  readonly transport: EtcdTransport;
+  readonly probe: EtcdProbe;
+}
+
+const OBJECT_ACTIONS: Readonly<Record<ObjectActionKind, true>> = {
+  CreateMember: true,
+  UpdateMember: true,
+  DeleteMember: true,
+  MarkCluster: true,
+  StopWorkload: true,
+  DeleteVolume: true,
+  FinishDeletion: true,
+};
+
+export function isObjectAction(action: Action): action is ObjectAction {
+  return Object.hasOwn(OBJECT_ACTIONS, action.kind);
+}
+
+/** A write met another state than it was decided on: nothing was done, look again (H10). */
+export class Conflict extends Error {
+  override name = "Conflict";
+}

@@ -1,0 +1,65 @@
+/**
+ * What was decided and done, in order, for people: a bounded list that the terminal, `why` and tests read.
+ */
+import type { Act, Action } from "../core/action.ts";
+
+export interface TranscriptEntry {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly rule: string;
+  /** Kind and purpose of the action, such as `UpdateMember/roll`. */
+  readonly step: string;
+  readonly member?: string;
+  readonly reason: string;
+  /** Undefined when it was done. */
+  readonly error?: string;
+  readonly tookMs: number;
+}
+
+const MOST_ENTRIES = 500;
+
+export class Transcript {
+  readonly #entries: TranscriptEntry[] = [];
+  readonly #listeners = new Set<(entry: TranscriptEntry) => void>();
+
+  add(act: Act, at: number, tookMs: number, error?: string): void {
+    const entry: TranscriptEntry = {
+      at,
+      rule: act.rule,
+      step: stepName(act.action),
+      ...memberOf(act.action),
+      reason: act.reason,
+      ...(error !== undefined && { error }),
+      tookMs,
+    };
+    this.#entries.push(entry);
+    if (this.#entries.length > MOST_ENTRIES) this.#entries.shift();
+    for (const listener of this.#listeners) listener(entry);
+  }
+
+  /** Oldest first. */
+  last(count: number): readonly TranscriptEntry[] {
+    return this.#entries.slice(-count);
+  }
+
+  /** Returns how to stop listening. */
+  listen(listener: (entry: TranscriptEntry) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+export function stepName(action: Action): string {
+  return "purpose" in action ? `${action.kind}/${action.purpose}` : action.kind;
+}
+
+function memberOf(action: Action): { member?: string } {
+  return "member" in action ? { member: action.member } : {};
+}
+
+/** One line: what was done to whom, and why. */
+export function describeEntry(entry: TranscriptEntry): string {
+  const what = entry.member === undefined ? entry.step : `${entry.step} ${entry.member}`;
+  const failed = entry.error === undefined ? "" : ` – failed: ${entry.error}`;
+  return `${what}: ${entry.reason}${failed}`;
+}

@@ -1,0 +1,74 @@
+/**
+ * The real `EtcdProbe`: HTTP requests to one member, over the same TLS credentials as gRPC. etcd serves
+ * `/version` on the client port and `/livez` on the metrics port, which is plain on purpose (R37).
+ */
+import { Agent as HttpAgent, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import type { SecureContext } from "node:tls";
+import type { EtcdProbe } from "../seams/etcd-probe.ts";
+import type { Endpoint } from "../seams/etcd-transport.ts";
+import { secureContext, type TlsCredentials } from "./grpc/tls.ts";
+
+/** An answer is a line or two; anything longer is not etcd's. */
+const LONGEST_ANSWER = 64 * 1024;
+
+export class HttpProbe implements EtcdProbe {
+  #context: SecureContext | undefined;
+  #https = new HttpsAgent({ keepAlive: true, maxSockets: 2 });
+  readonly #http = new HttpAgent({ keepAlive: true, maxSockets: 2 });
+
+  setCredentials(credentials: TlsCredentials): void {
+    this.#https.destroy();
+    this.#https = new HttpsAgent({ keepAlive: true, maxSockets: 2 });
+    this.#context = secureContext(credentials);
+  }
+
+  async versions(endpoint: Endpoint, signal: AbortSignal): Promise<{ server: string; cluster?: string }> {
+    const { status, body } = await this.#get(new URL("/version", endpoint.url), signal, endpoint.serverName);
+    if (status !== 200) throw new Error(`${endpoint.url}/version answered with HTTP status ${status}`);
+    const answer = JSON.parse(body) as { etcdserver?: unknown; etcdcluster?: unknown };
+    const { etcdserver, etcdcluster } = answer;
+    if (typeof etcdserver !== "string") throw new Error(`${endpoint.url}/version does not name a version`);
+    const agreed = typeof etcdcluster === "string" && /^\d+\.\d+/.test(etcdcluster);
+    return { server: etcdserver, ...(agreed && { cluster: etcdcluster }) };
+  }
+
+  async alive(metricsURL: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      const { status } = await this.#get(new URL("/livez", metricsURL), signal);
+      if (status !== 404) return status === 200;
+      // Before 3.5.11: a serializable read, and no alarm may count (R35).
+      const old = new URL("/health?serializable=true&exclude=NOSPACE&exclude=CORRUPT", metricsURL);
+      return (await this.#get(old, signal)).status === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  close(): void {
+    this.#http.destroy();
+    this.#https.destroy();
+  }
+
+  #get(url: URL, signal: AbortSignal, servername?: string): Promise<{ status: number; body: string }> {
+    return new Promise((resolve, reject) => {
+      const secure = url.protocol === "https:";
+      const tls = { agent: this.#https, secureContext: this.#context, ...(servername && { servername }) };
+      const outgoing = secure
+        ? requestHttps(url, { ...tls, signal })
+        : requestHttp(url, { agent: this.#http, signal });
+      outgoing.on("error", reject);
+      outgoing.on("response", (response) => {
+        let body = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => {
+          body += chunk;
+          if (body.length > LONGEST_ANSWER) response.destroy(new Error(`${url.href} answered too much`));
+        });
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
+        response.on("error", reject);
+      });
+      outgoing.end();
+    });
+  }
+}
