@@ -48,8 +48,15 @@ function translate(event: TestEvent, names: string[]): StageRecord | undefined {
   }
 }
 
-/** The runner wraps what a test threw; the cause is what the reader wants, with its difference and stack. */
+/**
+ * The runner wraps what a test threw; the cause is what the reader wants, with its difference and stack,
+ * without the frames inside Node.
+ */
 function describe(error: Error): string {
   const cause = error.cause ?? error;
-  return cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause);
+  const text = cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause);
+  return text
+    .split("\n")
+    .filter((line) => !/^ +at .*\bnode:/.test(line))
+    .join("\n");
 }

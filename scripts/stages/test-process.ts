@@ -3,6 +3,7 @@
  * running is found and ended; stopped when it takes too long; judged by its exit code and its summary.
  */
 import { spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RecordSplitter, type Counts, type StageRecord } from "./records.ts";
@@ -123,13 +124,29 @@ async function pipesClosed(child: {
   await Promise.race([Promise.all(ended), sleep(1000, undefined, { ref: false })]);
 }
 
-function groupAlive(pid: number | undefined): boolean {
-  if (pid === undefined) return false;
+/** A zombie that nobody has reaped yet does not count: where pid 1 is no real init, it stays for ever. */
+function groupAlive(group: number | undefined): boolean {
+  if (group === undefined) return false;
   try {
-    process.kill(-pid, 0);
-    return true;
+    process.kill(-group, 0);
   } catch {
     return false;
+  }
+  if (process.platform !== "linux") return true;
+  return readdirSync("/proc").some((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    // "pid (name) state ppid pgrp …"; the name may hold spaces and parentheses.
+    const fields = readStat(pid).split(") ").at(-1)?.split(" ") ?? [];
+    return fields[0] !== "Z" && Number(fields[2]) === group;
+  });
+}
+
+function readStat(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    // Ended between the listing and the look.
+    return "";
   }
 }
 

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { exitCodeOf, seconds, summary, type StageResult } from "./result.ts";
+
+const passed: StageResult = {
+  title: "unit",
+  tests: 10,
+  passed: 9,
+  failed: 0,
+  skipped: 1,
+  todo: 0,
+  ms: 1234,
+  failures: [],
+};
+const failed: StageResult = { ...passed, title: "real etcd", tests: 3, passed: 1, failed: 2, skipped: 0 };
+const nothing: StageResult = { ...passed, title: "simulation", tests: 2, passed: 0, failed: 0, skipped: 2 };
+const absent: StageResult = {
+  ...passed,
+  title: "real API server",
+  tests: 0,
+  passed: 0,
+  skipped: 0,
+  couldNotRun: "no Go",
+};
+
+test("the table is followed by one sum in the form of node's runner", () => {
+  assert.equal(
+    summary([passed, failed, absent], 61_000),
+    `stage            tests  pass  fail  skipped   time
+unit                10     9     0        1  1.2 s
+real etcd            3     1     2        0  1.2 s
+real API server      -     -     -        -  1.2 s
+real API server could not run: no Go
+
+ℹ tests 13
+ℹ suites 0
+ℹ pass 10
+ℹ fail 2
+ℹ cancelled 0
+ℹ skipped 1
+ℹ todo 0
+ℹ duration_ms 61000`,
+  );
+});
+
+test("a failed test fails the run", () => {
+  assert.equal(exitCodeOf([passed], false), 0);
+  assert.equal(exitCodeOf([passed, failed], false), 1);
+});
+
+test("a stage that could not run fails the run in CI only", () => {
+  assert.equal(exitCodeOf([passed, absent], false), 0);
+  assert.equal(exitCodeOf([passed, absent], true), 1);
+});
+
+test("a stage that executed no test has failed, and says so; so has a run without stages", () => {
+  assert.equal(exitCodeOf([passed, nothing], false), 1);
+  assert.match(summary([nothing], 0), /simulation executed no test/);
+  assert.equal(exitCodeOf([], false), 1);
+});
+
+test("long times are told in minutes", () => {
+  assert.equal(seconds(950), "0.9 s");
+  assert.equal(seconds(125_000), "2 min 05 s");
+  assert.equal(seconds(179_700), "3 min 00 s");
+});
