@@ -1,0 +1,145 @@
+/**
+ * Why an etcd process ended, read from what it wrote last. etcd gives the same exit code to almost
+ * everything, so its words are all there is; each row was seen with a real etcd of the versions we run
+ * (`test/etcd/process.test.ts`) or is in its source. Rows are tried from the last line backwards.
+ */
+
+export type ExitReason =
+  | "stopped"
+  | "killed"
+  | "permanently-removed"
+  | "cluster-id-mismatch"
+  | "member-count-unequal"
+  | "peer-urls-unmatched"
+  | "already-bootstrapped"
+  | "cluster-unreachable"
+  | "not-in-initial-cluster"
+  | "data-newer-version"
+  | "data-older-version"
+  | "cluster-newer-version"
+  | "v2-content"
+  | "data-lost"
+  | "member-unknown"
+  | "corrupt-data"
+  | "corrupt-at-start"
+  | "port-in-use"
+  | "bad-flag"
+  | "bad-config"
+  | "bad-certificate"
+  | "disk-full"
+  | "permission-denied"
+  | "not-a-directory"
+  | "panic"
+  | "unknown";
+
+interface Row {
+  readonly reason: ExitReason;
+  readonly says: RegExp;
+}
+
+/** What to do about each, for a person. */
+export const nextSteps: Readonly<Record<ExitReason, string>> = {
+  stopped: "start it again when it is wanted",
+  killed: "start it again; if nobody killed it, look for the out-of-memory killer",
+  "permanently-removed": "its data directory never works again: wipe it and add a new member",
+  "cluster-id-mismatch": "the peers belong to another cluster: correct the initial cluster or the token",
+  "member-count-unequal": "start it with the list of members as the cluster knows it now",
+  "peer-urls-unmatched": "start it with the peer URLs as the cluster knows them",
+  "already-bootstrapped": "start it as a member of the existing cluster, with a data directory of its own",
+  "cluster-unreachable":
+    "start the other members first; a member that lost its data must be removed and added anew",
+  "not-in-initial-cluster": "name the member itself in its initial cluster",
+  "data-newer-version": "start the version that wrote the data, or migrate it with etcdutl",
+  "data-older-version": "start the minor version that wrote the data and upgrade one minor at a time",
+  "cluster-newer-version": "start the cluster's version, or enable a downgrade first",
+  "v2-content": "remove the content of the v2 store with the older version first",
+  "data-lost": "the member lost data it had acknowledged: remove it, wipe it, add it anew",
+  "member-unknown": "start it with the same max-learners as the others; if it persists, replace the member",
+  "corrupt-data": "replace the member: remove it, wipe its data directory, add it anew",
+  "corrupt-at-start": "its data differs from the other members': replace the member",
+  "port-in-use": "end the process that holds the port, or choose another port",
+  "bad-flag": "remove or correct the option: this version does not take it",
+  "bad-config": "correct the configuration file",
+  "bad-certificate": "check certificate, key and CA files",
+  "disk-full": "free space on the data directory's file system",
+  "permission-denied": "let the process read and write its data directory and files",
+  "not-a-directory": "point the data directory at a directory",
+  panic: "keep the data directory and look at the log; if it repeats, replace the member",
+  unknown: "look at the log",
+};
+
+const rows: readonly Row[] = [
+  { reason: "permanently-removed", says: /permanently removed from the cluster/ },
+  { reason: "data-lost", says: /tocommit\(\d+\) is out of range/ },
+  { reason: "member-count-unequal", says: /member count is unequal/ },
+  {
+    reason: "peer-urls-unmatched",
+    says: /unmatched member while checking PeerURLs|has different advertised peer URLs/,
+  },
+  { reason: "already-bootstrapped", says: /has already been bootstrapped/ },
+  { reason: "cluster-unreachable", says: /cannot fetch cluster info from peer urls/ },
+  { reason: "not-in-initial-cluster", says: /couldn't find local name .* in the initial cluster/ },
+  { reason: "cluster-id-mismatch", says: /cluster ID mismatch|incompatible with current running cluster/i },
+  {
+    reason: "cluster-newer-version",
+    says: /invalid downgrade; server version is lower than determined cluster version/,
+  },
+  {
+    reason: "data-newer-version",
+    says: /version .* is not (yet )?supported|higher than|newer than|unknown storage version/,
+  },
+  { reason: "v2-content", says: /disallowed (custom )?content in v2store|disallowed v2 content/ },
+  { reason: "data-older-version", says: /unmarshal should never fail/ },
+  { reason: "member-unknown", says: /member unknown/ },
+  { reason: "corrupt-at-start", says: /checkInitialHashKV failed|found data inconsistency with peers/ },
+  { reason: "port-in-use", says: /address already in use/ },
+  { reason: "disk-full", says: /no space left on device|disk quota exceeded/ },
+  { reason: "permission-denied", says: /permission denied|read-only file system|operation not permitted/ },
+  { reason: "not-a-directory", says: /not a directory/ },
+  {
+    reason: "bad-flag",
+    says: /^flag provided but not defined|^invalid value .* for flag|is not a valid flag/,
+  },
+  { reason: "bad-certificate", says: /tls: |failed to find any PEM data|x509: |private key/ },
+  {
+    reason: "corrupt-data",
+    says: /crc mismatch|cannot be repaired|invalid database|failed to recover v3 backend|page .* freed|failed to open database|unexpected EOF|wal: /,
+  },
+  { reason: "bad-config", says: /failed to verify flags/ },
+  { reason: "panic", says: /^panic: |^fatal error: |^SIGBUS|^unexpected fault address/ },
+];
+
+export interface ExitFinding {
+  readonly reason: ExitReason;
+  /** The line it was read from, shortened to what it says. */
+  readonly said: string;
+}
+
+/** What ended the process, from the lines it wrote in this run. */
+export function readExitReason(lines: readonly string[]): ExitFinding {
+  const spoken = lines.map(speak);
+  for (const line of spoken.toReversed()) {
+    if (!line.grave) continue;
+    const row = rows.find(({ says }) => says.test(line.text));
+    // "panic" alone says little; a line before it usually tells the reason.
+    if (row !== undefined && row.reason !== "panic") return { reason: row.reason, said: line.text };
+  }
+  const panic = spoken.findLast((line) => rows.at(-1)?.says.test(line.text));
+  if (panic !== undefined) return { reason: "panic", said: panic.text };
+  const last = spoken.findLast((line) => line.grave);
+  return { reason: "unknown", said: last?.text ?? spoken.at(-1)?.text ?? "" };
+}
+
+/** A log line as one sentence. Only warnings and worse, and lines that are not JSON, can be a reason. */
+function speak(line: string): { text: string; grave: boolean } {
+  if (!line.startsWith("{")) return { text: line.trim(), grave: true };
+  try {
+    const entry = JSON.parse(line) as Record<string, unknown>;
+    const parts = ["msg", "error", "panic"]
+      .map((key) => entry[key])
+      .filter((part) => typeof part === "string");
+    return { text: parts.join(": "), grave: entry["level"] !== "info" && entry["level"] !== "debug" };
+  } catch {
+    return { text: line, grave: true }; // Cut off in the middle.
+  }
+}
