@@ -3,7 +3,7 @@
  * and of package registries' hosts, and with nothing left for later.
  */
 import { finding, type Check } from "./check.ts";
-import { isGenerated, isTest, isTypeScript } from "./repo.ts";
+import { isGenerated, isTypeScript } from "./repo.ts";
 
 const MOST_LINES = 400;
 
@@ -23,7 +23,7 @@ export const introductions: Check = {
   name: "introductions",
   run: (repo) =>
     repo.files
-      .filter((path) => isTypeScript(path) && !isGenerated(path) && !isTest(path))
+      .filter((path) => isTypeScript(path) && !isGenerated(path) && !path.endsWith(".test.ts"))
       .filter((path) => !/^(#!.*\n)?\s*\/[*/]/.test(repo.text(path)))
       .map((path) => finding(path, 1, "begins without a comment that says what the file is for")),
 };

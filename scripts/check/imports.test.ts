@@ -68,6 +68,15 @@ test("nothing in the product imports the simulator, the tests or the testbed", a
   }
 });
 
+test("what helps tests may do as tests do, and only tests import it", async () => {
+  assert.equal(await findings("src/core/testing/cluster.ts", `import { z } from "zod";`), "");
+  assert.match(
+    await findings("src/core/a.ts", `import { fake } from "./testing/cluster.ts";`),
+    /is for tests/,
+  );
+  assert.equal(await findings("src/core/a.test.ts", `import { fake } from "./testing/cluster.ts";`), "");
+});
+
 test("a folder without a line in the table is reported", async () => {
   assert.match(await findings("src/misc/a.ts", ""), /src\/misc has no line in the table/);
 });

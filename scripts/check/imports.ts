@@ -80,6 +80,9 @@ function inside(repo: Repo, path: string, allowed: readonly string[], one: Impor
   const folder = folderOf(path) ?? "";
   const file = join(dirname(path), one.from);
   const target = folderOf(file);
+  if (isTest(file) && !isTest(path) && folder.startsWith("src/")) {
+    return `${one.from} is for tests: the product may not import it`;
+  }
   if (target === undefined || target === folder) return undefined;
   if (!allowed.includes(target)) {
     const may = allowed.length > 0 ? `only ${allowed.join(", ")}` : "nothing else of ours";
