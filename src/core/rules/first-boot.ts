@@ -10,11 +10,11 @@ import type { Rule } from "../decide.ts";
 import { memberName, ordinalOf, type MemberAddress, type MemberTemplate } from "../record.ts";
 import { templateFor } from "../template.ts";
 import { startStep } from "../upgrade.ts";
-import { names, type View } from "../view.ts";
+import { names, type MemberView, type View } from "../view.ts";
 
 export const firstBoot: Rule = (view) => {
-  if (view.established) return [];
   const founders = view.staying.filter((member) => member.record.boot === "New");
+  if (view.established) return permit(founders);
   if (founders.length === 0) return begin(view);
 
   const lost = founders.filter(
@@ -35,30 +35,15 @@ export const firstBoot: Rule = (view) => {
       ),
     ];
   }
-  const plan = founders[0]?.record.initialCluster ?? [];
+  const [first] = founders;
+  const plan = first?.record.initialCluster ?? [];
   const absent = plan.find((peer) => !founders.some((founder) => founder.name === peer.name));
-  if (absent)
-    return [
-      create(
-        view,
-        ordinalOf(view.observation.cluster.name, absent.name) ?? 0,
-        founders[0]?.record.template,
-        plan,
-      ),
-    ];
-
-  const waiting = founders.find(
-    (founder) => founder.record.volumeUID === undefined && founder.volume.state === "ready",
-  );
-  if (waiting?.volume.state === "ready") {
-    return [
-      act(
-        "join",
-        `${waiting.name} may start on its volume`,
-        update(waiting, "permit-start", { volumeUID: waiting.volume.uid }),
-      ),
-    ];
+  if (first && absent) {
+    const ordinal = ordinalOf(view.observation.cluster.name, absent.name) ?? 0;
+    return [create(view, ordinal, first.record.template, plan)];
   }
+  const permits = permit(founders);
+  if (permits.length > 0) return permits;
   const starting = founders.filter((founder) => !founder.healthy);
   return [
     hold({
@@ -68,6 +53,20 @@ export const firstBoot: Rule = (view) => {
     }),
   ];
 };
+
+/** Also after the latch: the others may have been quicker than this one's volume. */
+function permit(founders: readonly MemberView[]): readonly Outcome[] {
+  for (const founder of founders) {
+    if (founder.record.volumeUID !== undefined) continue;
+    if (founder.volume.state !== "ready") {
+      const message = `${founder.name} waits for its volume`;
+      return [hold({ classes: ["join", "roll", "maintain"], reason: "VolumePending", message })];
+    }
+    const change = { volumeUID: founder.volume.uid };
+    return [act("join", `${founder.name} may start on its volume`, update(founder, "permit-start", change))];
+  }
+  return [];
+}
 
 function begin(view: View): readonly Outcome[] {
   const { cluster, platform } = view.observation;
@@ -96,7 +95,7 @@ function begin(view: View): readonly Outcome[] {
 function create(
   view: View,
   ordinal: number,
-  template: MemberTemplate | undefined,
+  template: MemberTemplate,
   plan: NewMemberRecord["initialCluster"],
 ): Outcome {
   const name = memberName(view.observation.cluster.name, ordinal);

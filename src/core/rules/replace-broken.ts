@@ -53,11 +53,13 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
     return { reason: "it was started for a new cluster, but the cluster exists" };
   }
   if (member.deleting) return { reason: "its record was deleted by hand" };
-  if (unhealthySince === undefined) return undefined;
-  if (view.now - unhealthySince >= lostAfter) {
-    return { reason: `it has been down for ${Math.round((view.now - unhealthySince) / 1000)} s` };
+  // Not permitted to start yet: it cannot have failed.
+  if (record.volumeUID === undefined) return undefined;
+  const since = unhealthySince ?? view.now;
+  if (view.now - since >= lostAfter) {
+    return { reason: `it has been down for ${Math.round((view.now - since) / 1000)} s` };
   }
-  return { reason: "it is down", until: unhealthySince + lostAfter };
+  return { reason: "it is down", until: since + lostAfter };
 }
 
 function replace(view: View, member: MemberView, fault: Fault): Outcome {
