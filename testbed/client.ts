@@ -102,6 +102,8 @@ export class Client {
       const payload = body === undefined ? undefined : JSON.stringify(body);
       const headers: Record<string, string> = { accept: "application/json" };
       if (payload !== undefined) headers["content-type"] = options.contentType ?? "application/json";
+      // Node adds none to a DELETE, and its body would be read as the connection's next request.
+      if (payload !== undefined) headers["content-length"] = String(Buffer.byteLength(payload));
       if (this.access.token) headers["authorization"] = `Bearer ${this.access.token}`;
       const send = this.#agent ? httpsRequest : httpRequest;
       const request = send(url, {
