@@ -133,7 +133,7 @@ const volumeIsKept = transition({
 });
 
 const nameFollowsCluster: Rule<{ metadata: Metadata; spec: MemberSpecFields }> = {
-  cel: "self.metadata.name == self.spec.cluster + '-' + string(self.spec.ordinal)",
+  cel: "self.metadata.name.startsWith(self.spec.cluster + '-') && self.metadata.name.substring(size(self.spec.cluster) + 1) == string(self.spec.ordinal)",
   fieldPath: ".metadata.name",
   message:
     "an EtcdMember is named <cluster>-<ordinal>; Quorate makes these records itself, change the EtcdCluster instead",

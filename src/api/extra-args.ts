@@ -7,54 +7,51 @@ import { stringMap, text } from "./scalars.ts";
 import { withRules, type Rule } from "./rule.ts";
 
 /**
- * Flags that decide identity, membership, addresses, certificates or safety. Prefixes end in `-`.
- * `max-learners` is here because unequal values split the membership (H1).
+ * Flags that decide identity, membership, addresses, certificates, safety, or what Quorate reads from
+ * the log. `max-learners` is here because unequal values split the membership (H1).
  */
 const OWNED = [
   "name",
   "data-dir",
   "wal-dir",
   "config-file",
-  "listen-",
   "advertise-client-urls",
-  "initial-advertise-peer-urls",
-  "initial-cluster",
-  "initial-cluster-",
-  "discovery",
-  "discovery-",
   "force-new-cluster",
-  "force-new-cluster-",
-  "proxy",
-  "proxy-",
-  "gateway",
-  "cert-file",
-  "key-file",
-  "client-",
-  "trusted-ca-file",
-  "auto-tls",
-  "peer-",
-  "experimental-peer-",
-  "ca-file",
-  "self-signed-cert-validity",
-  "auth-token",
-  "auth-token-",
   "strict-reconfig-check",
   "max-learners",
   "experimental-max-learners",
-  "unsafe-no-fsync",
-  "unsafe-",
+  "cert-file",
+  "key-file",
+  "ca-file",
+  "trusted-ca-file",
+  "auto-tls",
+  "self-signed-cert-validity",
+  "auth-token",
+  "auth-token-ttl",
   "v2-deprecation",
   "enable-v2",
   "experimental-enable-v2v3",
   "logger",
   "log-outputs",
   "log-format",
-  "log-rotation-",
-  "enable-log-rotation",
   "log-package-levels",
+  "enable-log-rotation",
   "debug",
   "version",
   "help",
+];
+
+/** Whole families of such flags. `initial-election-tick-advance` and `unsafe-no-fsync` (R25) are among them. */
+const OWNED_PREFIXES = [
+  "initial-",
+  "listen-",
+  "discovery",
+  "proxy",
+  "client-",
+  "peer-",
+  "experimental-peer-",
+  "unsafe-",
+  "log-rotation-",
 ];
 
 /** Flags with a typed option, which is rendered for every etcd version. */
@@ -80,13 +77,6 @@ const TYPED: Record<string, string> = {
 };
 
 const NAME_PATTERN = "^[a-z][a-z0-9]*(-[a-z0-9]+)*$";
-const OWNED_PATTERN = `^(${OWNED.map((flag) => (flag.endsWith("-") ? flag : `${flag}$`)).join("|")})`;
-
-const isName = (key: string): boolean => new RegExp(NAME_PATTERN).test(key);
-const isOwned = (key: string): boolean => new RegExp(OWNED_PATTERN).test(key);
-
-/** The alphabetically first culprit: a CEL map has no order, and both sides have to say the same. */
-const first = (keys: string[]): string => keys.toSorted()[0] ?? "";
 
 type Args = Record<string, string>;
 
@@ -94,35 +84,47 @@ const names: Rule<Args> = {
   cel: `self.all(flag, flag.matches('${NAME_PATTERN}'))`,
   message:
     "extraArgs: write flag names as etcd does, in lower case and without the leading dashes, like max-wals",
-  check: (args) => Object.keys(args).every(isName),
+  check: (args) => Object.keys(args).every((flag) => new RegExp(NAME_PATTERN).test(flag)),
 };
+
+/** The culprit is looked for among our constants, not among the given keys, whose length CEL cannot bound. */
+const celList = (words: readonly string[]): string => `[${words.map((word) => `'${word}'`).join(", ")}]`;
+const firstIn = (words: readonly string[], args: Args): string | undefined =>
+  words.find((word) => Object.hasOwn(args, word));
+const firstPrefixIn = (prefixes: readonly string[], args: Args): string | undefined =>
+  prefixes.find((prefix) => Object.keys(args).some((flag) => flag.startsWith(prefix)));
 
 const notOwned: Rule<Args> = {
-  cel: `!self.exists(flag, flag.matches('${OWNED_PATTERN}'))`,
-  message:
-    "extraArgs may not set flags that Quorate sets itself (identity, addresses, membership, certificates, logs): remove them",
-  messageExpression: `'extraArgs may not set ' + self.filter(flag, flag.matches('${OWNED_PATTERN}')).min() + ': Quorate sets it itself; remove it'`,
-  check: (args) => !Object.keys(args).some(isOwned),
-  messageFor: (args) =>
-    `extraArgs may not set ${first(Object.keys(args).filter(isOwned))}: Quorate sets it itself; remove it`,
+  cel: `!${celList(OWNED)}.exists(flag, flag in self)`,
+  message: "extraArgs may not set flags that Quorate sets itself: remove them",
+  messageExpression: `'extraArgs may not set ' + ${celList(OWNED)}.filter(flag, flag in self)[0] + ': Quorate sets it itself, remove it'`,
+  check: (args) => firstIn(OWNED, args) === undefined,
+  messageFor: (args) => `extraArgs may not set ${firstIn(OWNED, args)}: Quorate sets it itself, remove it`,
 };
 
+const notOwnedFamily: Rule<Args> = {
+  cel: `!self.exists(flag, ${celList(OWNED_PREFIXES)}.exists(prefix, flag.startsWith(prefix)))`,
+  message: `extraArgs may not set flags that begin with ${OWNED_PREFIXES.join(", ")}: Quorate sets them itself, remove them`,
+  check: (args) => firstPrefixIn(OWNED_PREFIXES, args) === undefined,
+};
+
+const TYPED_FLAGS = Object.keys(TYPED);
 const typedMap = `{${Object.entries(TYPED)
   .map(([flag, option]) => `'${flag}': '${option}'`)
   .join(", ")}}`;
 
 const notTyped: Rule<Args> = {
-  cel: `!self.exists(flag, flag in ${typedMap})`,
+  cel: `!${celList(TYPED_FLAGS)}.exists(flag, flag in self)`,
   message: "extraArgs may not set flags that have an option of their own: use the field under spec.options",
-  messageExpression: `'extraArgs may not set ' + self.filter(flag, flag in ${typedMap}).min() + ': use options.' + ${typedMap}[self.filter(flag, flag in ${typedMap}).min()]`,
-  check: (args) => !Object.keys(args).some((key) => Object.hasOwn(TYPED, key)),
+  messageExpression: `'extraArgs may not set ' + ${celList(TYPED_FLAGS)}.filter(flag, flag in self)[0] + ': use options.' + ${typedMap}[${celList(TYPED_FLAGS)}.filter(flag, flag in self)[0]]`,
+  check: (args) => firstIn(TYPED_FLAGS, args) === undefined,
   messageFor: (args) => {
-    const flag = first(Object.keys(args).filter((key) => Object.hasOwn(TYPED, key)));
+    const flag = firstIn(TYPED_FLAGS, args) ?? "";
     return `extraArgs may not set ${flag}: use options.${TYPED[flag]}`;
   },
 };
 
-export const extraArgsSchema = withRules(stringMap(32, 1024), names, notOwned, notTyped);
+export const extraArgsSchema = withRules(stringMap(32, 1024), names, notOwned, notOwnedFamily, notTyped);
 
 const gateNames: Rule<Record<string, boolean>> = {
   cel: "self.all(gate, gate.matches('^[A-Z][A-Za-z0-9]*$'))",

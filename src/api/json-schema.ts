@@ -87,11 +87,28 @@ function validationOf(rule: Rule): Validation {
   };
 }
 
-/** JavaScript's limits are no limits of the API; the format tells generated clients how wide the number is. */
+/** A resource definition cannot point into the metadata: such an error is reported at the root. */
+function publicValidation({ fieldPath, ...validation }: Validation): Validation {
+  return fieldPath === undefined || fieldPath.startsWith(".metadata")
+    ? validation
+    : { ...validation, fieldPath };
+}
+
+/**
+ * The API server checks the rules of a node against its default as written, before the defaults of its
+ * fields are filled in: a default of `{}` has to be spelled out where there are rules.
+ */
+function spelledOut(node: SchemaNode): unknown {
+  const { properties, default: given } = node;
+  if (!properties || typeof given !== "object" || given === null) return given;
+  const inner = Object.entries(properties).map(([name, child]) => [name, spelledOut(child)] as const);
+  return { ...Object.fromEntries(inner.filter(([, value]) => value !== undefined)), ...given };
+}
+
+/** JavaScript's limits are no limits of the API. */
 function boundInteger(node: SchemaNode): void {
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
-  node.format ??= node.maximum !== undefined && node.maximum < 2 ** 31 ? "int32" : "int64";
 }
 
 /** The schema without what is ours alone, as the API server takes it. */
@@ -104,8 +121,11 @@ export function publicSchema(node: SchemaNode): SchemaNode {
     additionalProperties,
     ...rest
   } = node;
+  const validations = node["x-kubernetes-validations"];
   return {
     ...rest,
+    ...(validations && { "x-kubernetes-validations": validations.map(publicValidation) }),
+    ...(validations && node.default !== undefined && { default: spelledOut(node) }),
     ...(properties && {
       properties: Object.fromEntries(
         Object.entries(properties).map(([name, child]) => [name, publicSchema(child)]),

@@ -20,7 +20,12 @@ export function pathOf(keys: readonly PropertyKey[], root: SchemaNode): string {
   return path;
 }
 
-export function childOf(node: SchemaNode | undefined, key: PropertyKey): SchemaNode | undefined {
+function childOf(node: SchemaNode | undefined, key: PropertyKey): SchemaNode | undefined {
   if (typeof key === "number") return node?.items;
   return node?.properties?.[String(key)] ?? node?.additionalProperties;
+}
+
+/** The schema at a path, as far as it is known. */
+export function nodeAt(root: SchemaNode, keys: readonly PropertyKey[]): SchemaNode | undefined {
+  return keys.reduce<SchemaNode | undefined>(childOf, root);
 }

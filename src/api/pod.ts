@@ -8,7 +8,8 @@ import { affinitySchema, tolerationSchema, topologySpreadConstraintSchema } from
 import { int, quantityOrZero, stringMap, text } from "./scalars.ts";
 import { withRules, type Rule } from "./rule.ts";
 
-const quantities = () => z.record(z.string(), quantityOrZero()).meta({ maxProperties: 32 });
+/** Few entries, because the API server cannot see how long a quantity is and assumes the worst for its rule. */
+const quantities = () => z.record(z.string(), quantityOrZero()).meta({ maxProperties: 6 });
 
 const resourcesSchema = z.strictObject({
   requests: quantities().optional().describe("What a member's node has to have free."),

@@ -36,7 +36,7 @@ declare module "zod" {
     "x-kubernetes-list-type"?: "atomic" | "set" | "map";
     "x-kubernetes-list-map-keys"?: string[];
     "x-kubernetes-map-type"?: "atomic" | "granular";
-    /** `date-time`, `int32`, `int64`: what kubectl and client generators read. */
+    /** `date-time`. */
     format?: string;
     maxProperties?: number;
   }

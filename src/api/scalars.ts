@@ -23,9 +23,9 @@ const positiveQuantity: Rule<Quantity> = {
 };
 
 const anyQuantity: Rule<Quantity> = {
-  cel: "isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity('0'))",
+  cel: "isQuantity(string(self)) && !string(self).startsWith('-')",
   message: "must be a quantity of zero or more: write it like 100m, 512Mi or 10Gi",
-  check: (value) => (parseQuantity(value) ?? -1) >= 0,
+  check: (value) => parseQuantity(value) !== undefined && !String(value).startsWith("-"),
 };
 
 const intOrString = () => z.union([z.int(), text(64)]).meta({ "x-kubernetes-int-or-string": true });

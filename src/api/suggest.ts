@@ -3,14 +3,14 @@
  * elsewhere in the resource, else the fields there are.
  */
 import type { SchemaNode } from "./json-schema.ts";
-import { childOf, joinPath } from "./path.ts";
+import { joinPath, nodeAt } from "./path.ts";
 
 /** Longer lists help nobody. */
 const MOST_FIELDS_LISTED = 16;
 
 /** A text to append to the message; empty when there is nothing to say. */
 export function suggestField(root: SchemaNode, parent: readonly PropertyKey[], unknown: string): string {
-  const node = parent.reduce<SchemaNode | undefined>(childOf, root);
+  const node = nodeAt(root, parent);
   const siblings = Object.keys(node?.properties ?? {});
   const alike = nearest(unknown, siblings);
   if (alike !== undefined) return `: did you mean "${alike}"?`;

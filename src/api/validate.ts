@@ -5,7 +5,7 @@
  */
 import type { z } from "zod";
 import { resourceSchema, type ResourceSchema, type SchemaNode } from "./json-schema.ts";
-import { joinPath, pathOf } from "./path.ts";
+import { joinPath, nodeAt, pathOf } from "./path.ts";
 import type { Rule } from "./rule.ts";
 import { suggestField } from "./suggest.ts";
 
@@ -63,16 +63,14 @@ function explain(issue: z.core.$ZodIssue, root: SchemaNode, input: unknown): Api
       });
     case "invalid_type":
       if (given === undefined || given === null) return one("Required value");
-      return one(
-        `must be of type ${issue.expected === "int" ? "integer" : nameOfType(issue.expected)}: "${typeOf(given)}"`,
-      );
+      return one(`must be of type ${nodeAt(root, issue.path)?.type ?? issue.expected}: "${typeOf(given)}"`);
     case "invalid_union":
       return one(
         given === undefined ? "Required value" : `must be an integer or a string: "${typeOf(given)}"`,
       );
     case "invalid_value": {
       if (given === undefined) return one("Required value");
-      const supported = issue.values.map((value) => JSON.stringify(value)).toSorted();
+      const supported = issue.values.map((value) => JSON.stringify(value));
       return one(`Unsupported value: ${JSON.stringify(given)}: supported values: ${supported.join(", ")}`);
     }
     case "too_small":
@@ -135,8 +133,6 @@ function checkRule(rule: Rule, value: unknown, old: unknown, path: string): ApiE
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
-
-const nameOfType = (expected: string): string => (expected === "record" ? "object" : expected);
 
 function typeOf(value: unknown): string {
   if (value === null) return "null";

@@ -19,7 +19,7 @@ import type { ApiError } from "./validate.ts";
 export function parseClusterYaml(text: string, old?: EtcdCluster): ParsedCluster {
   const lines = new LineCounter();
   const documents = [...parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })].filter(
-    (document) => document.contents !== null || document.errors.length > 0,
+    (document) => document.errors.length > 0 || document.toJS() !== null,
   );
   const broken = documents.flatMap((document) => document.errors);
   if (broken.length > 0) {

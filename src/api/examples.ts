@@ -1,0 +1,373 @@
+/**
+ * Good and bad specs for every rule and every kind of shape error. The unit tests try them on the local
+ * validation, the tests with a real API server on that: both have to say the same.
+ */
+import { API_VERSION } from "./metadata.ts";
+
+export interface Example {
+  /** What the bad one does wrong. */
+  readonly title: string;
+  /** Where the error is reported. */
+  readonly path: string;
+  /** Put on top of a minimal cluster. */
+  readonly bad: Change;
+  /** The same, put right. Absent where the minimal cluster is. */
+  readonly good?: Change;
+  /** The cluster before the change, for rules about changes. */
+  readonly old?: Change;
+}
+
+type Change = { readonly name?: string; readonly spec?: Record<string, unknown> };
+
+/** The smallest valid cluster, with a change on top: objects are merged, everything else replaced. */
+export function exampleCluster(change: Change = {}): Record<string, unknown> {
+  return {
+    apiVersion: API_VERSION,
+    kind: "EtcdCluster",
+    metadata: { name: change.name ?? "demo" },
+    spec: { version: "3.6.14", ...change.spec },
+  };
+}
+
+const spec = (fields: Record<string, unknown>): Change => ({ spec: fields });
+const storage = (fields: Record<string, unknown>): Change => spec({ storage: fields });
+const options = (fields: Record<string, unknown>): Change => spec({ options: fields });
+const pod = (fields: Record<string, unknown>): Change => spec({ pod: fields });
+const digest = (digit: string): string => `sha256:${digit.repeat(64)}`;
+
+/** One or more for every rule. */
+export const ruleExamples: readonly Example[] = [
+  {
+    title: "a name with a dot, which no Service may have",
+    path: "metadata.name",
+    bad: { name: "demo.cluster" },
+    good: { name: "demo-cluster" },
+  },
+  {
+    title: "a name that begins with a digit",
+    path: "metadata.name",
+    bad: { name: "3demo" },
+    good: { name: "demo3" },
+  },
+  {
+    title: "a name too long for what is made from it",
+    path: "metadata.name",
+    bad: { name: "a".repeat(41) },
+    good: { name: "a".repeat(40) },
+  },
+  {
+    title: "ten voting members",
+    path: "spec.replicas",
+    bad: spec({ replicas: 10 }),
+    good: spec({ replicas: 9 }),
+  },
+  {
+    title: "a negative number of members",
+    path: "spec.replicas",
+    bad: spec({ replicas: -1 }),
+    good: spec({ replicas: 4 }),
+  },
+  {
+    title: "hibernation of members in memory",
+    path: "spec.replicas",
+    bad: spec({ replicas: 0, storage: { medium: "Memory" } }),
+    good: spec({ replicas: 0 }),
+  },
+  {
+    title: "hibernation of members on ephemeral disk",
+    path: "spec.replicas",
+    bad: spec({ replicas: 0, storage: { medium: "Ephemeral" } }),
+    good: spec({ replicas: 1, storage: { medium: "Ephemeral" } }),
+  },
+  { title: "a version with a leading v", path: "spec.version", bad: spec({ version: "v3.6.14" }) },
+  { title: "a version without a patch", path: "spec.version", bad: spec({ version: "3.6" }) },
+  { title: "another major version", path: "spec.version", bad: spec({ version: "2.3.8" }) },
+  {
+    title: "an image with a tag",
+    path: "spec.image.repository",
+    bad: spec({ image: { repository: "example.com/etcd:v3.6.14" } }),
+    good: spec({ image: { repository: "example.com:5000/mirror/etcd" } }),
+  },
+  {
+    title: "a digest of another kind",
+    path: "spec.image.digest",
+    bad: spec({ image: { digest: "md5:abc" } }),
+    good: spec({ image: { digest: digest("a") } }),
+  },
+  {
+    title: "a new version under the old digest",
+    path: "spec.image.digest",
+    old: spec({ version: "3.6.12", image: { digest: digest("a") } }),
+    bad: spec({ version: "3.6.14", image: { digest: digest("a") } }),
+    good: spec({ version: "3.6.14", image: { digest: digest("b") } }),
+  },
+  { title: "nine learners", path: "spec.learners", bad: spec({ learners: 9 }), good: spec({ learners: 8 }) },
+  {
+    title: "two learners before 3.6",
+    path: "spec.learners",
+    bad: spec({ version: "3.5.33", learners: 2 }),
+    good: spec({ version: "3.5.33", learners: 1 }),
+  },
+  {
+    title: "medium HostPath without a path",
+    path: "spec.storage.medium",
+    bad: storage({ medium: "HostPath" }),
+    good: storage({ medium: "HostPath", hostPath: "/var/lib/etcd" }),
+  },
+  {
+    title: "a host path that is not used",
+    path: "spec.storage.hostPath",
+    bad: storage({ hostPath: "/var/lib/etcd" }),
+    good: storage({ medium: "HostPath", hostPath: "/var/lib/etcd" }),
+  },
+  {
+    title: "a relative host path",
+    path: "spec.storage.hostPath",
+    bad: storage({ medium: "HostPath", hostPath: "data" }),
+  },
+  {
+    title: "the root as host path",
+    path: "spec.storage.hostPath",
+    bad: storage({ medium: "HostPath", hostPath: "/" }),
+  },
+  {
+    title: "a host path that climbs",
+    path: "spec.storage.hostPath",
+    bad: storage({ medium: "HostPath", hostPath: "/data/../etc" }),
+  },
+  {
+    title: "a storage class for memory",
+    path: "spec.storage.className",
+    bad: storage({ medium: "Memory", className: "fast" }),
+    good: storage({ className: "fast" }),
+  },
+  {
+    title: "a size that is no quantity",
+    path: "spec.storage.size",
+    bad: storage({ size: "10 GB" }),
+    good: storage({ size: "10G" }),
+  },
+  {
+    title: "a size of zero",
+    path: "spec.storage.size",
+    bad: storage({ size: 0 }),
+    good: storage({ size: 4_294_967_296 }),
+  },
+  {
+    title: "a volume smaller than the quota",
+    path: "spec.storage.size",
+    bad: spec({ storage: { size: "4Gi" }, options: { quotaBackendBytes: "8Gi" } }),
+    good: spec({ storage: { size: "16Gi" }, options: { quotaBackendBytes: 8_589_934_592 } }),
+  },
+  {
+    title: "an address with a port among the names",
+    path: "spec.tls.extraSANs[1]",
+    bad: spec({ tls: { extraSANs: ["etcd.example.com", "etcd.example.com:2379"] } }),
+    good: spec({ tls: { extraSANs: ["*.example.com", "10.0.0.1", "2001:db8::1"] } }),
+  },
+  {
+    title: "something like an IPv6 address",
+    path: "spec.tls.extraSANs[0]",
+    bad: spec({ tls: { extraSANs: ["1:2:3"] } }),
+    good: spec({ tls: { extraSANs: ["::1"] } }),
+  },
+  {
+    title: "an election timeout below five heartbeats",
+    path: "spec.options.electionTimeout",
+    bad: options({ heartbeatInterval: "500ms", electionTimeout: "2s" }),
+    good: options({ heartbeatInterval: "500ms", electionTimeout: "2500ms" }),
+  },
+  {
+    title: "an election timeout over 50 seconds",
+    path: "spec.options.electionTimeout",
+    bad: options({ electionTimeout: "1m" }),
+    good: options({ electionTimeout: "50s" }),
+  },
+  {
+    title: "no heartbeat",
+    path: "spec.options.heartbeatInterval",
+    bad: options({ heartbeatInterval: "0s" }),
+    good: options({ heartbeatInterval: "1ms" }),
+  },
+  {
+    title: "a duration without a unit",
+    path: "spec.options.heartbeatInterval",
+    bad: options({ heartbeatInterval: "100" }),
+    good: options({ heartbeatInterval: "0.1s" }),
+  },
+  {
+    title: "a periodic retention without a unit",
+    path: "spec.options.autoCompaction.retention",
+    bad: options({ autoCompaction: { retention: 10 } }),
+    good: options({ autoCompaction: { retention: 0 } }),
+  },
+  {
+    title: "a retention of revisions with a unit",
+    path: "spec.options.autoCompaction.retention",
+    bad: options({ autoCompaction: { mode: "Revision", retention: "10h" } }),
+    good: options({ autoCompaction: { mode: "Revision", retention: 10_000 } }),
+  },
+  {
+    title: "feature gates before 3.6",
+    path: "spec.options.featureGates",
+    bad: spec({ version: "3.5.33", options: { featureGates: { StopGRPCServiceOnDefrag: true } } }),
+    good: options({ featureGates: { StopGRPCServiceOnDefrag: true } }),
+  },
+  {
+    title: "a feature gate in lower case",
+    path: "spec.options.featureGates",
+    bad: options({ featureGates: { stopGRPCServiceOnDefrag: true } }),
+  },
+  {
+    title: "a feature gate with an option of its own",
+    path: "spec.options.featureGates",
+    bad: options({ featureGates: { CompactHashCheck: true } }),
+    good: options({ corruptCheck: { compactHash: true } }),
+  },
+  {
+    title: "a flag with dashes in front",
+    path: "spec.options.extraArgs",
+    bad: options({ extraArgs: { "--max-wals": "10" } }),
+    good: options({ extraArgs: { "max-wals": "10", cors: "*", "pre-vote": "true" } }),
+  },
+  {
+    title: "a flag that decides identity",
+    path: "spec.options.extraArgs",
+    bad: options({ extraArgs: { name: "other", "data-dir": "/tmp" } }),
+  },
+  {
+    title: "a flag that splits the membership",
+    path: "spec.options.extraArgs",
+    bad: options({ extraArgs: { "max-learners": "3" } }),
+  },
+  {
+    title: "a flag of a family that decides membership",
+    path: "spec.options.extraArgs",
+    bad: options({ extraArgs: { "initial-cluster-state": "new" } }),
+  },
+  {
+    title: "a flag that gives up durability",
+    path: "spec.options.extraArgs",
+    bad: options({ extraArgs: { "unsafe-no-fsync": "true" } }),
+  },
+  {
+    title: "a flag with an option of its own",
+    path: "spec.options.extraArgs",
+    bad: options({ extraArgs: { "quota-backend-bytes": "1" } }),
+    good: options({ quotaBackendBytes: "4Gi" }),
+  },
+  {
+    title: "a request that is no quantity",
+    path: "spec.pod.resources.requests[cpu]",
+    bad: pod({ resources: { requests: { cpu: "much" } } }),
+    good: pod({ resources: { requests: { cpu: 2, memory: "8Gi" }, limits: { memory: "8Gi" } } }),
+  },
+  {
+    title: "a label of ours",
+    path: "spec.pod.labels",
+    bad: pod({ labels: { "etcd.quorate.dev/role": "x" } }),
+    good: pod({ labels: { team: "storage" } }),
+  },
+  {
+    title: "an annotation of ours on the Service",
+    path: "spec.service.annotations",
+    bad: spec({ service: { annotations: { "app.kubernetes.io/name": "x" } } }),
+    good: spec({ service: { type: "LoadBalancer", annotations: { "example.com/internal": "true" } } }),
+  },
+  {
+    title: "a sidecar called etcd",
+    path: "spec.pod.sidecars",
+    bad: pod({ sidecars: [{ name: "etcd", image: "example.com/x" }] }),
+    good: pod({ sidecars: [{ name: "proxy", image: "example.com/x", ports: [{ containerPort: 80 }] }] }),
+  },
+  {
+    title: "a ratio in percent",
+    path: "spec.maintenance.defrag.ratioAbove",
+    bad: spec({ maintenance: { defrag: { ratioAbove: 45 } } }),
+    good: spec({ maintenance: { defrag: { ratioAbove: 1, freeAbove: 0 } } }),
+  },
+  {
+    title: "a window that opens at no time of day",
+    path: "spec.maintenance.defrag.window.start",
+    bad: spec({ maintenance: { defrag: { window: { start: "24:00", duration: "2h" } } } }),
+    good: spec({ maintenance: { defrag: { window: { start: "23:30", duration: "2h", days: ["Sunday"] } } } }),
+  },
+  {
+    title: "a window longer than a day",
+    path: "spec.maintenance.defrag.window.duration",
+    bad: spec({ maintenance: { defrag: { window: { start: "02:00", duration: "25h" } } } }),
+  },
+  {
+    title: "a hash check every second",
+    path: "spec.maintenance.hashCheck.interval",
+    bad: spec({ maintenance: { hashCheck: { interval: "1s" } } }),
+    good: spec({ maintenance: { hashCheck: { interval: "0s" } } }),
+  },
+  {
+    title: "a member lost before it is unhealthy",
+    path: "spec.repair.memberLostAfter",
+    bad: spec({ repair: { unhealthyAfter: "10m" } }),
+    good: spec({ repair: { unhealthyAfter: "10m", memberLostAfter: "10m" } }),
+  },
+];
+
+/** What the shape of the schema refuses without a rule. */
+export const shapeExamples: readonly Example[] = [
+  { title: "no version", path: "spec.version", bad: spec({ version: undefined }) },
+  { title: "a text for a number", path: "spec.replicas", bad: spec({ replicas: "three" }) },
+  { title: "half a member", path: "spec.replicas", bad: spec({ replicas: 2.5 }) },
+  { title: "an unknown medium", path: "spec.storage.medium", bad: storage({ medium: "Disk" }) },
+  { title: "an unknown TLS mode", path: "spec.tls.mode", bad: spec({ tls: { mode: "CertManager" } }) },
+  {
+    title: "an unknown mode of a plane",
+    path: "spec.tls.peer.mode",
+    bad: spec({ tls: { peer: { mode: "Auto" } } }),
+    good: spec({ tls: { peer: { mode: "Disabled" } } }),
+  },
+  { title: "an unknown strategy", path: "spec.update.strategy", bad: spec({ update: { strategy: "Now" } }) },
+  { title: "a text for a boolean", path: "spec.paused", bad: spec({ paused: "yes" }) },
+  { title: "a list for an object", path: "spec.storage", bad: spec({ storage: [] }) },
+  {
+    title: "a deadline of zero",
+    path: "spec.progressDeadlineSeconds",
+    bad: spec({ progressDeadlineSeconds: 0 }),
+  },
+  {
+    title: "too many replacements",
+    path: "spec.repair.maxReplacementsPerHour",
+    bad: spec({ repair: { maxReplacementsPerHour: 61 } }),
+    good: spec({ repair: { maxReplacementsPerHour: 0 } }),
+  },
+  { title: "a version far too long", path: "spec.version", bad: spec({ version: "3.6.".padEnd(40, "1") }) },
+  {
+    title: "an environment variable without a name",
+    path: "spec.pod.env[0].name",
+    bad: pod({ env: [{ value: "x" }] }),
+    good: pod({ env: [{ name: "GOGC", value: "50" }] }),
+  },
+  {
+    title: "a flag that is no text",
+    path: "spec.options.extraArgs[max-wals]",
+    bad: options({ extraArgs: { "max-wals": 10 } }),
+  },
+  {
+    title: "too many extra arguments",
+    path: "spec.options.extraArgs",
+    bad: options({ extraArgs: manyArgs(33) }),
+  },
+  {
+    title: "an unknown field",
+    path: "spec.replica",
+    bad: spec({ replica: 3 }),
+  },
+  {
+    title: "an unknown field further down",
+    path: "spec.storage.retention.ondelete",
+    bad: storage({ retention: { ondelete: "Delete" } }),
+    good: storage({ retention: { onDelete: "Delete" } }),
+  },
+];
+
+function manyArgs(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`flag-${index}`, "x"]));
+}
