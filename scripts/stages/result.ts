@@ -71,6 +71,7 @@ function closingLines(results: readonly StageResult[], ms: number): string[] {
 }
 
 export function seconds(ms: number): string {
+  if (ms < 100) return `${Math.round(ms)} ms`;
   if (ms < 100_000) return `${(ms / 1000).toFixed(1)} s`;
   const total = Math.round(ms / 1000);
   return `${Math.floor(total / 60)} min ${String(total % 60).padStart(2, "0")} s`;
