@@ -228,7 +228,7 @@ export const ruleExamples: readonly Example[] = [
     title: "a flag with dashes in front",
     path: "spec.options.extraArgs",
     bad: options({ extraArgs: { "--max-wals": "10" } }),
-    good: options({ extraArgs: { "max-wals": "10", cors: "*", "pre-vote": "true" } }),
+    good: options({ extraArgs: { "max-wals": "10", cors: "*", "initial-election-tick-advance": "false" } }),
   },
   {
     title: "a flag that decides identity",

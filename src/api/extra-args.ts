@@ -16,6 +16,7 @@ const OWNED = [
   "wal-dir",
   "config-file",
   "advertise-client-urls",
+  "initial-advertise-peer-urls",
   "force-new-cluster",
   "strict-reconfig-check",
   "max-learners",
@@ -41,9 +42,9 @@ const OWNED = [
   "help",
 ];
 
-/** Whole families of such flags. `initial-election-tick-advance` and `unsafe-no-fsync` (R25) are among them. */
+/** Whole families of such flags, `unsafe-no-fsync` (R25) among them. A reused socket would hide a taken port. */
 const OWNED_PREFIXES = [
-  "initial-",
+  "initial-cluster",
   "listen-",
   "discovery",
   "proxy",
@@ -52,6 +53,7 @@ const OWNED_PREFIXES = [
   "experimental-peer-",
   "unsafe-",
   "log-rotation-",
+  "socket-reuse-",
 ];
 
 /** Flags with a typed option, which is rendered for every etcd version. */

@@ -1,0 +1,54 @@
+/**
+ * What is allowed but seldom meant. Nothing here stops a cluster; front ends show it beside the answer.
+ */
+import { parseDuration } from "./duration.ts";
+import type { EtcdClusterSpec } from "./etcd-cluster-spec.ts";
+import { parseQuantity } from "./quantity.ts";
+import type { ApiError } from "./validate.ts";
+
+/** etcd's own advice for the largest database (R26). */
+const SUGGESTED_QUOTA = 8 * 2 ** 30;
+
+/** Warnings in the shape of errors: the field, and what to think about. */
+export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
+  const { replicas, storage, tls, options } = spec;
+  const quota = parseQuantity(options.quotaBackendBytes) ?? 0;
+  const size = parseQuantity(storage.size) ?? 0;
+  const clientMode = tls.client?.mode ?? tls.mode;
+  const warnings: [boolean, string, string][] = [
+    [
+      replicas > 0 && replicas % 2 === 0,
+      "spec.replicas",
+      `${replicas} voting members tolerate no more failures than ${replicas - 1}: prefer ${replicas - 1} or ${replicas + 1} (R1)`,
+    ],
+    [
+      quota > SUGGESTED_QUOTA,
+      "spec.options.quotaBackendBytes",
+      "etcd suggests at most 8Gi: larger databases start, snapshot and defragment slowly (R26)",
+    ],
+    [
+      storage.medium !== "HostPath" && quota <= size && 2 * quota > size,
+      "spec.storage.size",
+      "less than twice the quota: a full database may leave no room for the write-ahead log and for defragmentation (R26)",
+    ],
+    [
+      compactionIsOff(options.autoCompaction.retention),
+      "spec.options.autoCompaction.retention",
+      "automatic compaction is off: unless a client compacts, as Kubernetes does, the database grows until it is full (R28)",
+    ],
+    [
+      clientMode === "Disabled",
+      "spec.tls",
+      "clients talk to etcd in plain text: everybody on the network can read and write",
+    ],
+    [
+      clientMode !== "Disabled" && tls.clientAuth === "None",
+      "spec.tls.clientAuth",
+      "clients need no certificate: everybody who reaches etcd can read and write",
+    ],
+  ];
+  return warnings.filter(([applies]) => applies).map(([, path, message]) => ({ path, message }));
+}
+
+const compactionIsOff = (retention: string | number): boolean =>
+  String(retention) === "0" || parseDuration(String(retention)) === 0;
