@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -70,19 +70,32 @@ test("a handle left open ends in a failure that says so, not in a hang", async (
   assert.match(faults.join("\n"), /still running after 2 s/);
 });
 
-test("a process that a test left running is ended and reported", async (t) => {
+test("a process that a test left running is ended and reported, also one in a group of its own", async (t) => {
+  const leave = async (detached: boolean) => {
+    const { faults, output } = await run(
+      t,
+      `import { spawn } from "node:child_process";
+       test("one", () => {
+         const child = spawn("sleep", ["300"], { stdio: "ignore", detached: ${detached} });
+         child.unref();
+         console.log("pid " + child.pid);
+       });`,
+    );
+    assert.deepEqual(faults, ["left a process running (ended now): sleep 300"]);
+    assert.ok(!isRunning(Number(/pid (\d+)/.exec(output)?.[1])));
+  };
+  await Promise.all([leave(false), leave(true)]);
+});
+
+test("files that a test left in its temporary folder are removed and reported", async (t) => {
   const { faults, output } = await run(
     t,
-    `import { spawn } from "node:child_process";
-     test("one", () => {
-       const child = spawn("sleep", ["300"], { stdio: "ignore" });
-       child.unref();
-       console.log("pid " + child.pid);
-     });`,
+    `import { mkdtempSync, existsSync } from "node:fs";
+     import { tmpdir } from "node:os";
+     test("one", () => { console.log("folder " + mkdtempSync(tmpdir() + "/left-")); });`,
   );
-  assert.deepEqual(faults, ["left processes running behind its tests (ended now)"]);
-  const pid = Number(/pid (\d+)/.exec(output)?.[1]);
-  assert.ok(!isRunning(pid));
+  assert.match(faults.join("\n"), /^left files in its temporary folder \(removed now\): left-/);
+  assert.ok(!existsSync(/folder (.*)/.exec(output)?.[1] ?? "/"));
 });
 
 /** Ended, or a zombie for want of a parent that reaps. */
