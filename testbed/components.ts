@@ -2,6 +2,7 @@
  * The programs of the control plane and how each is started. Pure: from a testbed's state to command lines.
  */
 import { join } from "node:path";
+import { cacheDir } from "./paths.ts";
 import type { BedPaths } from "./paths.ts";
 import type { Pki } from "./pki.ts";
 import { controlAddress } from "./state.ts";
@@ -11,6 +12,7 @@ export interface Component {
   role: string;
   file: string;
   args: string[];
+  env?: Record<string, string>;
   /** Answers 200 when it is ready. */
   ready: string;
 }
@@ -128,6 +130,8 @@ export function standInKubelet({ bed }: Layout): Component {
     role: "kubelet",
     file: process.execPath,
     args: [join(import.meta.dirname, "kubelet", "main.ts"), bed.name],
+    // It installs etcd versions as Pods ask for them, which needs whatever the user's Go and npm need.
+    env: { ...(process.env as Record<string, string>), QUORATE_CACHE: cacheDir() },
     ready: `http://${controlAddress(bed.slot)}:${bed.ports.kubelet}/healthz`,
   };
 }

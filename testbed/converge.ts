@@ -39,7 +39,8 @@ async function ensureRunning({ paths, ca, progress }: World, component: Componen
   const started = Date.now();
   if (!keep) {
     await endOwned(paths.dir, (p) => p.role === role);
-    child = startOwned({ dir: paths.dir, role, spec, file, args, log: logFile(paths, role) });
+    const env = component.env ?? {};
+    child = startOwned({ dir: paths.dir, role, spec, file, args, env, log: logFile(paths, role) });
     child.on("error", () => {});
   }
   while (!(await answers(component.ready, ca))) {

@@ -4,9 +4,10 @@
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../src/seams/clock.ts";
 import { ensureEtcd } from "../src/etcd/install/ensure.ts";
-import { Client } from "./client.ts";
+import { Client, isCode } from "./client.ts";
 import * as components from "./components.ts";
 import type { Layout } from "./components.ts";
 import { converge } from "./converge.ts";
@@ -103,8 +104,27 @@ async function start(bed: OwnBed, kubernetes: string, etcd: string, progress: Pr
   if (bed.options.kubelet === "process")
     rest.push(components.scheduler(layout), components.standInKubelet(layout));
   await converge(world, rest);
+  await defaultAccount(new Client(readKubeconfig(components.componentKubeconfig(paths, "kubelet"))));
   // Written last: who finds it finds a cluster that answers.
   writeKubeconfig(paths.kubeconfig, "admin");
+}
+
+/** Pods are refused until their namespace has its service account. */
+async function defaultAccount(client: Client): Promise<void> {
+  const end = Date.now() + 30_000;
+  try {
+    for (;;) {
+      const found = await client
+        .get("/api/v1/namespaces/default/serviceaccounts/default")
+        .catch((error: unknown) => {
+          if (!isCode(error, 404) || Date.now() > end) throw error;
+        });
+      if (found) return;
+      await sleep(25);
+    }
+  } finally {
+    client.close();
+  }
 }
 
 /** Ends every process of the testbed and deletes what it kept, or with `keepData` only the former. */
@@ -131,6 +151,11 @@ export function open(name = DEFAULT_NAME): Testbed {
   const bed = readBed(name);
   if (!bed) throw new Error(`there is no testbed ${name}; start it: npm run testbed -- up --nodes 0`);
   const kubeconfig = bed.kind === "used" ? bed.kubeconfig : bedPaths(name).kubeconfig;
+  if (!existsSync(kubeconfig)) {
+    throw new Error(
+      `testbed ${name} did not come up (no ${kubeconfig}); run \`npm run testbed -- up\` again`,
+    );
+  }
   const access = readKubeconfig(kubeconfig, bed.kind === "used" ? bed.context : undefined);
   return { bed, kubeconfig, access, client: new Client(access) };
 }
