@@ -74,6 +74,8 @@ test("an unknown verb exits with 2 and suggests the nearest", async () => {
   const answer = await call(["lcoal"]);
   assert.equal(answer.code, 2);
   assert.match(answer.err, /unknown verb "lcoal"\. Did you mean local\?/);
+  assert.match((await call(["loc"])).err, /Did you mean local\?/);
+  assert.match((await call(["frobnicate"])).err, /One of: local, etcd, fail\./);
 });
 
 test("a word of JavaScript's own objects is not a verb", async () => {

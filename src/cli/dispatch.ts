@@ -2,7 +2,7 @@
  * From `quorate <verb> …` to the file of that verb. Nothing of a verb is loaded before it is called
  * (`quorate --help` asks each for its one line). Errors become one line and an exit code here.
  */
-import { suggestions } from "./suggest.ts";
+import { nearest } from "../api/suggest.ts";
 import { UsageError, type CliIo, type Verb } from "./io.ts";
 
 /** One line per verb: its name, and how to load it. */
@@ -41,9 +41,9 @@ export async function dispatch(
 async function load(name: string, verbs: Verbs): Promise<Verb> {
   const loader = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
   if (loader) return await loader();
-  const near = suggestions(name, Object.keys(verbs));
-  const hint =
-    near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `One of: ${Object.keys(verbs).join(", ")}.`;
+  const names = Object.keys(verbs);
+  const near = names.find((known) => name !== "" && known.startsWith(name)) ?? nearest(name, names);
+  const hint = near === undefined ? `One of: ${names.join(", ")}.` : `Did you mean ${near}?`;
   throw new UsageError(`unknown verb ${JSON.stringify(name)}. ${hint} See quorate --help.`);
 }
 
