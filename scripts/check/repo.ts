@@ -64,9 +64,9 @@ export function isTypeScript(path: string): boolean {
   return path.endsWith(".ts");
 }
 
-/** Tests, and what only tests use: testing.ts, or a file in a folder of that name. */
+/** Tests, benchmarks, and what only they use: testing.ts, or a file in a folder of that name. */
 export function isTest(path: string): boolean {
-  return path.endsWith(".test.ts") || /(?:^|\/)testing(?:\/|\.ts$)/.test(path);
+  return /\.(?:test|bench)\.ts$/.test(path) || /(?:^|\/)testing(?:\/|\.ts$)/.test(path);
 }
 
 /** Generated files answer to their generator, not to the rules for people. */
