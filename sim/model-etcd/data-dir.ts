@@ -1,0 +1,45 @@
+/**
+ * A member's data directory: what survives its process. It belongs to one member of one cluster for ever
+ * (I4); the model keeps it as an object under the directory's path, so that deleting the path loses it.
+ */
+import type { Entry } from "./entry.ts";
+import { State } from "./state.ts";
+
+export class DataDir {
+  readonly clusterID: string;
+  readonly memberID: string;
+  readonly log: Entry[] = [];
+  state = new State();
+  /** Up to here the log is only kept as a snapshot: a restart does not replay it. */
+  snapshotIndex = 0;
+  /** The minor that wrote it, kept since 3.6 (R13). */
+  storageVersion: string | undefined;
+  /** What a flipped page did: 0 is nothing; anything else changes every hash. */
+  corruption = 0;
+  /** The database file cannot be opened. */
+  unreadable = false;
+
+  constructor(clusterID: string, memberID: string) {
+    this.clusterID = clusterID;
+    this.memberID = memberID;
+  }
+
+  get lastTerm(): number {
+    return this.log.at(-1)?.term ?? 0;
+  }
+}
+
+/** Where data directories are: the model disk, or a map. */
+export interface DataDirs {
+  read(path: string): DataDir | undefined;
+  /** Refused when the disk is full or read-only. */
+  write(path: string, dir: DataDir): void;
+  isFull(path: string): boolean;
+}
+
+/** What a member would answer for HashKV at a revision. */
+export function hashAt(dir: DataDir, revision: number): number {
+  const { hashes, compactRevision } = dir.state;
+  const hash = Math.imul((hashes[revision] ?? 0) ^ dir.corruption, 0x85ebca6b) ^ compactRevision;
+  return hash >>> 0;
+}

@@ -1,0 +1,55 @@
+/** What a raft log is made of. Entries are objects shared by all logs that hold them, compared by identity. */
+
+export type AlarmName = "NOSPACE" | "CORRUPT";
+
+export type Op =
+  | { readonly kind: "election" }
+  | {
+      readonly kind: "add";
+      readonly id: string;
+      readonly name: string;
+      readonly peerURLs: readonly string[];
+      readonly isLearner: boolean;
+    }
+  | { readonly kind: "promote"; readonly id: string }
+  | { readonly kind: "remove"; readonly id: string }
+  | { readonly kind: "update"; readonly id: string; readonly peerURLs: readonly string[] }
+  | {
+      readonly kind: "publish";
+      readonly id: string;
+      readonly name: string;
+      readonly clientURLs: readonly string[];
+    }
+  | { readonly kind: "cluster-version"; readonly version: string }
+  | { readonly kind: "downgrade"; readonly target?: string }
+  | { readonly kind: "put"; readonly key: string; readonly size: number; readonly value?: Uint8Array }
+  | { readonly kind: "delete"; readonly from: string; readonly to?: string }
+  | { readonly kind: "compact"; readonly revision: number }
+  | { readonly kind: "alarm"; readonly raise: boolean; readonly id: string; readonly alarm: AlarmName };
+
+export interface Entry {
+  readonly term: number;
+  /** From 1. */
+  readonly index: number;
+  readonly op: Op;
+}
+
+/** The founders' first entries are equal in every founder's log, again after a wiped founder starts over. */
+const founding = new Map<string, readonly Entry[]>();
+
+export function foundingEntries(
+  clusterID: string,
+  members: readonly { id: string; name: string; peerURL: string }[],
+): readonly Entry[] {
+  const key = `${clusterID} ${members.map((member) => `${member.id}=${member.name}`).join(" ")}`;
+  let entries = founding.get(key);
+  if (entries === undefined) {
+    entries = members.map(({ id, name, peerURL }, i) => ({
+      term: 1,
+      index: i + 1,
+      op: { kind: "add", id, name, peerURLs: [peerURL], isLearner: false },
+    }));
+    founding.set(key, entries);
+  }
+  return entries;
+}

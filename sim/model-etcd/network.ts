@@ -1,0 +1,72 @@
+/** The processes that run, and who reaches whom: ended, frozen and cut-off processes reach nobody. */
+import type { Server } from "./server.ts";
+
+export class Network {
+  readonly #servers = new Map<string, Server>();
+  readonly #cuts = new Set<string>();
+
+  add(server: Server): void {
+    this.#servers.set(server.key, server);
+  }
+
+  remove(server: Server): void {
+    this.#servers.delete(server.key);
+  }
+
+  all(): Server[] {
+    return [...this.#servers.values()];
+  }
+
+  get(key: string): Server | undefined {
+    return this.#servers.get(key);
+  }
+
+  /** Both run and nothing stands between them. */
+  connected(a: Server, b: Server): boolean {
+    if (a.phase !== "running" || b.phase !== "running" || a.frozen || b.frozen) return false;
+    return this.#cuts.size === 0 || !this.#cuts.has(pair(a.config.name, b.config.name));
+  }
+
+  /** Who has bound this peer URL, booting ones included. */
+  peerAt(url: string, from?: Server): Server | undefined {
+    for (const server of this.#servers.values()) {
+      if (server === from || server.frozen || !server.config.peerURLs.includes(url)) continue;
+      if (from && this.#cuts.has(pair(from.config.name, server.config.name))) return undefined;
+      return server;
+    }
+    return undefined;
+  }
+
+  /** Who serves clients at this URL. A frozen one is found: its kernel still accepts the connection. */
+  clientAt(url: string): Server | undefined {
+    for (const server of this.#servers.values()) {
+      if (server.config.clientURLs.includes(url) || server.config.listenClientURLs.includes(url))
+        return server;
+    }
+    return undefined;
+  }
+
+  /** The name of the process that has bound one of these addresses already. */
+  bound(server: Server): string | undefined {
+    const wanted = [...server.config.listenPeerURLs, ...server.config.listenClientURLs];
+    for (const other of this.#servers.values()) {
+      const theirs = [...other.config.listenPeerURLs, ...other.config.listenClientURLs];
+      const clash = theirs.find((url) => wanted.includes(url));
+      if (clash !== undefined) return clash;
+    }
+    return undefined;
+  }
+
+  /** No packet passes between two members, by name. */
+  cut(a: string, b: string): void {
+    this.#cuts.add(pair(a, b));
+  }
+
+  heal(): void {
+    this.#cuts.clear();
+  }
+}
+
+function pair(a: string, b: string): string {
+  return a < b ? `${a} ${b}` : `${b} ${a}`;
+}

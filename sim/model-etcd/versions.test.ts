@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Lab } from "./lab.ts";
+import { Refusal } from "./refusal.ts";
+
+function restart(lab: Lab, name: string, version: string) {
+  lab.world.signal(lab.at(name), "SIGTERM");
+  lab.pass(200);
+  const process = lab.start(name, { cluster: name, state: "existing", version });
+  lab.pass(8_000);
+  return process;
+}
+
+test("the cluster version moves when the last member is new, and the storage version with it (R10)", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.5.35");
+  assert.equal(lab.leader().dir.state.clusterVersion, "3.5");
+  restart(lab, "a", "3.6.16");
+  restart(lab, "b", "3.6.16");
+  assert.equal(lab.leader().dir.state.clusterVersion, "3.5");
+  restart(lab, "c", "3.6.16");
+  assert.equal(lab.leader().dir.state.clusterVersion, "3.6");
+  assert.equal(lab.calls.status(lab.at("a")).storageVersion, "3.6");
+});
+
+test("while one old member remains, the old binary may come back; after that it may not (R10, R13)", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.5.35");
+  restart(lab, "a", "3.6.16");
+  assert.equal(restart(lab, "a", "3.5.35").end, undefined);
+  for (const name of "abc") restart(lab, name, "3.6.16");
+  assert.deepEqual(restart(lab, "a", "3.5.35").end, { kind: "exited", code: 2 });
+});
+
+test("3.5 data started directly on 3.7 panics (H5)", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.5.35");
+  assert.deepEqual(restart(lab, "a", "3.7.3").end, { kind: "exited", code: 2 });
+});
+
+test("an online downgrade: enable, storage follows, members go down, it completes by itself (R15, H13)", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.7.3");
+  lab.calls.downgrade(lab.leader(), "ENABLE", "3.6");
+  assert.throws(() => lab.calls.downgrade(lab.leader(), "ENABLE", "3.6"), Refusal);
+  lab.pass(6_000);
+  for (const name of "abc") assert.equal(lab.calls.status(lab.at(name)).storageVersion, "3.6");
+  for (const name of "abc") assert.equal(restart(lab, name, "3.6.16").end, undefined);
+  lab.pass(6_000);
+  assert.equal(lab.leader().dir.state.downgrade, undefined);
+  assert.equal(lab.leader().dir.state.clusterVersion, "3.6");
+});
+
+test("a downgrade that is cancelled lets the cluster version rise again", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.7.3");
+  lab.calls.downgrade(lab.leader(), "ENABLE", "3.6");
+  lab.pass(6_000);
+  lab.calls.downgrade(lab.leader(), "CANCEL", "");
+  lab.pass(6_000);
+  assert.equal(lab.leader().dir.state.clusterVersion, "3.7");
+});
+
+test("a downgrade over two minors, and one on 3.5, are refused (R15)", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.7.3");
+  assert.throws(() => lab.calls.downgrade(lab.leader(), "ENABLE", "3.5"), Refusal);
+  const old = new Lab();
+  old.found("abc", "3.5.35");
+  assert.throws(() => old.calls.downgrade(old.leader(), "ENABLE", "3.4"), Refusal);
+});
