@@ -4,6 +4,7 @@
  */
 import type {
   EtcdMemberEntry,
+  ExitCause,
   MemberAnswer,
   MemberFacts,
   Observation,
@@ -34,6 +35,8 @@ function startWorkloads(o: Observation): Observation {
     if (workload.state === "running" && record.joined && workload.startedFrom.startsWith(startHash(record)))
       return facts;
     if (workload.state !== "absent" && workload.state !== "exited") return facts;
+    if (workload.state === "exited" && repeats(workload.cause, workload.startedFrom === startHash(record)))
+      return facts;
     const running: WorkloadFacts = {
       state: "running",
       since: o.now,
@@ -43,6 +46,13 @@ function startWorkloads(o: Observation): Observation {
     return { ...facts, workload: running };
   });
   return { ...o, members, platform: { ...o.platform, offers } };
+}
+
+/** Would the next start end the same way? Only a new template cures a fault of the template. */
+function repeats(cause: ExitCause, sameStart: boolean): boolean {
+  if (cause === "killed" || cause === "unknown") return false;
+  const dataIsLost = cause === "data-missing" || cause === "data-corrupt" || cause === "removed";
+  return dataIsLost || sameStart;
 }
 
 /** Addresses of members that exist by now are taken; the rest is still on offer. */

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Observation } from "./observation.ts";
+import { describeStep, plan } from "./plan.ts";
+import { asked, edit, exited, healthy } from "./testing/cluster.ts";
+
+function steps(observation: Observation): string[] {
+  return plan(observation).steps.map(describeStep);
+}
+
+test("creating three: all records, all permits, then the latches", () => {
+  assert.deepEqual(steps(asked()), [
+    "create member demo-1",
+    "create member demo-2",
+    "create member demo-3",
+    "permit-start demo-1",
+    "permit-start demo-2",
+    "permit-start demo-3",
+    "mark establish",
+    "latch-joined demo-1",
+    "latch-joined demo-2",
+    "latch-joined demo-3",
+  ]);
+});
+
+test("growing by two on 3.6: both are added before either starts (H7)", () => {
+  assert.deepEqual(steps(edit(healthy(), { replicas: 5 })), [
+    "create member demo-4",
+    "mark remember-batch",
+    "create member demo-5",
+    "add learner demo-4",
+    "add learner demo-5",
+    "permit-start demo-4",
+    "latch-joined demo-4",
+    "permit-start demo-5",
+    "latch-joined demo-5",
+    "promote demo-4",
+    "promote demo-5",
+  ]);
+});
+
+test("growing by two on 3.5: one after the other (R17)", () => {
+  const got = steps(edit(healthy({ version: "3.5.35" }), { replicas: 5 }));
+  assert.ok(got.indexOf("promote demo-4") < got.indexOf("create member demo-5"));
+  assert.ok(!got.includes("mark remember-batch"));
+});
+
+test("shrinking removes from etcd before anything of the member is deleted", () => {
+  const got = steps(edit(healthy(), { replicas: 1 }));
+  for (const member of ["demo-3", "demo-2"]) {
+    const at = (step: string) => got.indexOf(`${step} ${member}`);
+    assert.ok(at("leave") < at("remove from etcd"));
+    assert.ok(at("remove from etcd") < at("stop workload"));
+    assert.ok(at("stop workload") < at("delete volume"));
+    assert.ok(at("delete volume") < at("delete member"));
+  }
+});
+
+test("an upgrade over two minors is two rolls, leader last in each", () => {
+  const { steps: acts, end } = plan(edit(healthy({ version: "3.5.35" }), { version: "3.7.3" }));
+  assert.ok(end.converged);
+  const rolls = acts.filter((act) => act.action.kind === "UpdateMember" && act.action.purpose === "roll");
+  assert.equal(rolls.length, 6);
+  assert.ok(rolls.slice(0, 3).every((act) => act.reason.includes("3.5.35 → 3.6.16")));
+  assert.ok(rolls.slice(3).every((act) => act.reason.includes("3.6.16 → 3.7.3")));
+});
+
+test("hibernating and waking keeps every record and changes nobody's template (H5)", () => {
+  const asleep = edit(healthy({ version: "3.5.35" }), { replicas: 0 });
+  assert.equal(steps(asleep).filter((step) => step.startsWith("delete")).length, 0);
+});
+
+test("a storage swap adds before it removes, one member at a time (H6)", () => {
+  const got = steps(edit(healthy(), { storage: { medium: "Memory", size: "10Gi" } }));
+  for (const [newcomer, old] of [
+    ["demo-4", "demo-3"],
+    ["demo-5", "demo-2"],
+    ["demo-6", "demo-1"],
+  ]) {
+    assert.ok(got.indexOf(`promote ${newcomer}`) < got.indexOf(`remove from etcd ${old}`));
+  }
+  assert.ok(got.indexOf("delete member demo-3") < got.indexOf("retire demo-2"));
+});
+
+test("a member without its data is removed first, then replaced under a new name (H6, I4)", () => {
+  const got = steps(exited(healthy(), "demo-2", "data-missing"));
+  assert.ok(got.indexOf("remove from etcd demo-2") < got.indexOf("add learner demo-4"));
+  assert.ok(got.includes("promote demo-4"));
+});
+
+test("deleting keeps the volumes unless the spec says otherwise (I5)", () => {
+  const deleting = (o: Observation) => ({ ...o, cluster: { ...o.cluster, deleting: true } });
+  const kept = steps(deleting(healthy()));
+  assert.ok(!kept.some((step) => step.startsWith("delete volume")));
+  assert.equal(kept.at(-1), "finish deletion");
+  const dropped = steps(deleting(edit(healthy(), { storage: { retention: { onDelete: "Delete" } } })));
+  assert.equal(dropped.filter((step) => step.startsWith("delete volume")).length, 3);
+});
+
+test("a plan that cannot go on ends with the reason", () => {
+  const { end } = plan(edit(healthy({ version: "3.7.3" }), { version: "3.5.35" }));
+  assert.ok(!end.converged && end.holds.some((hold) => hold.reason === "VersionRefused"));
+});

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decide } from "../decide.ts";
+import type { HashReport, Observation } from "../observation.ts";
+import { healthy, run } from "../testing/cluster.ts";
+
+function alarmed(observation: Observation, byMember?: HashReport["byMember"]): Observation {
+  const { hashes: _none, ...etcd } = observation.etcd;
+  const hashes = byMember && { at: observation.now, revision: 7, byMember };
+  return { ...observation, etcd: { ...etcd, alarms: [{ memberID: "0", alarm: "CORRUPT" }], hashes } };
+}
+
+const good = { hash: 1, compactRevision: 3 };
+
+test("an alarm that names nobody is followed by a comparison (R32)", () => {
+  assert.equal(decide(alarmed(healthy())).act?.action.kind, "CompareHashes");
+});
+
+test("the one that differs from the majority is replaced, its volume kept, and only that one", () => {
+  const world = alarmed(healthy(), { "demo-1": good, "demo-2": { ...good, hash: 2 }, "demo-3": good });
+  const { act } = decide(world);
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.member, "demo-2");
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.change.leaving?.volume, "Retain");
+});
+
+test("without a majority nobody is touched, and it is said", () => {
+  const world = alarmed(healthy(), {
+    "demo-1": good,
+    "demo-2": { ...good, hash: 2 },
+    "demo-3": { ...good, hash: 3 },
+  });
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.equal(holds[0]?.reason, "Corrupt");
+  assert.ok(holds[0]?.next);
+});
+
+test("hashes at other compact revisions say nothing (H14)", () => {
+  const world = alarmed(healthy(), {
+    "demo-1": good,
+    "demo-2": { hash: 9, compactRevision: 2 },
+    "demo-3": good,
+  });
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.match(holds[0]?.message ?? "", /demo-2 could not be compared/);
+});
+
+test("equal data disarms the alarm", () => {
+  const world = alarmed(healthy(), { "demo-1": good, "demo-2": good, "demo-3": good });
+  assert.equal(decide(world).act?.action.kind, "Disarm");
+});
+
+test("a difference found without an alarm is cured too", () => {
+  const world = alarmed(healthy(), { "demo-1": good, "demo-2": { ...good, hash: 2 }, "demo-3": good });
+  const quiet = { ...world, etcd: { ...world.etcd, alarms: [] } };
+  const end = run(quiet);
+  assert.deepEqual(
+    end.members.map((facts) => facts.record.name),
+    ["demo-1", "demo-3", "demo-4"],
+  );
+});

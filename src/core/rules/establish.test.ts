@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decide } from "../decide.ts";
+import { predict } from "../predict.ts";
+import { asked, change, healthy } from "../testing/cluster.ts";
+
+test("the cluster is latched before anything else once it serves (I3)", () => {
+  let world = asked();
+  for (let i = 0; i < 6; i++) {
+    const { act } = decide(world);
+    assert.ok(act);
+    world = predict(world, act.action);
+  }
+  const { act } = decide(world);
+  assert.equal(act?.rule, "establish");
+  assert.equal(act?.action.kind === "MarkCluster" && act.action.purpose, "establish");
+});
+
+test("the latch compares tokens: another life's latch does not count (H11)", () => {
+  const world = healthy();
+  const marks = { ...world.cluster.marks, life: 2 };
+  const { act } = decide({ ...world, cluster: { ...world.cluster, marks } });
+  // Records of the former life leave and keep their volumes; nobody of them is trusted as the cluster.
+  assert.equal(act?.rule, "finish-removals");
+  assert.deepEqual(act?.action.kind === "UpdateMember" && act.action.change.leaving?.volume, "Retain");
+});
+
+test("a member is latched with its ID as soon as it serves", () => {
+  const world = change(healthy(), "demo-2", ({ record }) => ({
+    record: { ...record, joined: false, memberID: undefined },
+  }));
+  const { act } = decide(world);
+  assert.equal(act?.action.kind, "UpdateMember");
+  assert.deepEqual(act?.action.kind === "UpdateMember" && act.action.change, {
+    joined: true,
+    memberID: "id-of-demo-2",
+  });
+});
+
+test("a member that answers for another cluster is not latched", () => {
+  const world = change(healthy(), "demo-2", ({ record, answer }) => ({
+    record: { ...record, joined: false, memberID: undefined },
+    answer: answer.reachable ? { ...answer, clusterID: "other" } : answer,
+  }));
+  assert.notEqual(decide(world).act?.rule, "establish");
+});

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decide } from "../decide.ts";
+import type { Observation } from "../observation.ts";
+import { predict } from "../predict.ts";
+import { asked, change, edit, run } from "../testing/cluster.ts";
+
+function after(observation: Observation, passes: number): Observation {
+  let world = observation;
+  for (let i = 0; i < passes; i++) {
+    const { act } = decide(world);
+    if (act) world = predict(world, act.action);
+  }
+  return world;
+}
+
+test("every founder has the whole plan and the token of this life", () => {
+  const world = after(asked(), 3);
+  const plan = world.members[0]?.record.initialCluster;
+  assert.equal(plan?.length, 3);
+  for (const { record } of world.members) {
+    assert.deepEqual(record.initialCluster, plan);
+    assert.equal(record.token, "11111111-2222-1");
+    assert.equal(record.boot, "New");
+  }
+});
+
+test("a crash between two founders goes on with the plan of the first, not with an edited spec", () => {
+  const world = edit(after(asked(), 1), { replicas: 5 });
+  const { act } = decide(world);
+  assert.equal(act?.action.kind === "CreateMember" && act.action.record.initialCluster.length, 3);
+  assert.equal(run(world).members.length, 5);
+});
+
+test("nobody starts before its record names the volume (H2)", () => {
+  const world = after(asked(), 3);
+  assert.ok(world.members.every((facts) => facts.workload.state === "absent"));
+});
+
+test("a volume lost before the cluster was seen ends the attempt: new token, new names, volumes kept (H2)", () => {
+  let world = after(asked(), 4);
+  world = change(world, "demo-1", { volume: { state: "absent" }, workload: { state: "absent" } });
+  const { act } = decide(world);
+  assert.deepEqual(act?.action.kind === "MarkCluster" && act.action.purpose, "new-life");
+  const end = run(world);
+  assert.deepEqual(
+    end.members.map((facts) => facts.record.name),
+    ["demo-4", "demo-5", "demo-6"],
+  );
+  assert.ok(end.members.every((facts) => facts.record.token.endsWith("-2")));
+});
+
+test("a refused version starts nothing and says why", () => {
+  for (const [version, reason] of [
+    ["3.4.45", /end of life/],
+    ["3.5.16", /lose data/],
+    ["3.9.1", /not known/],
+  ] as const) {
+    const { act, holds, converged } = decide(asked({ version }));
+    assert.equal(act, undefined);
+    assert.equal(converged, false);
+    assert.equal(holds[0]?.reason, "VersionRefused");
+    assert.match(holds[0]?.message ?? "", reason);
+    assert.ok(holds[0]?.next);
+  }
+});
+
+test("a version the platform cannot get starts nothing", () => {
+  const world = asked({ version: "3.6.99" });
+  const { holds } = decide({
+    ...world,
+    platform: { ...world.platform, unavailableVersions: { "3.6.99": "no such release" } },
+  });
+  assert.match(holds[0]?.message ?? "", /3\.6\.99 cannot be had: no such release/);
+});
+
+test("without addresses nothing is begun half", () => {
+  const world = asked();
+  const { act, holds } = decide({
+    ...world,
+    platform: { ...world.platform, offers: world.platform.offers.slice(0, 2) },
+  });
+  assert.equal(act, undefined);
+  assert.equal(holds[0]?.reason, "NoAddress");
+});

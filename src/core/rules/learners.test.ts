@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decide } from "../decide.ts";
+import type { Observation } from "../observation.ts";
+import { predict } from "../predict.ts";
+import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
+
+/** Four voters are wanted; demo-4 has joined as a learner. */
+function learner(lag: number): Observation {
+  let world = edit(healthy(), { replicas: 4 });
+  for (let i = 0; i < 4; i++) world = predict(world, decide(world).act!.action);
+  return change(world, "demo-4", ({ answer }) => ({
+    answer: answer.reachable ? { ...answer, raftAppliedIndex: answer.raftIndex } : answer,
+  })).members.reduce<Observation>(
+    (o, facts) =>
+      facts.record.name === "demo-4"
+        ? o
+        : change(o, facts.record.name, ({ answer }) => ({
+            answer: answer.reachable ? { ...answer, raftIndex: answer.raftIndex + lag } : answer,
+          })),
+    world,
+  );
+}
+
+test("a learner that has caught up is promoted", () => {
+  assert.equal(decide(learner(10)).act?.action.kind, "Promote");
+});
+
+test("a learner that lags is waited for, with the number", () => {
+  const { act, holds } = decide(learner(50_000));
+  assert.equal(act, undefined);
+  assert.equal(holds[0]?.reason, "LearnerBehind");
+  assert.match(holds[0]?.message ?? "", /demo-4 \(50000 entries behind\)/);
+});
+
+test("a learner that never catches up does not block a scale-in", () => {
+  const { act } = decide(edit(learner(50_000), { replicas: 3 }));
+  assert.equal(act?.rule, "scale-in");
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.member, "demo-4");
+});
+
+test("nobody is promoted while a voter is down (I2)", () => {
+  const { act } = decide(exited(learner(0), "demo-2"));
+  assert.equal(act, undefined);
+});
+
+test("standing learners stay learners", () => {
+  const end = run(edit(healthy(), { learners: 2 }));
+  assert.equal(end.etcd.list?.members.filter((entry) => entry.isLearner).length, 2);
+});
+
+test("before 3.6 the standing learner makes room for a joining voter and comes back (H8)", () => {
+  const one = run(edit(healthy({ version: "3.5.35" }), { learners: 1 }));
+  assert.deepEqual(
+    one.members.map((facts) => facts.record.role),
+    ["Voter", "Voter", "Voter", "Learner"],
+  );
+  const end = run(exited(one, "demo-2", "data-missing"));
+  assert.deepEqual(
+    end.members.map((facts) => facts.record.role),
+    ["Voter", "Voter", "Voter", "Learner"],
+  );
+  assert.equal(end.etcd.list?.members.filter((entry) => entry.isLearner).length, 1);
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decide } from "../decide.ts";
+import type { Observation } from "../observation.ts";
+import { exited, healthy } from "../testing/cluster.ts";
+
+function silent(observation: Observation): Observation {
+  const { list, ...etcd } = observation.etcd;
+  assert.ok(list);
+  return { ...observation, etcd };
+}
+
+const everyone = ["demo-1", "demo-2", "demo-3"];
+
+test("all down with their data: waiting, not lost", () => {
+  const world = silent(everyone.reduce((o, name) => exited(o, name), healthy()));
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  const last = holds.at(-1);
+  assert.equal(last?.reason, "Waking");
+  assert.match(last?.message ?? "", /0 of 3 voters are healthy and 2 are needed/);
+});
+
+test("all data gone: said, and never started over (I3)", () => {
+  const world = silent(everyone.reduce((o, name) => exited(o, name, "data-missing"), healthy()));
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.equal(holds.at(-1)?.reason, "DataGone");
+  assert.ok(holds.at(-1)?.next);
+});
+
+test("a majority without data: lost for good, with what would be needed", () => {
+  const world = silent(
+    exited(exited(exited(healthy(), "demo-1"), "demo-2", "data-missing"), "demo-3", "data-missing"),
+  );
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  const last = holds.at(-1);
+  assert.equal(last?.reason, "QuorumLost");
+  assert.match(last?.message ?? "", /demo-2, demo-3 lost their data/);
+  assert.match(last?.next ?? "", /surviving member|snapshot/);
+});
+
+test("a single member whose data is gone stays down", () => {
+  const world = silent(exited(healthy({ replicas: 1 }), "demo-1", "data-missing"));
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.equal(holds.at(-1)?.reason, "DataGone");
+});

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decide } from "../decide.ts";
+import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
+
+const MINUTE = 60_000;
+
+test("a killed member is waited for, and holds only what needs every voter", () => {
+  const { act, holds } = decide(exited(healthy(), "demo-2"));
+  assert.equal(act, undefined);
+  assert.equal(holds[0]?.reason, "MemberUnhealthy");
+  assert.ok(!holds[0]?.classes.includes("shrink") && !holds[0]?.classes.includes("heal"));
+});
+
+test("certain loss is acted on at once", () => {
+  const cases = {
+    "its data is gone": exited(healthy(), "demo-2", "data-missing"),
+    "its data is corrupt": exited(healthy(), "demo-2", "data-corrupt"),
+    "its volume is gone": change(exited(healthy(), "demo-2"), "demo-2", { volume: { state: "absent" } }),
+    "its volume was replaced by another one": change(exited(healthy(), "demo-2"), "demo-2", {
+      volume: { state: "ready", uid: "another" },
+    }),
+    "etcd has removed it": exited(healthy(), "demo-2", "removed"),
+  };
+  for (const [reason, world] of Object.entries(cases)) {
+    const { act } = decide(world);
+    assert.equal(act?.rule, "replace-broken", reason);
+    assert.equal(act?.action.kind === "UpdateMember" && act.action.change.leaving?.reason, reason);
+    assert.deepEqual(
+      run(world).members.map((facts) => facts.record.name),
+      ["demo-1", "demo-3", "demo-4"],
+    );
+  }
+});
+
+test("a member that stays down is replaced after repair.memberLostAfter", () => {
+  const world = exited(healthy(), "demo-2", "unknown");
+  assert.equal(decide({ ...world, now: world.now + 4 * MINUTE }).act, undefined);
+  assert.equal(decide({ ...world, now: world.now + 5 * MINUTE }).act?.rule, "replace-broken");
+});
+
+test("a dead member of two is quorum loss, not a replacement (H6)", () => {
+  const { act, holds } = decide(exited(healthy({ replicas: 2 }), "demo-2", "data-missing"));
+  assert.equal(act, undefined);
+  assert.ok(holds.some((hold) => hold.reason === "RemovalUnsafe" || hold.reason === "QuorumLost"));
+});
+
+test("two dead of five are replaced one after the other", () => {
+  let world = healthy({ replicas: 5 });
+  world = exited(exited(world, "demo-2", "data-missing"), "demo-4", "data-missing");
+  const end = run(world);
+  assert.deepEqual(
+    end.members.map((facts) => facts.record.name),
+    ["demo-1", "demo-3", "demo-5", "demo-6", "demo-7"],
+  );
+});
+
+test("with more members than wanted a broken one is removed and not replaced (H6)", () => {
+  const world = edit(exited(healthy({ replicas: 5 }), "demo-1", "data-missing"), { replicas: 3 });
+  const end = run(world);
+  assert.equal(end.members.length, 3);
+  assert.ok(!end.members.some((facts) => facts.record.name === "demo-1" || facts.record.ordinal > 5));
+});
+
+test("the budget stops a run of replacements and says until when", () => {
+  const world = exited(healthy(), "demo-2", "data-missing");
+  const replaced = {
+    "demo-7": world.now - 10,
+    "demo-8": world.now - 20,
+    "demo-9": world.now - 30,
+    "demo-10": world.now - 40,
+  };
+  const marks = { ...world.cluster.marks, replaced };
+  const { act, holds } = decide({ ...world, cluster: { ...world.cluster, marks } });
+  assert.equal(act, undefined);
+  const hold = holds.find(({ reason }) => reason === "ReplacementBudget");
+  assert.equal(hold?.until, world.now - 40 + 3_600_000);
+  assert.ok(hold?.next);
+});
+
+test("growing does not use up the budget of replacements", () => {
+  const grown = run(edit(healthy({ replicas: 1 }), { replicas: 7 }));
+  const { act } = decide(exited(grown, "demo-2", "data-missing"));
+  assert.equal(act?.rule, "replace-broken");
+});
+
+test("a record deleted by hand means: replace this member, while it still serves (I5)", () => {
+  const end = run(change(healthy(), "demo-2", { deleting: true }));
+  assert.deepEqual(
+    end.members.map((facts) => facts.record.name),
+    ["demo-1", "demo-3", "demo-4"],
+  );
+});

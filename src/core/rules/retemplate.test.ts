@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decide } from "../decide.ts";
+import type { Observation } from "../observation.ts";
+import { predict } from "../predict.ts";
+import { startHash } from "../template.ts";
+import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
+
+const bad = { options: { extraArgs: { "no-such-flag": "1" } } };
+
+/** demo-3 was rolled to a template that its etcd does not understand. */
+function badCanary(restarts: number): Observation {
+  let world = edit(healthy(), bad);
+  const { act } = decide(world);
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-3");
+  world = predict(world, act.action);
+  world = change(world, "demo-3", ({ record, workload }) => ({
+    workload: workload.state === "running" ? { ...workload, startedFrom: startHash(record) } : workload,
+  }));
+  return exited(world, "demo-3", "bad-configuration", { restarts });
+}
+
+test("a canary that cannot run its template is put back by itself, and the target is remembered as failed", () => {
+  const first = decide(badCanary(2));
+  assert.equal(first.act?.action.kind === "MarkCluster" && first.act.action.purpose, "target-failed");
+  let world = predict(badCanary(2), first.act!.action);
+  world = exited(world, "demo-3", "bad-configuration", { restarts: 3 });
+  const second = decide(world);
+  assert.equal(second.act?.action.kind === "UpdateMember" && second.act.action.purpose, "revert");
+  world = predict(world, second.act!.action);
+  const rest = decide(world);
+  assert.equal(rest.act, undefined);
+  assert.equal(rest.holds[0]?.reason, "TargetFailed");
+  assert.ok(rest.holds[0]?.next);
+});
+
+test("one exit is not yet a verdict", () => {
+  assert.equal(decide(badCanary(1)).act, undefined);
+});
+
+test("taking the bad edit back re-templates the canary at once, while it is down", () => {
+  const world = edit(badCanary(2), { options: {} });
+  const { act } = decide(world);
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "revert");
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.member, "demo-3");
+});
+
+test("a single member with a bad template comes back when the edit is taken back", () => {
+  let world = edit(healthy({ replicas: 1 }), bad);
+  const { act } = decide(world);
+  world = predict(world, act!.action);
+  world = exited(world, "demo-1", "bad-configuration", { restarts: 2 });
+  world = change(world, "demo-1", ({ record, workload }) => ({
+    workload: workload.state === "exited" ? { ...workload, startedFrom: startHash(record) } : workload,
+  }));
+  const { list: _gone, ...etcd } = world.etcd;
+  const reverted = decide({ ...edit(world, { options: {} }), etcd });
+  assert.equal(reverted.act?.rule, "retemplate");
+});
+
+test("waking never takes a version the data does not allow (H5)", () => {
+  let world = healthy({ version: "3.5.35" });
+  for (const name of ["demo-1", "demo-2", "demo-3"])
+    world = exited(world, name, "unknown", { since: world.now - 10 * 60_000 });
+  const { list: _gone, ...etcd } = world.etcd;
+  const { act } = decide({ ...edit(world, { version: "3.7.3" }), etcd });
+  assert.notEqual(act?.action.kind === "UpdateMember" && act.action.change.template?.version, "3.7.3");
+});
+
+test("without canary the fault is told and waits for a person", () => {
+  const world = badCanary(2);
+  const spec = { ...world.cluster.spec, update: { ...world.cluster.spec.update, canary: false } };
+  const { act, holds } = decide({ ...world, cluster: { ...world.cluster, spec } });
+  assert.equal(act, undefined);
+  assert.ok(holds.some((hold) => hold.reason === "TargetFailed" && hold.next));
+});
+
+test("a new edit after a failed one is tried", () => {
+  let world = badCanary(2);
+  world = predict(world, decide(world).act!.action);
+  world = exited(world, "demo-3", "bad-configuration", { restarts: 3 });
+  world = predict(world, decide(world).act!.action);
+  const end = run(edit(world, { options: { snapshotCount: 5000 } }));
+  assert.ok(end.members.every((facts) => facts.record.template.options.snapshotCount === 5000));
+  assert.equal(end.cluster.marks.failedTarget, undefined);
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decide } from "../decide.ts";
+import { predict } from "../predict.ts";
+import { change, edit, exited, healthy, leaderOf, NOW, run } from "../testing/cluster.ts";
+
+test("an edited spec changes one record, of a follower", () => {
+  const world = edit(healthy(), { options: { snapshotCount: 5000 } });
+  const { act } = decide(world);
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "roll");
+  assert.notEqual(act?.action.kind === "UpdateMember" && act.action.member, leaderOf(world));
+});
+
+test("the next member waits until the canary has been healthy for a while", () => {
+  let world = edit(healthy(), { options: { snapshotCount: 5000 } });
+  world = predict(world, decide(world).act!.action);
+  world = predict(world, decide(world).act!.action);
+  const { act, lookAgainAt } = decide(world);
+  assert.equal(act, undefined);
+  assert.equal(lookAgainAt, NOW + 3000);
+});
+
+test("nothing is rolled while a member is down", () => {
+  const { act, holds } = decide(exited(edit(healthy(), { options: { snapshotCount: 5000 } }), "demo-2"));
+  assert.equal(act, undefined);
+  assert.ok(holds.some((hold) => hold.reason === "MemberUnhealthy"));
+});
+
+test("OnApproval waits for exactly this plan", () => {
+  const world = edit(healthy(), { options: { snapshotCount: 5000 }, update: { strategy: "OnApproval" } });
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.equal(holds[0]?.reason, "AwaitingApproval");
+  const hash = /approval (\w+)/.exec(holds[0]?.message ?? "")?.[1];
+  assert.ok(hash);
+  assert.equal(decide({ ...world, cluster: { ...world.cluster, approved: hash } }).act?.rule, "rollout");
+  assert.equal(decide({ ...world, cluster: { ...world.cluster, approved: "other" } }).act, undefined);
+});
+
+test("our own render version is no reason to restart anybody", () => {
+  const world = healthy();
+  const older = world.members.map((facts) => ({
+    ...facts,
+    record: { ...facts.record, template: { ...facts.record.template, renderVersion: 0 } },
+  }));
+  assert.ok(decide({ ...world, members: older }).converged);
+});
+
+test("a grown volume changes records and restarts nobody", () => {
+  const world = edit(healthy(), { storage: { size: "20Gi" } });
+  const end = run(world);
+  for (const [i, facts] of end.members.entries()) {
+    assert.equal(facts.record.template.storage.size, "20Gi");
+    assert.deepEqual(facts.workload, world.members[i]?.workload);
+  }
+});
+
+test("an older binary waits until every storage version has come down (R15)", () => {
+  let world = edit(healthy({ version: "3.7.3" }), { version: "3.6.16" });
+  world = predict(world, decide(world).act!.action);
+  world = change(world, "demo-2", ({ answer }) => ({
+    answer: answer.reachable ? { ...answer, storageVersion: "3.7.0" } : answer,
+  }));
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.equal(holds[0]?.reason, "DowngradePreparing");
+});
+
+test("a downgrade taken back midway is cancelled and rolled up again", () => {
+  let world = edit(healthy({ version: "3.7.3" }), { version: "3.6.16" });
+  for (let i = 0; i < 3; i++) world = predict(world, decide(world).act!.action);
+  assert.deepEqual(
+    new Set(world.members.map((f) => f.record.template.version)),
+    new Set(["3.7.3", "3.6.16"]),
+  );
+  const back = edit(world, { version: "3.7.3" });
+  assert.equal(decide(back).act?.action.kind, "CancelDowngrade");
+  assert.ok(run(back).members.every((facts) => facts.record.template.version === "3.7.3"));
+});

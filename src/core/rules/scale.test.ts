@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { decide } from "../decide.ts";
+import { edit, exited, healthy, leaderOf, run } from "../testing/cluster.ts";
+
+test("any size from 1 to 9 is reached from any other, and every name is new", () => {
+  const size = fc.integer({ min: 1, max: 9 });
+  fc.assert(
+    fc.property(size, size, fc.constantFrom("3.5.35", "3.6.16", "3.7.3"), (from, to, version) => {
+      const end = run(edit(healthy({ replicas: from, version }), { replicas: to }));
+      assert.equal(end.members.length, to);
+      assert.equal(end.etcd.list?.members.length, to);
+      assert.ok(end.etcd.list?.members.every((entry) => !entry.isLearner));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("scale-in spares the leader while there is another", () => {
+  const world = healthy();
+  const end = run(edit(world, { replicas: 1 }));
+  assert.equal(end.members[0]?.record.name, leaderOf(world));
+});
+
+test("scale-in takes a dead member first (H6)", () => {
+  const { act } = decide(exited(edit(healthy({ replicas: 5 }), { replicas: 3 }), "demo-1"));
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.member, "demo-1");
+});
+
+test("in and out again uses new names (H11)", () => {
+  const end = run(edit(run(edit(healthy(), { replicas: 1 })), { replicas: 3 }));
+  assert.deepEqual(
+    end.members.map((facts) => facts.record.name),
+    ["demo-1", "demo-4", "demo-5"],
+  );
+});

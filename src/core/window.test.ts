@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nextOpening } from "./window.ts";
+
+const at = (text: string) => Date.parse(text);
+const HOUR = 3_600_000;
+
+test("inside the window is now", () => {
+  const now = at("2026-11-15T02:45:00Z");
+  assert.equal(nextOpening({ start: "02:30", duration: "1h" }, now, HOUR), now);
+});
+
+test("after the window is tomorrow", () => {
+  assert.equal(
+    nextOpening({ start: "02:30", duration: "1h" }, at("2026-11-15T03:30:00Z"), HOUR),
+    at("2026-11-16T02:30:00Z"),
+  );
+});
+
+test("a window that began yesterday reaches over midnight", () => {
+  const now = at("2026-11-16T00:30:00Z");
+  assert.equal(nextOpening({ start: "23:30", duration: "2h", days: ["Sunday"] }, now, 2 * HOUR), now);
+});
+
+test("named days are days of the week in UTC", () => {
+  const opening = nextOpening(
+    { start: "02:00", duration: "1h", days: ["Saturday"] },
+    at("2026-11-15T12:00:00Z"),
+    HOUR,
+  );
+  assert.equal(opening, at("2026-11-21T02:00:00Z"));
+});
