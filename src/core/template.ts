@@ -9,7 +9,18 @@ import type { InitialPeer, MemberRecord, MemberTemplate } from "./record.ts";
 /** Raised when our own rendering changes in a way that would restart members. */
 export const RENDER_VERSION = 1;
 
+/** The newest template of each spec object: passes over an unchanged spec share it, and with it its text. */
+const rendered = new WeakMap<EtcdClusterSpec, MemberTemplate>();
+
 export function templateFor(spec: EtcdClusterSpec, version: string): MemberTemplate {
+  const known = rendered.get(spec);
+  if (known?.version === version) return known;
+  const template = render(spec, version);
+  rendered.set(spec, template);
+  return template;
+}
+
+function render(spec: EtcdClusterSpec, version: string): MemberTemplate {
   const { medium, size, className, hostPath } = spec.storage;
   return {
     version,
