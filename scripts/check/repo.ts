@@ -2,8 +2,8 @@
  * The tree that the checks look at: its files, their text, their syntax. Everything is read once.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { parseSource, type Source } from "./syntax.ts";
 
 export interface Repo {
@@ -15,16 +15,23 @@ export interface Repo {
 }
 
 export function openRepo(root: string): Repo {
-  const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
-    cwd: root,
-    encoding: "utf8",
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  // A file deleted but not yet committed is still listed.
-  const files = [...new Set(listed.split("\0"))].filter(
-    (path) => path !== "" && existsSync(join(root, path)),
-  );
+  // A file deleted but not yet committed is still listed by git.
+  const files = [...new Set(listed(root))].filter((path) => path !== "" && existsSync(join(root, path)));
   return repoOf(root, files.toSorted(), (path) => readFileSync(join(root, path), "utf8"));
+}
+
+function listed(root: string): string[] {
+  // An unpacked archive has no git; everything in it that is not made here belongs to the tree.
+  if (!existsSync(join(root, ".git"))) {
+    const skip = new Set(["node_modules", "dist", "coverage"]);
+    return globSync("**/*", { cwd: root, withFileTypes: true, exclude: (entry) => skip.has(entry.name) })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+  }
+  // CI often runs in a clone that another user owns, which git refuses to look at unless told.
+  const git = ["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  const output = execFileSync("git", git, { cwd: root, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
+  return output.split("\0");
 }
 
 /** A tree that exists only in memory, for the tests of the checks. */
