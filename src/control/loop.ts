@@ -39,6 +39,8 @@ const NOTHING_APPLIED: Applied = { changed: false, problems: [] };
 const MOST_STEPS_IN_A_ROW = 8;
 const TROUBLE_MS = 1_000;
 const CONVERGED_MS = 2_000;
+/** Something was made just now: what follows from it can be decided at once. */
+const SOON_MS = 10;
 /** While something is on its way, look often at first, then less: most waits end soon or last long. */
 const PACES = [
   { forMs: 10_000, everyMs: 100 },
@@ -155,12 +157,13 @@ export class Loop {
 
   #delay(pass: Pass, stepped: boolean, applied: Applied): number {
     if (stepped) return 0;
+    if (applied.changed) return SOON_MS;
     const { clock } = this.#options;
     const still = clock.monotonic() - this.#movedAt;
     const pace = PACES.find(({ forMs }) => still < forMs)?.everyMs ?? CONVERGED_MS;
-    const usual = pass.decision.converged && !applied.changed ? CONVERGED_MS : pace;
+    const usual = pass.decision.converged ? CONVERGED_MS : pace;
     const times = [pass.decision.lookAgainAt, pass.failure?.retryAt, applied.lookAgainAt];
     const due = times.flatMap((at) => (at === undefined ? [] : [at - clock.now()]));
-    return Math.max(10, Math.min(usual, ...due));
+    return Math.max(SOON_MS, Math.min(usual, ...due));
   }
 }

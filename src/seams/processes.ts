@@ -41,6 +41,8 @@ export interface RunningProcess extends ProcessIdentity {
 export interface Processes {
   /** Starts a process in a session of its own, which goes on when we end. */
   spawn(request: SpawnRequest): Promise<RunningProcess>;
+  /** Whether the process of this identity still runs. */
+  isAlive(identity: ProcessIdentity): Promise<boolean>;
   /** The process of this identity, when it still runs. */
   adopt(identity: ProcessIdentity): Promise<RunningProcess | undefined>;
   /** Processes of this user that were started with exactly this argument. */
@@ -65,6 +67,7 @@ export const systemProcesses: Processes = {
       closeSync(output);
     }
   },
+  isAlive,
   adopt: async (identity) => {
     if (!(await isAlive(identity))) return undefined;
     let ended = false;

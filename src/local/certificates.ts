@@ -1,0 +1,246 @@
+/**
+ * Certificates of a local cluster as files: a CA per plane, leaves for members, one client certificate for
+ * the user and one for the controller. A CA is made if absent and never replaced; leaves are reissued
+ * freely, since etcd reads them anew at every handshake (R45).
+ */
+import path from "node:path";
+import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
+import { isSecure } from "../core/flags.ts";
+import type { MemberRecord } from "../core/record.ts";
+import { CA_LIFE_MS, judgeLeaf, LEAF_LIFE_MS, USAGES, type Found } from "../pki/plan.ts";
+import { memberSans } from "../pki/sans.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Disk } from "../seams/disk.ts";
+import { PkiError, type CertificateFacts, type KeyPair, type LeafSpec, type Pki } from "../seams/pki.ts";
+import { HOST } from "./addresses.ts";
+import type { Layout } from "./layout.ts";
+
+export type Plane = "client" | "peer";
+
+/** Files that etcd and clients are pointed at. */
+export interface MemberFiles {
+  /** Certificate and key in one file, so that they are replaced together. */
+  readonly pem: string;
+  readonly ca: string;
+}
+
+export interface ClientFiles {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface ClientCredentials {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface CertificateReport {
+  readonly changed: boolean;
+  readonly problems: readonly string[];
+  readonly lookAgainAt?: number;
+}
+
+/** A leaf as it should be, and where. */
+interface Wanted {
+  readonly file: string;
+  readonly plane: Plane;
+  readonly leaf: LeafSpec;
+}
+
+/** Looking at files more often than this finds nothing new; what we wrote ourselves we know. */
+const RECHECK_MS = 60_000;
+
+export function tlsPlanes(tls: EtcdClusterSpec["tls"]): Readonly<Record<Plane, boolean>> {
+  return { client: isSecure(tls, "client"), peer: isSecure(tls, "peer") };
+}
+
+export class Certificates {
+  readonly #layout: Layout;
+  readonly #disk: Disk;
+  readonly #clock: Clock;
+  readonly #pki: Pki;
+  readonly #authorities = new Map<Plane, { pair: KeyPair; facts: CertificateFacts }>();
+  /** When each file has to be looked at again, by the wall clock. */
+  readonly #checkedUntil = new Map<string, number>();
+
+  constructor(layout: Layout, disk: Disk, clock: Clock, pki: Pki) {
+    this.#layout = layout;
+    this.#disk = disk;
+    this.#clock = clock;
+    this.#pki = pki;
+  }
+
+  memberFiles(member: string, plane: Plane): MemberFiles {
+    return { pem: this.#file(`${member}-${plane}.pem`), ca: this.caFile(plane) };
+  }
+
+  caFile(plane: Plane): string {
+    return this.#file(`ca-${plane}.crt`);
+  }
+
+  /** What a person gives to etcdctl. */
+  userFiles(): ClientFiles {
+    return { ca: this.caFile("client"), cert: this.#file("user.pem"), key: this.#file("user.pem") };
+  }
+
+  /** What the controller dials etcd with; undefined while it does not exist. */
+  async controllerCredentials(): Promise<ClientCredentials | undefined> {
+    const [ca, pem] = await Promise.all([
+      this.#disk.read(this.caFile("client")),
+      this.#disk.read(this.#file("controller.pem")),
+    ]);
+    return ca === undefined || pem === undefined ? undefined : { ca, cert: pem, key: pem };
+  }
+
+  /** Makes and renews what these members need. */
+  async ensure(
+    cluster: string,
+    records: readonly MemberRecord[],
+    spec: EtcdClusterSpec["tls"],
+  ): Promise<CertificateReport> {
+    const wanted = [
+      ...clientLeaves(spec).map((one) => this.#at(one)),
+      ...records.flatMap((r) => this.#leavesOf(r)),
+    ];
+    const problems: string[] = [];
+    const due: number[] = [];
+    let changed = false;
+    const planes = new Set(wanted.map(({ plane }) => plane));
+    for (const plane of planes) changed = (await this.#ensureAuthority(cluster, plane)) || changed;
+    await Promise.all(
+      wanted.map(async (one) => {
+        const result = await this.#ensureLeaf(one);
+        changed ||= result.issued;
+        if (result.problem !== undefined) problems.push(result.problem);
+        due.push(result.lookAgainAt);
+      }),
+    );
+    return { changed, problems, ...(due.length > 0 && { lookAgainAt: Math.min(...due) }) };
+  }
+
+  /** The end of the first of a member's certificates to end. */
+  async expiry(record: MemberRecord): Promise<number | undefined> {
+    const found = await Promise.all(this.#leavesOf(record).map((wanted) => this.#find(wanted)));
+    const ends = found.flatMap((one) => (one.kind === "present" ? [one.facts.notAfter] : []));
+    return ends.length === 0 ? undefined : Math.min(...ends);
+  }
+
+  async remove(member: string): Promise<void> {
+    for (const plane of ["client", "peer"] as const) {
+      const { pem } = this.memberFiles(member, plane);
+      this.#checkedUntil.delete(pem);
+      await this.#disk.remove(pem);
+    }
+  }
+
+  #file(name: string): string {
+    return path.join(this.#layout.pki, name);
+  }
+
+  #at({ name, leaf }: { name: string; leaf: LeafSpec }): Wanted {
+    return { file: this.#file(name), plane: "client", leaf };
+  }
+
+  #leavesOf({ name, template }: MemberRecord): Wanted[] {
+    const planes = tlsPlanes(template.tls);
+    const { sans } = memberSans({
+      hosts: ["localhost", HOST, "::1", name],
+      extra: template.tls.extraSANs,
+    });
+    const leaf = (usages: LeafSpec["usages"]) => ({ commonName: name, sans, usages, lifeMs: LEAF_LIFE_MS });
+    return [
+      ...(planes.client
+        ? [
+            {
+              file: this.memberFiles(name, "client").pem,
+              plane: "client" as const,
+              leaf: leaf(USAGES.server),
+            },
+          ]
+        : []),
+      ...(planes.peer
+        ? [{ file: this.memberFiles(name, "peer").pem, plane: "peer" as const, leaf: leaf(USAGES.peer) }]
+        : []),
+    ];
+  }
+
+  /** True when it was made now. */
+  async #ensureAuthority(cluster: string, plane: Plane): Promise<boolean> {
+    if (this.#authorities.has(plane)) return false;
+    const [certFile, keyFile] = [this.caFile(plane), this.#file(`ca-${plane}.key`)];
+    let [certificate, key] = await Promise.all([this.#disk.read(certFile), this.#disk.read(keyFile)]);
+    let made = false;
+    if (certificate === undefined) {
+      // The certificate is written last: with it there the CA is whole, without it nobody has used the key.
+      const issued = await this.#pki.issueCa({ commonName: `${cluster} ${plane} CA`, lifeMs: CA_LIFE_MS });
+      await this.#disk.makeDirectory(this.#layout.pki);
+      await this.#disk.write(keyFile, issued.key, { private: true });
+      await this.#disk.write(certFile, issued.certificate);
+      ({ certificate, key } = issued);
+      made = true;
+    }
+    const pair = { certificate, key: key ?? "" };
+    const facts = this.#pki.inspect({
+      certificate: { text: certificate, where: certFile },
+      ...(key !== undefined && { key: { text: key, where: keyFile } }),
+    });
+    this.#authorities.set(plane, { pair, facts });
+    return made;
+  }
+
+  async #ensureLeaf(wanted: Wanted): Promise<{ issued: boolean; problem?: string; lookAgainAt: number }> {
+    const now = this.#clock.now();
+    const checked = this.#checkedUntil.get(wanted.file) ?? 0;
+    if (now < checked) return { issued: false, lookAgainAt: checked };
+    const ca = this.#authorities.get(wanted.plane);
+    if (!ca) throw new TypeError(`no authority for ${wanted.file}`);
+    const found = await this.#find(wanted);
+    const verdict = judgeLeaf({ name: wanted.file, wanted: wanted.leaf, found, ca: ca.facts, now });
+    if (verdict.kind === "blocked") {
+      return { issued: false, problem: verdict.message, lookAgainAt: now + RECHECK_MS };
+    }
+    if (verdict.kind === "keep") {
+      const lookAgainAt = Math.min(verdict.lookAgainAt, now + RECHECK_MS);
+      this.#checkedUntil.set(wanted.file, lookAgainAt);
+      return { issued: false, lookAgainAt };
+    }
+    const issued = await this.#pki.issueLeaf({ ca: ca.pair, leaf: wanted.leaf });
+    await this.#disk.write(wanted.file, issued.certificate + issued.key, { private: true });
+    this.#checkedUntil.set(wanted.file, now + RECHECK_MS);
+    return { issued: true, lookAgainAt: now + RECHECK_MS };
+  }
+
+  async #find({ file, plane }: Wanted): Promise<Found> {
+    const text = await this.#disk.read(file);
+    if (text === undefined) return { kind: "absent" };
+    const trust =
+      this.#authorities.get(plane)?.pair.certificate ?? (await this.#disk.read(this.caFile(plane)));
+    try {
+      const facts = this.#pki.inspect({
+        certificate: { text, where: file },
+        key: { text, where: file },
+        ...(trust !== undefined && { trust: { text: trust, where: this.caFile(plane) } }),
+      });
+      return { kind: "present", facts };
+    } catch (error) {
+      if (!(error instanceof PkiError)) throw error;
+      return { kind: "unreadable", message: error.message };
+    }
+  }
+}
+
+function clientLeaves(spec: EtcdClusterSpec["tls"]): { name: string; leaf: LeafSpec }[] {
+  if (!tlsPlanes(spec).client) return [];
+  const leaf = (commonName: string) => ({
+    commonName,
+    sans: { dns: [], ips: [] },
+    usages: USAGES.client,
+    lifeMs: LEAF_LIFE_MS,
+  });
+  return [
+    { name: "user.pem", leaf: leaf("quorate-user") },
+    { name: "controller.pem", leaf: leaf("quorate-controller") },
+  ];
+}

@@ -1,0 +1,59 @@
+/**
+ * Where everything of one cluster lies under its directory. The directory is the cluster: copy it away and
+ * the cluster is gone; two clusters are two directories.
+ */
+import path from "node:path";
+
+export interface Layout {
+  readonly dir: string;
+  /** The EtcdCluster, its UID, generation and marks. */
+  readonly cluster: string;
+  /** Held by the controller: pid, start time and where it listens. */
+  readonly lock: string;
+  readonly members: string;
+  readonly volumes: string;
+  readonly config: string;
+  readonly logs: string;
+  readonly run: string;
+  readonly pki: string;
+  member(name: string): string;
+  volume(name: string): VolumeLayout;
+  configOf(name: string): string;
+  logOf(name: string): string;
+  runOf(name: string): string;
+}
+
+/** A volume is a directory with an identity beside the data: recreated by hand it is another volume. */
+export interface VolumeLayout {
+  readonly dir: string;
+  readonly identity: string;
+  readonly data: string;
+  readonly wal: string;
+  readonly database: string;
+}
+
+export function layout(dir: string): Layout {
+  const under = (...parts: string[]) => path.join(dir, ...parts);
+  return {
+    dir,
+    cluster: under("cluster.json"),
+    lock: under("lock"),
+    members: under("members"),
+    volumes: under("volumes"),
+    config: under("config"),
+    logs: under("logs"),
+    run: under("run"),
+    pki: under("pki"),
+    member: (name) => under("members", `${name}.json`),
+    volume: (name) => ({
+      dir: under("volumes", name),
+      identity: under("volumes", name, "volume.json"),
+      data: under("volumes", name, "data"),
+      wal: under("volumes", name, "data", "member", "wal"),
+      database: under("volumes", name, "data", "member", "snap", "db"),
+    }),
+    configOf: (name) => under("config", `${name}.yaml`),
+    logOf: (name) => under("logs", `${name}.log`),
+    runOf: (name) => under("run", `${name}.json`),
+  };
+}

@@ -1,0 +1,300 @@
+/**
+ * The one-machine platform: members are child processes, volumes are directories, records are files. It
+ * implements what the control loop asks of a platform, and nothing of it decides anything.
+ */
+import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
+import {
+  Conflict,
+  type Applied,
+  type ObjectAction,
+  type Platform,
+  type PlatformState,
+} from "../control/platform.ts";
+import { clientURLOf } from "../core/flags.ts";
+import { ordinalOf, type MemberRecord } from "../core/record.ts";
+import type { MemberView, View } from "../core/view.ts";
+import type { EtcdProbe } from "../seams/etcd-probe.ts";
+import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
+import type { Pki } from "../seams/pki.ts";
+import { SpawnError } from "../seams/processes.ts";
+import { offers, slotIsFree, slotOf, type Offer } from "./addresses.ts";
+import { versionsOnTheWay, type Binaries } from "./binaries.ts";
+import { Certificates, tlsPlanes, type ClientCredentials } from "./certificates.ts";
+import { Configuration } from "./configuration.ts";
+import type { Layout } from "./layout.ts";
+import { Liveness } from "./liveness.ts";
+import { Store, type StoredCluster, type StoreSeams } from "./store.ts";
+import { Volumes } from "./volumes.ts";
+import { Workloads, type WorkloadSeams } from "./workloads.ts";
+
+export interface LocalSeams extends StoreSeams, WorkloadSeams {
+  readonly pki: Pki;
+  readonly transport: EtcdTransport;
+  readonly probe: EtcdProbe;
+  /** The environment that etcd processes inherit. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface LocalPlatformOptions {
+  readonly layout: Layout;
+  readonly seams: LocalSeams;
+  readonly binaries: Binaries;
+  /** Another controller has taken over: nothing may be changed. */
+  readonly isFenced: () => Promise<boolean>;
+  /** A process ended: look again. */
+  readonly onEvent: () => void;
+  /** The controller's certificate is there, or was renewed. */
+  readonly onCredentials: (credentials: ClientCredentials) => void;
+}
+
+/** Free ports are asked for anew after this long; a newcomer's start looks once more anyway. */
+const PORTS_FRESH_MS = 2_000;
+
+export class LocalPlatform implements Platform {
+  readonly transport: EtcdTransport;
+  readonly probe: EtcdProbe;
+  readonly store: Store;
+  readonly volumes: Volumes;
+  readonly workloads: Workloads;
+  readonly certificates: Certificates;
+  status: EtcdClusterStatus | undefined;
+  readonly #options: LocalPlatformOptions;
+  readonly #configuration: Configuration;
+  readonly #liveness: Liveness;
+  readonly #freeSlots = new Map<number, { free: boolean; at: number }>();
+  #basePort = 0;
+  #generation = 0;
+  #hasCredentials = false;
+
+  constructor(options: LocalPlatformOptions) {
+    const { layout, seams } = options;
+    this.#options = options;
+    this.transport = seams.transport;
+    this.probe = seams.probe;
+    this.store = new Store(layout, seams);
+    this.volumes = new Volumes(layout, seams.disk, seams.random);
+    this.workloads = new Workloads(layout, seams, seams.env, options.onEvent);
+    this.certificates = new Certificates(layout, seams.disk, seams.clock, seams.pki);
+    this.#configuration = new Configuration(layout, seams.disk, this.certificates);
+    this.#liveness = new Liveness(seams.clock, seams.probe);
+  }
+
+  /** Finds what an earlier controller left: processes and credentials. */
+  async load(): Promise<void> {
+    const cluster = await this.store.cluster();
+    this.#basePort = cluster?.basePort ?? 0;
+    await this.workloads.load((await this.store.members()).map(({ record }) => record.name));
+    await this.#offerCredentials();
+  }
+
+  async read(): Promise<PlatformState | undefined> {
+    const [cluster, stored] = await Promise.all([this.store.cluster(), this.store.members()]);
+    if (cluster === undefined) return undefined;
+    this.#basePort = cluster.basePort;
+    const records = stored.map(({ record }) => record);
+    const [volumes, highestVolume, clashes, fenced] = await Promise.all([
+      Promise.all(records.map(({ name }) => this.volumes.facts(name))),
+      this.volumes.highestOrdinal(cluster.name),
+      this.volumes.clashes(records, cluster.uid),
+      this.#options.isFenced(),
+    ]);
+    const leftovers = this.workloads.names().map((name) => ordinalOf(cluster.name, name) ?? 0);
+    const highestLeftover = Math.max(highestVolume, ...leftovers);
+    const { name, uid, generation, deleting, approved, spec, marks } = cluster;
+    return {
+      cluster: {
+        name,
+        namespace: "local",
+        uid,
+        generation,
+        deleting,
+        ...(approved !== undefined && { approved }),
+        spec,
+        marks,
+      },
+      members: stored.map((member, index) => ({
+        ...member,
+        volume: volumes[index] ?? { state: "absent" },
+        workload: this.workloads.facts(member.record.name),
+      })),
+      platform: {
+        fenced,
+        offers: await this.#offers(cluster, records, highestLeftover),
+        highestLeftover,
+        unavailableVersions: this.#unavailable(cluster, records),
+        clashes,
+      },
+    };
+  }
+
+  async #offers(
+    cluster: StoredCluster,
+    records: readonly MemberRecord[],
+    leftover: number,
+  ): Promise<Offer[]> {
+    const highestOrdinal = Math.max(leftover, cluster.marks.highestOrdinal, ...records.map((r) => r.ordinal));
+    const { name, basePort, spec } = cluster;
+    const input = { cluster: name, basePort, tls: tlsPlanes(spec.tls), records, highestOrdinal };
+    return await offers(input, (slot) => this.#isFree(slot));
+  }
+
+  async #isFree(slot: number): Promise<boolean> {
+    const now = this.#options.seams.clock.monotonic();
+    const known = this.#freeSlots.get(slot);
+    if (known && now - known.at < PORTS_FRESH_MS) return known.free;
+    const free = await slotIsFree(this.#options.seams.ports, this.#basePort, slot);
+    this.#freeSlots.set(slot, { free, at: now });
+    return free;
+  }
+
+  #unavailable(cluster: StoredCluster, records: readonly MemberRecord[]): Record<string, string> {
+    if (cluster.generation !== this.#generation) this.#options.binaries.forgetFailures();
+    this.#generation = cluster.generation;
+    const running = records.map(({ template }) => template.version);
+    return Object.fromEntries(
+      versionsOnTheWay(running, cluster.spec.version).flatMap((version) => {
+        const state = this.#options.binaries.get(version);
+        if (state.state === "ready") return [];
+        return [[version, state.state === "failed" ? state.reason : `it is being installed (${state.text})`]];
+      }),
+    );
+  }
+
+  async apply(view: View): Promise<Applied> {
+    const { cluster, platform } = view.observation;
+    const paused = cluster.spec.paused || platform.clashes.length > 0;
+    const records = view.members.map((member) => member.record);
+    const problems: string[] = [];
+    let changed = false;
+    let lookAgainAt: number | undefined;
+    if (!paused) {
+      const certificates = await this.certificates.ensure(cluster.name, records, cluster.spec.tls);
+      changed = certificates.changed;
+      lookAgainAt = certificates.lookAgainAt;
+      problems.push(...certificates.problems);
+      if (certificates.changed || !this.#hasCredentials) await this.#offerCredentials();
+      for (const record of records) changed = (await this.volumes.ensure(record, cluster.uid)) || changed;
+      await this.#collect(records);
+    }
+    const started = await Promise.all(view.members.map((member) => this.#keepRunning(view, member, paused)));
+    return {
+      changed: changed || started.includes("started"),
+      problems,
+      ...(lookAgainAt !== undefined && { lookAgainAt }),
+    };
+  }
+
+  async #offerCredentials(): Promise<void> {
+    const credentials = await this.certificates.controllerCredentials();
+    if (!credentials) return;
+    this.#hasCredentials = true;
+    this.#options.onCredentials(credentials);
+  }
+
+  /** Processes whose record is gone: nothing stands for them any more. */
+  async #collect(records: readonly MemberRecord[]): Promise<void> {
+    for (const name of this.workloads.names()) {
+      if (!records.some((record) => record.name === name)) await this.workloads.stop(name);
+    }
+  }
+
+  async #keepRunning(view: View, member: MemberView, paused: boolean): Promise<"started" | "left"> {
+    const { record, workload } = member;
+    if (workload.state === "running") {
+      const { since } = workload;
+      if (!paused) await this.#configuration.write(record, view.established);
+      if (this.#liveness.isDead(record, since, member.answer.reachable)) {
+        this.#liveness.forget(record.name);
+        await this.workloads.kill(record.name, "SIGKILL");
+      }
+      return "left";
+    }
+    // A pause makes nothing new; what ended is started again, as a kubelet would go on doing.
+    if (paused && workload.state !== "exited") return "left";
+    const startableAt = this.workloads.startableAt(record.name);
+    if (!shouldRun(view, member) || startableAt === undefined) return "left";
+    if (this.#options.seams.clock.now() < startableAt) return "left";
+    return await this.#start(record, view.established);
+  }
+
+  async #start(record: MemberRecord, established: boolean): Promise<"started" | "left"> {
+    const { workloads } = this;
+    // The start guard: etcd would begin anew in an empty directory, or worse, rejoin without memory (H3, I4).
+    if (record.joined && (await this.volumes.isEmpty(record.name))) {
+      await workloads.refuse(record, "data-missing", "its data directory is empty although it has joined");
+      return "started";
+    }
+    const binary = this.#options.binaries.get(record.template.version);
+    if (binary.state !== "ready") {
+      const what = binary.state === "failed" ? binary.reason : `is being installed: ${binary.text}`;
+      workloads.wait(record.name, `etcd ${record.template.version} ${what}`);
+      return "left";
+    }
+    await this.#configuration.write(record, established);
+    try {
+      await workloads.start(record, binary.etcd);
+    } catch (error) {
+      if (!(error instanceof SpawnError)) throw error;
+      await workloads.refuse(record, "unknown", error.message);
+    }
+    return "started";
+  }
+
+  async execute(action: ObjectAction): Promise<void> {
+    switch (action.kind) {
+      case "CreateMember":
+        return await this.store.createMember(action.record);
+      case "UpdateMember":
+        return await this.store.updateMember(action.member, action.resourceVersion, action.change);
+      case "DeleteMember":
+        await this.workloads.stop(action.member);
+        await this.#configuration.remove(action.member);
+        await this.certificates.remove(action.member);
+        this.#liveness.forget(action.member);
+        return await this.store.removeMember(action.member);
+      case "MarkCluster": {
+        const cluster = await this.store.cluster();
+        if (!cluster) throw new Conflict("the cluster does not exist any more");
+        await this.store.updateCluster({ marks: { ...cluster.marks, ...action.change } });
+        return;
+      }
+      case "StopWorkload":
+        return await this.workloads.stop(action.member);
+      case "DeleteVolume":
+        return await this.volumes.delete(action.member, action.volumeUID);
+      case "FinishDeletion":
+        return await this.#finishDeletion();
+    }
+  }
+
+  /** All but the volumes that the retention kept; the cluster's own file goes last. */
+  async #finishDeletion(): Promise<void> {
+    const { layout, seams } = this.#options;
+    for (const part of [layout.members, layout.config, layout.run, layout.pki, layout.logs]) {
+      await seams.disk.remove(part);
+    }
+    if ((await seams.disk.list(layout.volumes)).length === 0) await seams.disk.remove(layout.volumes);
+    await this.store.removeCluster();
+  }
+
+  // oxlint-disable-next-line typescript/require-await -- others write it; here whoever asks gets the last one.
+  async report(status: EtcdClusterStatus): Promise<void> {
+    this.status = status;
+  }
+
+  endpoint(record: MemberRecord): Endpoint {
+    return { name: record.name, url: clientURLOf(record) };
+  }
+
+  isOurs(peerURL: string): boolean {
+    return slotOf(this.#basePort, peerURL) !== undefined;
+  }
+}
+
+function shouldRun(view: View, { record, volume, entry }: MemberView): boolean {
+  if (!record.run || volume.state !== "ready" || record.volumeUID !== volume.uid) return false;
+  if (!record.leaving) return true;
+  // Until etcd has let it go, its vote may still be needed.
+  const removed = view.observation.etcd.list?.linearizable === true && entry === undefined;
+  return record.joined && record.token === view.token && !removed;
+}

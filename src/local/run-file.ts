@@ -1,0 +1,98 @@
+/**
+ * What is remembered of a member's process, so that the next controller finds it again: from what it was
+ * started, who it is, whether it is being stopped, how it ended. One file per member under `run/`.
+ */
+import type { ExitCause } from "../core/observation.ts";
+import type { ExitReason } from "../etcd/exit-reasons.ts";
+import type { Disk } from "../seams/disk.ts";
+import type { ProcessIdentity } from "../seams/processes.ts";
+import type { Layout } from "./layout.ts";
+
+export interface RunFile {
+  /** The hash of what its record said when it was started. */
+  readonly startedFrom: string;
+  readonly startedAt: number;
+  readonly restarts: number;
+  /** Ends in a row that came soon after the start: the reason to wait longer before the next one. */
+  readonly quickEnds: number;
+  /** Absent between the decision to start it and the moment it has a pid. */
+  readonly identity?: ProcessIdentity;
+  readonly stoppingSince?: number;
+  readonly exit?: { readonly at: number; readonly cause: ExitCause; readonly detail: string };
+}
+
+export async function readRunFiles(disk: Disk, layout: Layout): Promise<Map<string, RunFile>> {
+  const found = new Map<string, RunFile>();
+  for (const file of await disk.list(layout.run)) {
+    if (!file.endsWith(".json") || file.startsWith(".")) continue;
+    const name = file.slice(0, -".json".length);
+    const text = await disk.read(layout.runOf(name));
+    const run = text === undefined ? undefined : parse(text);
+    if (run) found.set(name, run);
+  }
+  return found;
+}
+
+/** A damaged file costs nothing: the process is then found by its arguments. */
+function parse(text: string): RunFile | undefined {
+  try {
+    const run = JSON.parse(text) as RunFile;
+    return typeof run.startedFrom === "string" ? run : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeRunFile(disk: Disk, layout: Layout, name: string, run: RunFile): Promise<void> {
+  await disk.makeDirectory(layout.run);
+  await disk.write(layout.runOf(name), `${JSON.stringify(run)}\n`, { private: true });
+}
+
+/** A process that ran this long counts as having worked. */
+const STABLE_MS = 30_000;
+const LONGEST_DELAY_MS = 10_000;
+/** Corrupt data does not heal; the rare misjudgement does. */
+const CORRUPT_RETRY_MS = 60_000;
+
+export function quickEndsAfter(run: RunFile, now: number): number {
+  return now - run.startedAt < STABLE_MS ? run.quickEnds + 1 : 0;
+}
+
+/** When an ended process is started again: at once, then after 1 s, 2 s, … 10 s. Undefined: never by itself. */
+export function restartAt({ exit, quickEnds }: RunFile): number | undefined {
+  if (!exit) return undefined;
+  // Its data is gone or can never serve again; only a step can help (I4, R8).
+  if (exit.cause === "data-missing" || exit.cause === "removed") return undefined;
+  if (exit.cause === "data-corrupt") return exit.at + CORRUPT_RETRY_MS;
+  return exit.at + (quickEnds <= 1 ? 0 : Math.min(LONGEST_DELAY_MS, 1000 * 2 ** (quickEnds - 2)));
+}
+
+/** What an exit means to the rules. */
+export const CAUSES: Readonly<Record<ExitReason, ExitCause>> = {
+  stopped: "killed",
+  killed: "killed",
+  "permanently-removed": "removed",
+  "cluster-id-mismatch": "unknown",
+  "member-count-unequal": "member-list-mismatch",
+  "peer-urls-unmatched": "member-list-mismatch",
+  "already-bootstrapped": "already-bootstrapped",
+  "cluster-unreachable": "unknown",
+  "not-in-initial-cluster": "bad-configuration",
+  "data-newer-version": "data-newer",
+  "data-older-version": "bad-configuration",
+  "cluster-newer-version": "data-newer",
+  "v2-content": "bad-configuration",
+  "data-lost": "data-corrupt",
+  "member-unknown": "unknown",
+  "corrupt-data": "data-corrupt",
+  "corrupt-at-start": "data-corrupt",
+  "port-in-use": "address-in-use",
+  "bad-flag": "bad-configuration",
+  "bad-config": "bad-configuration",
+  "bad-certificate": "bad-configuration",
+  "disk-full": "disk-full",
+  "permission-denied": "unknown",
+  "not-a-directory": "unknown",
+  panic: "unknown",
+  unknown: "unknown",
+};
