@@ -45,8 +45,9 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["retemplate", retemplate],
   ["restart-outdated", restartOutdated],
   ["replace-broken", replaceBroken],
-  ["quorum-lost", quorumLost],
+  // A founder that was not permitted yet may be just what quorum is waiting for.
   ["first-boot", firstBoot],
+  ["quorum-lost", quorumLost],
   ["learners", learners],
   ["scale-in", scaleIn],
   ["scale-out", scaleOut],

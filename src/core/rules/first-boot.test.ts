@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { predict } from "../predict.ts";
-import { asked, change, edit, run } from "../testing/cluster.ts";
+import { asked, change, edit, exited, healthy, run } from "../testing/cluster.ts";
 
 function after(observation: Observation, passes: number): Observation {
   let world = observation;
@@ -82,4 +82,20 @@ test("without addresses nothing is begun half", () => {
   });
   assert.equal(act, undefined);
   assert.equal(holds[0]?.reason, "NoAddress");
+});
+
+test("a founder whose volume came late starts even while quorum is lost", () => {
+  let world = healthy();
+  world = change(world, "demo-3", ({ record }) => ({
+    record: { ...record, joined: false, memberID: undefined, volumeUID: undefined },
+    workload: { state: "absent" },
+    answer: { reachable: false, error: "not running" },
+  }));
+  const { list, ...etcd } = exited(world, "demo-2").etcd;
+  assert.ok(list);
+  const { act } = decide({
+    ...exited(world, "demo-2"),
+    etcd: { ...etcd, list: { ...list, linearizable: false } },
+  });
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "permit-start");
 });
