@@ -105,7 +105,9 @@ function npmCommand() {
 }
 
 function findNode() {
-  const candidates = [join(root, "node_modules", ".bin", "node"), process.execPath];
+  const packaged = join(root, "node_modules", ".bin", "node");
+  if (existsSync(packaged)) return packaged;
+  const candidates = [process.execPath];
   for (const folder of (process.env.PATH ?? "").split(delimiter)) candidates.push(join(folder, "node"));
   for (const path of candidates) {
     if (!existsSync(path)) continue;
@@ -126,8 +128,8 @@ async function handOver(node, args) {
   const pass = (signal) => child.kill(signal);
   const passed = ["SIGINT", "SIGTERM", "SIGHUP"];
   for (const signal of passed) process.on(signal, pass);
-  const [code, signal] = await new Promise((resolve, reject) => {
-    child.on("error", reject);
+  const [code, signal] = await new Promise((resolve) => {
+    child.on("error", (error) => fail(`${node} does not start here (${error.message}): it needs glibc`));
     child.on("exit", (...how) => resolve(how));
   });
   for (const name of passed) process.off(name, pass);
