@@ -88,8 +88,9 @@ export class Observer {
     const present = new Set(view.members.map((member) => member.name));
     for (const name of this.#unhealthySince.keys()) if (!present.has(name)) this.#unhealthySince.delete(name);
     for (const name of this.#defragmentedAt.keys()) if (!present.has(name)) this.#defragmentedAt.delete(name);
-    for (const { name, healthy } of view.members) {
-      if (healthy) this.#unhealthySince.delete(name);
+    for (const { name, healthy, record } of view.members) {
+      // A member that sleeps on purpose is not ill: else it would be replaced the moment it wakes.
+      if (healthy || !record.run) this.#unhealthySince.delete(name);
       else if (!this.#unhealthySince.has(name)) this.#unhealthySince.set(name, observation.now);
     }
     const members = observation.members.map((facts) => {

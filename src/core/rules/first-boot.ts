@@ -54,7 +54,10 @@ export const firstBoot: Rule = (view) => {
   ];
 };
 
-/** Also after the latch: the others may have been quicker than this one's volume. */
+/**
+ * Also after the latch: the others may have been quicker than this one's volume. etcd lists a founder from
+ * the start and need not admit it, so this is no join.
+ */
 function permit(founders: readonly MemberView[]): readonly Outcome[] {
   for (const founder of founders) {
     if (founder.record.volumeUID !== undefined) continue;
@@ -63,7 +66,7 @@ function permit(founders: readonly MemberView[]): readonly Outcome[] {
       return [hold({ classes: ["join", "roll", "maintain"], reason: "VolumePending", message })];
     }
     const change = { volumeUID: founder.volume.uid };
-    return [act("join", `${founder.name} may start on its volume`, update(founder, "permit-start", change))];
+    return [act("heal", `${founder.name} may start on its volume`, update(founder, "permit-start", change))];
   }
   return [];
 }
