@@ -138,7 +138,7 @@ function print(io: CliIo, json: boolean, found: InstalledEtcd, text: string): vo
 function tellProgress(io: CliIo): (progress: InstallProgress) => void {
   return ({ version, text, elapsedMs }) => {
     const line = `etcd ${version}: ${text} (${Math.round(elapsedMs / 1000)} s)`;
-    io.stderr.write(io.isTTY ? `\r\x1b[K${line.slice(0, (io.stderr.columns ?? 80) - 1)}` : `${line}\n`);
+    io.stderr.write(io.isTTY ? `\r\x1b[K${line.slice(0, (io.stderr.columns || 80) - 1)}` : `${line}\n`);
   };
 }
 

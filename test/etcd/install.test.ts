@@ -28,7 +28,9 @@ const VERSION = "3.6.16";
 function optionsOf(place: Place, server?: ReleaseServer): EnsureOptions {
   // Without a server nothing must leave the machine: port 1 on loopback refuses at once.
   const url = server?.url ?? "http://127.0.0.1:1";
-  return { env: { ...place.env, QUORATE_ETCD_DOWNLOAD_URL: url }, clock: systemClock };
+  // The signal ends a wait that would otherwise outlive a failed test.
+  const signal = AbortSignal.timeout(60_000);
+  return { env: { ...place.env, QUORATE_ETCD_DOWNLOAD_URL: url }, clock: systemClock, signal };
 }
 
 async function refuses(
