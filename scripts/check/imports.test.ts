@@ -68,6 +68,21 @@ test("nothing in the product imports the simulator, the tests or the testbed", a
   }
 });
 
+test("a package or a module with a home is imported there and nowhere else", async () => {
+  const text = `import { spawn } from "node:child_process";\nimport { readFile } from "node:fs/promises";`;
+  const found = await findings("src/local/members.ts", text);
+  assert.match(found, /:1: node:child_process may be imported only in src\/seams\//);
+  assert.match(found, /:2: node:fs\/promises may be imported only in/);
+  assert.equal(await findings("src/seams/processes.ts", text), "");
+  assert.equal(await findings("src/local/members.test.ts", text), "");
+  assert.equal(await findings("testbed/up.ts", text), "");
+  assert.match(
+    await findings("src/operator/a.ts", `import { z } from "zod";`),
+    /zod may be imported only in src\/api\//,
+  );
+  assert.equal(await findings("src/operator/a.ts", `import type { z } from "zod";`), "");
+});
+
 test("what helps tests may do as tests do, and only tests import it", async () => {
   assert.equal(await findings("src/core/testing/cluster.ts", `import { z } from "zod";`), "");
   assert.match(
