@@ -72,42 +72,35 @@ const rows: readonly Row[] = [
   { reason: "permanently-removed", says: /permanently removed from the cluster/ },
   { reason: "data-lost", says: /tocommit\(\d+\) is out of range/ },
   { reason: "member-count-unequal", says: /member count is unequal/ },
-  {
-    reason: "peer-urls-unmatched",
-    says: /unmatched member while checking PeerURLs|has different advertised peer URLs/,
-  },
+  { reason: "peer-urls-unmatched", says: /error validating peerURLs/ },
   { reason: "already-bootstrapped", says: /has already been bootstrapped/ },
   { reason: "cluster-unreachable", says: /cannot fetch cluster info from peer urls/ },
   { reason: "not-in-initial-cluster", says: /couldn't find local name .* in the initial cluster/ },
-  { reason: "cluster-id-mismatch", says: /cluster ID mismatch|incompatible with current running cluster/i },
+  { reason: "cluster-id-mismatch", says: /cluster ID mismatch/ },
   {
     reason: "cluster-newer-version",
-    says: /invalid downgrade; server version is lower than determined cluster version/,
+    says: /server version is lower than determined cluster version|incompatible with current running cluster/,
   },
-  {
-    reason: "data-newer-version",
-    says: /version .* is not (yet )?supported|higher than|newer than|unknown storage version/,
-  },
-  { reason: "v2-content", says: /disallowed (custom )?content in v2store|disallowed v2 content/ },
+  { reason: "data-newer-version", says: /version "[\d.]+" is not supported/ },
+  { reason: "v2-content", says: /disallowed (custom content in v2store|v2 WAL)/ },
   { reason: "data-older-version", says: /unmarshal should never fail/ },
   { reason: "member-unknown", says: /member unknown/ },
-  { reason: "corrupt-at-start", says: /checkInitialHashKV failed|found data inconsistency with peers/ },
+  { reason: "corrupt-at-start", says: /checkInitialHashKV failed/ },
   { reason: "port-in-use", says: /address already in use/ },
   { reason: "disk-full", says: /no space left on device|disk quota exceeded/ },
   { reason: "permission-denied", says: /permission denied|read-only file system|operation not permitted/ },
-  { reason: "not-a-directory", says: /not a directory/ },
-  {
-    reason: "bad-flag",
-    says: /^flag provided but not defined|^invalid value .* for flag|is not a valid flag/,
-  },
-  { reason: "bad-certificate", says: /tls: |failed to find any PEM data|x509: |private key/ },
+  { reason: "not-a-directory", says: /: not a directory/ },
+  { reason: "bad-flag", says: /^flag provided but not defined|^invalid value .* for flag/ },
+  { reason: "bad-certificate", says: /\btls: |\bx509: / },
   {
     reason: "corrupt-data",
-    says: /crc mismatch|cannot be repaired|invalid database|failed to recover v3 backend|page .* freed|failed to open database|unexpected EOF|wal: /,
+    says: /failed to open database|assertion failed: |crc mismatch|cannot be repaired|failed to recover v3 backend|failed to read WAL|wal: slice bounds/,
   },
   { reason: "bad-config", says: /failed to verify flags/ },
-  { reason: "panic", says: /^panic: |^fatal error: |^SIGBUS|^unexpected fault address/ },
 ];
+const PANIC = /^panic: |^fatal error: |^SIGBUS|^unexpected fault address/;
+/** etcd prints whole member lists into some messages; the beginning and the end tell enough. */
+const LONGEST_SAID = 300;
 
 export interface ExitFinding {
   readonly reason: ExitReason;
@@ -115,19 +108,24 @@ export interface ExitFinding {
   readonly said: string;
 }
 
-/** What ended the process, from the lines it wrote in this run. */
+/** What ended (or holds up) the process, from the lines it wrote in this run. */
 export function readExitReason(lines: readonly string[]): ExitFinding {
-  const spoken = lines.map(speak);
-  for (const line of spoken.toReversed()) {
-    if (!line.grave) continue;
-    const row = rows.find(({ says }) => says.test(line.text));
-    // "panic" alone says little; a line before it usually tells the reason.
-    if (row !== undefined && row.reason !== "panic") return { reason: row.reason, said: line.text };
+  const grave = lines
+    .map(speak)
+    .filter((line) => line.grave)
+    .toReversed();
+  for (const { text } of grave) {
+    const row = rows.find(({ says }) => says.test(text));
+    if (row !== undefined) return { reason: row.reason, said: shorten(text) };
   }
-  const panic = spoken.findLast((line) => rows.at(-1)?.says.test(line.text));
-  if (panic !== undefined) return { reason: "panic", said: panic.text };
-  const last = spoken.findLast((line) => line.grave);
-  return { reason: "unknown", said: last?.text ?? spoken.at(-1)?.text ?? "" };
+  const panic = grave.find(({ text }) => PANIC.test(text));
+  if (panic !== undefined) return { reason: "panic", said: shorten(panic.text) };
+  return { reason: "unknown", said: shorten(grave[0]?.text ?? lines.at(-1) ?? "") };
+}
+
+function shorten(text: string): string {
+  if (text.length <= LONGEST_SAID) return text;
+  return `${text.slice(0, LONGEST_SAID / 3)} … ${text.slice(-(LONGEST_SAID * 2) / 3)}`;
 }
 
 /** A log line as one sentence. Only warnings and worse, and lines that are not JSON, can be a reason. */

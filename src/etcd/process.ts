@@ -39,12 +39,15 @@ export interface EtcdExit extends ProcessExit {
   readonly tail: readonly string[];
 }
 
-/** The process ended before it served. */
+/** The process ended before it served, or does not get there. */
 export class EtcdStartError extends Error {
   override name = "EtcdStartError";
+  readonly reason: ExitReason;
+  /** Undefined when the process still runs. */
   readonly exit: EtcdExit | undefined;
-  constructor(message: string, exit?: EtcdExit) {
-    super(message);
+  constructor(message: string, reason: ExitReason, exit?: EtcdExit) {
+    super(`${message}; ${nextSteps[reason]}`);
+    this.reason = reason;
     this.exit = exit;
   }
 }
@@ -122,14 +125,15 @@ export class EtcdProcess {
     void this.exited.then(() => ended.abort());
     using limit = deadline(clock, timeoutMs, options.signal);
     while (!limit.signal.aborted) {
-      if (this.#exit !== undefined) throw new EtcdStartError(`etcd ended: ${this.#exit.said}`, this.#exit);
+      if (this.#exit !== undefined) throw startError(this.#exit);
       if (await serves(limit.signal).catch(() => false)) return;
       await sleep(clock, READY_POLL_MS, ended.signal).catch(() => undefined);
       if (ended.signal.aborted) await this.exited;
     }
     options.signal?.throwIfAborted();
-    const tail = await this.tail(3);
-    throw new EtcdStartError(`etcd does not serve after ${timeoutMs} ms; it said last: ${tail.join(" | ")}`);
+    // It may hang on what others only log, such as peers of another cluster.
+    const { reason, said } = readExitReason(await this.tail(KEPT_LINES));
+    throw new EtcdStartError(`etcd does not serve after ${timeoutMs} ms: ${said}`, reason);
   }
 
   /** SIGTERM, patience, then SIGKILL. */
@@ -178,6 +182,10 @@ export class EtcdProcess {
     const found = explainExit(exit, tail, this.#wanted === "stop");
     return { ...exit, ...found, next: nextSteps[found.reason], tail };
   }
+}
+
+function startError(exit: EtcdExit): EtcdStartError {
+  return new EtcdStartError(`etcd ended before it served: ${exit.said}`, exit.reason, exit);
 }
 
 /** Why a process ended: by our wish, by a signal, or for what its log says. */

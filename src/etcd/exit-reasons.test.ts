@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readExitReason } from "./exit-reasons.ts";
+
+const line = (level: string, msg: string, error?: string) =>
+  JSON.stringify({ level, msg, ...(error && { error }) });
+
+test("the reason is the last grave line that is known, not the last line", () => {
+  const found = readExitReason([
+    line("info", "Running: "),
+    line("fatal", "discovery failed", "member 8e9e has already been bootstrapped"),
+    line("warn", "stopped insecure grpc server due to error", "use of closed network connection"),
+    line("info", "closed etcd server"),
+  ]);
+  assert.deepEqual(found, {
+    reason: "already-bootstrapped",
+    said: "discovery failed: member 8e9e has already been bootstrapped",
+  });
+});
+
+test("information is never a reason, whatever words it holds", () => {
+  assert.equal(readExitReason([line("info", "ignored: address already in use")]).reason, "unknown");
+});
+
+test("a panic is read by its words, and told as a panic when they are not known", () => {
+  const known = [
+    "panic: tocommit(12) is out of range [lastIndex(3)]. Was the raft log corrupted?",
+    "",
+    "goroutine 1 [running]:",
+  ];
+  assert.equal(readExitReason(known).reason, "data-lost");
+  const unknown = [
+    "panic: runtime error: index out of range [recovered]",
+    "goroutine 7 [running]:",
+    "main.main()",
+  ];
+  assert.deepEqual(readExitReason(unknown), { reason: "panic", said: unknown[0] });
+});
+
+test("a line cut in the middle and an empty log do not stop the reading", () => {
+  assert.equal(readExitReason(['{"level":"fatal","msg":"no space left on device', ""]).reason, "disk-full");
+  assert.deepEqual(readExitReason([]), { reason: "unknown", said: "" });
+});
+
+test("a message with a whole member list in it is shortened to its ends", () => {
+  const found = readExitReason([
+    line("fatal", "discovery failed", `${"x".repeat(5_000)}: member count is unequal`),
+  ]);
+  assert.equal(found.reason, "member-count-unequal");
+  assert.ok(found.said.length < 310 && found.said.endsWith("member count is unequal"));
+});
