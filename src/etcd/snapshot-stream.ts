@@ -30,13 +30,11 @@ export interface SnapshotResult {
   readonly sha256: string;
   /** Since 3.6: the version to restore with. */
   readonly version?: string;
-  /** The store's revision when the snapshot began. */
-  readonly revision: bigint;
 }
 
 /** Iterate once, to the end; then `result` is there. */
 export interface SnapshotStream extends AsyncIterable<Uint8Array> {
-  /** Size as announced with the first chunk, for progress. */
+  /** What `size` will be, as announced with the first chunk; for progress. */
   readonly expectedSize: number | undefined;
   readonly result: SnapshotResult | undefined;
 }
@@ -50,7 +48,6 @@ export function openSnapshot(caller: Caller, endpoint: Endpoint, options: Snapsh
     let tail = new Uint8Array(0);
     let size = 0;
     let version = "";
-    let revision = 0n;
     const idle = new IdleLimit(caller.clock, options);
     try {
       const stream = await caller.stream(call, endpoint, idle.signal);
@@ -59,10 +56,9 @@ export function openSnapshot(caller: Caller, endpoint: Endpoint, options: Snapsh
       idle.restart();
       for await (const part of stream) {
         idle.pause();
-        expectedSize ??= Number(part.remainingBytes) + part.blob.length;
+        expectedSize ??= Number(part.remainingBytes) + part.blob.length + HASH_BYTES;
         size += part.blob.length;
         if (part.version !== "") version = part.version;
-        if (part.header !== undefined) revision = part.header.revision;
         tail = digestAllButTail(hash, tail, part.blob);
         if (part.blob.length > 0) yield part.blob;
         idle.restart();
@@ -81,7 +77,7 @@ export function openSnapshot(caller: Caller, endpoint: Endpoint, options: Snapsh
         said: `the SHA-256 at the end of ${size} bytes does not match them`,
         outcome: "not-applied",
       });
-    result = { size, sha256, revision, ...(version === "" ? {} : { version }) };
+    result = { size, sha256, ...(version === "" ? {} : { version }) };
   }
 
   return {
