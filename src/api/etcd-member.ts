@@ -1,28 +1,28 @@
 /**
- * EtcdMember: the durable record of one member, made by the operator. It holds the member's identity,
- * the whole rendered template that it runs with, and the intent of a membership change under way, so
- * that any operator can go on from the objects alone. On one machine the same record is a file.
+ * EtcdMember: the durable record of one member, made by the operator. It holds who the member is, how it
+ * starts, the whole rendered template that it runs with, and what is to become of it, so that any operator
+ * can go on from the objects alone. On one machine the same record is a file.
  */
 import { z } from "zod";
 import type { Image } from "./etcd-cluster-spec.ts";
-import { API_VERSION, conditionsSchema, metadataSchema, timestamp, type Metadata } from "./metadata.ts";
+import { API_VERSION, conditionsSchema, metadataSchema, type Metadata } from "./metadata.ts";
 import type { EtcdOptions } from "./options.ts";
 import type { Pod } from "./pod.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { int, text } from "./scalars.ts";
 import type { Storage } from "./storage.ts";
-import type { TLSMode } from "./tls.ts";
+import type { TLS } from "./tls.ts";
 
-/** Everything that a member's process, Pod and volume are rendered from. Never a hash of it. */
+/** All that a member's workload is made from. Frozen in the record: an edited spec changes nobody's template. */
 export interface MemberTemplate {
-  /** Which generation of the renderer wrote it: a newer operator goes on rendering the old one (no restarts). */
-  renderVersion: number;
-  version: string;
-  image: Image;
-  options: EtcdOptions;
-  storage: Storage;
-  tls: { client: TLSMode; peer: TLSMode; clientAuth: "Required" | "None"; extraSANs: string[] };
-  pod: Pod;
+  readonly version: string;
+  readonly image: Image;
+  readonly options: EtcdOptions;
+  readonly storage: Omit<Storage, "retention">;
+  readonly tls: TLS;
+  readonly pod: Pod;
+  /** Which generation of our own rendering made this; a newer operator keeps rendering the old one. */
+  readonly renderVersion: number;
 }
 
 /**
@@ -31,59 +31,83 @@ export interface MemberTemplate {
  */
 const templateSchema = z
   .looseObject({
-    renderVersion: int(1, 1_000_000).describe("Which generation of the renderer wrote it."),
     version: text(16).describe("The etcd version."),
+    renderVersion: int(1, 1_000_000).describe("Which generation of the rendering made it."),
   })
-  .describe("The whole rendered template of the member.") as unknown as z.ZodType<
-  MemberTemplate,
-  MemberTemplate
->;
+  .describe(
+    "Everything that its process or Pod is made from: version, image, options, storage, tls and pod as the spec of the cluster had them. Only a rollout changes it.",
+  ) as unknown as z.ZodType<MemberTemplate, MemberTemplate>;
 
-const peerSchema = z.strictObject({
+const url = (meaning: string) => text(512).describe(meaning);
+
+const addressSchema = z.strictObject({
+  peerURL: url("What other members dial."),
+  clientURL: url("What clients dial."),
+  metricsURL: url("Where it serves metrics and health."),
+  listenPeerURL: url("Where it listens for other members."),
+  listenClientURL: url("Where it listens for clients."),
+  listenMetricsURL: url("Where it listens for metrics and health checks."),
+});
+
+const initialPeerSchema = z.strictObject({
   name: text(63).describe("Name of the member."),
-  peerURL: text(512).describe("Its advertised peer URL."),
+  peerURL: url("Its peer URL."),
 });
 
-const identitySchema = z.strictObject({
-  token: text(128).describe("Token of this life of the cluster: its UID and a counter (R5, H11)."),
-  boot: z.enum(["New", "Join"]).describe("How its first start is done: with a new cluster, or joining one."),
-  initialCluster: z
-    .array(peerSchema)
-    .max(64)
-    .meta({ "x-kubernetes-list-type": "atomic" })
-    .describe("The members that its first start is told of."),
-  peerURL: text(512).describe("Its advertised peer URL."),
-  clientURL: text(512).describe("Its advertised client URL."),
-  ports: z
-    .strictObject({ client: int(1, 65_535), peer: int(1, 65_535), metrics: int(1, 65_535) })
-    .optional()
-    .describe("Its ports, where members share a machine."),
-  volume: z
-    .strictObject({ name: text(253), uid: text(64) })
-    .optional()
-    .describe("The volume that its first start was given (H2)."),
-});
+const roleSchema = z.enum(["Voter", "Learner"]);
 
-const intentSchema = z.strictObject({
-  kind: z.enum(["Add", "Promote", "Remove"]).describe("The membership call that is about to be made."),
-  memberID: text(20).optional().describe("Its target, in hexadecimal."),
-  peerURL: text(512).describe("Its target's peer URL."),
-  at: timestamp().describe("When it was decided."),
-});
+const reason = () => text(1024).describe("Why, in words for people.");
 
 const memberSpecFields = z.strictObject({
   cluster: text(40).describe("Name of the EtcdCluster."),
-  ordinal: int(0, 1_000_000_000).describe("The number in its name; never used twice."),
-  role: z.enum(["Voter", "Learner"]).describe("What it is meant to be in etcd."),
-  identity: identitySchema.describe("Who it is in etcd, and how it starts for the first time."),
-  template: templateSchema,
+  ordinal: int(1, 999_999_999).describe("The number in its name; never used twice."),
+  role: roleSchema.describe("What it is meant to become; a voter joins as a learner too (R17)."),
+  token: text(128).describe(
+    "Token of this life of the cluster: the cluster's UID and a counter, never the same for two lives (R5, H11).",
+  ),
+  boot: z
+    .enum(["New", "Join"])
+    .describe("How it starts on an empty volume: with the first members, or by joining them (R4)."),
+  address: addressSchema.describe(
+    "Where it listens, and what it tells others. The two differ when a proxy stands between members.",
+  ),
+  initialCluster: z
+    .array(initialPeerSchema)
+    .max(64)
+    .meta({ "x-kubernetes-list-type": "atomic" })
+    .describe(
+      "First members: the whole first cluster. Joining ones: the member list at the moment they may start (H7).",
+    ),
+  memberID: text(16)
+    .optional()
+    .describe("Its ID in etcd, in hexadecimal, from the moment it is known. Fixed once it has joined."),
+  volumeUID: text(64)
+    .optional()
+    .describe("The volume on which it may start, and may have started; no other is ever used (H2, I4)."),
   joined: z
     .boolean()
     .describe(
-      "The latch: true once it was seen as a member, and never false again. From then on it starts with itself only (I3, I4).",
+      "The latch: true once it was seen serving in its cluster, and never false again. From then on it starts with itself only (H3, I4).",
     ),
-  intent: intentSchema.optional().describe("The membership change under way, written before the call (H10)."),
-  stop: z.boolean().optional().describe("Whether it is stopped, as in hibernation."),
+  run: z.boolean().describe("False while hibernated: nothing runs, the volume stays."),
+  template: templateSchema,
+  retiring: z
+    .strictObject({ reason: reason() })
+    .optional()
+    .describe("Set when a newcomer is to take its place while it still serves (H6)."),
+  leaving: z
+    .strictObject({
+      reason: reason(),
+      volume: z.enum(["Delete", "Retain"]).describe("What happens to its volume."),
+      broken: z
+        .boolean()
+        .optional()
+        .describe("It was broken, which counts against repair.maxReplacementsPerHour."),
+    })
+    .optional()
+    .describe(
+      "Set when it is to be removed from etcd and then deleted. Written before the call, and never taken back (H10).",
+    ),
 });
 
 type MemberSpecFields = z.output<typeof memberSpecFields>;
@@ -93,43 +117,59 @@ const transition = (rule: Omit<Rule<MemberSpecFields>, "transition">): Rule<Memb
   transition: true,
 });
 
+const REPLACE_IT = "to replace a member, delete its EtcdMember and Quorate makes another";
+
+const identityFields = ["cluster", "ordinal", "token", "boot", "address"] as const;
+
 const identityIsKept = transition({
-  cel: "self.cluster == oldSelf.cluster && self.ordinal == oldSelf.ordinal && self.identity.token == oldSelf.identity.token && self.identity.boot == oldSelf.identity.boot && self.identity.peerURL == oldSelf.identity.peerURL",
-  message:
-    "the identity of a member never changes (cluster, ordinal, token, boot, peer URL): to replace a member, delete its EtcdMember and Quorate makes another",
+  cel: identityFields.map((field) => `self.${field} == oldSelf.${field}`).join(" && "),
+  message: `the identity of a member never changes (${identityFields.join(", ")}): ${REPLACE_IT}`,
   check: (spec, old) =>
     old === undefined ||
-    (spec.cluster === old.cluster &&
-      spec.ordinal === old.ordinal &&
-      spec.identity.token === old.identity.token &&
-      spec.identity.boot === old.identity.boot &&
-      spec.identity.peerURL === old.identity.peerURL),
+    identityFields.every((field) =>
+      field === "address" ? sameAddress(spec.address, old.address) : spec[field] === old[field],
+    ),
+});
+
+function sameAddress(a: MemberAddress, b: MemberAddress): boolean {
+  return (Object.keys(addressSchema.shape) as (keyof MemberAddress)[]).every((key) => a[key] === b[key]);
+}
+
+const memberIDIsKept = transition({
+  cel: "!oldSelf.joined || !has(oldSelf.memberID) || (has(self.memberID) && self.memberID == oldSelf.memberID)",
+  fieldPath: ".memberID",
+  message: `the ID of a member that has joined never changes: ${REPLACE_IT}`,
+  check: (spec, old) =>
+    old === undefined || !old.joined || old.memberID === undefined || spec.memberID === old.memberID,
 });
 
 const latchStaysShut = transition({
   cel: "!oldSelf.joined || self.joined",
   fieldPath: ".joined",
-  message:
-    "a member that has joined stays joined: to replace it, delete its EtcdMember and Quorate makes another",
+  message: `a member that has joined stays joined: ${REPLACE_IT}`,
   check: (spec, old) => old === undefined || !old.joined || spec.joined,
 });
 
 const votersStayVoters = transition({
   cel: "oldSelf.role == 'Learner' || self.role == 'Voter'",
   fieldPath: ".role",
-  message: "etcd cannot turn a voter into a learner: delete its EtcdMember and Quorate makes another",
+  message: `etcd cannot turn a voter into a learner: ${REPLACE_IT}`,
   check: (spec, old) => old === undefined || old.role === "Learner" || spec.role === "Voter",
 });
 
 const volumeIsKept = transition({
-  cel: "!has(oldSelf.identity.volume) || (has(self.identity.volume) && self.identity.volume == oldSelf.identity.volume)",
-  fieldPath: ".identity.volume",
+  cel: "!has(oldSelf.volumeUID) || (has(self.volumeUID) && self.volumeUID == oldSelf.volumeUID)",
+  fieldPath: ".volumeUID",
+  message: `a member keeps the volume on which it was permitted to start: ${REPLACE_IT}`,
+  check: (spec, old) => old === undefined || old.volumeUID === undefined || spec.volumeUID === old.volumeUID,
+});
+
+const leavingIsFinal = transition({
+  cel: "!has(oldSelf.leaving) || has(self.leaving)",
+  fieldPath: ".leaving",
   message:
-    "a member keeps the volume of its first start: to replace it, delete its EtcdMember and Quorate makes another",
-  check: (spec, old) => {
-    const [now, before] = [spec.identity.volume, old?.identity.volume];
-    return before === undefined || (now !== undefined && now.name === before.name && now.uid === before.uid);
-  },
+    "a member that leaves may have been removed from etcd already and cannot stay: raise replicas to have another one join",
+  check: (spec, old) => old === undefined || old.leaving === undefined || spec.leaving !== undefined,
 });
 
 const nameFollowsCluster: Rule<{ metadata: Metadata; spec: MemberSpecFields }> = {
@@ -142,7 +182,7 @@ const nameFollowsCluster: Rule<{ metadata: Metadata; spec: MemberSpecFields }> =
 
 export const etcdMemberStatusSchema = z.strictObject({
   phase: text(1024).optional().describe("How the member is, in one sentence."),
-  memberID: text(20).optional().describe("Its ID in etcd, in hexadecimal."),
+  memberID: text(16).optional().describe("Its ID in etcd, in hexadecimal."),
   role: z.enum(["Leader", "Follower", "Learner", "Unknown"]).optional().describe("What it is in etcd."),
   conditions: conditionsSchema.optional().describe("Ready, and what stands in its way."),
 });
@@ -155,18 +195,22 @@ export const etcdMemberSchema = withRules(
     spec: withRules(
       memberSpecFields,
       identityIsKept,
+      memberIDIsKept,
       latchStaysShut,
       votersStayVoters,
       volumeIsKept,
+      leavingIsFinal,
     ).describe("The record of the member."),
     status: etcdMemberStatusSchema.optional().describe("The member as it is."),
   }),
   nameFollowsCluster,
 );
 
-export type MemberPeer = z.output<typeof peerSchema>;
-export type MemberIdentity = z.output<typeof identitySchema>;
-export type MemberIntent = z.output<typeof intentSchema>;
+/** Where a member listens, and what it tells others. The two differ when a proxy stands between members. */
+export type MemberAddress = Readonly<z.output<typeof addressSchema>>;
+/** One `name=peerURL` of etcd's `--initial-cluster`. */
+export type InitialPeer = Readonly<z.output<typeof initialPeerSchema>>;
+export type MemberRole = z.output<typeof roleSchema>;
 export type EtcdMemberSpec = z.output<typeof memberSpecFields>;
 export type EtcdMemberStatus = z.output<typeof etcdMemberStatusSchema>;
 export type EtcdMember = z.output<typeof etcdMemberSchema>;

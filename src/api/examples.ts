@@ -172,6 +172,27 @@ export const ruleExamples: readonly Example[] = [
     good: spec({ tls: { extraSANs: ["::1"] } }),
   },
   {
+    title: "plain text for a cluster with encryption",
+    path: "spec.tls",
+    old: spec({}),
+    bad: spec({ tls: { mode: "Disabled" } }),
+    good: spec({ tls: { extraSANs: ["etcd.example.com"] } }),
+  },
+  {
+    title: "encryption for one plane of a cluster without",
+    path: "spec.tls",
+    old: spec({ tls: { mode: "Disabled" } }),
+    bad: spec({ tls: { mode: "Disabled", peer: { mode: "Managed" } } }),
+    good: spec({ tls: { mode: "Managed", client: { mode: "Disabled" }, peer: { mode: "Disabled" } } }),
+  },
+  {
+    title: "client certificates no longer required",
+    path: "spec.tls",
+    old: spec({}),
+    bad: spec({ tls: { clientAuth: "None" } }),
+    good: spec({ tls: { client: { mode: "Managed" } } }),
+  },
+  {
     title: "an election timeout below five heartbeats",
     path: "spec.options.electionTimeout",
     bad: options({ heartbeatInterval: "500ms", electionTimeout: "2s" }),

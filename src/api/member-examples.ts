@@ -1,7 +1,7 @@
 /**
  * Good and bad changes of an EtcdMember, for the unit tests and for the tests with a real API server.
  */
-import type { EtcdMember, EtcdMemberSpec } from "./etcd-member.ts";
+import type { EtcdMember, EtcdMemberSpec, MemberAddress } from "./etcd-member.ts";
 import { API_VERSION } from "./metadata.ts";
 import { parseCluster } from "./parse-cluster.ts";
 import { exampleCluster } from "./examples.ts";
@@ -14,46 +14,44 @@ export interface MemberExample {
   readonly refusedAt?: string;
 }
 
-const identity: EtcdMemberSpec["identity"] = {
-  token: "0c8e1f5a-1",
-  boot: "New",
-  initialCluster: [{ name: "demo-0", peerURL: "https://demo-0.demo:2380" }],
-  peerURL: "https://demo-0.demo:2380",
-  clientURL: "https://demo-0.demo:2379",
+const address: MemberAddress = {
+  peerURL: "https://demo-1.demo.default.svc:2380",
+  clientURL: "https://demo-1.demo.default.svc:2379",
+  metricsURL: "http://demo-1.demo.default.svc:2381",
+  listenPeerURL: "https://0.0.0.0:2380",
+  listenClientURL: "https://0.0.0.0:2379",
+  listenMetricsURL: "http://0.0.0.0:2381",
 };
 
-const volume = { name: "data-demo-0", uid: "5d1a" };
-
-export function exampleMember(spec: Partial<EtcdMemberSpec> = {}, name = "demo-0"): EtcdMember {
+export function exampleMember(spec: Partial<EtcdMemberSpec> = {}, name = "demo-1"): EtcdMember {
   const parsed = parseCluster(exampleCluster());
   if (!parsed.ok) throw new Error(`the minimal cluster is not valid: ${JSON.stringify(parsed.errors)}`);
-  const { version, image, options, storage, pod } = parsed.cluster.spec;
+  const { version, image, options, pod, tls } = parsed.cluster.spec;
+  const { retention: _, ...storage } = parsed.cluster.spec.storage;
   return {
     apiVersion: API_VERSION,
     kind: "EtcdMember",
     metadata: { name },
     spec: {
       cluster: "demo",
-      ordinal: 0,
+      ordinal: 1,
       role: "Voter",
-      identity,
-      template: {
-        renderVersion: 1,
-        version,
-        image,
-        options,
-        storage,
-        pod,
-        tls: { client: "Managed", peer: "Managed", clientAuth: "Required", extraSANs: [] },
-      },
+      token: "0c8e1f5a-1",
+      boot: "New",
+      address,
+      initialCluster: [{ name: "demo-1", peerURL: address.peerURL }],
       joined: false,
+      run: true,
+      template: { renderVersion: 1, version, image, options, storage, pod, tls },
       ...spec,
     },
   };
 }
 
+const { template } = exampleMember().spec;
+
 export const memberExamples: readonly MemberExample[] = [
-  { title: "the latch shuts", old: { joined: false }, change: { joined: true } },
+  { title: "the latch shuts", old: {}, change: { joined: true, memberID: "8e9e05c52164694d" } },
   {
     title: "the latch opens again",
     old: { joined: true },
@@ -67,44 +65,67 @@ export const memberExamples: readonly MemberExample[] = [
     change: { role: "Learner" },
     refusedAt: "spec.role",
   },
-  {
-    title: "another token",
-    old: {},
-    change: { identity: { ...identity, token: "other-2" } },
-    refusedAt: "spec",
-  },
-  { title: "another ordinal", old: {}, change: { ordinal: 1 }, refusedAt: "spec" },
+  { title: "another token", old: {}, change: { token: "other-2" }, refusedAt: "spec" },
+  { title: "another ordinal", old: {}, change: { ordinal: 2 }, refusedAt: "spec" },
+  { title: "another way to boot", old: {}, change: { boot: "Join" }, refusedAt: "spec" },
   {
     title: "another peer URL",
     old: {},
-    change: { identity: { ...identity, peerURL: "https://demo-9.demo:2380" } },
+    change: { address: { ...address, peerURL: "https://demo-9.demo.default.svc:2380" } },
     refusedAt: "spec",
   },
   {
-    title: "the volume of the first start is recorded",
+    title: "another listen URL",
     old: {},
-    change: { identity: { ...identity, volume } },
+    change: { address: { ...address, listenMetricsURL: "http://[::]:2381" } },
+    refusedAt: "spec",
   },
   {
+    title: "the ID that etcd gave it after another add, before it joined",
+    old: { memberID: "1" },
+    change: { memberID: "2" },
+  },
+  {
+    title: "another ID after it joined",
+    old: { joined: true, memberID: "8e9e05c52164694d" },
+    change: { memberID: "2" },
+    refusedAt: "spec.memberID",
+  },
+  { title: "it is permitted to start on its volume", old: {}, change: { volumeUID: "5d1a" } },
+  {
     title: "the volume is exchanged",
-    old: { identity: { ...identity, volume } },
-    change: { identity: { ...identity, volume: { ...volume, uid: "9e2b" } } },
-    refusedAt: "spec.identity.volume",
+    old: { volumeUID: "5d1a" },
+    change: { volumeUID: "9e2b" },
+    refusedAt: "spec.volumeUID",
   },
   {
     title: "the volume is forgotten",
-    old: { identity: { ...identity, volume } },
-    change: { identity },
-    refusedAt: "spec.identity.volume",
+    old: { volumeUID: "5d1a" },
+    change: { volumeUID: undefined },
+    refusedAt: "spec.volumeUID",
   },
   {
     title: "the list for a joiner is rebuilt before it starts",
-    old: { identity: { ...identity, boot: "Join" } },
-    change: { identity: { ...identity, boot: "Join", initialCluster: [] } },
+    old: { boot: "Join" },
+    change: { initialCluster: [] },
+  },
+  { title: "a rollout", old: {}, change: { template: { ...template, version: "3.6.16" } } },
+  { title: "hibernation", old: { joined: true }, change: { run: false } },
+  { title: "it retires", old: {}, change: { retiring: { reason: "another medium" } } },
+  {
+    title: "it does not retire after all",
+    old: { retiring: { reason: "another medium" } },
+    change: { retiring: undefined },
   },
   {
-    title: "an intent is written before a membership call",
+    title: "it leaves",
     old: {},
-    change: { intent: { kind: "Add", peerURL: identity.peerURL, at: "2026-01-01T00:00:00Z" } },
+    change: { leaving: { reason: "its data is gone", volume: "Delete", broken: true } },
+  },
+  {
+    title: "it stays after all",
+    old: { leaving: { reason: "scale-in", volume: "Delete" } },
+    change: { leaving: undefined },
+    refusedAt: "spec.leaving",
   },
 ];

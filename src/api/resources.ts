@@ -100,20 +100,27 @@ export const etcdMembers: Resource = {
   example: `apiVersion: etcd.quorate.dev/v1alpha1
 kind: EtcdMember
 metadata:
-  name: demo-0
+  name: demo-1
 spec:
   cluster: demo
-  ordinal: 0
+  ordinal: 1
   role: Voter
+  token: 6f0c9a52-6f9d-4a0e-9d3b-0d6e2f6a8f10-1
+  boot: New
+  address:
+    peerURL: https://demo-1.demo.default.svc:2380
+    clientURL: https://demo-1.demo.default.svc:2379
+    metricsURL: http://demo-1.demo.default.svc:2381
+    listenPeerURL: https://0.0.0.0:2380
+    listenClientURL: https://0.0.0.0:2379
+    listenMetricsURL: http://0.0.0.0:2381
+  initialCluster:
+    - name: demo-1
+      peerURL: https://demo-1.demo.default.svc:2380
+  memberID: 8e9e05c52164694d
+  volumeUID: 3f1f7c0e-2d5b-4b0e-8f0a-5f6d1c1b9a77
   joined: true
-  identity:
-    token: 6f0c9a52-6f9d-4a0e-9d3b-0d6e2f6a8f10-1
-    boot: New
-    peerURL: https://demo-0.demo.default.svc:2380
-    clientURL: https://demo-0.demo.default.svc:2379
-    initialCluster:
-      - name: demo-0
-        peerURL: https://demo-0.demo.default.svc:2380
+  run: true
   template:
     renderVersion: 1
     version: 3.6.14

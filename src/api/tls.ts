@@ -11,7 +11,7 @@ const plane = (name: string) =>
   z
     .strictObject({ mode: tlsModeSchema.optional().describe(`Mode of the ${name} plane. Absent: tls.mode.`) })
     .optional()
-    .describe(`Overrides tls.mode for the ${name} plane.`);
+    .describe(`Overrides tls.mode for the ${name} plane. Cannot be changed after the cluster was created.`);
 
 const DNS_NAME = "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 const IPV6_NAME = "^[0-9a-f:.]*:[0-9a-f:.]*$";
@@ -23,27 +23,54 @@ const subjectAlternativeName: Rule<string> = {
   check: (name) => new RegExp(DNS_NAME).test(name) || (new RegExp(IPV6_NAME).test(name) && isIPv6(name)),
 };
 
-export const tlsSchema = z.strictObject({
+const tlsFields = z.strictObject({
   mode: tlsModeSchema
     .default("Managed")
     .describe(
-      "Managed: a certificate authority per cluster, made and renewed by Quorate. Disabled: plain text. May be changed on a live cluster.",
+      "Managed: a certificate authority per cluster, made and renewed by Quorate. Disabled: plain text. Cannot be changed after the cluster was created.",
     ),
   client: plane("client"),
   peer: plane("peer"),
   clientAuth: z
     .enum(["Required", "None"])
     .default("Required")
-    .describe("Whether clients have to present a certificate of the cluster's client authority."),
+    .describe(
+      "Whether clients have to present a certificate of the cluster's client authority. Cannot be changed after the cluster was created.",
+    ),
   extraSANs: z
     .array(withRules(text(253), subjectAlternativeName))
     .max(64)
     .meta({ "x-kubernetes-list-type": "set" })
     .default([])
-    .describe("Further DNS names and IP addresses in the server certificates, for access from outside."),
+    .describe(
+      "Further DNS names and IP addresses in the server certificates, for access from outside. May be changed: the certificates are issued anew.",
+    ),
 });
 
-export type TLSMode = z.output<typeof tlsModeSchema>;
+type TLSFields = z.output<typeof tlsFields>;
+
+const planeMode = (self: string, plane: "client" | "peer"): string =>
+  `(has(${self}.${plane}) && has(${self}.${plane}.mode) ? ${self}.${plane}.mode : ${self}.mode)`;
+
+/** What counts is the mode of each plane, wherever it is written. */
+const securityIsKept: Rule<TLSFields> = {
+  cel: [
+    `${planeMode("self", "client")} == ${planeMode("oldSelf", "client")}`,
+    `${planeMode("self", "peer")} == ${planeMode("oldSelf", "peer")}`,
+    "self.clientAuth == oldSelf.clientAuth",
+  ].join(" && "),
+  transition: true,
+  message:
+    "tls cannot be changed on a running cluster yet (mode, client, peer, clientAuth; extraSANs can): create a cluster with the other mode and copy the data",
+  check: (tls, old) =>
+    old === undefined ||
+    ((tls.client?.mode ?? tls.mode) === (old.client?.mode ?? old.mode) &&
+      (tls.peer?.mode ?? tls.mode) === (old.peer?.mode ?? old.mode) &&
+      tls.clientAuth === old.clientAuth),
+};
+
+export const tlsSchema = withRules(tlsFields, securityIsKept);
+
 export type TLS = z.output<typeof tlsSchema>;
 
 /** Eight groups of hex, `::` at most once, an IPv4 tail allowed. */

@@ -3,38 +3,11 @@
  * machine) and the marks on the cluster itself. Everything the operator must not forget is here; nothing
  * of it is kept in the operator's own memory, and nothing is read back from status.
  */
-import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
+import type { InitialPeer, MemberAddress, MemberRole, MemberTemplate } from "../api/etcd-member.ts";
 
-/** Where a member listens, and what it tells others. The two differ when a proxy stands between members. */
-export interface MemberAddress {
-  readonly peerURL: string;
-  readonly clientURL: string;
-  readonly metricsURL: string;
-  readonly listenPeerURL: string;
-  readonly listenClientURL: string;
-  readonly listenMetricsURL: string;
-}
+export type { InitialPeer, MemberAddress, MemberRole, MemberTemplate };
 
-/** One `name=peerURL` of etcd's `--initial-cluster`. */
-export interface InitialPeer {
-  readonly name: string;
-  readonly peerURL: string;
-}
-
-/** All that a member's workload is made from. Frozen in the record: an edited spec changes nobody's template. */
-export interface MemberTemplate {
-  readonly version: string;
-  readonly image: EtcdClusterSpec["image"];
-  readonly options: EtcdClusterSpec["options"];
-  readonly storage: Omit<EtcdClusterSpec["storage"], "retention">;
-  readonly tls: EtcdClusterSpec["tls"];
-  readonly pod: EtcdClusterSpec["pod"];
-  /** Which generation of our own rendering made this; a newer operator keeps rendering the old one. */
-  readonly renderVersion: number;
-}
-
-export type MemberRole = "Voter" | "Learner";
-
+/** The spec of an EtcdMember, with what the platform adds to it: name, uid, version and time of creation. */
 export interface MemberRecord {
   readonly name: string;
   readonly ordinal: number;

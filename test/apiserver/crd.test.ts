@@ -119,6 +119,20 @@ describe("the API server accepts, with the defaults of the local validation,", (
       assert.deepEqual(answer.spec, locally(change ?? {}).spec);
     });
   }
+
+  for (const { title, good: change, old } of good) {
+    if (!old) continue;
+    test(`what is right instead of ${title} (as a change)`, async () => {
+      await withObject(CLUSTERS, locally(old), async ({ metadata }) => {
+        const changed = { ...exampleCluster(change), metadata };
+        const answer = await client.replace<{ spec?: unknown }>(
+          `${CLUSTERS}/${metadata.name}${TRY}`,
+          changed,
+        );
+        assert.deepEqual(answer.spec, locally(change ?? {}).spec);
+      });
+    });
+  }
 });
 
 describe("the scale subresource", () => {
@@ -224,7 +238,7 @@ describe("an EtcdMember on the API server", () => {
       await withObject(MEMBERS, exampleMember(old), async (created) => {
         const changed = exampleMember({ ...old, ...change });
         const answer = await refusal(
-          client.replace(`${MEMBERS}/demo-0${TRY}`, { ...changed, metadata: created.metadata }),
+          client.replace(`${MEMBERS}/demo-1${TRY}`, { ...changed, metadata: created.metadata }),
         );
         const local = members.validate(changed, exampleMember(old));
         if (refusedAt === undefined) assert.equal(answer, "");
