@@ -115,7 +115,7 @@ export class Caller {
       const left = end - this.clock.monotonic();
       if (left <= 0) break;
       const tries = options.repeatable ? order.length - index : 1;
-      const share = Math.min(left, Math.max(SHORTEST_TRY_MS, left / tries));
+      const share = Math.ceil(Math.min(left, Math.max(SHORTEST_TRY_MS, left / tries)));
       using limit = deadline(this.clock, share, options.signal);
       try {
         const answer = await this.#authenticated(call, endpoint, request, limit.signal, share);
