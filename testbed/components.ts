@@ -94,6 +94,9 @@ export function controllerManager({ bed, paths, pki, kubernetes }: Layout): Comp
       `--secure-port=${bed.ports.controllerManager}`,
       "--leader-elect=false",
       "--use-service-account-credentials=true",
+      // The default of 20 requests a second would make the start of its controllers take four seconds.
+      "--kube-api-qps=500",
+      "--kube-api-burst=1000",
       `--service-account-private-key-file=${pki.serviceAccountKey}`,
       `--root-ca-file=${pki.ca}`,
       `--cluster-signing-cert-file=${pki.ca}`,

@@ -91,19 +91,31 @@ export async function endOwned(
   which: (p: OwnedProcess) => boolean = () => true,
   deadlineMs = 15_000,
 ): Promise<number> {
-  const seen = new Set<number>();
+  const seen = new Map<number, OwnedProcess>();
   const end = Date.now() + deadlineMs;
   for (;;) {
-    const alive = ownedProcesses(dir).filter(which);
-    if (alive.length === 0) return seen.size;
-    for (const { pid } of alive) {
-      seen.add(pid);
-      signal(pid, "SIGKILL");
+    for (const found of ownedProcesses(dir).filter(which)) {
+      seen.set(found.pid, found);
+      signal(found.pid, "SIGKILL");
     }
+    const left = [...seen.values()].filter((p) => !hasEnded(p));
+    if (left.length === 0) return seen.size;
     if (Date.now() > end) {
-      throw new Error(`could not end ${alive.map((p) => `${p.role} (process ${p.pid})`).join(", ")}`);
+      throw new Error(`could not end ${left.map((p) => `${p.role} (process ${p.pid})`).join(", ")}`);
     }
     await sleep(10);
+  }
+}
+
+/** A dying process loses its environment first and its sockets later, with its last thread. */
+function hasEnded({ pid, startTime }: OwnedProcess): boolean {
+  const stat = processStat(pid);
+  if (!stat || stat.startTime !== startTime) return true;
+  if (stat.state !== "Z" && stat.state !== "X") return false;
+  try {
+    return readdirSync(`/proc/${pid}/task`).length <= 1;
+  } catch {
+    return true;
   }
 }
 

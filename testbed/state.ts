@@ -106,13 +106,16 @@ export async function createBed(name: string, options: BedOptions): Promise<OwnB
         return bed?.kind === "own" ? bed.slot : 0;
       }),
     );
-    for (let slot = 64; slot < 250; slot++) {
-      if (taken.has(slot)) continue;
-      const ports = await freePorts(controlAddress(slot));
-      if (!ports) continue;
-      const bed: OwnBed = { kind: "own", name, created: new Date().toISOString(), options, slot, ports };
-      writeBed(bed);
-      return bed;
+    const free = Array.from({ length: 186 }, (_, index) => 64 + index).filter((slot) => !taken.has(slot));
+    // The usual ports if any address has them all; others where some process listens on every address.
+    for (const usual of [true, false]) {
+      for (const slot of free) {
+        const ports = await freePorts(controlAddress(slot), usual);
+        if (!ports) continue;
+        const bed: OwnBed = { kind: "own", name, created: new Date().toISOString(), options, slot, ports };
+        writeBed(bed);
+        return bed;
+      }
     }
     throw new Error(`no free addresses left for another testbed; end one of: ${listBeds().join(", ")}`);
   } finally {
@@ -120,17 +123,15 @@ export async function createBed(name: string, options: BedOptions): Promise<OwnB
   }
 }
 
-/** The usual ports where they are free; another one where a process listens on all addresses. */
-async function freePorts(address: string): Promise<Ports | undefined> {
+async function freePorts(address: string, usual: boolean): Promise<Ports | undefined> {
   const ports = { ...PORTS };
-  let usual = 0;
   for (const name of Object.keys(ports) as (keyof Ports)[]) {
-    const free = await canListen(address, ports[name]);
-    if (free) usual++;
-    else ports[name] = (await canListen(address, 0)) ?? 0;
+    if (await canListen(address, ports[name])) continue;
+    const other = usual ? undefined : await canListen(address, 0);
+    if (!other) return undefined;
+    ports[name] = other;
   }
-  // None of the usual ports: another user's testbed has this address.
-  return usual === 0 ? undefined : ports;
+  return ports;
 }
 
 function canListen(address: string, port: number): Promise<number | undefined> {

@@ -19,6 +19,7 @@ import { acquire } from "./lock.ts";
 import { bedPaths } from "./paths.ts";
 import { ensurePki, pkiFiles } from "./pki.ts";
 import { endOwned, ownedProcesses } from "./processes.ts";
+import { listeners } from "./sockets.ts";
 import { controlAddress, createBed, DEFAULT_OPTIONS, readBed, writeBed } from "./state.ts";
 import type { Bed, BedOptions, OwnBed } from "./state.ts";
 
@@ -138,11 +139,22 @@ export async function down(
     ...(options.progress && { waiting: options.progress }),
   });
   try {
+    const bed = readBed(name);
     const ended = await endOwned(paths.dir);
     if (ended > 0) options.progress?.(`ended ${ended} processes`);
+    if (bed?.kind === "own") await socketsClosed(bed.slot);
     if (!options.keepData) rmSync(paths.dir, { recursive: true, force: true, maxRetries: 3 });
   } finally {
     await lock.release();
+  }
+}
+
+/** Processes that an earlier, killed `down` had ended may still be dying: without a name, but with their sockets. */
+async function socketsClosed(slot: number): Promise<void> {
+  const end = Date.now() + 5000;
+  while (listeners(slot).length > 0) {
+    if (Date.now() > end) throw new Error(`something still listens on ${listeners(slot).join(", ")}`);
+    await sleep(10);
   }
 }
 

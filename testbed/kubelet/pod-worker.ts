@@ -5,7 +5,7 @@ import { closeSync, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Container, ContainerStatus, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { Container, ContainerStatus, Pod, PodStatus } from "kubernetes-types/core/v1.d.ts";
 import { isCode, STRATEGIC_PATCH } from "../client.ts";
 import { marks } from "../processes.ts";
 import { ContainerLife, StartFailure } from "./container.ts";
@@ -282,12 +282,7 @@ export class PodWorker {
         main: this.main.map((life) => life.status()),
       };
       const status = podStatus(this.pod, seen, new Date().toISOString());
-      // These two lists merge by address; a Pod has one at a time.
-      const only = (list: object[] | undefined) => [...(list ?? []), { $patch: "replace" }];
-      const patch = {
-        metadata: { uid },
-        status: { ...status, podIPs: only(status.podIPs), hostIPs: only(status.hostIPs) },
-      };
+      const patch = { metadata: { uid }, status: mergeable(status) };
       try {
         const path = `/api/v1/namespaces/${namespace}/pods/${name}/status`;
         const now = await this.#world.client.patch<Pod>(path, patch, STRATEGIC_PATCH);
@@ -308,4 +303,15 @@ export class PodWorker {
   #log(line: string): void {
     this.#world.log(`${this.pod.metadata?.namespace}/${this.pod.metadata?.name}: ${line}`);
   }
+}
+
+/** A strategic merge keeps what a patch does not name: reasons that are over are named, and addresses replaced. */
+function mergeable(status: PodStatus): object {
+  const only = (list: object[] | undefined) => [...(list ?? []), { $patch: "replace" }];
+  return {
+    ...status,
+    conditions: status.conditions?.map((condition) => ({ reason: null, message: null, ...condition })),
+    podIPs: only(status.podIPs),
+    hostIPs: only(status.hostIPs),
+  };
 }
