@@ -19,7 +19,7 @@ const retentionSchema = z.strictObject({
     .enum(["Retain", "Delete"])
     .default("Delete")
     .describe(
-      "What happens to a member's volume when the cluster is made smaller. Hibernation keeps all volumes.",
+      "What happens to a member's volume when the cluster is made smaller or the member is replaced. Hibernation keeps all volumes.",
     ),
 });
 

@@ -43,7 +43,7 @@ const ratio: Rule<number> = {
 
 const defragSchema = z.strictObject({
   auto: z.boolean().default(true).describe("Defragment members when both thresholds are exceeded."),
-  freeAbove: quantityOrZero().default("100Mi").describe("Only when at least this much would be gained."),
+  freeAbove: quantityOrZero().default("100Mi").describe("Only when more than this would be gained."),
   ratioAbove: withRules(z.number(), ratio)
     .default(0.45)
     .describe("Only when more than this share of the database file is free."),
@@ -82,7 +82,9 @@ export const maintenanceSchema = z.strictObject({
 const repairFields = z.strictObject({
   unhealthyAfter: duration()
     .default("2m")
-    .describe("A member that does not answer for this long counts as unhealthy."),
+    .describe(
+      "When a member is not healthy for this long, a change of the spec that it may have failed on is taken back, and a newer one is given to it at once.",
+    ),
   memberLostAfter: duration()
     .default("5m")
     .describe("A member that has been down for this long, while the others have quorum, is replaced."),
@@ -111,7 +113,7 @@ export const updateSchema = z.strictObject({
     .enum(["Rolling", "OnApproval"])
     .default("Rolling")
     .describe(
-      "Rolling: changes are rolled out at once. OnApproval: the plan is shown and waits for a person.",
+      "Rolling: changes are rolled out at once. OnApproval: a rollout is shown with its hash and waits until the annotation etcd.quorate.dev/approve has that hash. Healing, and members that join or leave, do not wait.",
     ),
   canary: z
     .boolean()
