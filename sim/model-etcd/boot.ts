@@ -107,11 +107,7 @@ function restart(server: Server, dir: DataDir, around: Surroundings): Verdict {
   const { clusterVersion } = dir.state;
   // R13, H13: the older binary before the downgrade was prepared.
   if (server.minor >= 3006 && dir.storageVersion && minorNumber(dir.storageVersion) > server.minor) {
-    return exit(
-      "fatal",
-      "discovery failed",
-      `cannot detect storage schema version: storage version ${dir.storageVersion}.0 is newer than the server version`,
-    );
+    return exit("fatal", "discovery failed", `version "${dir.storageVersion}.0" is not supported`);
   }
   if (clusterVersion !== undefined && minorNumber(clusterVersion) > server.minor) {
     return exit(
@@ -122,7 +118,7 @@ function restart(server: Server, dir: DataDir, around: Surroundings): Verdict {
   }
   // H5: two minors at once.
   if (clusterVersion !== undefined && !speaks(server.minor, clusterVersion)) {
-    return exit("panic", "failed to update storage schema", `cannot migrate storage from ${clusterVersion}`);
+    return exit("panic", "unmarshal should never fail", `data of ${clusterVersion}`);
   }
   const replayed = replay(server, dir);
   if (replayed) return replayed;

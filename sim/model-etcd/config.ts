@@ -103,6 +103,14 @@ function interpret(text: string, minor: number): ServerConfig {
   if (mode !== "periodic" && mode !== "revision" && mode !== "") {
     throw new BadConfig(`unknown auto-compaction-mode ${JSON.stringify(mode)}`);
   }
+  for (const key of ["tls-min-version", "tls-max-version"]) {
+    const wanted = raw[key] ?? "";
+    if (!["", "TLS1.2", "TLS1.3"].includes(String(wanted))) {
+      throw new BadConfig(
+        `unexpected TLS version ${JSON.stringify(wanted)} (must be one of: TLS1.2, TLS1.3)`,
+      );
+    }
+  }
   const name = string(raw["name"], "default");
   return {
     name,

@@ -68,7 +68,10 @@ export class Lab {
       "listen-client-urls": clientURL(name),
       "initial-advertise-peer-urls": peerURL(name),
       "advertise-client-urls": clientURL(name),
-      "initial-cluster": [...cluster].map((peer) => `${peer}=${peerURL(peer)}`).join(","),
+      "initial-cluster": cluster
+        .split("")
+        .map((peer) => `${peer}=${peerURL(peer)}`)
+        .join(","),
       "initial-cluster-state": state,
       "initial-cluster-token": token,
       ...extra,
@@ -90,10 +93,12 @@ export class Lab {
     version?: string,
     extra?: Readonly<Record<string, unknown>>,
   ): Record<string, LabProcess> {
-    const started = [...names].map((name) => [
-      name,
-      this.start(name, { cluster: names, ...(version ? { version } : {}), ...(extra ? { extra } : {}) }),
-    ]);
+    const started = names
+      .split("")
+      .map((name) => [
+        name,
+        this.start(name, { cluster: names, ...(version ? { version } : {}), ...(extra ? { extra } : {}) }),
+      ]);
     this.pass(10_000);
     return Object.fromEntries(started) as Record<string, LabProcess>;
   }

@@ -81,6 +81,7 @@ export class EtcdWorld {
     }
     const taken = this.network.bound(server);
     this.network.add(server);
+    server.log("info", "Running: ");
     server.timers.push(
       this.scheduler.after(this.#random.between(30, 120), () => {
         if (taken !== undefined) {
