@@ -4,7 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { systemClock } from "../src/seams/clock.ts";
-import { ensureEtcd, findEtcd } from "../src/etcd/install/ensure.ts";
+import { ensureEtcd } from "../src/etcd/install/ensure.ts";
 import { ensureKubernetes, kubernetesTarget, missingGo } from "./kubernetes-build.ts";
 import type { Progress } from "./kubernetes-build.ts";
 import { BACKING_ETCD } from "./testbed.ts";
@@ -41,12 +41,6 @@ export function missing(): string[] {
   const namespaces = missingNamespaces();
   if (namespaces) lacking.push(namespaces);
   return lacking;
-}
-
-/** True when nothing has to be built or fetched first. */
-export async function isPrepared(): Promise<boolean> {
-  const etcd = await findEtcd(BACKING_ETCD, { env: process.env, clock: systemClock });
-  return etcd !== undefined && kubernetesTarget().built;
 }
 
 /** The stand-in kubelet gives each container a root directory of its own, for which it needs a mount namespace. */
