@@ -11,6 +11,7 @@ import { processIo } from "./io.ts";
 
 const verbs: Verbs = {
   etcd: () => import("./etcd.ts"),
+  local: () => import("./local.ts"),
 };
 
 /** A terminal and npm both deliver one Ctrl-C; only a later one is a second. */

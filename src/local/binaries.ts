@@ -14,7 +14,20 @@ export type BinaryState =
 /** Comes by the programs of a version: the path of its etcd. */
 export type Installer = (version: string, tell: (text: string) => void) => Promise<string>;
 
-export class Binaries {
+export interface Binaries {
+  /** What is known of this version; the first question starts its installation. */
+  get(version: string): BinaryState;
+  /** Failed installations are tried again when the spec changes. */
+  forgetFailures(): void;
+}
+
+/** For looking only: nothing is started, so whatever is on record counts as there. */
+export const anyBinaries: Binaries = {
+  get: (version) => ({ state: "ready", etcd: version }),
+  forgetFailures: () => undefined,
+};
+
+export class InstalledBinaries implements Binaries {
   readonly #install: Installer;
   readonly #states = new Map<string, BinaryState>();
   readonly #onChange: () => void;
@@ -25,7 +38,11 @@ export class Binaries {
     this.#onChange = onChange;
   }
 
-  /** What is known of this version; the first question starts its installation. */
+  /** A version that is known to be there. */
+  know(version: string, etcd: string): void {
+    this.#states.set(version, { state: "ready", etcd });
+  }
+
   get(version: string): BinaryState {
     const known = this.#states.get(version);
     if (known) return known;
@@ -36,7 +53,6 @@ export class Binaries {
     return waiting;
   }
 
-  /** Failed installations are tried again when the spec changes. */
   forgetFailures(): void {
     for (const [version, { state }] of this.#states) if (state === "failed") this.#states.delete(version);
   }

@@ -5,7 +5,7 @@
 import { Loop, type Pass } from "../control/loop.ts";
 import type { TranscriptEntry } from "../control/transcript.ts";
 import { viewOf } from "../core/view.ts";
-import { Binaries, type Installer } from "./binaries.ts";
+import { InstalledBinaries, type Installer } from "./binaries.ts";
 import type { ClientCredentials } from "./certificates.ts";
 import type { Layout } from "./layout.ts";
 import { Lock } from "./lock.ts";
@@ -15,6 +15,8 @@ export interface ControllerOptions {
   readonly layout: Layout;
   readonly seams: LocalSeams;
   readonly install: Installer;
+  /** Versions that are there already. */
+  readonly installed?: readonly { readonly version: string; readonly etcd: string }[];
   readonly onCredentials: (credentials: ClientCredentials) => void;
   /** Where verbs reach this controller. */
   readonly socket: string;
@@ -33,10 +35,12 @@ export class Controller {
     const { layout, seams, onCredentials } = options;
     this.#options = options;
     this.#lock = lock;
+    const binaries = new InstalledBinaries(options.install, () => this.loop.wake());
+    for (const { version, etcd } of options.installed ?? []) binaries.know(version, etcd);
     this.platform = new LocalPlatform({
       layout,
       seams,
-      binaries: new Binaries(options.install, () => this.loop.wake()),
+      binaries,
       isFenced: () => lock.isLost(),
       onEvent: () => this.loop.wake(),
       onCredentials,

@@ -3,7 +3,6 @@
  * started, who it is, whether it is being stopped, how it ended. One file per member under `run/`.
  */
 import type { ExitCause } from "../core/observation.ts";
-import type { ExitReason } from "../etcd/exit-reasons.ts";
 import type { Disk } from "../seams/disk.ts";
 import type { ProcessIdentity } from "../seams/processes.ts";
 import type { Layout } from "./layout.ts";
@@ -67,32 +66,4 @@ export function restartAt({ exit, quickEnds }: RunFile): number | undefined {
   return exit.at + (quickEnds <= 1 ? 0 : Math.min(LONGEST_DELAY_MS, 1000 * 2 ** (quickEnds - 2)));
 }
 
-/** What an exit means to the rules. */
-export const CAUSES: Readonly<Record<ExitReason, ExitCause>> = {
-  stopped: "killed",
-  killed: "killed",
-  "permanently-removed": "removed",
-  "cluster-id-mismatch": "unknown",
-  "member-count-unequal": "member-list-mismatch",
-  "peer-urls-unmatched": "member-list-mismatch",
-  "already-bootstrapped": "already-bootstrapped",
-  "cluster-unreachable": "unknown",
-  "not-in-initial-cluster": "bad-configuration",
-  "data-newer-version": "data-newer",
-  "data-older-version": "bad-configuration",
-  "cluster-newer-version": "data-newer",
-  "v2-content": "bad-configuration",
-  "data-lost": "data-corrupt",
-  "member-unknown": "unknown",
-  "corrupt-data": "data-corrupt",
-  "corrupt-at-start": "data-corrupt",
-  "port-in-use": "address-in-use",
-  "bad-flag": "bad-configuration",
-  "bad-config": "bad-configuration",
-  "bad-certificate": "bad-configuration",
-  "disk-full": "disk-full",
-  "permission-denied": "unknown",
-  "not-a-directory": "unknown",
-  panic: "unknown",
-  unknown: "unknown",
-};
+export { CAUSES } from "../control/exit-causes.ts";

@@ -34,6 +34,8 @@ export class Workloads {
   readonly #onEvent: () => void;
   readonly #workloads = new Map<string, Workload>();
   readonly #waiting = new Map<string, { reason: string; since: number }>();
+  /** Members whose files are being worked on: not started meanwhile. */
+  readonly #held = new Set<string>();
   /** Writes of run files that an ended process caused; the controller's end waits for them. */
   #writes: Promise<void> = Promise.resolve();
 
@@ -124,6 +126,7 @@ export class Workloads {
 
   /** When an ended process may be started; undefined while it runs, is being stopped, or must not. */
   startableAt(name: string): number | undefined {
+    if (this.#held.has(name)) return undefined;
     const workload = this.#workloads.get(name);
     if (!workload) return 0;
     return workload.run.stoppingSince === undefined ? restartAt(workload.run) : undefined;
@@ -234,6 +237,18 @@ export class Workloads {
     await (how === "SIGKILL" ? process.kill() : process.stop());
     await this.#writes;
     return true;
+  }
+
+  /** Kills the process and keeps it from being started while `work` changes its files. */
+  async whileDown<T>(name: string, work: () => Promise<T>): Promise<T> {
+    this.#held.add(name);
+    try {
+      await this.kill(name, "SIGKILL");
+      return await work();
+    } finally {
+      this.#held.delete(name);
+      this.#onEvent();
+    }
   }
 
   /** Ends these processes, all at once, and waits until they are gone. */

@@ -26,6 +26,8 @@ export interface Disk {
   /** Removes a file, or a directory with all that is in it; nothing happens when it is not there. */
   remove(target: string): Promise<void>;
   stat(target: string): Promise<DiskEntry | undefined>;
+  /** A part of a file; shorter than asked for at its end, empty when there is none. */
+  readBytes(file: string, offset: number, length: number): Promise<Uint8Array>;
   /** Overwrites bytes in the middle of a file, for breaking things on purpose. */
   overwrite(file: string, offset: number, bytes: Uint8Array): Promise<void>;
   /** The last `bytes` of a file as text; empty when there is none. */
@@ -111,20 +113,27 @@ export const systemDisk: Disk = {
       await handle.write(bytes, 0, bytes.length, offset);
       await handle.sync();
     }),
+  readBytes: (file, offset, length) => doing("read", file, () => readPart(file, () => offset, length)),
   tail: (file, bytes) =>
     doing("read", file, async () => {
-      const handle = await unlessMissing(fs.open(file, "r"), undefined);
-      if (handle === undefined) return "";
-      try {
-        const { size } = await handle.stat();
-        const length = Math.min(size, bytes);
-        const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, size - length);
-        return buffer.toString("utf8", 0, bytesRead);
-      } finally {
-        await handle.close();
-      }
+      const part = await readPart(file, (size) => Math.max(0, size - bytes), bytes);
+      return Buffer.from(part).toString("utf8");
     }),
 };
+
+async function readPart(file: string, from: (size: number) => number, length: number): Promise<Uint8Array> {
+  const handle = await unlessMissing(fs.open(file, "r"), undefined);
+  if (handle === undefined) return new Uint8Array(0);
+  try {
+    const { size } = await handle.stat();
+    const offset = from(size);
+    const buffer = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, offset);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
 
 async function doing<T>(what: string, target: string, work: () => Promise<T>): Promise<T> {
   try {

@@ -1,0 +1,51 @@
+/** `quorate local delete`: ends the cluster for good; what happens to its data is in its spec. */
+import { Controller } from "../../local/controller.ts";
+import { thisMachine } from "../../local/machine.ts";
+import { sleep } from "../../seams/clock.ts";
+import type { CliIo } from "../io.ts";
+import { print } from "./output.ts";
+import { exactly, parse, placeOf, placeUsage, type Place } from "./place.ts";
+import { call, hasController } from "./session.ts";
+
+export const summary = "delete the cluster; spec.storage.retention.onDelete says whether its data stays";
+export const usage = `Usage: quorate local delete [options]
+
+Stops all members and removes the cluster. Its volumes are kept, unless the spec says
+storage.retention.onDelete: Delete.
+
+Options:
+${placeUsage}
+`;
+
+const LONGEST_DELETION_MS = 120_000;
+const POLL_MS = 50;
+
+export async function run(args: string[], io: CliIo): Promise<number> {
+  const { values, positionals } = parse(args, {});
+  exactly(positionals);
+  const place = placeOf(values, io);
+  const done = await call(place, io, "delete");
+  if (await hasController(place, io)) await untilGone(place, io);
+  else await deleteHere(place, io);
+  print(io, place, done, done.text);
+  return 0;
+}
+
+async function untilGone(place: Place, io: CliIo): Promise<void> {
+  const { disk } = thisMachine(io).seams;
+  const end = io.clock.monotonic() + LONGEST_DELETION_MS;
+  while ((await disk.stat(place.layout.cluster)) !== undefined || (await hasController(place, io))) {
+    if (io.clock.monotonic() > end) throw new Error("the deletion takes long; see quorate local why");
+    await sleep(io.clock, POLL_MS, io.signal);
+  }
+}
+
+/** No controller runs: this process is one until the cluster is gone. */
+async function deleteHere(place: Place, io: CliIo): Promise<void> {
+  const controller = await Controller.open({ ...thisMachine(io), layout: place.layout, socket: "" });
+  try {
+    await controller.run(io.signal);
+  } finally {
+    await controller.close({ stopMembers: false });
+  }
+}

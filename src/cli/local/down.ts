@@ -1,0 +1,33 @@
+/** `quorate local down`: stops the members, and the controller when one runs. */
+import { sleep } from "../../seams/clock.ts";
+import type { CliIo } from "../io.ts";
+import { print } from "./output.ts";
+import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+import { call, hasController } from "./session.ts";
+
+export const summary = "stop the cluster; its data stays";
+export const usage = `Usage: quorate local down [options]
+
+Stops the members in order, and the controller. Also after a controller that was killed.
+
+Options:
+${placeUsage}
+`;
+
+const LONGEST_STOP_MS = 60_000;
+const POLL_MS = 50;
+
+export async function run(args: string[], io: CliIo): Promise<number> {
+  const { values, positionals } = parse(args, {});
+  exactly(positionals);
+  const place = placeOf(values, io);
+  const done = await call(place, io, "down");
+  const end = io.clock.monotonic() + LONGEST_STOP_MS;
+  while (await hasController(place, io)) {
+    if (io.clock.monotonic() > end)
+      throw new Error(`the controller still runs after ${LONGEST_STOP_MS / 1000} s`);
+    await sleep(io.clock, POLL_MS, io.signal);
+  }
+  print(io, place, done, done.text);
+  return 0;
+}

@@ -1,0 +1,22 @@
+/** `quorate local env`: what etcdctl needs to find the cluster, for `eval`. */
+import type { CliIo } from "../io.ts";
+import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+import { print } from "./output.ts";
+import { clientEnvironment, exportLines } from "./report.ts";
+import { call } from "./session.ts";
+
+export const summary = "print the variables with which etcdctl reaches the cluster";
+export const usage = `Usage: eval "$(quorate local env)"
+
+Options:
+${placeUsage}
+`;
+
+export async function run(args: string[], io: CliIo): Promise<number> {
+  const { values, positionals } = parse(args, {});
+  exactly(positionals);
+  const place = placeOf(values, io);
+  const environment = clientEnvironment(await call(place, io, "status"));
+  print(io, place, environment, exportLines(environment));
+  return 0;
+}

@@ -1,0 +1,57 @@
+/** `quorate local logs <member>`: the end of a member's log, and what follows. */
+import { systemDisk } from "../../seams/disk.ts";
+import { sleep } from "../../seams/clock.ts";
+import { Refused } from "../../local/operations.ts";
+import type { CliIo } from "../io.ts";
+import { wholeNumber } from "./change.ts";
+import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+
+export const summary = "show a member's log";
+export const usage = `Usage: quorate local logs <member> [--lines <n>] [--follow] [options]
+
+Options:
+      --lines <n>         how many of the last lines (default: 20)
+      --follow            go on until Ctrl-C
+${placeUsage}
+
+With -o json each line is printed as it is: etcd logs JSON.
+`;
+
+const BYTES_PER_LINE = 4096;
+const POLL_MS = 200;
+
+export async function run(args: string[], io: CliIo): Promise<number> {
+  const { values, positionals } = parse(args, { lines: { type: "string" }, follow: { type: "boolean" } });
+  const [member = ""] = exactly(positionals, "member");
+  const { layout } = placeOf(values, io);
+  const lines = wholeNumber("--lines", values.lines ?? "20");
+  const file = layout.logOf(member);
+  if ((await systemDisk.stat(file)) === undefined) {
+    const known = (await systemDisk.list(layout.logs)).filter((name) => name.endsWith(".log"));
+    const names = known.map((name) => name.slice(0, -".log".length)).join(", ");
+    throw new Refused(
+      `there is no log of ${JSON.stringify(member)} in ${layout.logs}; there are: ${names || "none"}`,
+    );
+  }
+  const tail = await systemDisk.tail(file, lines * BYTES_PER_LINE);
+  const last = tail
+    .split("\n")
+    .filter((line) => line !== "")
+    .slice(-lines);
+  io.stdout.write(last.map((line) => `${line}\n`).join(""));
+  if (values.follow) await follow(file, io);
+  return 0;
+}
+
+async function follow(file: string, io: CliIo): Promise<void> {
+  let seen = (await systemDisk.stat(file))?.size ?? 0;
+  while (!io.signal.aborted) {
+    const size = (await systemDisk.stat(file))?.size ?? 0;
+    if (size < seen) seen = 0; // Set aside and begun anew.
+    if (size > seen) {
+      io.stdout.write(Buffer.from(await systemDisk.readBytes(file, seen, size - seen)).toString("utf8"));
+      seen = size;
+    }
+    await sleep(io.clock, POLL_MS, io.signal).catch(() => undefined);
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Which cluster a verb is about: `--name` and `--dir`, the same for every verb of `quorate local`.
+ */
+import os from "node:os";
+import path from "node:path";
+import { parseArgs, type ParseArgsConfig } from "node:util";
+import { layout, type Layout } from "../../local/layout.ts";
+import { UsageError, type CliIo } from "../io.ts";
+
+export const DEFAULT_NAME = "etcd";
+
+export const placeUsage = `      --name <name>       the cluster's name (default: ${DEFAULT_NAME})
+      --dir <directory>   where it lives (default: $XDG_DATA_HOME/quorate/<name>,
+                          or ~/.local/share/quorate/<name>)
+  -o, --output json       for programs
+  -h, --help`;
+
+const placeOptions = {
+  name: { type: "string" },
+  dir: { type: "string" },
+  output: { type: "string", short: "o" },
+} as const satisfies ParseArgsConfig["options"];
+
+export interface Place {
+  /** As given; the cluster in the directory may have another one. */
+  readonly name: string | undefined;
+  readonly layout: Layout;
+  readonly json: boolean;
+}
+
+type Options = NonNullable<ParseArgsConfig["options"]>;
+type Values<O extends Options> = ReturnType<
+  typeof parseArgs<{ options: O; allowPositionals: true }>
+>["values"];
+
+/** Parses a verb's arguments together with those of the place. */
+export function parse<O extends Options>(args: string[], options: O) {
+  try {
+    const all = { ...placeOptions, ...options };
+    const { values, positionals } = parseArgs({ args, options: all, allowPositionals: true });
+    return { values: values as Values<O & typeof placeOptions>, positionals };
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+interface PlaceValues {
+  readonly name?: string | undefined;
+  readonly dir?: string | undefined;
+  readonly output?: string | undefined;
+}
+
+export function placeOf(values: PlaceValues, io: CliIo, manifestName?: string): Place {
+  const { name, dir, output } = values;
+  if (output !== undefined && output !== "json") throw new UsageError(`-o ${output}: only json is known`);
+  const where =
+    dir === undefined
+      ? path.join(dataHome(io.env), "quorate", name ?? manifestName ?? DEFAULT_NAME)
+      : path.resolve(io.cwd, dir);
+  if (where.includes("\0")) throw new UsageError("--dir holds a character that no path can have");
+  return { name, layout: layout(where), json: output === "json" };
+}
+
+function dataHome(env: CliIo["env"]): string {
+  return env["XDG_DATA_HOME"] || path.join(env["HOME"] || os.homedir(), ".local", "share");
+}
+
+/** Exactly these positional arguments, by name; anything else is a mistake. */
+export function exactly(positionals: readonly string[], ...names: string[]): string[] {
+  if (positionals.length === names.length) return [...positionals];
+  if (positionals.length < names.length) {
+    throw new UsageError(
+      `missing: ${names
+        .slice(positionals.length)
+        .map((name) => `<${name}>`)
+        .join(" ")}`,
+    );
+  }
+  throw new UsageError(`too many arguments: ${positionals.slice(names.length).join(" ")}`);
+}

@@ -1,0 +1,35 @@
+/** `quorate local plan`: what would happen if this were applied; nothing is changed. */
+import type { CliIo } from "../io.ts";
+import { changeOptions, changeUsage, readChange } from "./change.ts";
+import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+import { print } from "./output.ts";
+import { call } from "./session.ts";
+
+export const summary = "show the steps that a change would take; nothing is changed";
+export const usage = `Usage: quorate local plan [-f <file>] [--replicas <n>] [--version <v>] [options]
+
+Without a change: the steps that are still to come.
+
+Options:
+${changeUsage}
+${placeUsage}
+`;
+
+export async function run(args: string[], io: CliIo): Promise<number> {
+  const { values, positionals } = parse(args, changeOptions);
+  exactly(positionals);
+  const change = await readChange(values, io);
+  const place = placeOf(values, io, change.name);
+  const plan = await call(place, io, "plan", change.change);
+  const steps = plan.steps.map(
+    ({ step, reason }, index) => `${String(index + 1).padStart(3)}  ${step}: ${reason}`,
+  );
+  const end = plan.converged
+    ? [steps.length === 0 ? "Nothing to do." : "Then the cluster is as the spec says."]
+    : [
+        "Then it waits:",
+        ...plan.waiting.map(({ message, next }) => `  ${message}${next ? `. ${next}` : ""}`),
+      ];
+  print(io, place, plan, [...steps, ...end].join("\n"));
+  return 0;
+}

@@ -1,0 +1,26 @@
+/** `quorate local scale <n>`: voting members; 0 hibernates. */
+import type { CliIo } from "../io.ts";
+import { applyChange } from "./apply.ts";
+import { wholeNumber } from "./change.ts";
+import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+
+export const summary = "change the number of voting members; 0 hibernates";
+export const usage = `Usage: quorate local scale <replicas> [options]
+
+Members join as learners and are promoted one at a time; they leave one at a time. 0 hibernates:
+all members stop and every copy of the data is kept.
+
+Options:
+${placeUsage}
+`;
+
+export async function run(args: string[], io: CliIo): Promise<number> {
+  const { values, positionals } = parse(args, {});
+  const [replicas = ""] = exactly(positionals, "replicas");
+  return await applyChange(
+    placeOf(values, io),
+    io,
+    { replicas: wholeNumber("replicas", replicas) },
+    undefined,
+  );
+}

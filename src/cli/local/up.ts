@@ -1,0 +1,126 @@
+/**
+ * `quorate local up`: the controller of a local cluster, in the foreground. Makes the cluster if there is
+ * none, runs and heals it, and stops its members when it is told to stop.
+ */
+import { API_VERSION } from "../../api/metadata.ts";
+import { shortHash } from "../../core/hash.ts";
+import { etcdPins } from "../../etcd/versions.ts";
+import { checkManifest } from "../../local/change.ts";
+import { Controller } from "../../local/controller.ts";
+import { checkDirectory, createCluster } from "../../local/create.ts";
+import { thisMachine } from "../../local/machine.ts";
+import { checkChange, operations, warningsOf, type Change } from "../../local/operations.ts";
+import { serve } from "../../local/server.ts";
+import { Store, type StoredCluster } from "../../local/store.ts";
+import { liveSubject } from "../../local/subject.ts";
+import os from "node:os";
+import path from "node:path";
+import { UsageError, type CliIo } from "../io.ts";
+import { changeOptions, changeUsage, readChange } from "./change.ts";
+import { haveEtcd } from "./installing.ts";
+import { warn } from "./output.ts";
+import { DEFAULT_NAME, exactly, parse, placeOf, placeUsage, type Place } from "./place.ts";
+import { createView } from "./view.ts";
+
+export const summary = "run a cluster on this machine, in the foreground; Ctrl-C stops it";
+export const usage = `Usage: quorate local up [-f <file>] [--replicas <n>] [--version <v>] [options]
+
+Starts a real etcd cluster as processes on this machine, with TLS, and heals it. The next \`up\`
+finds its data again. Without -f: three members of a recent etcd, or what is there already.
+
+Options:
+${changeUsage}
+${placeUsage}
+
+While it runs, from another terminal: quorate local status, kill, wipe, scale, upgrade, plan, why, …
+`;
+
+/** Unix sockets have short names: 107 bytes on Linux, 103 elsewhere. */
+const LONGEST_SOCKET = 100;
+
+export async function run(args: string[], io: CliIo): Promise<number> {
+  const { values, positionals } = parse(args, changeOptions);
+  exactly(positionals);
+  const given = await readChange(values, io);
+  const place = placeOf(values, io, given.name);
+  if (values.name !== undefined && given.name !== undefined && values.name !== given.name) {
+    throw new UsageError(`--name ${values.name}: the manifest names the cluster ${given.name}`);
+  }
+  const machine = thisMachine(io);
+  const { disk, clock, processes } = machine.seams;
+  await checkDirectory(place.layout, disk);
+  const store = new Store(place.layout, machine.seams);
+  const stored = await store.cluster();
+  const checked = checkWanted(given.change, stored, values.name);
+  const etcd = await haveEtcd(checked.spec.version, io);
+  warn(io, warningsOf(checked));
+
+  await disk.makeDirectory(place.layout.dir);
+  const socket = socketPath(place);
+  const stop = new AbortController();
+  io.signal.addEventListener("abort", () => stop.abort(), { once: true });
+  if (io.signal.aborted) stop.abort();
+  const self = { pid: (await processes.self()).pid, since: clock.now() };
+  const controller = await Controller.open({
+    ...machine,
+    layout: place.layout,
+    installed: [etcd],
+    socket,
+    onPass: () => void view.refresh(),
+    onStep: (entry) => view.step(entry),
+    onTrouble: (error) => view.trouble(error),
+  });
+  const subject = liveSubject(controller, place.layout, machine, self, () => stop.abort());
+  const view = createView(io, place, etcd, () => operations.status(subject));
+  let door: { close(): Promise<void> } | undefined;
+  let end: "stopped" | "gone" = "stopped";
+  try {
+    if (!stored) await createCluster(place.layout, checked, machine.seams);
+    else if (given.change) await operations.apply(subject, given.change);
+    door = await serve(socket, subject, disk);
+    view.begin();
+    end = await controller.run(stop.signal);
+  } finally {
+    await door?.close();
+    view.stopping();
+    await controller.close({ stopMembers: true });
+    await disk.remove(socket);
+    view.end(end);
+  }
+  return 0;
+}
+
+function checkWanted(change: Change | undefined, stored: StoredCluster | undefined, name?: string) {
+  if (stored) {
+    const wanted = checkChange(stored, change ?? {});
+    return name === undefined || name === stored.name
+      ? wanted
+      : checkManifest(
+          { apiVersion: API_VERSION, kind: "EtcdCluster", metadata: { name }, spec: stored.spec },
+          stored,
+        );
+  }
+  if (change && "manifest" in change) return checkManifest(change.manifest, undefined);
+  const fields = change ?? {};
+  return checkManifest(
+    {
+      apiVersion: API_VERSION,
+      kind: "EtcdCluster",
+      metadata: { name: name ?? DEFAULT_NAME },
+      spec: { version: defaultVersion(), replicas: 3, ...fields },
+    },
+    undefined,
+  );
+}
+
+function defaultVersion(): string {
+  return etcdPins.find((pin) => pin.role === "newest" && pin.version.startsWith("3.6."))?.version ?? "3.6.16";
+}
+
+/** In the cluster's directory, unless its name is too long for a socket. */
+function socketPath({ layout: { dir } }: Place): string {
+  const usual = path.join(dir, "control.sock");
+  return Buffer.byteLength(usual) <= LONGEST_SOCKET
+    ? usual
+    : path.join(os.tmpdir(), `quorate-${shortHash(dir)}.sock`);
+}

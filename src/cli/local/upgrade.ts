@@ -1,0 +1,22 @@
+/** `quorate local upgrade <version>`: up, or down where etcd can, one minor at a time. */
+import type { CliIo } from "../io.ts";
+import { applyChange } from "./apply.ts";
+import { givenVersion } from "./change.ts";
+import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+
+export const summary = "change the etcd version, one member and one minor at a time";
+export const usage = `Usage: quorate local upgrade <version> [options]
+
+A version is 3.6.16, or 3.6 for its newest known patch. A lower minor is a downgrade, where etcd
+has one. A step that etcd does not allow is refused with the reason, and nothing changes.
+
+Options:
+${placeUsage}
+`;
+
+export async function run(args: string[], io: CliIo): Promise<number> {
+  const { values, positionals } = parse(args, {});
+  const [given = ""] = exactly(positionals, "version");
+  const version = givenVersion(given);
+  return await applyChange(placeOf(values, io), io, { version }, version);
+}

@@ -1,0 +1,55 @@
+/**
+ * This machine behind the seams: everything that a controller or a verb needs to work on a real cluster.
+ */
+import { ensureEtcd } from "../etcd/install/ensure.ts";
+import type { OnProgress } from "../etcd/install/progress.ts";
+import { GrpcTransport } from "../etcd/grpc/transport.ts";
+import { HttpProbe } from "../etcd/probe.ts";
+import { createPki } from "../pki/issue.ts";
+import type { Clock } from "../seams/clock.ts";
+import { systemDisk } from "../seams/disk.ts";
+import { systemPorts } from "../seams/ports.ts";
+import { systemProcesses } from "../seams/processes.ts";
+import type { Random } from "../seams/random.ts";
+import type { Installer } from "./binaries.ts";
+import type { ClientCredentials } from "./certificates.ts";
+import type { LocalSeams } from "./platform.ts";
+
+export interface Machine {
+  readonly seams: LocalSeams;
+  readonly install: Installer;
+  readonly onCredentials: (credentials: ClientCredentials) => void;
+}
+
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+}
+
+export function thisMachine({ clock, random, env, signal }: Surroundings): Machine {
+  const transport = new GrpcTransport({ clock });
+  const probe = new HttpProbe();
+  return {
+    seams: {
+      clock,
+      random,
+      env,
+      disk: systemDisk,
+      processes: systemProcesses,
+      ports: systemPorts,
+      pki: createPki(clock, random),
+      transport,
+      probe,
+    },
+    install: async (version, tell) => {
+      const progress: OnProgress = ({ text }) => tell(text);
+      return (await ensureEtcd(version, { env, clock, signal, progress })).etcd;
+    },
+    onCredentials: (credentials) => {
+      transport.setCredentials(credentials);
+      probe.setCredentials(credentials);
+    },
+  };
+}

@@ -1,0 +1,267 @@
+/**
+ * What people do to a local cluster: change its spec, ask what would happen, break members. The controller
+ * carries these out for verbs that reach it; without a controller a verb does it itself, under the lock.
+ */
+import type { EtcdCluster } from "../api/etcd-cluster.ts";
+import type { TranscriptEntry } from "../control/transcript.ts";
+import type { Decision } from "../core/action.ts";
+import type { Observation } from "../core/observation.ts";
+import { describeStep, plan } from "../core/plan.ts";
+import { targetOf } from "../core/target.ts";
+import { viewOf } from "../core/view.ts";
+import { why, type Explanation } from "../core/why.ts";
+import type { Disk } from "../seams/disk.ts";
+import { checkManifest, fieldError, toResource, type CheckedCluster } from "./change.ts";
+import { corruptDatabase } from "./corrupt.ts";
+import { clusterStatus } from "./status.ts";
+import type { Layout } from "./layout.ts";
+import type { LocalPlatform } from "./platform.ts";
+import type { StoredCluster } from "./store.ts";
+
+/** What a verb works on: a running controller's inside, or what was found on the disk. */
+export interface Subject {
+  readonly layout: Layout;
+  readonly disk: Disk;
+  readonly platform: LocalPlatform;
+  /** The newest observation and what was decided on it. */
+  look(): Promise<Seen>;
+  /** Something changed: let the loop look. */
+  wake(): void;
+  transcript(): readonly TranscriptEntry[];
+  /** Ends the members, and the controller if there is one. */
+  down(): Promise<void>;
+  readonly controller?: { readonly pid: number; readonly since: number };
+}
+
+export interface Seen {
+  readonly observation: Observation;
+  readonly decision: Decision;
+  readonly problems: readonly string[];
+}
+
+/** A whole manifest, or single fields of the present one. */
+export type Change =
+  | { readonly manifest: unknown }
+  | { readonly replicas?: number; readonly version?: string; readonly paused?: boolean };
+
+export interface MemberProcess {
+  readonly name: string;
+  readonly pid?: number;
+  readonly state: string;
+  readonly detail?: string;
+  readonly log: string;
+  readonly data: string;
+}
+
+export interface LocalReport {
+  readonly cluster: EtcdCluster;
+  readonly dir: string;
+  readonly controller?: { readonly pid: number; readonly since: number };
+  readonly processes: readonly MemberProcess[];
+  /** For clients; absent without TLS. */
+  readonly files?: { readonly ca: string; readonly cert: string; readonly key: string };
+  readonly decisions: readonly TranscriptEntry[];
+  readonly converged: boolean;
+  readonly waiting: readonly string[];
+}
+
+export interface PlanReport {
+  readonly steps: readonly { readonly step: string; readonly reason: string; readonly member?: string }[];
+  readonly converged: boolean;
+  readonly waiting: readonly { readonly message: string; readonly next?: string }[];
+}
+
+export interface Done {
+  readonly text: string;
+  readonly warnings?: readonly string[];
+}
+
+const SHOWN_DECISIONS = 20;
+
+export const operations = {
+  async status(subject: Subject): Promise<LocalReport> {
+    const stored = await storedCluster(subject);
+    const seen = await subject.look();
+    const { platform, layout } = subject;
+    const secure = (await subject.disk.stat(platform.certificates.userFiles().cert)) !== undefined;
+    return {
+      cluster: { ...toResource(stored), status: clusterStatus(seen) },
+      dir: layout.dir,
+      ...(subject.controller && { controller: subject.controller }),
+      processes: seen.observation.members.map(({ record: { name }, workload }) => ({
+        name,
+        pid: platform.workloads.identity(name)?.pid,
+        state: workload.state,
+        ...(workload.state === "exited" && { detail: `${workload.cause}: ${workload.detail}` }),
+        ...(workload.state === "waiting" && { detail: workload.reason }),
+        log: layout.logOf(name),
+        data: layout.volume(name).data,
+      })),
+      ...(secure && { files: platform.certificates.userFiles() }),
+      decisions: subject.transcript().slice(-SHOWN_DECISIONS),
+      converged: seen.decision.converged,
+      waiting: [...seen.decision.holds.map(({ message }) => message), ...seen.problems],
+    };
+  },
+
+  /** Stores a new spec; the loop does the rest. */
+  async apply(subject: Subject, change: Change): Promise<Done> {
+    const stored = await storedCluster(subject);
+    const checked = checkChange(stored, change);
+    const { observation } = await subject.look();
+    const { step } = targetOf(viewOf(withSpec(observation, checked.spec)));
+    if (step.kind === "refused") throw fieldError("spec.version", `${step.reason}. ${step.next}`);
+    const after = await subject.platform.store.updateCluster({ spec: checked.spec });
+    subject.wake();
+    const text =
+      after.generation === stored.generation
+        ? `${stored.name} is unchanged`
+        : `${stored.name} is configured (generation ${after.generation})`;
+    return { text, warnings: warningsOf(checked) };
+  },
+
+  /** What would happen, without changing anything. */
+  async plan(subject: Subject, change?: Change): Promise<PlanReport> {
+    const { observation } = await subject.look();
+    const spec = change ? checkChange(await storedCluster(subject), change).spec : observation.cluster.spec;
+    const { steps, end } = plan(withSpec(observation, spec));
+    return {
+      steps: steps.map((act) => ({
+        step: describeStep(act),
+        reason: act.reason,
+        ...("member" in act.action && { member: act.action.member }),
+      })),
+      converged: end.converged,
+      waiting: end.converged ? [] : end.holds.map(({ message, next }) => ({ message, next })),
+    };
+  },
+
+  async why(subject: Subject): Promise<Explanation> {
+    return why((await subject.look()).decision);
+  },
+
+  /** SIGKILL, as the out-of-memory killer would do it. */
+  async kill(subject: Subject, member: string): Promise<Done> {
+    await memberNamed(subject, member);
+    const killed = await subject.platform.workloads.kill(member, "SIGKILL");
+    return {
+      text: killed ? `${member} was killed (SIGKILL); it is started again` : `${member} was not running`,
+    };
+  },
+
+  /** SIGTERM: the member hands over and ends in order. */
+  async stop(subject: Subject, member: string): Promise<Done> {
+    await memberNamed(subject, member);
+    const stopped = await subject.platform.workloads.kill(member, "SIGTERM");
+    return {
+      text: stopped
+        ? `${member} was stopped in order (SIGTERM); it is started again, since its record says run`
+        : `${member} was not running`,
+    };
+  },
+
+  async wipe(subject: Subject, member: string): Promise<Done> {
+    await memberNamed(subject, member);
+    const { data } = subject.layout.volume(member);
+    await subject.platform.workloads.whileDown(member, async () => {
+      await subject.disk.remove(data);
+      await subject.disk.makeDirectory(data);
+    });
+    return {
+      text: `${member} was killed and its data directory emptied; it may not return under its old identity and is replaced by a new member`,
+    };
+  },
+
+  async corrupt(subject: Subject, member: string): Promise<Done> {
+    await memberNamed(subject, member);
+    const { database } = subject.layout.volume(member);
+    const pages = await subject.platform.workloads.whileDown(member, () =>
+      corruptDatabase(subject.disk, database),
+    );
+    return {
+      text:
+        pages === 0
+          ? `${member} was killed, but its database holds no keys to damage: put one first`
+          : `${member} was killed and ${pages} ${pages === 1 ? "page" : "pages"} of its database changed behind its back; its data differs from the others' now, and it is replaced`,
+    };
+  },
+
+  /** What deleting an EtcdMember means: a newcomer takes its place. */
+  async replace(subject: Subject, member: string): Promise<Done> {
+    await memberNamed(subject, member);
+    await subject.platform.store.markDeleting(member);
+    subject.wake();
+    return { text: `${member} is replaced: a newcomer joins and is promoted, then it leaves` };
+  },
+
+  async approve(subject: Subject, hash: string): Promise<Done> {
+    await storedCluster(subject);
+    await subject.platform.store.updateCluster({ approved: hash });
+    subject.wake();
+    return { text: `the rollout ${hash} is approved` };
+  },
+
+  async delete(subject: Subject): Promise<Done> {
+    const { name, spec } = await storedCluster(subject);
+    await subject.platform.store.updateCluster({ deleting: true });
+    subject.wake();
+    const kept = spec.storage.retention.onDelete === "Retain";
+    return {
+      text: `${name} is being deleted; ${kept ? `its volumes are kept in ${subject.layout.volumes}` : "its data is deleted too"}`,
+    };
+  },
+
+  async down(subject: Subject): Promise<Done> {
+    await subject.down();
+    return { text: `the members in ${subject.layout.dir} are stopped; their data stays` };
+  },
+};
+
+/** Refused because of what was asked, not because something broke. */
+export class Refused extends Error {
+  override name = "Refused";
+}
+
+export function checkChange(stored: StoredCluster, change: Change): CheckedCluster {
+  if ("manifest" in change) return checkManifest(change.manifest, stored);
+  const { replicas, version, paused } = change;
+  const resource = toResource(stored);
+  const spec = {
+    ...resource.spec,
+    ...(replicas !== undefined && { replicas }),
+    ...(version !== undefined && { version }),
+    ...(paused !== undefined && { paused }),
+  };
+  return checkManifest({ ...resource, spec }, stored);
+}
+
+export function warningsOf({ notApplicable, spec }: CheckedCluster): string[] {
+  return [
+    ...(notApplicable.length > 0
+      ? [
+          `These fields mean something on Kubernetes only and are not applied here: ${notApplicable.join(", ")}`,
+        ]
+      : []),
+    ...(spec.replicas > 0 && spec.replicas % 2 === 0
+      ? [`spec.replicas: ${spec.replicas} members tolerate no more failures than ${spec.replicas - 1}`]
+      : []),
+  ];
+}
+
+function withSpec(observation: Observation, spec: Observation["cluster"]["spec"]): Observation {
+  const { cluster } = observation;
+  return { ...observation, cluster: { ...cluster, spec, generation: cluster.generation + 1 } };
+}
+
+async function storedCluster({ platform, layout }: Subject): Promise<StoredCluster> {
+  const stored = await platform.store.cluster();
+  if (!stored) throw new Refused(`there is no cluster in ${layout.dir}`);
+  return stored;
+}
+
+async function memberNamed({ platform }: Subject, name: string): Promise<void> {
+  const names = (await platform.store.members()).map(({ record }) => record.name);
+  if (!names.includes(name)) {
+    throw new Refused(`no member is named ${JSON.stringify(name)}; there are ${names.join(", ") || "none"}`);
+  }
+}

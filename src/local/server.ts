@@ -1,0 +1,81 @@
+/**
+ * The controller's door: the operations as JSON over HTTP on a Unix socket in the cluster's directory.
+ * Whoever may open the directory may use it; there is no other door.
+ */
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { DiskError, type Disk } from "../seams/disk.ts";
+import { InvalidInput } from "./change.ts";
+import { operations, Refused, type Subject } from "./operations.ts";
+
+/** A manifest is a few kilobytes. */
+const LONGEST_REQUEST = 1024 * 1024;
+
+export type OperationName = keyof typeof operations;
+
+/** What a failed operation answers; the client makes an error of it again. */
+export interface RemoteFailure {
+  readonly name: string;
+  readonly message: string;
+}
+
+export async function serve(
+  socket: string,
+  subject: Subject,
+  disk: Disk,
+): Promise<{ close(): Promise<void> }> {
+  // What a killed controller left; we hold the lock, so nobody listens there.
+  await disk.remove(socket);
+  const server = createServer((request, response) => {
+    void answer(request, subject).then(({ status, body }) => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(`${JSON.stringify(body)}\n`);
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(socket, resolve);
+  });
+  return { close: () => close(server) };
+}
+
+async function answer(
+  request: IncomingMessage,
+  subject: Subject,
+): Promise<{ status: number; body: unknown }> {
+  const name = (request.url ?? "/").slice(1);
+  if (request.method !== "POST" || !isOperation(name)) {
+    return failure(404, new Refused(`there is no operation ${JSON.stringify(name)}`));
+  }
+  try {
+    const argument = await readArgument(request);
+    const operation = operations[name] as (subject: Subject, argument: unknown) => Promise<unknown>;
+    return { status: 200, body: await operation(subject, argument) };
+  } catch (error) {
+    const expected = error instanceof InvalidInput || error instanceof Refused || error instanceof DiskError;
+    return failure(expected ? 400 : 500, error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+function isOperation(name: string): name is OperationName {
+  return Object.hasOwn(operations, name);
+}
+
+function failure(status: number, { name, message }: Error): { status: number; body: RemoteFailure } {
+  return { status, body: { name, message } };
+}
+
+async function readArgument(request: IncomingMessage): Promise<unknown> {
+  let text = "";
+  for await (const chunk of request) {
+    text += String(chunk);
+    if (text.length > LONGEST_REQUEST) throw new Refused("the request is too long");
+  }
+  return text === "" ? undefined : (JSON.parse(text) as unknown);
+}
+
+async function close(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+}
