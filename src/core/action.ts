@@ -115,6 +115,7 @@ export type HoldReason =
   | "ReplacementBudget"
   | "ForeignMember"
   | "VersionRefused"
+  | "OptionRefused"
   | "TargetFailed"
   | "AwaitingApproval"
   | "DowngradePreparing"

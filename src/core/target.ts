@@ -2,6 +2,8 @@
  * What every member should be running now: the template that the spec asks for, at the version that is the
  * next step on the way. `learned` templates of siblings are the last known good.
  */
+import type { Hold, StepClass } from "./action.ts";
+import { unsupportedOptions } from "./flags.ts";
 import type { MemberTemplate } from "./record.ts";
 import { sameTemplate, templateFor, templateHash } from "./template.ts";
 import { versionStep, type VersionStep } from "./upgrade.ts";
@@ -25,6 +27,10 @@ export function targetOf(view: View): Target {
     },
     view.spec.version,
   );
+  if (step.kind === "refused" || step.kind === "cancel-downgrade") return { step };
+  // Against the version asked for: on the way there, members do without what theirs does not have.
+  const [wrong] = unsupportedOptions(view.spec.options, view.spec.version);
+  if (wrong) return { step: { kind: "refused", ...wrong, next: `Correct or remove spec.${wrong.field}.` } };
   if (step.kind !== "run") return { step };
   const missing = platform.unavailableVersions[step.to];
   if (missing !== undefined) {
@@ -37,6 +43,19 @@ export function targetOf(view: View): Target {
     };
   }
   return { step, template: templateFor(view.spec, step.to) };
+}
+
+/** The wait that a refusal is: etcd ignores settings that it does not know, so they are refused here. */
+export function refusal(
+  { field, reason, next }: Extract<VersionStep, { kind: "refused" }>,
+  classes: "all" | readonly StepClass[],
+): Omit<Hold, "rule"> {
+  return {
+    classes,
+    reason: field === undefined ? "VersionRefused" : "OptionRefused",
+    message: `spec.${field ?? "version"}: ${reason}`,
+    next,
+  };
 }
 
 /** The minor of a downgrade that etcd prepares or carries out, as a member on the higher minor tells it (H13). */

@@ -23,7 +23,13 @@ export type VersionStep =
   | { readonly kind: "enable-downgrade"; readonly to: string }
   /** etcd still prepares a downgrade that nobody wants any more; it blocks upgrades. */
   | { readonly kind: "cancel-downgrade" }
-  | { readonly kind: "refused"; readonly reason: string; readonly next: string };
+  | {
+      readonly kind: "refused";
+      /** Path below `spec` when it is not the version. */
+      readonly field?: string;
+      readonly reason: string;
+      readonly next: string;
+    };
 
 const known = () =>
   RELEASES.filter((r) => r.startFloor)

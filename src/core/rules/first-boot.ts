@@ -8,8 +8,7 @@ import { act, hold, update } from "../outcome.ts";
 import type { NewMemberRecord, Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import { memberName, ordinalOf, type MemberAddress, type MemberTemplate } from "../record.ts";
-import { templateFor } from "../template.ts";
-import { startStep } from "../upgrade.ts";
+import { refusal, targetOf } from "../target.ts";
 import { names, type MemberView, type View } from "../view.ts";
 
 export const firstBoot: Rule = (view) => {
@@ -72,27 +71,17 @@ function permit(founders: readonly MemberView[]): readonly Outcome[] {
 }
 
 function begin(view: View): readonly Outcome[] {
-  const { cluster, platform } = view.observation;
-  const step = startStep(view.spec.version);
-  const missing = platform.unavailableVersions[view.spec.version];
-  if (step.kind === "refused" || missing !== undefined) {
-    const { reason, next } =
-      step.kind === "refused"
-        ? step
-        : {
-            reason: `etcd ${view.spec.version} cannot be had: ${missing}`,
-            next: "Set spec.version to a version that exists.",
-          };
-    return [hold({ classes: "all", reason: "VersionRefused", message: `spec.version: ${reason}`, next })];
-  }
+  const { cluster } = view.observation;
+  const { step, template } = targetOf(view);
+  if (step.kind === "refused") return [hold(refusal(step, "all"))];
   const ordinals = Array.from({ length: view.spec.replicas }, (_, i) => view.nextOrdinal + i);
   const plan = ordinals.flatMap((ordinal) => {
     const address = offer(view, ordinal);
     return address ? [{ name: memberName(cluster.name, ordinal), peerURL: address.peerURL }] : [];
   });
   const [first] = ordinals;
-  if (first === undefined || plan.length < ordinals.length) return [noAddress()];
-  return [create(view, first, templateFor(view.spec, view.spec.version), plan)];
+  if (first === undefined || !template || plan.length < ordinals.length) return [noAddress()];
+  return [create(view, first, template, plan)];
 }
 
 function create(

@@ -6,7 +6,7 @@ import { predict } from "../predict.ts";
 import { startHash } from "../template.ts";
 import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
 
-const bad = { options: { extraArgs: { "no-such-flag": "1" } } };
+const bad = { options: { extraArgs: { "cipher-suites": "NO_SUCH_SUITE" } } };
 
 /** demo-3 was rolled to a template that its etcd does not understand. */
 function badCanary(restarts: number): Observation {

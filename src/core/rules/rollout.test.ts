@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import { predict } from "../predict.ts";
-import { change, edit, exited, healthy, leaderOf, NOW, run } from "../testing/cluster.ts";
+import { asked, change, edit, exited, healthy, leaderOf, NOW, run } from "../testing/cluster.ts";
 
 test("an edited spec changes one record, of a follower", () => {
   const world = edit(healthy(), { options: { snapshotCount: 5000 } });
@@ -76,4 +76,26 @@ test("a downgrade taken back midway is cancelled and rolled up again", () => {
   const back = edit(world, { version: "3.7.3" });
   assert.equal(decide(back).act?.action.kind, "CancelDowngrade");
   assert.ok(run(back).members.every((facts) => facts.record.template.version === "3.7.3"));
+});
+
+test("an option that the wanted version does not have is refused, and nothing is rolled or started", () => {
+  const wrong = { options: { extraArgs: { "no-such-flag": "1" } } };
+  for (const world of [edit(healthy(), wrong), asked(wrong)]) {
+    const { act, holds } = decide(world);
+    assert.equal(act, undefined);
+    assert.equal(holds[0]?.reason, "OptionRefused");
+    assert.match(
+      holds[0]?.message ?? "",
+      /^spec\.options\.extraArgs\.no-such-flag: etcd 3\.6\.16 has no setting/,
+    );
+    assert.match(holds[0]?.next ?? "", /remove spec\.options\.extraArgs\.no-such-flag/);
+  }
+});
+
+test("on the way to a version, members do without options that only it has", () => {
+  const world = edit(healthy({ version: "3.5.35" }), {
+    version: "3.7.3",
+    options: { featureGates: { PriorityRequest: true } },
+  });
+  assert.ok(run(world).members.every((facts) => facts.record.template.version === "3.7.3"));
 });

@@ -7,7 +7,7 @@ import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import type { MemberTemplate } from "../record.ts";
-import { hasFailed, targetOf } from "../target.ts";
+import { hasFailed, refusal, targetOf } from "../target.ts";
 import { sameTemplate, templateHash, transition } from "../template.ts";
 import { minorNumber, minorOf } from "../version.ts";
 import { names, type MemberView, type View } from "../view.ts";
@@ -19,16 +19,7 @@ const CANARY_MS = 3_000;
 export const rollout: Rule = (view) => {
   if (!view.established || !view.hasQuorum) return [];
   const { step, template } = targetOf(view);
-  if (step.kind === "refused") {
-    return [
-      hold({
-        classes: ["roll"],
-        reason: "VersionRefused",
-        message: `spec.version: ${step.reason}`,
-        next: step.next,
-      }),
-    ];
-  }
+  if (step.kind === "refused") return [hold(refusal(step, ["roll"]))];
   const unhealthy = view.staying.filter((member) => !member.healthy);
   if (unhealthy.length > 0) {
     return outdatedThan(view, template).length > 0 || step.kind !== "run"
