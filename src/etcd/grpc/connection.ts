@@ -9,7 +9,7 @@ import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
 } from "node:http2";
-import { connect as connectTcp } from "node:net";
+import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";
 import type { Clock, Timer } from "../../seams/clock.ts";
 import { RpcFailure, type Endpoint } from "../../seams/etcd-transport.ts";
@@ -36,7 +36,6 @@ export class Connection {
     this.#clock = clock;
     session.setLocalWindowSize(SESSION_WINDOW);
     session.unref();
-    session.on("error", () => undefined); // Every call on it fails by itself; "close" follows.
     session.once("goaway", () => {
       this.#retired = true;
       onGone();
@@ -59,22 +58,23 @@ export class Connection {
       throw new RpcFailure("UNAVAILABLE", "no CA is configured for an https endpoint", "not-sent", {
         tls: "untrusted-server",
       });
+    const socket =
+      url.protocol === "https:" && context !== undefined
+        ? connectTls(tlsOptions(endpoint, context))
+        : connectTcp({ host: hostOf(url), port: portOf(url) });
+    socket.setNoDelay(true);
     const session = connectHttp2(url.origin, {
-      createConnection: () => {
-        const socket =
-          url.protocol === "https:" && context !== undefined
-            ? connectTls(tlsOptions(endpoint, context))
-            : connectTcp({ host: hostOf(url), port: portOf(url) });
-        socket.setNoDelay(true);
-        return socket;
-      },
+      createConnection: () => socket,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
     });
+    // Heard for good: one fault may be told by both and twice, and every call fails by itself.
+    session.on("error", () => undefined);
+    socket.on("error", () => undefined);
     try {
-      await ready(session, clock);
+      await ready(session, socket, clock);
     } catch (error) {
-      session.on("error", () => undefined);
       session.destroy();
+      socket.destroy();
       throw connectFailure(error);
     }
     return new Connection(session, clock, onGone);
@@ -143,13 +143,14 @@ export class Connection {
 }
 
 /** Resolves when the server's settings have come. TLS and TCP share one timer. */
-function ready(session: ClientHttp2Session, clock: Clock): Promise<void> {
+function ready(session: ClientHttp2Session, socket: Socket, clock: Clock): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = clock.timer(CONNECT_TIMEOUT_MS, () =>
       settle(new RpcFailure("UNAVAILABLE", `no connection within ${CONNECT_TIMEOUT_MS} ms`, "not-sent")),
     );
     const settle = (error?: unknown) => {
       timer.cancel();
+      socket.off("error", onError);
       session.off("error", onError);
       session.off("close", onClose);
       session.off("remoteSettings", onSettings);
@@ -159,6 +160,8 @@ function ready(session: ClientHttp2Session, clock: Clock): Promise<void> {
     const onError = (error: Error) => settle(error);
     const onClose = () => settle(new Error("the server closed the connection"));
     const onSettings = () => settle();
+    // A TLS alert after the handshake (our certificate was refused) reaches the socket alone.
+    socket.on("error", onError);
     session.on("error", onError);
     session.on("close", onClose);
     session.on("remoteSettings", onSettings);

@@ -80,9 +80,9 @@ export function connectFailure(error: unknown): RpcFailure {
   // An alert is the server's word: it saw our certificate, or none, and did not like it.
   else if (/^ERR_SSL_.*ALERT_(BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE)/.test(code))
     tls = "client-certificate-refused";
-  const hint = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(code)
-    ? " (the server does not speak TLS here)"
-    : "";
+  const noTls =
+    /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(code) || message.includes("before secure TLS");
+  const hint = noTls ? " (perhaps the server does not speak TLS here)" : "";
   return new RpcFailure("UNAVAILABLE", `${message || code}${hint}`, "not-sent", {
     cause: error,
     ...(tls === undefined ? {} : { tls }),
