@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RpcFailure } from "../seams/etcd-transport.ts";
 import { byCode, meanings, rows, type EtcdErrorKind } from "./error-table.ts";
-import { isEtcdError, kindOf, toEtcdError } from "./errors.ts";
+import { isEtcdError, kindOf, readStatus, toEtcdError } from "./errors.ts";
 
 const answered = (code: RpcFailure["code"], message: string) =>
   toEtcdError(new RpcFailure(code, message, "answered"), "Cluster.MemberAdd", "m1");
@@ -80,4 +80,11 @@ test("a failed handshake says whose certificate was at fault", () => {
   });
   const error = toEtcdError(fault, "Maintenance.Status", "m1");
   assert.deepEqual([error.kind, error.retryable, error.outcome], ["untrusted-server", false, "not-applied"]);
+});
+
+test("a status that etcd put into a text is read back", () => {
+  const wrapped = "rpc error: code = PermissionDenied desc = etcdserver: permission denied";
+  assert.deepEqual(readStatus(wrapped), { code: "PERMISSION_DENIED", said: "permission denied" });
+  assert.deepEqual(readStatus("etcdserver: no leader"), { code: "UNKNOWN", said: "no leader" });
+  assert.equal(readStatus("rpc error: code = Canceled desc = x").code, "CANCELLED");
 });

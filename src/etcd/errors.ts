@@ -2,7 +2,7 @@
  * The one error type of the etcd client. `kind` is a closed union to switch on; the rest is what a
  * reader needs: which call, on what, what etcd said, whether it can have taken effect, what to do next.
  */
-import type { GrpcCode, RpcFailure } from "../seams/etcd-transport.ts";
+import { grpcCodes, type GrpcCode, type RpcFailure } from "../seams/etcd-transport.ts";
 import { byCode, meanings, rows, type EtcdErrorKind } from "./error-table.ts";
 
 export type { EtcdErrorKind } from "./error-table.ts";
@@ -71,8 +71,17 @@ export function kindOf(code: GrpcCode, said: string): EtcdErrorKind {
 }
 
 /** Drops etcd's prefix, so that one message is one string. */
-export function withoutPrefix(message: string): string {
+function withoutPrefix(message: string): string {
   return message.replace(/^etcdserver: /, "");
+}
+
+/** Reads a status that etcd has put into a text, as "rpc error: code = PermissionDenied desc = …". */
+export function readStatus(text: string): { code: GrpcCode; said: string } {
+  const [, name, said] = /^rpc error: code = (\w+) desc = (.*)$/s.exec(text) ?? [];
+  const spelled = name?.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
+  const code =
+    grpcCodes.find((known) => known === spelled) ?? (spelled === "CANCELED" ? "CANCELLED" : "UNKNOWN");
+  return { code, said: withoutPrefix(said ?? text) };
 }
 
 /**

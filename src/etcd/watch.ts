@@ -9,7 +9,7 @@ import type { Endpoint } from "../seams/etcd-transport.ts";
 import { callName, type Caller } from "./caller.ts";
 import { bytes, toKeyValue } from "./convert.ts";
 import { describe } from "./endpoints.ts";
-import { EtcdError, kindOf, withoutPrefix } from "./errors.ts";
+import { EtcdError, kindOf, readStatus } from "./errors.ts";
 import { prefixEnd } from "./kv.ts";
 import { Event_EventType, type Event } from "./proto/kv_pb.ts";
 import { Watch, type WatchResponse } from "./proto/rpc_pb.ts";
@@ -151,9 +151,6 @@ function toEvent(event: Event): WatchEvent {
 }
 
 function cancelled(response: WatchResponse, endpoint: string): EtcdError {
-  const said = withoutPrefix(
-    response.cancelReason === "" ? "the watch was cancelled" : response.cancelReason,
-  );
   if (response.compactRevision > 0n)
     return new EtcdError({
       kind: "compacted",
@@ -164,14 +161,14 @@ function cancelled(response: WatchResponse, endpoint: string): EtcdError {
       outcome: "not-applied",
       compactRevision: response.compactRevision,
     });
-  // A cancelled watch carries words but no code; those that etcd uses for its errors are in the table.
-  const kind = kindOf("UNKNOWN", said);
+  // A cancelled watch carries its status as a text.
+  const { code, said } = readStatus(response.cancelReason);
   return new EtcdError({
-    kind,
+    kind: kindOf(code, said),
     call: callName(call),
     endpoint,
-    code: "UNKNOWN",
-    said,
+    code,
+    said: said === "" ? "the watch was cancelled" : said,
     outcome: "not-applied",
   });
 }

@@ -8,6 +8,7 @@ import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { EtcdClient } from "../../src/etcd/client.ts";
+import { isEtcdError } from "../../src/etcd/errors.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import type { TlsCredentials } from "../../src/etcd/grpc/tls.ts";
 import { ensureEtcd, type InstalledEtcd } from "../../src/etcd/install/ensure.ts";
@@ -163,7 +164,12 @@ export class TestCluster {
   async serving(member: TestMember, timeoutMs = 20_000): Promise<void> {
     const client = this.client();
     const serves = async (signal: AbortSignal) => {
-      await client.maintenance.status(member.endpoint, { timeoutMs: 1_000, signal });
+      await client.maintenance
+        .status(member.endpoint, { timeoutMs: 1_000, signal })
+        .catch((error: unknown) => {
+          // With authentication on, being asked who we are is an answer too.
+          if (!isEtcdError(error, "auth-user-required", "permission-denied")) throw error;
+        });
       return true;
     };
     await member.running.ready(serves, { timeoutMs });
