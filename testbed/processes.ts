@@ -40,6 +40,19 @@ export function marks(start: Pick<Start, "dir" | "role" | "spec">): Record<strin
   return { [BED]: start.dir, [ROLE]: start.role, [SPEC]: start.spec ?? "" };
 }
 
+/** What this process starts from now on is its helper, not another one of its role. */
+export function markHelpers(): void {
+  process.env[ROLE] = `${process.env[ROLE]} helper`;
+}
+
+/** The environment a process was started with. */
+export function environmentOf(pid: number): Record<string, string> {
+  const entries = (read(`/proc/${pid}/environ`) ?? "").split("\0").filter(Boolean);
+  return Object.fromEntries(
+    entries.map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]),
+  );
+}
+
 /** Starts a process in a session of its own, so that it outlives us and a Ctrl-C meant for us. */
 export function startOwned(start: Start): ChildProcess {
   mkdirSync(dirname(start.log), { recursive: true });

@@ -2,7 +2,7 @@
  * What a testbed is: its choices and addresses, written once when it is first brought up. Whether it runs is
  * not recorded here; that is looked up (processes.ts).
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { acquire } from "./lock.ts";
@@ -94,6 +94,16 @@ export function writeBed(bed: Bed): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeFileSync(`${path}.new`, JSON.stringify(bed, null, 2) + "\n", { mode: 0o600 });
   renameSync(`${path}.new`, path);
+}
+
+/** Out of sight by a rename, then deleted: a killed `down` leaves no half testbed that could be taken for a whole. */
+export function removeBed(name: string): void {
+  const { dir } = bedPaths(name);
+  if (existsSync(dir)) renameSync(dir, join(bedsDir(), `.gone-${name}-${process.pid}-${Date.now()}`));
+  for (const entry of existsSync(bedsDir()) ? readdirSync(bedsDir()) : []) {
+    if (entry.startsWith(`.gone-${name}-`))
+      rmSync(join(bedsDir(), entry), { recursive: true, force: true, maxRetries: 3 });
+  }
 }
 
 /** Chooses addresses that nobody else has and records the new testbed. */

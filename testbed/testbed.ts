@@ -2,7 +2,7 @@
  * A testbed's life: up, down, status. `up` is a convergence, not a script: it starts what is not running and
  * replaces what runs with other settings, so it can follow an `up` or a `down` that was killed anywhere.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../src/seams/clock.ts";
@@ -20,7 +20,7 @@ import { bedPaths } from "./paths.ts";
 import { ensurePki, pkiFiles } from "./pki.ts";
 import { endOwned, ownedProcesses } from "./processes.ts";
 import { listeners } from "./sockets.ts";
-import { controlAddress, createBed, DEFAULT_OPTIONS, readBed, writeBed } from "./state.ts";
+import { controlAddress, createBed, DEFAULT_OPTIONS, readBed, removeBed, writeBed } from "./state.ts";
 import type { Bed, BedOptions, OwnBed } from "./state.ts";
 
 /** The etcd behind the API server; any supported one does. */
@@ -70,6 +70,11 @@ export async function up(options: UpOptions = {}): Promise<Testbed> {
       clock: systemClock,
       progress: (step) => progress(`etcd ${step.version}: ${step.text}`),
     });
+    if (!existing) {
+      // What an `up` left that was killed before it had written down what it is.
+      await endOwned(paths.dir);
+      removeBed(name);
+    }
     const bed = existing ?? (await createBed(name, wanted));
     await start(bed, kubernetes.bin, etcd.etcd, progress);
     return open(name);
@@ -143,7 +148,7 @@ export async function down(
     const ended = await endOwned(paths.dir);
     if (ended > 0) options.progress?.(`ended ${ended} processes`);
     if (bed?.kind === "own") await socketsClosed(bed.slot);
-    if (!options.keepData) rmSync(paths.dir, { recursive: true, force: true, maxRetries: 3 });
+    if (!options.keepData) removeBed(name);
   } finally {
     await lock.release();
   }

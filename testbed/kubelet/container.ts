@@ -50,6 +50,8 @@ export class ContainerLife {
   imageID = "";
   pid: number | undefined;
   frozen = false;
+  /** The file that what runs now, or ran last, writes to. */
+  log = "";
   readonly #host: ContainerHost;
   readonly #ending = new AbortController();
   #probes = new AbortController();
@@ -158,6 +160,7 @@ export class ContainerLife {
     );
     this.pid = pid;
     this.imageID = imageID;
+    this.log = started.log;
     this.frozen = false;
     this.state = { running: { startedAt } };
     this.started = !spec.startupProbe;

@@ -12,7 +12,7 @@ import type { StandIn } from "./stand-in.ts";
 export interface PodView {
   node: string;
   podIP: string;
-  containers: { name: string; pid?: number; restartCount: number; frozen: boolean }[];
+  containers: { name: string; pid?: number; restartCount: number; frozen: boolean; log: string }[];
 }
 
 class NotFound extends Error {}
@@ -107,6 +107,7 @@ function view(worker: PodWorker): PodView {
       ...(life.pid !== undefined && { pid: life.pid }),
       restartCount: life.restartCount,
       frozen: life.frozen,
+      log: life.log,
     })),
   };
 }

@@ -7,6 +7,7 @@ import { componentKubeconfig } from "../components.ts";
 import { readKubeconfig } from "../kubeconfig.ts";
 import { bedPaths } from "../paths.ts";
 import { pkiFiles } from "../pki.ts";
+import { markHelpers } from "../processes.ts";
 import { controlAddress, readBed } from "../state.ts";
 import { serveControl } from "./control.ts";
 import { StandIn } from "./stand-in.ts";
@@ -20,6 +21,8 @@ process.on("unhandledRejection", (error) => {
   log(`unhandled: ${(error as Error).stack}`);
   process.exit(1);
 });
+
+markHelpers();
 
 const client = new Client(readKubeconfig(componentKubeconfig(paths, "kubelet")));
 const standIn = new StandIn(client, bed, paths, log);

@@ -7,6 +7,7 @@ import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Container, HTTPGetAction, Probe } from "kubernetes-types/core/v1.d.ts";
+import { environmentOf } from "../processes.ts";
 import { ownAddress } from "./loopback.ts";
 import { enterCommand } from "./sandbox.ts";
 
@@ -141,7 +142,7 @@ export function execute(
     const child = spawn(file, args, {
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env },
+      env: environmentOf(pid),
     });
     let output = "";
     const keep = (chunk: Buffer) => (output = (output + String(chunk)).slice(-1000));
