@@ -14,6 +14,8 @@ import type { Endpoint } from "../seams/etcd-transport.ts";
 
 /** A healthy member answers in milliseconds; a longer wait would only delay what can be done elsewhere. */
 const ASK_TIMEOUT_MS = 1_000;
+/** A member that starts takes connections long before it serves them: not until it has found a quorum. */
+const STARTING_TIMEOUT_MS = 200;
 /** Never written: reading an absent key through quorum proves as much as reading a present one. */
 const HEALTH_KEY = "quorate.dev/health";
 
@@ -23,8 +25,12 @@ export interface AskedMember {
   readonly troubled: boolean;
 }
 
-export async function askMember(client: EtcdClient, endpoint: Endpoint): Promise<AskedMember> {
-  const options = { timeoutMs: ASK_TIMEOUT_MS };
+export async function askMember(
+  client: EtcdClient,
+  endpoint: Endpoint,
+  starting: boolean,
+): Promise<AskedMember> {
+  const options = { timeoutMs: starting ? STARTING_TIMEOUT_MS : ASK_TIMEOUT_MS };
   const [status, read] = await Promise.allSettled([
     client.maintenance.status(endpoint, options),
     client.kv.range(HEALTH_KEY, { endpoint, countOnly: true, ...options }),

@@ -2,6 +2,7 @@
  * The control loop of one cluster: observe, decide, do one thing, look again. One serial worker; it never
  * sleeps inside a pass, wakes on events, and otherwise looks again when something can have changed.
  */
+import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { Decision } from "../core/action.ts";
 import { decide } from "../core/decide.ts";
 import type { Observation } from "../core/observation.ts";
@@ -10,6 +11,7 @@ import type { Clock } from "../seams/clock.ts";
 import { execute } from "./execute.ts";
 import { Observer } from "./observe.ts";
 import { Conflict, type Applied, type Platform } from "./platform.ts";
+import { passStatus } from "./status.ts";
 import { Retries, type Failure } from "./retries.ts";
 import { Transcript } from "./transcript.ts";
 import { Waker } from "./waker.ts";
@@ -20,9 +22,10 @@ export interface Pass {
   readonly observation: Observation;
   readonly decision: Decision;
   /** The decided step failed before and waits for its next try. */
-  readonly failure?: Failure;
+  readonly failure?: Failure | undefined;
   /** What could not be made or looked at. */
   readonly problems: readonly string[];
+  readonly status: EtcdClusterStatus;
 }
 
 export interface LoopOptions {
@@ -103,13 +106,10 @@ export class Loop {
     const applied =
       step.done && this.#stepsInARow < MOST_STEPS_IN_A_ROW ? NOTHING_APPLIED : await this.#apply(view);
     this.#note(decision, step.done || applied.changed);
-    const pass: Pass = {
-      number: ++this.#passes,
-      observation,
-      decision,
-      ...(step.failure && { failure: step.failure }),
-      problems: applied.problems,
-    };
+    const facts = { observation, decision, failure: step.failure, problems: applied.problems };
+    const status = await passStatus(this.#options.platform, facts, this.#latest?.status);
+    const pass: Pass = { number: ++this.#passes, ...facts, status };
+    await this.#options.platform.report(status);
     this.#latest = pass;
     this.#options.onPass?.(pass);
     return this.#delay(pass, step.done, applied);

@@ -15,6 +15,8 @@ export class Observer {
   readonly #platform: Platform;
   readonly #clock: Clock;
   readonly #unhealthySince = new Map<string, number>();
+  /** The start of the process that last answered, by member. */
+  readonly #answeredSince = new Map<string, number>();
   #hashes: HashReport | undefined;
   #compacted: EtcdFacts["compacted"];
   readonly #defragmentedAt = new Map<string, number>();
@@ -62,16 +64,7 @@ export class Observer {
   }
 
   async #ask(members: readonly PlatformMember[]) {
-    const running = members.map((member) => ({
-      member,
-      endpoint: this.#platform.endpoint(member.record),
-      runs: member.workload.state === "running",
-    }));
-    const results = await Promise.all(
-      running.map(async ({ endpoint, runs }): Promise<Answered | undefined> =>
-        runs ? { endpoint, asked: await askMember(this.client, endpoint) } : undefined,
-      ),
-    );
+    const results = await Promise.all(members.map((member) => this.#askOne(member)));
     const answered = results.filter((result) => result !== undefined);
     this.client.setEndpoints(answered.flatMap(usableEndpoint));
     const isOurs = (peerURL: string) => this.#platform.isOurs(peerURL);
@@ -82,12 +75,22 @@ export class Observer {
     return { cluster, answers };
   }
 
+  async #askOne({ record, workload }: PlatformMember): Promise<Answered | undefined> {
+    if (workload.state !== "running") return undefined;
+    const endpoint = this.#platform.endpoint(record);
+    const starting = this.#answeredSince.get(record.name) !== workload.since;
+    const asked = await askMember(this.client, endpoint, starting);
+    if (asked.answer.reachable) this.#answeredSince.set(record.name, workload.since);
+    return { endpoint, asked };
+  }
+
   /** Adds since when each member has not been healthy, as far as this process knows. */
   #withTimers(observation: Observation): Observation {
     const view = viewOf(observation);
     const present = new Set(view.members.map((member) => member.name));
-    for (const name of this.#unhealthySince.keys()) if (!present.has(name)) this.#unhealthySince.delete(name);
-    for (const name of this.#defragmentedAt.keys()) if (!present.has(name)) this.#defragmentedAt.delete(name);
+    for (const known of [this.#unhealthySince, this.#answeredSince, this.#defragmentedAt]) {
+      for (const name of known.keys()) if (!present.has(name)) known.delete(name);
+    }
     for (const { name, healthy, record } of view.members) {
       // A member that sleeps on purpose is not ill: else it would be replaced the moment it wakes.
       if (healthy || !record.run) this.#unhealthySince.delete(name);

@@ -13,6 +13,7 @@ import type {
   WorkloadFacts,
 } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
+import type { GivenStatus } from "../core/status.ts";
 import type { View } from "../core/view.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
@@ -61,6 +62,8 @@ export interface Platform {
   execute(action: ObjectAction): Promise<void>;
   /** Keeps the status where users look; called on every pass, writes only what changed (I7). */
   report(status: EtcdClusterStatus): Promise<void>;
+  /** What of the status only the platform knows. */
+  describe(view: View): Promise<Omit<GivenStatus, "plan" | "problems" | "failure">>;
   /** How the controller reaches this member's clients' port. */
   endpoint(record: MemberRecord): Endpoint;
   /** A peer URL that only this cluster can have made. */

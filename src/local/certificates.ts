@@ -42,6 +42,11 @@ export interface CertificateReport {
   readonly lookAgainAt?: number;
 }
 
+export interface CertificateState {
+  readonly problems: readonly string[];
+  readonly expiry: Readonly<Record<string, number>>;
+}
+
 /** A leaf as it should be, and where. */
 interface Wanted {
   readonly file: string;
@@ -64,6 +69,8 @@ export class Certificates {
   readonly #authorities = new Map<Plane, { pair: KeyPair; facts: CertificateFacts }>();
   /** When each file has to be looked at again, by the wall clock. */
   readonly #checkedUntil = new Map<string, number>();
+  readonly #ends = new Map<string, number>();
+  readonly #problems = new Map<string, string>();
 
   constructor(layout: Layout, disk: Disk, clock: Clock, pki: Pki) {
     this.#layout = layout;
@@ -120,17 +127,30 @@ export class Certificates {
     return { changed, problems, ...(due.length > 0 && { lookAgainAt: Math.min(...due) }) };
   }
 
-  /** The end of the first of a member's certificates to end. */
-  async expiry(record: MemberRecord): Promise<number | undefined> {
-    const found = await Promise.all(this.#leavesOf(record).map((wanted) => this.#find(wanted)));
-    const ends = found.flatMap((one) => (one.kind === "present" ? [one.facts.notAfter] : []));
-    return ends.length === 0 ? undefined : Math.min(...ends);
+  /** What a status tells: what is wrong, and when the first certificate of each member ends. */
+  async describe(records: readonly MemberRecord[]): Promise<CertificateState> {
+    const expiry: Record<string, number> = {};
+    for (const record of records) {
+      const ends = await Promise.all(this.#leavesOf(record).map((wanted) => this.#end(wanted)));
+      const known = ends.filter((end) => end !== undefined);
+      if (known.length > 0) expiry[record.name] = Math.min(...known);
+    }
+    return { problems: [...this.#problems.values()], expiry };
+  }
+
+  async #end(wanted: Wanted): Promise<number | undefined> {
+    const known = this.#ends.get(wanted.file);
+    if (known !== undefined) return known;
+    const found = await this.#find(wanted);
+    if (found.kind !== "present") return undefined;
+    this.#ends.set(wanted.file, found.facts.notAfter);
+    return found.facts.notAfter;
   }
 
   async remove(member: string): Promise<void> {
     for (const plane of ["client", "peer"] as const) {
       const { pem } = this.memberFiles(member, plane);
-      this.#checkedUntil.delete(pem);
+      for (const known of [this.#checkedUntil, this.#ends, this.#problems]) known.delete(pem);
       await this.#disk.remove(pem);
     }
   }
@@ -198,7 +218,9 @@ export class Certificates {
     if (!ca) throw new TypeError(`no authority for ${wanted.file}`);
     const found = await this.#find(wanted);
     const verdict = judgeLeaf({ name: wanted.file, wanted: wanted.leaf, found, ca: ca.facts, now });
+    this.#problems.delete(wanted.file);
     if (verdict.kind === "blocked") {
+      this.#problems.set(wanted.file, verdict.message);
       return { issued: false, problem: verdict.message, lookAgainAt: now + RECHECK_MS };
     }
     if (verdict.kind === "keep") {
@@ -209,6 +231,7 @@ export class Certificates {
     const issued = await this.#pki.issueLeaf({ ca: ca.pair, leaf: wanted.leaf });
     await this.#disk.write(wanted.file, issued.certificate + issued.key, { private: true });
     this.#checkedUntil.set(wanted.file, now + RECHECK_MS);
+    this.#ends.set(wanted.file, issued.notAfter);
     return { issued: true, lookAgainAt: now + RECHECK_MS };
   }
 

@@ -2,6 +2,7 @@
  * What people do to a local cluster: change its spec, ask what would happen, break members. The controller
  * carries these out for verbs that reach it; without a controller a verb does it itself, under the lock.
  */
+import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { TranscriptEntry } from "../control/transcript.ts";
 import type { Decision } from "../core/action.ts";
@@ -13,7 +14,6 @@ import { why, type Explanation } from "../core/why.ts";
 import type { Disk } from "../seams/disk.ts";
 import { checkManifest, fieldError, toResource, type CheckedCluster } from "./change.ts";
 import { corruptDatabase } from "./corrupt.ts";
-import { clusterStatus } from "./status.ts";
 import type { Layout } from "./layout.ts";
 import type { LocalPlatform } from "./platform.ts";
 import type { StoredCluster } from "./store.ts";
@@ -37,6 +37,7 @@ export interface Seen {
   readonly observation: Observation;
   readonly decision: Decision;
   readonly problems: readonly string[];
+  readonly status: EtcdClusterStatus;
 }
 
 /** A whole manifest, or single fields of the present one. */
@@ -85,7 +86,7 @@ export const operations = {
     const { platform, layout } = subject;
     const secure = (await subject.disk.stat(platform.certificates.userFiles().cert)) !== undefined;
     return {
-      cluster: { ...toResource(stored), status: clusterStatus(seen) },
+      cluster: { ...toResource(stored), status: seen.status },
       dir: layout.dir,
       ...(subject.controller && { controller: subject.controller }),
       processes: seen.observation.members.map(({ record: { name }, workload }) => ({

@@ -2,7 +2,7 @@
  * The one-machine platform: members are child processes, volumes are directories, records are files. It
  * implements what the control loop asks of a platform, and nothing of it decides anything.
  */
-import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
+import { kubernetesOnlyFields } from "../api/kubernetes-only.ts";
 import {
   Conflict,
   type Applied,
@@ -12,6 +12,7 @@ import {
 } from "../control/platform.ts";
 import { clientURLOf } from "../core/flags.ts";
 import { ordinalOf, type MemberRecord } from "../core/record.ts";
+import type { GivenStatus } from "../core/status.ts";
 import type { MemberView, View } from "../core/view.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
@@ -25,6 +26,7 @@ import type { Layout } from "./layout.ts";
 import { Liveness } from "./liveness.ts";
 import { Store, type StoredCluster, type StoreSeams } from "./store.ts";
 import { Volumes } from "./volumes.ts";
+import { Warming } from "./warming.ts";
 import { Workloads, type WorkloadSeams } from "./workloads.ts";
 
 export interface LocalSeams extends StoreSeams, WorkloadSeams {
@@ -47,6 +49,9 @@ export interface LocalPlatformOptions {
   readonly onCredentials: (credentials: ClientCredentials) => void;
 }
 
+/** What was done about a process: nothing, a start, or it waits for another one to serve first. */
+type Kept = "left" | "started" | "queued";
+
 /** Free ports are asked for anew after this long; a newcomer's start looks once more anyway. */
 const PORTS_FRESH_MS = 2_000;
 
@@ -57,10 +62,10 @@ export class LocalPlatform implements Platform {
   readonly volumes: Volumes;
   readonly workloads: Workloads;
   readonly certificates: Certificates;
-  status: EtcdClusterStatus | undefined;
   readonly #options: LocalPlatformOptions;
   readonly #configuration: Configuration;
   readonly #liveness: Liveness;
+  readonly #warming: Warming;
   readonly #freeSlots = new Map<number, { free: boolean; at: number }>();
   #basePort = 0;
   #generation = 0;
@@ -77,6 +82,7 @@ export class LocalPlatform implements Platform {
     this.certificates = new Certificates(layout, seams.disk, seams.clock, seams.pki);
     this.#configuration = new Configuration(layout, seams.disk, this.certificates);
     this.#liveness = new Liveness(seams.clock, seams.probe);
+    this.#warming = new Warming(seams.clock, seams.probe);
   }
 
   /** Finds what an earlier controller left: processes and credentials. */
@@ -176,12 +182,12 @@ export class LocalPlatform implements Platform {
       for (const record of records) changed = (await this.volumes.ensure(record, cluster.uid)) || changed;
       await this.#collect(records);
     }
-    const started = await Promise.all(view.members.map((member) => this.#keepRunning(view, member, paused)));
-    return {
-      changed: changed || started.includes("started"),
-      problems,
-      ...(lookAgainAt !== undefined && { lookAgainAt }),
-    };
+    for (const member of view.members) {
+      const result = await this.#keepRunning(view, member, paused);
+      if (result === "started") changed = true;
+      if (result === "queued") lookAgainAt = this.#options.seams.clock.now();
+    }
+    return { changed, problems, ...(lookAgainAt !== undefined && { lookAgainAt }) };
   }
 
   async #offerCredentials(): Promise<void> {
@@ -198,11 +204,12 @@ export class LocalPlatform implements Platform {
     }
   }
 
-  async #keepRunning(view: View, member: MemberView, paused: boolean): Promise<"started" | "left"> {
+  async #keepRunning(view: View, member: MemberView, paused: boolean): Promise<Kept> {
     const { record, workload } = member;
     if (workload.state === "running") {
       const { since } = workload;
       if (!paused) await this.#configuration.write(record, view.established);
+      if (!record.joined) await this.volumes.noteUse(record);
       if (this.#liveness.isDead(record, since, member.answer.reachable)) {
         this.#liveness.forget(record.name);
         await this.workloads.kill(record.name, "SIGKILL");
@@ -217,11 +224,11 @@ export class LocalPlatform implements Platform {
     return await this.#start(record, view.established);
   }
 
-  async #start(record: MemberRecord, established: boolean): Promise<"started" | "left"> {
+  async #start(record: MemberRecord, established: boolean): Promise<Kept> {
     const { workloads } = this;
     // The start guard: etcd would begin anew in an empty directory, or worse, rejoin without memory (H3, I4).
-    if (record.joined && (await this.volumes.isEmpty(record.name))) {
-      await workloads.refuse(record, "data-missing", "its data directory is empty although it has joined");
+    if (await this.volumes.hasLostData(record)) {
+      await workloads.refuse(record, "data-missing", "its data directory is empty although it held data");
       return "started";
     }
     const binary = this.#options.binaries.get(record.template.version);
@@ -230,9 +237,12 @@ export class LocalPlatform implements Platform {
       workloads.wait(record.name, `etcd ${record.template.version} ${what}`);
       return "left";
     }
+    const runs = (name: string) => workloads.facts(name).state === "running";
+    if (record.joined && (await this.#warming.inTheWayOf(record.name, runs)) !== undefined) return "queued";
     await this.#configuration.write(record, established);
     try {
       await workloads.start(record, binary.etcd);
+      if (record.joined) this.#warming.began(record.name, record.address.metricsURL);
     } catch (error) {
       if (!(error instanceof SpawnError)) throw error;
       await workloads.refuse(record, "unknown", error.message);
@@ -277,10 +287,18 @@ export class LocalPlatform implements Platform {
     await this.store.removeCluster();
   }
 
-  // oxlint-disable-next-line typescript/require-await -- others write it; here whoever asks gets the last one.
-  async report(status: EtcdClusterStatus): Promise<void> {
-    this.status = status;
+  async describe(view: View): Promise<GivenStatus> {
+    const records = view.members.map((member) => member.record);
+    const notApplicable = kubernetesOnlyFields({ spec: view.spec }).map(({ path }) => path);
+    return {
+      certificates: await this.certificates.describe(records),
+      ...(notApplicable.length > 0 && { notApplicable }),
+      ...(tlsPlanes(view.spec.tls).client && { clientSecret: this.#options.layout.pki }),
+    };
   }
+
+  /** Whoever wants it asks the controller; nothing is kept of it (a status is needed by nobody to go on). */
+  async report(): Promise<void> {}
 
   endpoint(record: MemberRecord): Endpoint {
     return { name: record.name, url: clientURLOf(record) };

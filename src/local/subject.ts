@@ -1,4 +1,5 @@
 /** The two subjects that operations work on: a running controller, and a directory without one. */
+import { passStatus } from "../control/status.ts";
 import { Observer } from "../control/observe.ts";
 import { decide } from "../core/decide.ts";
 import { anyBinaries } from "./binaries.ts";
@@ -21,7 +22,8 @@ export function liveSubject(
     layout,
     disk: machine.seams.disk,
     platform: controller.platform,
-    look: async () => controller.loop.latest ?? (await seen(controller.loop.observer, layout)),
+    look: async () =>
+      controller.loop.latest ?? (await seen(controller.platform, controller.loop.observer, layout)),
     wake: () => controller.loop.wake(),
     transcript: () => controller.loop.transcript.last(100),
     down: async () => await Promise.resolve(down()),
@@ -53,7 +55,7 @@ export async function withDirectory<T>(
       layout,
       disk: seams.disk,
       platform,
-      look: () => seen(observer, layout),
+      look: () => seen(platform, observer, layout),
       wake: () => undefined,
       transcript: () => [],
       down: () => platform.workloads.stopAndWait(platform.workloads.names()),
@@ -64,8 +66,9 @@ export async function withDirectory<T>(
   }
 }
 
-async function seen(observer: Observer, layout: Layout): Promise<Seen> {
+async function seen(platform: LocalPlatform, observer: Observer, layout: Layout): Promise<Seen> {
   const observation = await observer.observe();
   if (!observation) throw new Refused(`there is no cluster in ${layout.dir}`);
-  return { observation, decision: decide(observation), problems: [] };
+  const facts = { observation, decision: decide(observation), problems: [] };
+  return { ...facts, status: await passStatus(platform, facts, undefined) };
 }

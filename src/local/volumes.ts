@@ -12,12 +12,16 @@ interface VolumeIdentity {
   readonly uid: string;
   /** The UID of the cluster that made it. */
   readonly cluster: string;
+  /** etcd has kept a log here: found empty later, data is lost, also where the latch came too late (H2, H3). */
+  readonly used?: boolean;
 }
 
 export class Volumes {
   readonly #layout: Layout;
   readonly #disk: Disk;
   readonly #random: Random;
+  /** Volumes that are known to be marked as used, by UID. */
+  readonly #used = new Set<string>();
 
   constructor(layout: Layout, disk: Disk, random: Random) {
     this.#layout = layout;
@@ -51,8 +55,27 @@ export class Volumes {
     await this.#disk.remove(doomed);
   }
 
-  /** No write-ahead log: etcd would start over here if it were let (R4, H3). */
-  async isEmpty(member: string): Promise<boolean> {
+  /** Remembers, while a member runs, that its log lies here. A start that ended before is none. */
+  async noteUse(record: MemberRecord): Promise<void> {
+    const uid = record.volumeUID;
+    if (uid === undefined || this.#used.has(uid) || (await this.#isEmpty(record.name))) return;
+    const identity = await this.#identity(record.name);
+    if (identity?.uid !== uid) return;
+    if (!identity.used) {
+      const text = `${JSON.stringify({ ...identity, used: true })}\n`;
+      await this.#disk.write(this.#layout.volume(record.name).identity, text, { private: true });
+    }
+    this.#used.add(uid);
+  }
+
+  /** Empty although it has been used: etcd would start over here, or rejoin without memory (R4, H3, I4). */
+  async hasLostData(record: MemberRecord): Promise<boolean> {
+    const used = record.joined || (await this.#identity(record.name))?.used === true;
+    return used && (await this.#isEmpty(record.name));
+  }
+
+  /** No write-ahead log. */
+  async #isEmpty(member: string): Promise<boolean> {
     return (await this.#disk.list(this.#layout.volume(member).wal)).length === 0;
   }
 
@@ -81,8 +104,9 @@ export class Volumes {
     const text = await this.#disk.read(this.#layout.volume(member).identity);
     if (text === undefined) return undefined;
     try {
-      const { uid, cluster } = JSON.parse(text) as Partial<VolumeIdentity>;
-      if (typeof uid === "string" && typeof cluster === "string") return { uid, cluster };
+      const { uid, cluster, used } = JSON.parse(text) as Partial<VolumeIdentity>;
+      if (typeof uid === "string" && typeof cluster === "string")
+        return { uid, cluster, ...(used === true && { used }) };
     } catch {
       // Damaged: falls through to an identity that matches nobody.
     }
