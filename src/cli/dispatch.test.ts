@@ -3,8 +3,8 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { systemClock } from "../seams/clock.ts";
 import { systemRandom } from "../seams/random.ts";
-import { dispatch, type Verbs } from "./dispatch.ts";
-import { UsageError, type CliIo } from "./io.ts";
+import { dispatch } from "./dispatch.ts";
+import { UsageError, type CliIo, type Verbs } from "./io.ts";
 
 function fakeIo(env: Record<string, string> = {}) {
   const out: string[] = [];
@@ -60,6 +60,22 @@ test("--help lists every verb with its one line, and <verb> --help prints the ve
   for (const name of Object.keys(verbs)) assert.match(all.out, new RegExp(`${name} +does ${name}`));
   assert.deepEqual(await call(["etcd", "--help"]), { code: 0, out: "usage of etcd\n", err: "" });
   assert.deepEqual(await call(["help", "etcd"]), { code: 0, out: "usage of etcd\n", err: "" });
+});
+
+test("a verb of a verb has a help text of its own", async () => {
+  const inner: Verbs = { kill: verb("kill", async () => 0) };
+  const outer: Verbs = {
+    local: async () => ({ summary: "", usage: "usage of local", verbs: inner, run: async () => 0 }),
+  };
+  const ask = async (...argv: string[]) => {
+    const fake = fakeIo();
+    await dispatch(argv, outer, "1.2.3", fake.io);
+    return fake.out() + fake.err();
+  };
+  assert.equal(await ask("local", "kill", "m1", "--help"), "usage of kill\n");
+  assert.equal(await ask("help", "local", "kill"), "usage of kill\n");
+  assert.equal(await ask("local", "--help"), "usage of local\n");
+  assert.match(await ask("local", "kil", "--help"), /Did you mean kill\?/);
 });
 
 test("--help after -- belongs to the program behind it", async () => {

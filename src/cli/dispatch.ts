@@ -3,10 +3,7 @@
  * (`quorate --help` asks each for its one line). Errors become one line and an exit code here.
  */
 import { nearest } from "../api/suggest.ts";
-import { UsageError, type CliIo, type Verb } from "./io.ts";
-
-/** One line per verb: its name, and how to load it. */
-export type Verbs = Readonly<Record<string, () => Promise<Verb>>>;
+import { UsageError, type CliIo, type Verb, type Verbs } from "./io.ts";
 
 /** Exit codes: 0 done, 1 it failed, 2 the command line was wrong. */
 export async function dispatch(
@@ -19,7 +16,7 @@ export async function dispatch(
   const [name, ...args] = argv.filter((arg) => arg !== "--debug");
   try {
     if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-      const about = args[0] === undefined ? await overview(verbs) : (await load(args[0], verbs)).usage;
+      const about = args[0] === undefined ? await overview(verbs) : await usageOf(args, verbs);
       io.stdout.write(ensureNewline(about));
       return 0;
     }
@@ -27,12 +24,11 @@ export async function dispatch(
       io.stdout.write(`quorate ${version}\n`);
       return 0;
     }
-    const verb = await load(name, verbs);
     if (asksForHelp(args)) {
-      io.stdout.write(ensureNewline(verb.usage));
+      io.stdout.write(ensureNewline(await usageOf([name, ...args], verbs)));
       return 0;
     }
-    return await verb.run(args, io);
+    return await (await load(name, verbs)).run(args, io);
   } catch (error) {
     return report(error, debug, io);
   }
@@ -45,6 +41,15 @@ async function load(name: string, verbs: Verbs): Promise<Verb> {
   const near = names.find((known) => name !== "" && known.startsWith(name)) ?? nearest(name, names);
   const hint = near === undefined ? `One of: ${names.join(", ")}.` : `Did you mean ${near}?`;
   throw new UsageError(`unknown verb ${JSON.stringify(name)}. ${hint} See quorate --help.`);
+}
+
+/** `local kill m1`: as deep as there are verbs, the text of the last one. */
+async function usageOf([name = "", ...args]: readonly string[], verbs: Verbs): Promise<string> {
+  const verb = await load(name, verbs);
+  const next = args.find((arg) => !arg.startsWith("-"));
+  return verb.verbs && next !== undefined
+    ? await usageOf(args.slice(args.indexOf(next)), verb.verbs)
+    : verb.usage;
 }
 
 /** Everything after `--` belongs to somebody else's program. */

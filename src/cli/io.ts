@@ -36,9 +36,14 @@ export interface Verb {
   readonly summary: string;
   /** The text of `quorate <verb> --help`. */
   readonly usage: string;
+  /** A verb with verbs of its own: `quorate <verb> <one of these> --help` finds the text. */
+  readonly verbs?: Verbs;
   /** Gets the arguments after the verb; the answer is the exit code. */
   run(args: string[], io: CliIo): Promise<number>;
 }
+
+/** One line per verb: its name, and how to load it. */
+export type Verbs = Readonly<Record<string, () => Promise<Verb>>>;
 
 /** The caller asked for something that cannot be: printed without a stack, exit code 2. */
 export class UsageError extends Error {

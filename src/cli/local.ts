@@ -3,9 +3,9 @@
  * Each of its verbs is one file in `local/`.
  */
 import { nearest } from "../api/suggest.ts";
-import { UsageError, type CliIo, type Verb } from "./io.ts";
+import { UsageError, type CliIo, type Verb, type Verbs } from "./io.ts";
 
-const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
+export const verbs: Verbs = {
   up: () => import("./local/up.ts"),
   status: () => import("./local/status.ts"),
   env: () => import("./local/env.ts"),

@@ -6,8 +6,8 @@
 import process from "node:process";
 import manifest from "../../package.json" with { type: "json" };
 import { systemClock } from "../seams/clock.ts";
-import { dispatch, type Verbs } from "./dispatch.ts";
-import { processIo } from "./io.ts";
+import { dispatch } from "./dispatch.ts";
+import { processIo, type Verbs } from "./io.ts";
 
 const verbs: Verbs = {
   etcd: () => import("./etcd.ts"),
