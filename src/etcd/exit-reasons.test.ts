@@ -49,3 +49,16 @@ test("a message with a whole member list in it is shortened to its ends", () => 
   assert.equal(found.reason, "member-count-unequal");
   assert.ok(found.said.length < 310 && found.said.endsWith("member count is unequal"));
 });
+
+test("reasons that need a full disk, an old store or a split cluster are known by etcd's own words", () => {
+  const told: readonly [string, string][] = [
+    ["v2-content", "detected disallowed custom content in v2store for stage --v2-deprecation=write-only"],
+    ["v2-content", "detected disallowed v2 WAL for stage --v2-deprecation=write-only"],
+    ["corrupt-at-start", "checkInitialHashKV failed: 8e9e found data inconsistency with peers"],
+    ["member-unknown", "failed to update; member unknown"],
+    ["disk-full", "failed to create WAL: write 0.tmp: no space left on device"],
+    ["permission-denied", "cannot access data directory: open data/.touch: permission denied"],
+    ["cluster-newer-version", "discovery failed: incompatible with current running cluster"],
+  ];
+  for (const [reason, words] of told) assert.equal(readExitReason([line("panic", words)]).reason, reason);
+});
