@@ -265,6 +265,10 @@ export class LocalPlatform implements Platform {
       case "MarkCluster": {
         const cluster = await this.store.cluster();
         if (!cluster) throw new Conflict("the cluster does not exist any more");
+        // From the latch on writes count, and whoever has a log by now may have acknowledged one (H2, H3).
+        if (action.purpose === "establish") {
+          for (const { record } of await this.store.members()) await this.volumes.noteUse(record);
+        }
         await this.store.updateCluster({ marks: { ...cluster.marks, ...action.change } });
         return;
       }

@@ -58,7 +58,7 @@ export class LocalCluster {
   readonly troubles: unknown[] = [];
   readonly #options: LocalOptions;
   /** Every etcd process that was started. */
-  readonly children: RunningProcess[] = [];
+  readonly children: (RunningProcess & { readonly member: string })[] = [];
   readonly #closing: (() => Promise<void> | void)[] = [];
   #client: GrpcTransport | undefined;
   #controller: Controller | undefined;
@@ -126,12 +126,12 @@ export class LocalCluster {
   #processes(): Processes {
     const spawn: Processes["spawn"] = async (request) => {
       const child = await systemProcesses.spawn(request);
-      this.children.push(child);
+      const member = path.basename(request.log, ".log");
+      this.children.push({ ...child, member, signal: (signal) => child.signal(signal) });
       const { onExit } = this.#options;
       if (onExit === undefined) return child;
-      const name = path.basename(request.log, ".log");
       const exit = child.exit.then((end) => {
-        onExit(this.files.volume(name).data);
+        onExit(this.files.volume(member).data);
         return end;
       });
       return { ...child, exit, signal: (signal) => child.signal(signal) };
@@ -245,6 +245,11 @@ export class LocalCluster {
     if (credentials) this.#client.setCredentials(credentials);
     const endpoints = (await this.records()).map((record) => this.controller.platform.endpoint(record));
     return new EtcdClient({ transport: this.#client, clock: systemClock, endpoints, timeoutMs: 5_000 });
+  }
+
+  /** How often a member's process was started. */
+  startsOf(name: string): number {
+    return this.children.filter(({ member }) => member === name).length;
   }
 
   /** Steps carried out since `from`, as `kind/purpose member`. */

@@ -50,6 +50,13 @@ test("a volume lost before the cluster was seen ends the attempt: new token, new
   assert.ok(end.members.every((facts) => facts.record.token.endsWith("-2")));
 });
 
+test("so does a volume that is found empty after it was used (H2)", () => {
+  const world = exited(after(asked(), 4), "demo-1", "data-missing");
+  const { act } = decide(world);
+  assert.equal(act?.action.kind === "MarkCluster" && act.action.purpose, "new-life");
+  assert.ok(run(world).members.every((facts) => facts.record.token.endsWith("-2")));
+});
+
 test("a refused version starts nothing and says why", () => {
   for (const [version, reason] of [
     ["3.4.45", /end of life/],

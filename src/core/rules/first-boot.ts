@@ -16,16 +16,12 @@ export const firstBoot: Rule = (view) => {
   if (view.established) return permit(founders);
   if (founders.length === 0) return begin(view);
 
-  const lost = founders.filter(
-    ({ record, volume }) =>
-      record.volumeUID !== undefined &&
-      (volume.state === "absent" || (volume.state === "ready" && volume.uid !== record.volumeUID)),
-  );
+  const lost = founders.filter(hasLostItsVolume);
   if (lost.length > 0) {
     return [
       act(
         "heal",
-        `the volume of ${names(lost)} was lost during the first boot: begin anew under another token`,
+        `${names(lost)} lost its volume or what was in it during the first boot: begin anew under another token`,
         {
           kind: "MarkCluster",
           purpose: "new-life",
@@ -52,6 +48,14 @@ export const firstBoot: Rule = (view) => {
     }),
   ];
 };
+
+/** The volume it was permitted to start on is gone, or is there and empty although it was used. */
+function hasLostItsVolume({ record, volume, workload }: MemberView): boolean {
+  if (record.volumeUID === undefined) return false;
+  if (volume.state === "absent") return true;
+  if (volume.state === "ready" && volume.uid !== record.volumeUID) return true;
+  return workload.state === "exited" && workload.cause === "data-missing";
+}
 
 /**
  * Also after the latch: the others may have been quicker than this one's volume. etcd lists a founder from
