@@ -81,17 +81,19 @@ export function lastGood(view: View, except: MemberView): MemberTemplate | undef
 
 /**
  * May a member's data, as it is now, be started with `version`? Never below what the whole cluster speaks
- * (R13), never more than one minor above it (R10, H5).
+ * (R13), never more than one minor above it (R10, H5). While nobody can say what it speaks, the records only
+ * bound it from above: then no minor is crossed upwards, or an edit during an outage would step by step move
+ * everybody past their data. A step back is etcd's to refuse, and it does so without touching the data.
  */
 export function dataAllows(view: View, version: string): boolean {
-  const spoken =
-    view.observation.etcd.clusterVersion ??
-    view.staying
-      .map((member) => member.record.template.version)
-      .toSorted((a, b) => minorNumber(a) - minorNumber(b))[0];
-  if (spoken === undefined) return true;
-  const distance = minorNumber(version) - minorNumber(spoken);
-  return distance === 0 || distance === 1;
+  const { clusterVersion } = view.observation.etcd;
+  if (clusterVersion !== undefined) {
+    const distance = minorNumber(version) - minorNumber(clusterVersion);
+    return distance === 0 || distance === 1;
+  }
+  const minors = view.staying.map((member) => minorNumber(member.record.template.version));
+  const distance = minorNumber(version) - Math.min(...minors);
+  return distance === 0 || distance === -1;
 }
 
 /** A target that a canary could not run: not tried again until the spec changes. */

@@ -84,3 +84,31 @@ test("a new edit after a failed one is tried", () => {
   assert.ok(end.members.every((facts) => facts.record.template.options.snapshotCount === 5000));
   assert.equal(end.cluster.marks.failedTarget, undefined);
 });
+
+test("an edit of the version during a total outage moves no member to another minor, however long it lasts (H5)", () => {
+  let world = healthy({ version: "3.5.33" });
+  const { list: _gone, clusterVersion: _unknown, ...etcd } = world.etcd;
+  world = { ...edit(world, { version: "3.7.3" }), etcd };
+  for (const name of ["demo-1", "demo-2", "demo-3"])
+    world = exited(world, name, "unknown", { since: world.now - 10 * 60_000 });
+  for (let pass = 0; pass < 20; pass++) {
+    const { act } = decide(world);
+    if (!act) break;
+    if (act.action.kind === "UpdateMember") {
+      assert.match(act.action.change.template?.version ?? "3.5", /^3\.5/);
+    }
+    world = predict(world, act.action);
+  }
+});
+
+test("a single member that cannot run its template says so, and what to do", () => {
+  let world = edit(healthy({ replicas: 1 }), bad);
+  world = predict(world, decide(world).act!.action);
+  world = exited(world, "demo-1", "bad-configuration", { restarts: 2 });
+  world = change(world, "demo-1", ({ record, workload }) => ({
+    workload: workload.state === "exited" ? { ...workload, startedFrom: startHash(record) } : workload,
+  }));
+  const { list: _gone, ...etcd } = world.etcd;
+  const told = decide({ ...world, etcd }).holds.find((hold) => hold.reason === "TargetFailed");
+  assert.match(told?.next ?? "", /take the last change back/);
+});

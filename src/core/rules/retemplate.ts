@@ -40,6 +40,17 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
     ];
   }
   const good = lastGood(view, member);
+  // Nobody runs anything better: only a person can say what it should be.
+  if (!good && wanted && sameTemplate(template, wanted) && isTemplateFault(member)) {
+    return [
+      hold({
+        classes: ["roll"],
+        reason: "TargetFailed",
+        message: `${member.name} cannot run what the spec asks for (${trouble(member)})`,
+        next: "Edit the spec: take the last change back or correct it.",
+      }),
+    ];
+  }
   if (!good || sameTemplate(template, good) || !mayRun(view, member, good)) return [];
   if (!view.spec.update.canary) {
     return [
@@ -73,13 +84,17 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
 
 function fails(view: View, member: MemberView): boolean {
   const { workload, unhealthySince } = member;
-  if (workload.state === "exited" && TEMPLATE_FAULTS.has(workload.cause))
+  if (workload.state === "exited" && isTemplateFault(member))
     return workload.restarts >= CERTAIN_AFTER_RESTARTS;
   if (workload.state === "absent" || workload.state === "stopping" || !member.upToDate) return false;
   return (
     unhealthySince !== undefined &&
     view.now - unhealthySince >= millisecondsOf(view.spec.repair.unhealthyAfter)
   );
+}
+
+function isTemplateFault({ workload }: MemberView): boolean {
+  return workload.state === "exited" && TEMPLATE_FAULTS.has(workload.cause);
 }
 
 /** The volume must be able to follow (I4), and the data must allow the version (R13, H5). */
