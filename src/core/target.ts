@@ -5,7 +5,7 @@
 import type { Hold, StepClass } from "./action.ts";
 import { unsupportedOptions } from "./flags.ts";
 import type { MemberTemplate } from "./record.ts";
-import { sameTemplate, templateFor, templateHash } from "./template.ts";
+import { isVolatile, sameTemplate, templateFor, templateHash } from "./template.ts";
 import { versionStep, type VersionStep } from "./upgrade.ts";
 import { minorNumber, minorOf } from "./version.ts";
 import type { MemberView, View } from "./view.ts";
@@ -109,6 +109,9 @@ export function newcomerTemplate(view: View): MemberTemplate | undefined {
     .map((m) => m.record.template);
   const [sibling] = siblings;
   if (!sibling) return template;
+  // Where a restart loses data, the newcomer is the rollout: nobody could roll it afterwards (H4).
+  const swaps = view.staying.some((member) => member.record.retiring);
+  if (swaps && template && isVolatile(template) && !hasFailed(view, template)) return template;
   // A newcomer runs what the siblings run now and is rolled with them; only its storage is the wanted one.
   const common = siblings.toSorted((a, b) => minorNumber(a.version) - minorNumber(b.version))[0] ?? sibling;
   const wanted = templateFor(view.spec, common.version);

@@ -89,9 +89,14 @@ export type TransitionKind =
   /** The volume cannot follow: a newcomer takes the member's place (H4, H6). */
   | "swap";
 
-export function transition(from: MemberTemplate, to: MemberTemplate): TransitionKind {
+/** Its data ends with the workload, so that a restart is a loss of data (H4). */
+export function isVolatile({ storage: { medium } }: MemberTemplate): boolean {
+  return medium === "Memory" || medium === "Ephemeral";
+}
+
+/** `hasData`: it has joined, and so holds something that a restart could lose. */
+export function transition(from: MemberTemplate, to: MemberTemplate, hasData = true): TransitionKind {
   if (sameTemplate(from, to)) return "none";
-  const volatile = from.storage.medium === "Memory" || from.storage.medium === "Ephemeral";
   const volumeMoves =
     from.storage.medium !== to.storage.medium ||
     from.storage.className !== to.storage.className ||
@@ -99,6 +104,6 @@ export function transition(from: MemberTemplate, to: MemberTemplate): Transition
   if (volumeMoves) return "swap";
   const unjoined = { joined: true, initialCluster: [] };
   const restarts = startHash({ template: from, ...unjoined }) !== startHash({ template: to, ...unjoined });
-  if (restarts) return volatile ? "swap" : "restart";
+  if (restarts) return hasData && isVolatile(from) ? "swap" : "restart";
   return "record";
 }
