@@ -45,8 +45,6 @@ test("a newcomer that cannot run the target is put back, having nothing to lose 
     "latch-joined demo-2",
     "promote demo-2",
   ]);
-  assert.deepEqual(
-    end.holds.map(({ reason }) => reason),
-    ["TargetFailed"],
-  );
+  assert.ok(!end.converged);
+  assert.equal(end.holds[0]?.reason, "TargetFailed");
 });
