@@ -22,6 +22,12 @@ function allTakeManyLearners(view: View): boolean {
   return view.members.every((member) => minorNumber(member.record.template.version) >= minorNumber("3.6"));
 }
 
+/** May one more learner be added to etcd's list? Below 3.6 there is one place; with unequal limits none is safe (H1). */
+export function hasRoomForLearner(view: View): boolean {
+  const learners = (view.observation.etcd.list?.members ?? []).filter((entry) => entry.isLearner).length;
+  return learners < (allTakeManyLearners(view) ? MAX_LEARNERS : 1);
+}
+
 /** Below 3.6 there is one learner place, and a voter that has to join needs it more (H8). */
 export function wantedLearners(view: View): number {
   if (allTakeManyLearners(view)) return view.spec.learners;

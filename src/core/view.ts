@@ -59,7 +59,10 @@ export function viewOf(observation: Observation): View {
     spec: cluster.spec,
     now: observation.now,
     token,
-    established: isEstablished(cluster.uid, cluster.marks),
+    // A member that has joined proves it as well, should the mark ever be lost.
+    established:
+      isEstablished(cluster.uid, cluster.marks) ||
+      observation.members.some(({ record }) => record.joined && record.token === token),
     members,
     staying: members.filter((member) => !member.record.leaving && member.record.token === token),
     strangers,

@@ -44,3 +44,15 @@ test("a member that answers for another cluster is not latched", () => {
   }));
   assert.notEqual(decide(world).act?.rule, "establish");
 });
+
+test("a lost mark is written again, and a member that has joined is proof enough until then (I3)", () => {
+  const world = healthy();
+  const { established: _lost, ...marks } = world.cluster.marks;
+  const forgetful = { ...world, cluster: { ...world.cluster, marks } };
+  const { act } = decide(forgetful);
+  assert.deepEqual(act?.action.kind === "MarkCluster" && act.action.change.established, _lost);
+  const { list: _silent, ...etcd } = forgetful.etcd;
+  const silent = decide({ ...forgetful, etcd });
+  assert.equal(silent.act, undefined);
+  assert.equal(silent.holds.at(-1)?.rule, "quorum-lost");
+});

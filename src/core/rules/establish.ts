@@ -5,14 +5,18 @@
  */
 import { act, update } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
+import { isEstablished } from "../record.ts";
 import type { MemberView, View } from "../view.ts";
 
 export const establish: Rule = (view) => {
-  const { list } = view.observation.etcd;
+  const { cluster, etcd } = view.observation;
+  const { list } = etcd;
   if (!list) return [];
-  if (!view.established) {
+  if (!isEstablished(cluster.uid, cluster.marks)) {
     // One founder that follows a leader proves that a quorum of founders has bootstrapped.
-    const witness = view.staying.find((member) => member.record.boot === "New" && serves(member));
+    const witness = view.staying.find(
+      (member) => (member.record.boot === "New" || member.record.joined) && serves(member),
+    );
     if (!witness) return [];
     return [
       act("record", `${witness.name} serves: the cluster exists`, {

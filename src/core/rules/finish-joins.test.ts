@@ -56,3 +56,14 @@ test("nobody is added while a voter is down (R19)", () => {
   assert.equal(act, undefined);
   assert.ok(holds.some((hold) => hold.message.includes("demo-4 can join once demo-2")));
 });
+
+test("below 3.6 a second learner waits for the first, whoever recorded it (H1)", () => {
+  const world = passes(edit(healthy({ version: "3.5.35" }), { replicas: 4 }), 2);
+  const [joiner] = world.members.slice(-1);
+  assert.ok(joiner && world.etcd.list?.members.some((entry) => entry.isLearner));
+  const address = world.platform.offers.at(-1)?.address ?? joiner.record.address;
+  const second = { ...joiner, record: { ...joiner.record, name: "demo-5", ordinal: 5, address } };
+  const { act, holds } = decide({ ...world, members: [...world.members, second] });
+  assert.notEqual(act?.action.kind, "AddLearner");
+  assert.ok(holds.some((hold) => hold.message.startsWith("demo-5 joins once the present learner")));
+});

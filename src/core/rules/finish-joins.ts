@@ -9,7 +9,7 @@ import type { Rule } from "../decide.ts";
 import type { InitialPeer } from "../record.ts";
 import { sortPeers } from "../template.ts";
 import { canonical } from "../hash.ts";
-import { batchIsOpen } from "../size.ts";
+import { batchIsOpen, hasRoomForLearner } from "../size.ts";
 import { names, unhealthyVoters, type MemberView, type View } from "../view.ts";
 
 export const finishJoins: Rule = (view) => {
@@ -38,6 +38,13 @@ function addLearner(view: View, joiner: MemberView): Outcome {
       classes: ["join", "promote", "roll", "maintain"],
       reason: "MemberUnhealthy",
       message: `${joiner.name} can join once ${names(down)} is healthy or replaced`,
+    });
+  }
+  if (!hasRoomForLearner(view)) {
+    return hold({
+      classes: ["join", "roll", "maintain"],
+      reason: "LearnerBehind",
+      message: `${joiner.name} joins once the present learner votes or has left`,
     });
   }
   return act("join", `${joiner.name} joins as a learner`, {

@@ -36,7 +36,8 @@ function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
   const why = record.leaving?.reason ?? "";
   const formerLife = record.token !== view.token;
 
-  if (view.established && !formerLife) {
+  // Whatever its record says: as long as etcd counts it, it is removed there first.
+  if (view.established && (!formerLife || member.entry)) {
     const { list } = view.observation.etcd;
     if (!list?.linearizable || !view.hasQuorum) return []; // Rule quorum-lost tells why.
     if (member.entry) return [removeFromEtcd(view, member, why)].flat();

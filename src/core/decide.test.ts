@@ -1,0 +1,64 @@
+/** What holds for decide() on anything it can be shown: total, deterministic, one safe step at a time. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { decide } from "./decide.ts";
+import type { Observation } from "./observation.ts";
+import { statusOf } from "./status.ts";
+import { arbitraryObservation } from "./testing/arbitrary-observation.ts";
+import { assertInvariants } from "./testing/naive-invariants.ts";
+
+const RUNS = { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 1000) };
+
+function freeze<T>(value: T): T {
+  if (value !== null && typeof value === "object" && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) freeze(part);
+  }
+  return value;
+}
+
+const always = (holds: (o: Observation) => void) => fc.assert(fc.property(arbitraryObservation, holds), RUNS);
+
+test("decide is total, changes nothing it is shown, and answers the same twice", () => {
+  always((o) => {
+    freeze(o);
+    assert.deepEqual(decide(o), decide(structuredClone(o)));
+  });
+});
+
+test("a step is taken only if no earlier hold names its class; converged means nothing to do or wait for", () => {
+  always((o) => {
+    const { act, holds, heldBack, converged } = decide(o);
+    const held = (stepClass: string) =>
+      holds.some((hold) => hold.classes === "all" || (hold.classes as readonly string[]).includes(stepClass));
+    if (act) assert.ok(!held(act.class) && !converged);
+    for (const kept of heldBack) assert.ok(held(kept.class));
+    if (converged) assert.equal(heldBack.length, 0);
+    for (const hold of holds) assert.ok(hold.message.length > 0);
+  });
+});
+
+test("no step breaks an invariant (I1–I5, I9), whatever was seen", () => {
+  always((o) => {
+    const { act } = decide(o);
+    if (act) assertInvariants(o, act.action);
+  });
+});
+
+test("what is held back would be safe too, as far as can be seen now (I1, I4, I5)", () => {
+  always((o) => {
+    if (o.platform.fenced || o.cluster.spec.paused || o.platform.clashes.length > 0) return;
+    for (const { action } of decide(o).heldBack) assertInvariants(o, action);
+  });
+});
+
+test("the status of anything can be told, and says available only with quorum (I6)", () => {
+  always((o) => {
+    const { conditions = [] } = statusOf(o, decide(o), undefined);
+    const is = (type: string) => conditions.find((known) => known.type === type)?.status;
+    if (is("Available") === "True") assert.equal(is("Quorate"), "True");
+    if (is("Quorate") === "True") assert.ok(o.etcd.list?.linearizable);
+    assert.equal(conditions.length, 7);
+  });
+});

@@ -1,0 +1,381 @@
+/**
+ * Arbitrary observations: records, volumes, processes, answers and lists that need not fit together, since a
+ * crash, a restored backup or a person's hand can bring about nearly anything. Every part may be missing,
+ * stale or wrong; only its form is right.
+ */
+import fc from "fast-check";
+import type {
+  EtcdFacts,
+  EtcdMemberEntry,
+  MemberAnswer,
+  MemberFacts,
+  Observation,
+  VolumeFacts,
+  WorkloadFacts,
+} from "../observation.ts";
+import type { ClusterMarks, MemberRecord } from "../record.ts";
+import { startHash, templateFor } from "../template.ts";
+import { minorOf } from "../version.ts";
+import { NOW, specOf } from "./cluster.ts";
+
+const UID = "11111111-2222";
+const CLUSTER_ID = "c1";
+const VERSIONS = ["3.4.45", "3.5.20", "3.5.35", "3.6.12", "3.6.16", "3.7.3"];
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+/** How seldom something is out of order. With more of it hardly any observation would get past the first rules. */
+const RARE = 24;
+const usually = <T>(usual: T, ...rare: fc.Arbitrary<T>[]): fc.Arbitrary<T> =>
+  fc.oneof(
+    { weight: RARE, arbitrary: fc.constant(usual) },
+    ...rare.map((arbitrary) => ({ weight: 1, arbitrary })),
+  );
+const mostly = usually(true, fc.constant(false));
+const seldom = usually(false, fc.constant(true));
+const past = fc.integer({ min: 0, max: 7_200_000 }).map((ms) => NOW - ms);
+
+const spec = fc
+  .record({
+    replicas: fc.integer({ min: 0, max: 7 }),
+    learners: fc.integer({ min: 0, max: 1 }),
+    version: fc.constantFrom(...VERSIONS),
+    paused: seldom,
+    options: fc.constantFrom({}, {}, { logLevel: "Debug" as const }, { extraArgs: { "no-such-flag": "1" } }),
+    onDelete: fc.constantFrom("Retain" as const, "Delete" as const),
+    onScaleIn: fc.constantFrom("Retain" as const, "Delete" as const),
+    className: maybe(fc.constant("fast")),
+    canary: fc.boolean(),
+    strategy: fc.constantFrom("Rolling" as const, "OnApproval" as const),
+    maxReplacementsPerHour: fc.integer({ min: 0, max: 2 }),
+    spaceCure: fc.boolean(),
+  })
+  .map(({ onDelete, onScaleIn, className, canary, strategy, maxReplacementsPerHour, spaceCure, ...rest }) =>
+    specOf({
+      ...rest,
+      storage: { retention: { onDelete, onScaleIn }, className },
+      update: { canary, strategy },
+      repair: { maxReplacementsPerHour },
+      maintenance: { spaceCure },
+    }),
+  );
+
+const marks: fc.Arbitrary<ClusterMarks> = fc.record({
+  life: usually(1, fc.constant(2)),
+  established: usually<ClusterMarks["established"]>(
+    { token: `${UID}-1`, clusterID: CLUSTER_ID },
+    fc.constant(undefined),
+    fc.constant(undefined),
+    fc.constant({ token: `${UID}-2`, clusterID: CLUSTER_ID }),
+  ),
+  highestOrdinal: fc.integer({ min: 0, max: 12 }),
+  batchJoined: maybe(fc.boolean()),
+  replaced: maybe(fc.dictionary(fc.constantFrom("demo-90", "demo-91", "demo-92"), past, { maxKeys: 3 })),
+  failedTarget: maybe(
+    fc.constantFrom("0000", "ffff").map((hash) => ({ hash, member: "demo-1", reason: "bad flag" })),
+  ),
+});
+
+/** Parsing a spec is slow, and a run needs many. */
+const templates = Object.fromEntries(
+  VERSIONS.flatMap((version) =>
+    (["Info", "Debug"] as const).map((logLevel) => [
+      `${version} ${logLevel}`,
+      templateFor(specOf({ version, options: { logLevel } }), version),
+    ]),
+  ),
+);
+
+/** What most members have in common. */
+interface Common {
+  readonly version: string;
+  readonly run: boolean;
+  /** Ordinal of the one that leads. */
+  readonly leader: number;
+}
+
+function recordOf(ordinal: number, { version: common, run }: Common): fc.Arbitrary<MemberRecord> {
+  const peers = [1, 2, 3].map((n) => ({ name: `demo-${n}`, peerURL: peerURL(n) }));
+  return fc
+    .record({
+      role: usually<MemberRecord["role"]>("Voter", fc.constant("Learner"), fc.constant("Learner")),
+      life: usually(1, fc.constant(2)),
+      boot: fc.constantFrom("New" as const, "Join" as const),
+      initialCluster: fc.constantFrom(peers, peers.slice(0, 1), []),
+      knowsID: mostly,
+      volumeUID: usually<string | undefined>(`v${ordinal}`, fc.constant(undefined)),
+      joined: usually(true, fc.constant(false), fc.constant(false)),
+      run: usually(run, fc.constant(!run)),
+      version: usually(common, fc.constantFrom(...VERSIONS)),
+      logLevel: usually<"Info" | "Debug">("Info", fc.constant("Debug"), fc.constant("Debug")),
+      retiring: usually<MemberRecord["retiring"]>(undefined, fc.constant({ reason: "it is old" })),
+      leaving: usually<MemberRecord["leaving"]>(
+        undefined,
+        fc.constant({ reason: "it goes", volume: "Delete" as const }),
+        fc.constant({ reason: "it is broken", volume: "Retain" as const, broken: true }),
+      ),
+    })
+    .map(({ life, knowsID, version, logLevel, ...rest }) => ({
+      ...rest,
+      name: `demo-${ordinal}`,
+      ordinal,
+      uid: `u${ordinal}`,
+      resourceVersion: "1",
+      createdAt: NOW - 1000,
+      token: `${UID}-${life}`,
+      address: addressOf(ordinal),
+      memberID: knowsID ? idOf(ordinal) : undefined,
+      template: templates[`${version} ${logLevel}`] ?? templateFor(specOf({ version }), version),
+    }));
+}
+
+const idOf = (ordinal: number) => `a${ordinal}`;
+const peerURL = (ordinal: number) => `https://demo-${ordinal}.demo:2380`;
+
+function addressOf(ordinal: number): MemberRecord["address"] {
+  const clientURL = `https://demo-${ordinal}.demo:2379`;
+  const metricsURL = `http://demo-${ordinal}.demo:2381`;
+  return {
+    peerURL: peerURL(ordinal),
+    clientURL,
+    metricsURL,
+    listenPeerURL: peerURL(ordinal),
+    listenClientURL: clientURL,
+    listenMetricsURL: metricsURL,
+  };
+}
+
+const volumeOf = (ordinal: number): fc.Arbitrary<VolumeFacts> =>
+  usually<VolumeFacts>(
+    { state: "ready", uid: `v${ordinal}` },
+    fc.constant({ state: "ready", uid: "another" }),
+    fc.constant({ state: "absent" }),
+    fc.constant({ state: "pending", reason: "not bound" }),
+    fc.constant({ state: "unreachable", uid: `v${ordinal}`, reason: "node gone" }),
+  );
+
+const workloadOf = (record: MemberRecord): fc.Arbitrary<WorkloadFacts> => {
+  const from = usually(startHash(record), fc.constant("something else"));
+  const restarts = fc.integer({ min: 0, max: 3 });
+  return fc.oneof(
+    {
+      weight: 8,
+      arbitrary: fc.record({
+        state: fc.constant("running" as const),
+        since: past,
+        startedFrom: from,
+        restarts,
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        state: fc.constant("exited" as const),
+        since: past,
+        startedFrom: from,
+        restarts,
+        cause: fc.constantFrom(
+          "data-missing",
+          "data-corrupt",
+          "removed",
+          "member-list-mismatch",
+          "already-bootstrapped",
+          "data-newer",
+          "bad-configuration",
+          "disk-full",
+          "killed",
+          "unknown",
+        ),
+        detail: fc.constant("as the log says"),
+      }),
+    },
+    { weight: 1, arbitrary: fc.constant({ state: "absent" as const }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        state: fc.constant("stopping" as const),
+        since: past,
+        startedFrom: maybe(from),
+        lostNode: maybe(fc.constant("node-7")),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        state: fc.constant("waiting" as const),
+        since: past,
+        reason: fc.constant("unschedulable"),
+      }),
+    },
+  );
+};
+
+const answerOf = (ordinal: number, { leader, version }: Common): fc.Arbitrary<MemberAnswer> =>
+  fc.oneof(
+    { weight: 1, arbitrary: fc.constant({ reachable: false as const, error: "connection refused" }) },
+    {
+      weight: RARE,
+      arbitrary: fc
+        .record({
+          memberID: usually(idOf(ordinal), fc.constant("ff")),
+          clusterID: usually(CLUSTER_ID, fc.constant("other")),
+          leaderID: usually(idOf(leader), fc.constant("0")),
+          isLearner: fc.boolean(),
+          version: usually(version, fc.constantFrom(...VERSIONS)),
+          storageVersion: fc.constantFrom("", "", "3.6.0", "3.7.0"),
+          raftAppliedIndex: fc.constantFrom(5000, 4990, 10),
+          dbSize: usually(1e6, fc.constant(1e9), fc.constant(2 ** 31)),
+          linearizable: mostly,
+          downgrade: usually<{ enabled: boolean; target: string } | undefined>(
+            undefined,
+            fc.constant({ enabled: true, target: "3.5.0" }),
+            fc.constant({ enabled: true, target: "3.6.0" }),
+          ),
+        })
+        .map((rest) => ({
+          ...rest,
+          reachable: true as const,
+          raftIndex: 5000,
+          raftTerm: 3,
+          revision: 1000,
+          dbSizeInUse: rest.dbSize / 4,
+        })),
+    },
+  );
+
+const memberOf = (ordinal: number, common: Common): fc.Arbitrary<MemberFacts> =>
+  recordOf(ordinal, common).chain((record) =>
+    fc.record({
+      record: fc.constant(record),
+      deleting: seldom,
+      volume: volumeOf(ordinal),
+      workload: workloadOf(record),
+      answer: answerOf(ordinal, common),
+      unhealthySince: maybe(past),
+    }),
+  );
+
+function entryOf(ordinal: number): fc.Arbitrary<EtcdMemberEntry> {
+  return fc.record({
+    id: fc.constant(idOf(ordinal)),
+    name: usually(`demo-${ordinal}`, fc.constant("")),
+    peerURLs: fc.constant([peerURL(ordinal)]),
+    clientURLs: fc.constant([`https://demo-${ordinal}.demo:2379`]),
+    isLearner: usually(false, fc.constant(true), fc.constant(true), fc.constant(true)),
+    ours: mostly,
+  });
+}
+
+function etcdOf(ordinals: readonly number[], { version }: Common): fc.Arbitrary<EtcdFacts> {
+  // Most members are listed, some are not, and some entries have no record.
+  const listed = usually([...ordinals], fc.subarray([...ordinals]), fc.subarray([...ordinals]));
+  const entries = fc
+    .tuple(listed, usually<number[]>([], fc.constant([50]), fc.constant([50, 51])))
+    .chain(([some, more]) => fc.tuple(...[...some, ...more].map(entryOf)));
+  const names = ordinals.map((ordinal) => `demo-${ordinal}`);
+  const hash = fc.record({
+    hash: usually(1, fc.constant(2), fc.constant(2)),
+    compactRevision: usually(3, fc.constant(2)),
+  });
+  return fc.record({
+    list: fc.oneof(
+      {
+        weight: RARE,
+        arbitrary: fc.record({
+          clusterID: usually(CLUSTER_ID, fc.constant("other")),
+          linearizable: mostly,
+          members: entries,
+        }),
+      },
+      { weight: 1, arbitrary: fc.constant(undefined) },
+    ),
+    clusterVersion: usually<string | undefined>(
+      minorOf(version),
+      fc.constantFrom("3.5", "3.6", "3.7"),
+      fc.constant(undefined),
+    ),
+    alarms: usually<EtcdFacts["alarms"]>(
+      [],
+      fc.constant([{ memberID: "0", alarm: "CORRUPT" }]),
+      fc.constant([{ memberID: "a1", alarm: "NOSPACE" }]),
+    ),
+    hashes: maybe(
+      fc.record({
+        at: fc.constantFrom(NOW, NOW - 30_000, NOW - 4_000_000),
+        revision: fc.constant(900),
+        byMember:
+          names.length > 0
+            ? fc.dictionary(fc.constantFrom(...names), hash, { maxKeys: names.length })
+            : fc.constant({}),
+      }),
+    ),
+    compacted: maybe(fc.record({ revision: fc.constantFrom(1000, 500), at: past })),
+    defragmentedAt: fc.constant({}),
+  });
+}
+
+export const arbitraryObservation: fc.Arbitrary<Observation> = fc
+  .record({
+    ordinals: fc.uniqueArray(fc.integer({ min: 1, max: 8 }), { maxLength: 6 }),
+    leaderAt: fc.nat(),
+    version: fc.constantFrom(...VERSIONS),
+    run: mostly,
+  })
+  .chain(({ ordinals, leaderAt, version, run }) => {
+    const sorted = ordinals.toSorted((a, b) => a - b);
+    const common = { version, run, leader: sorted[leaderAt % Math.max(1, sorted.length)] ?? 1 };
+    return fc.record({
+      now: fc.constant(NOW),
+      cluster: fc.record({
+        name: fc.constant("demo"),
+        namespace: fc.constant("default"),
+        uid: fc.constant(UID),
+        generation: fc.constant(3),
+        deleting: seldom,
+        spec,
+        marks,
+      }),
+      members: fc.tuple(...sorted.map((ordinal) => memberOf(ordinal, common))),
+      etcd: etcdOf(sorted, common),
+      platform: fc.record({
+        fenced: seldom,
+        offers: fc.constantFrom(
+          Array.from({ length: 60 }, (_, i) => ({ ordinal: i + 1, address: addressOf(i + 1) })),
+          [],
+        ),
+        highestLeftover: fc.integer({ min: 0, max: 3 }),
+        unavailableVersions: fc.constantFrom<Record<string, string>>({}, {}, { "3.7.3": "no such release" }),
+        clashes: usually<string[]>([], fc.constant(["Service demo"])),
+        progressAt: maybe(past),
+      }),
+    });
+  })
+  .map((o) => Object.defineProperty(o, fc.toStringMethod, { value: () => brief(o) }));
+
+/** An observation in a few lines, so that a counterexample can be read. */
+export function brief(o: Observation): string {
+  const { cluster, etcd, platform } = o;
+  const { spec: wanted, marks: kept } = cluster;
+  const lines = [
+    `spec: replicas ${wanted.replicas}, learners ${wanted.learners}, ${wanted.version}, ${JSON.stringify(wanted.storage.retention)}`,
+    `marks: ${JSON.stringify(kept)}${cluster.deleting ? ", deleting" : ""}${wanted.paused ? ", paused" : ""}`,
+    ...o.members.map(({ record, volume, workload, answer, deleting }) => {
+      const { name, role, token, boot, joined, run, memberID, volumeUID, leaving, retiring, template } =
+        record;
+      const flags = { joined, run, leaving: leaving?.volume, retiring: retiring && true, deleting };
+      const said = answer.reachable
+        ? `${answer.memberID}@${answer.clusterID} leader ${answer.leaderID}${answer.linearizable ? " linearizable" : ""}`
+        : "silent";
+      return `${name}: ${role} ${boot} ${token} ${memberID} ${template.version} on ${volumeUID}, ${JSON.stringify(flags)}; volume ${volume.state} ${"uid" in volume ? volume.uid : ""}; ${workload.state}${"cause" in workload ? ` ${workload.cause}` : ""}; ${said}`;
+    }),
+    `list: ${etcd.list ? `${etcd.list.clusterID}${etcd.list.linearizable ? " linearizable" : ""}` : "none"} ${(
+      etcd.list?.members ?? []
+    )
+      .map(
+        (entry) =>
+          `${entry.id}=${entry.name}${entry.isLearner ? " learner" : ""}${entry.ours ? "" : " foreign"}`,
+      )
+      .join(", ")}`,
+    `etcd: ${etcd.clusterVersion}, ${JSON.stringify(etcd.alarms)}, ${JSON.stringify(etcd.hashes)}`,
+    `platform: ${platform.fenced ? "fenced, " : ""}${platform.offers.length} offers, leftover ${platform.highestLeftover}`,
+  ];
+  return lines.join("\n");
+}

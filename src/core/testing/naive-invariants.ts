@@ -1,0 +1,230 @@
+/**
+ * The invariants I1–I5 and I9 said once more, in the plainest words: straight from the observation, without
+ * the view and the arithmetic that the rules use, so that a mistake there is not made here again.
+ */
+import assert from "node:assert/strict";
+import type { Action } from "../action.ts";
+import type { EtcdMemberEntry, MemberFacts, Observation } from "../observation.ts";
+
+/** What the naive eye sees. */
+export function look(o: Observation) {
+  const list = o.etcd.list?.members ?? [];
+  const voters = list.filter((entry) => !entry.isLearner);
+  const entryOf = ({ record }: MemberFacts): EtcdMemberEntry | undefined =>
+    record.memberID === undefined
+      ? list.find((entry) => entry.peerURLs.includes(record.address.peerURL))
+      : list.find((entry) => entry.id === record.memberID);
+  const isHealthy = (facts: MemberFacts): boolean => {
+    const entry = entryOf(facts);
+    const { answer, workload } = facts;
+    if (!entry || !answer.reachable || workload.state !== "running") return false;
+    if (answer.memberID !== entry.id || answer.clusterID !== o.etcd.list?.clusterID) return false;
+    return answer.leaderID !== "0" && (entry.isLearner || answer.linearizable);
+  };
+  const healthyVoters = (but?: string): number =>
+    new Set(
+      o.members
+        .filter(isHealthy)
+        .map((facts) => entryOf(facts)?.id)
+        .filter((id) => id !== but && voters.some((voter) => voter.id === id)),
+    ).size;
+  const token = `${o.cluster.uid}-${o.cluster.marks.life}`;
+  return {
+    list,
+    voters,
+    entryOf,
+    isHealthy,
+    healthyVoters,
+    token,
+    established:
+      o.cluster.marks.established?.token === token ||
+      o.members.some(({ record }) => record.joined && record.token === token),
+    linearizable: o.etcd.list?.linearizable === true,
+    member: (name: string) => o.members.find((facts) => facts.record.name === name),
+  };
+}
+
+const majorityOf = (count: number) => Math.floor(count / 2) + 1;
+
+/** Fails when the act would break an invariant as far as the observation can tell. */
+export function assertInvariants(o: Observation, action: Action): void {
+  const seen = look(o);
+  const { cluster, platform } = o;
+  assert.ok(!platform.fenced, "nothing is done while fenced");
+  if (cluster.deleting) {
+    const allowed = ["StopWorkload", "DeleteVolume", "DeleteMember", "FinishDeletion"];
+    assert.ok(allowed.includes(action.kind), "a deletion only ends things");
+  } else {
+    assert.ok(!cluster.spec.paused, "nothing is done while paused");
+    assert.equal(platform.clashes.length, 0, "nothing is done beside another's objects");
+    if (cluster.spec.replicas === 0) {
+      const sleeps = action.kind === "UpdateMember" && action.purpose === "hibernate";
+      assert.ok(sleeps || action.kind === "StopWorkload", "hibernation only stops");
+    }
+  }
+  switch (action.kind) {
+    case "RemoveFromEtcd": {
+      const entry = seen.list.find((candidate) => candidate.id === action.memberID);
+      assert.ok(entry && seen.linearizable && seen.established, "removed is only who is listed by quorum");
+      const mine = o.members.find((facts) => seen.entryOf(facts)?.id === entry.id);
+      assert.ok(mine?.record.leaving || (!mine && entry.ours), "I9: and only by intent, or a ghost of ours");
+      if (!entry.isLearner) {
+        const rest = seen.voters.length - 1;
+        assert.ok(rest > 0 && seen.healthyVoters(entry.id) >= majorityOf(rest), "I1: the rest keeps quorum");
+      }
+      return;
+    }
+    case "Promote": {
+      const entry = seen.list.find((candidate) => candidate.id === action.memberID);
+      assert.ok(entry?.isLearner && seen.linearizable, "only a learner is promoted, with quorum");
+      assert.equal(seen.member(action.member)?.record.role, "Voter", "a standing learner stays one");
+      assert.equal(seen.healthyVoters(), seen.voters.length, "I2: one change at a time, all healthy before");
+      return;
+    }
+    case "AddLearner": {
+      assert.ok(seen.established && seen.linearizable, "nobody joins what has no quorum");
+      assert.equal(seen.healthyVoters(), seen.voters.length, "R19: nobody joins while a voter is down");
+      assert.ok(!seen.list.some((entry) => entry.peerURLs.includes(action.peerURL)), "nor twice");
+      const old = o.members.some(({ record }) => /^3\.[45]\./.test(record.template.version));
+      const learners = seen.list.filter((entry) => entry.isLearner).length;
+      assert.ok(!old || learners === 0, "H1: one learner at a time below 3.6");
+      return;
+    }
+    case "StopWorkload": {
+      const facts = seen.member(action.member);
+      const entry = facts && seen.entryOf(facts);
+      const serves = seen.established && !cluster.deleting && cluster.spec.replicas > 0;
+      const votes = entry !== undefined && !entry.isLearner && seen.isHealthy(facts!);
+      if (serves && votes && seen.voters.length > 2) {
+        assert.ok(
+          seen.healthyVoters(entry.id) >= majorityOf(seen.voters.length),
+          "I1: the others keep quorum",
+        );
+      }
+      return;
+    }
+    case "MoveLeader": {
+      const facts = seen.member(action.member);
+      const entry = facts && seen.entryOf(facts);
+      assert.ok(
+        entry?.id === action.memberID && !entry.isLearner && seen.isHealthy(facts!),
+        "to a healthy voter",
+      );
+      return;
+    }
+    case "CreateMember":
+      return assertNewcomer(o, action.record);
+    case "UpdateMember":
+      return assertChange(o, action);
+    case "DeleteVolume": {
+      const facts = seen.member(action.member);
+      assert.ok(
+        facts?.volume.state === "ready" && facts.volume.uid === action.volumeUID,
+        "exactly that volume",
+      );
+      assertNotRunning(facts);
+      if (cluster.deleting) return assert.equal(cluster.spec.storage.retention.onDelete, "Delete", "I5");
+      assert.equal(facts.record.leaving?.volume, "Delete", "I5: only of who leaves, and as was decided");
+      assertOut(o, facts);
+      return;
+    }
+    case "DeleteMember": {
+      const facts = seen.member(action.member);
+      assert.ok(facts, "a record that exists");
+      assertNotRunning(facts);
+      if (cluster.deleting) return;
+      assert.ok(facts.record.leaving, "only of who leaves");
+      assertOut(o, facts);
+      return;
+    }
+    case "MarkCluster":
+      if (action.purpose === "new-life")
+        assert.ok(!seen.established, "I3: an existing cluster is not begun anew");
+      if (action.purpose === "establish") assert.equal(action.change.established?.token, seen.token);
+      assert.ok((action.change.highestOrdinal ?? Infinity) >= cluster.marks.highestOrdinal, "H11");
+      return;
+    case "Defragment": {
+      const facts = seen.member(action.member);
+      const entry = facts && seen.entryOf(facts);
+      assert.ok(entry && !entry.isLearner, "H8: a learner cannot be defragmented");
+      return;
+    }
+    case "FinishDeletion":
+      return assert.equal(o.members.length, 0, "everything else is gone");
+    case "Compact":
+    case "Disarm":
+    case "CompareHashes":
+    case "EnableDowngrade":
+    case "CancelDowngrade":
+      return assert.ok(seen.linearizable, "a call that needs quorum");
+  }
+}
+
+function assertNotRunning({ workload }: MemberFacts): void {
+  const gone = workload.state === "absent" || (workload.state === "stopping" && workload.lostNode);
+  assert.ok(gone, "its workload has ended, or its node has");
+}
+
+/** In this life's cluster, etcd itself has confirmed that the member is out. */
+function assertOut(o: Observation, facts: MemberFacts): void {
+  const seen = look(o);
+  if (!seen.established || facts.record.token !== seen.token) return;
+  assert.ok(seen.linearizable && !seen.entryOf(facts), "I5: etcd does not list it any more");
+}
+
+function assertNewcomer(o: Observation, record: Extract<Action, { kind: "CreateMember" }>["record"]): void {
+  const seen = look(o);
+  assert.equal(record.token, seen.token, "H11: of this life");
+  assert.equal(record.boot, seen.established ? "Join" : "New", "I3: founded once, joined ever after");
+  assert.ok(
+    !record.joined && record.volumeUID === undefined && record.memberID === undefined,
+    "a blank record",
+  );
+  assert.ok(!o.members.some((facts) => facts.record.name === record.name), "I4: a name that nobody has");
+  const planned = o.members.some(
+    ({ record: other }) =>
+      other.boot === "New" && other.initialCluster.some((peer) => peer.name === record.name),
+  );
+  if (planned && record.boot === "New") return;
+  const ordinals = o.members.map((facts) => facts.record.ordinal);
+  const highest = Math.max(0, o.cluster.marks.highestOrdinal, o.platform.highestLeftover, ...ordinals);
+  assert.ok(record.ordinal > highest, "H11: and that nobody ever had");
+  assert.ok(!seen.list.some((entry) => entry.name === record.name), "not even in etcd's list");
+}
+
+function assertChange(o: Observation, action: Extract<Action, { kind: "UpdateMember" }>): void {
+  const seen = look(o);
+  const facts = seen.member(action.member);
+  assert.ok(facts, "a record that exists");
+  const { record, volume } = facts;
+  const { change } = action;
+  assert.equal(action.resourceVersion, record.resourceVersion, "H10: under the version that was read");
+  if (change.volumeUID !== undefined) {
+    assert.equal(record.volumeUID, undefined, "I4: one volume for life");
+    assert.ok(volume.state === "ready" && volume.uid === change.volumeUID, "that is there");
+  }
+  if (change.joined !== undefined) assert.ok(change.joined, "I4: joined is for ever");
+  if (change.memberID !== undefined)
+    assert.equal(seen.entryOf(facts)?.id, change.memberID, "the ID etcd gave");
+  if (change.initialCluster)
+    assert.ok(!record.joined && record.boot === "Join", "only a joiner's list is rebuilt");
+  if (change.leaving && seen.established && record.token === seen.token) {
+    const entry = seen.entryOf(facts);
+    const rest = seen.voters.length - 1;
+    if (entry && !entry.isLearner)
+      assert.ok(
+        rest > 0 && seen.healthyVoters(entry.id) >= majorityOf(rest),
+        "I1: the rest will keep quorum",
+      );
+  }
+  if (change.template) {
+    assert.equal(change.template.storage.medium, record.template.storage.medium, "I4: the volume can follow");
+    assert.equal(change.template.storage.className, record.template.storage.className);
+    const minor = (text: string) => Number(text.split(".")[1]);
+    const speaks = o.etcd.clusterVersion;
+    if (seen.established && speaks !== undefined) {
+      const distance = minor(change.template.version) - minor(speaks);
+      assert.ok(distance === 0 || distance === 1, `R10, R13: ${speaks} → ${change.template.version}`);
+    }
+  }
+}
