@@ -1,0 +1,45 @@
+/**
+ * EtcdCluster ⇄ the facts that core decides on: the spec with its defaults, the marks from the annotations,
+ * what a person approved.
+ */
+import type { EtcdMember } from "../api/etcd-member.ts";
+import { parseCluster } from "../api/parse-cluster.ts";
+import type { ApiError } from "../api/validate.ts";
+import type { ClusterFacts } from "../core/observation.ts";
+import { marksOf } from "./marks.ts";
+import { ANNOTATIONS } from "./names.ts";
+
+export type ReadCluster = { ok: true; facts: ClusterFacts } | { ok: false; errors: ApiError[] };
+
+/**
+ * `members` are this cluster's own records. The object is parsed again although the API server has checked
+ * it: an older resource definition may not know all defaults.
+ */
+export function readCluster(object: unknown, members: readonly EtcdMember[]): ReadCluster {
+  const parsed = parseCluster(object);
+  if (!parsed.ok) return parsed;
+  const { metadata, spec } = parsed.cluster;
+  const { uid, annotations = {} } = metadata;
+  if (uid === undefined) {
+    return {
+      ok: false,
+      errors: [{ path: "metadata.uid", message: "is missing: this was not read from an API server" }],
+    };
+  }
+  const read = marksOf(uid, annotations, members);
+  if (!read.ok) return read;
+  const approved = annotations[ANNOTATIONS.approve];
+  return {
+    ok: true,
+    facts: {
+      name: metadata.name,
+      namespace: metadata.namespace ?? "default",
+      uid,
+      generation: metadata.generation ?? 1,
+      deleting: metadata.deletionTimestamp !== undefined,
+      ...(approved !== undefined && { approved }),
+      spec,
+      marks: read.marks,
+    },
+  };
+}

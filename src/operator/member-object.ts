@@ -1,0 +1,83 @@
+/**
+ * EtcdMember ⇄ the record of a member. Name, uid, version and time of creation are the object's metadata;
+ * everything else is its spec, field by field. The template is handed on as it is, never parsed: it says
+ * what already runs.
+ */
+import type { EtcdMember, EtcdMemberSpec } from "../api/etcd-member.ts";
+import { API_VERSION } from "../api/metadata.ts";
+import type { NewMemberRecord, RecordChange } from "../core/action.ts";
+import type { ClusterFacts } from "../core/observation.ts";
+import type { MemberRecord } from "../core/record.ts";
+import { lastingMarks } from "./marks.ts";
+import { ANNOTATIONS, LABELS, MEMBER_FINALIZER } from "./names.ts";
+
+export function recordOf({ metadata, spec }: EtcdMember): MemberRecord {
+  const { name, uid, resourceVersion, creationTimestamp } = metadata;
+  if (uid === undefined || resourceVersion === undefined || creationTimestamp === undefined)
+    throw new TypeError(`EtcdMember ${name} has no uid or version: it was not read from an API server`);
+  const { cluster: _, ...fields } = spec;
+  return { name, uid, resourceVersion, createdAt: Date.parse(creationTimestamp), ...fields };
+}
+
+/** Ours when the cluster with this very UID controls it; a name proves nothing (I9). */
+export function belongsTo(clusterUID: string, { metadata }: EtcdMember): boolean {
+  return metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === clusterUID) ?? false;
+}
+
+export function newMember(cluster: ClusterFacts, record: NewMemberRecord): EtcdMember {
+  const { name, ...fields } = record;
+  const owner = {
+    apiVersion: API_VERSION,
+    kind: "EtcdCluster",
+    name: cluster.name,
+    uid: cluster.uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+  return {
+    apiVersion: API_VERSION,
+    kind: "EtcdMember",
+    metadata: {
+      name,
+      namespace: cluster.namespace,
+      labels: {
+        "app.kubernetes.io/name": "etcd",
+        "app.kubernetes.io/instance": cluster.name,
+        "app.kubernetes.io/managed-by": "quorate",
+        [LABELS.cluster]: cluster.name,
+        [LABELS.clusterUID]: cluster.uid,
+      },
+      annotations: { [ANNOTATIONS.marks]: lastingMarks(cluster.marks) },
+      finalizers: [MEMBER_FINALIZER],
+      ownerReferences: [owner],
+    },
+    spec: specOf(cluster.name, fields),
+  };
+}
+
+/**
+ * The object to put in place of `object`, under the version that was read (H10). The whole object and not a
+ * patch: a patch would merge the new template into the old one.
+ */
+export function changedMember(
+  object: EtcdMember,
+  cluster: ClusterFacts,
+  resourceVersion: string,
+  change: RecordChange,
+): EtcdMember {
+  const { status: _, metadata, spec, ...kind } = object;
+  const annotations = { ...metadata.annotations, [ANNOTATIONS.marks]: lastingMarks(cluster.marks) };
+  return {
+    ...kind,
+    metadata: { ...metadata, resourceVersion, annotations },
+    spec: specOf(cluster.name, { ...spec, ...change }),
+  };
+}
+
+type Fields = Omit<NewMemberRecord, "name">;
+
+/** A field set to undefined is absent, as in JSON. */
+function specOf(cluster: string, fields: Fields): EtcdMemberSpec {
+  const present = Object.entries({ ...fields, cluster }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as unknown as EtcdMemberSpec;
+}

@@ -1,0 +1,127 @@
+/**
+ * Kubernetes objects → the part of an Observation that does not come from etcd. Pure: the objects are what
+ * was read, in the API server's own JSON. Objects that only bear our names are told of and left alone (I9).
+ */
+import type { Node, PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
+import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
+import type { EtcdMember } from "../api/etcd-member.ts";
+import type { ApiError } from "../api/validate.ts";
+import type { PlatformMember, PlatformState } from "../control/platform.ts";
+import type { ClusterFacts, PlatformFacts } from "../core/observation.ts";
+import { ordinalOf, type MemberRecord } from "../core/record.ts";
+import { readCluster } from "./cluster-object.ts";
+import { belongsTo, recordOf } from "./member-object.ts";
+import { claimName, LABELS, memberAddress, ordinalInName } from "./names.ts";
+import { workloadOf } from "./pod-facts.ts";
+import { volumeOf } from "./volume-facts.ts";
+
+/** Of the cluster's namespace; more than the cluster's own does no harm. */
+export interface ClusterObjects {
+  /** An EtcdCluster as the API server gave it. */
+  readonly cluster: { readonly metadata?: { readonly uid?: string } };
+  readonly members: readonly EtcdMember[];
+  readonly pods: readonly Pod[];
+  readonly claims: readonly PersistentVolumeClaim[];
+  /** Undefined where the operator may not read them. */
+  readonly nodes?: readonly Node[];
+  readonly storageClasses?: readonly StorageClass[];
+}
+
+export type ObservedObjects = { ok: true; state: PlatformState } | { ok: false; errors: ApiError[] };
+
+/** More newcomers than this never join at once. */
+const OFFERS = 12;
+
+export function observeObjects(
+  objects: ClusterObjects,
+  { now, fenced }: { readonly now: number; readonly fenced: boolean },
+): ObservedObjects {
+  const own = objects.members.filter((member) => belongsTo(objects.cluster.metadata?.uid ?? "", member));
+  const read = readCluster(objects.cluster, own);
+  if (!read.ok) return read;
+  const cluster = read.facts;
+  const pods = byName(objects.pods);
+  const claims = byName(objects.claims);
+  const nodes = objects.nodes && byName(objects.nodes);
+  const classes = objects.storageClasses && byName(objects.storageClasses);
+  const clashes: string[] = [];
+  const members = own.map((object): PlatformMember => {
+    const record = recordOf(object);
+    const pod = ours("Pod", pods.get(record.name), clashes, (found) => isControlledBy(record.uid, found));
+    const claim = ours(
+      "PersistentVolumeClaim",
+      claims.get(claimName(record.name)),
+      clashes,
+      (found) => found.metadata?.labels?.[LABELS.clusterUID] === cluster.uid,
+    );
+    return {
+      record,
+      deleting: object.metadata.deletionTimestamp !== undefined,
+      volume: volumeOf(record, { claim, pod, nodes, classes }),
+      workload: workloadOf(pod, { record, nodes, now }),
+    };
+  });
+  const sorted = members.toSorted((a, b) => a.record.ordinal - b.record.ordinal);
+  const records = sorted.map(({ record }) => record);
+  const highestLeftover = highestOrdinal(cluster.name, [
+    ...objects.members,
+    ...objects.pods,
+    ...objects.claims,
+  ]);
+  const platform: Omit<PlatformFacts, "progressAt"> = {
+    fenced,
+    offers: offersFor(cluster, records, highestLeftover),
+    highestLeftover,
+    unavailableVersions: {},
+    clashes,
+  };
+  return { ok: true, state: { cluster, members: sorted, platform } };
+}
+
+type KubeObject = { readonly metadata?: ObjectMeta };
+
+function byName<T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(objects.map((object) => [object.metadata?.name ?? "", object]));
+}
+
+/** An object that bears a name of ours but is somebody else's does not count, and is told of. */
+function ours<T extends KubeObject>(
+  kind: string,
+  object: T | undefined,
+  clashes: string[],
+  isOurs: (object: T) => boolean,
+): T | undefined {
+  if (!object || isOurs(object)) return object;
+  clashes.push(`${kind} ${object.metadata?.namespace}/${object.metadata?.name}`);
+  return undefined;
+}
+
+function isControlledBy(uid: string, { metadata }: KubeObject): boolean {
+  return metadata?.ownerReferences?.some((owner) => owner.controller && owner.uid === uid) ?? false;
+}
+
+/** Whoever they belong to: a name that is taken is not given out (H11). */
+function highestOrdinal(cluster: string, objects: readonly { metadata?: { name?: string } }[]): number {
+  return Math.max(0, ...objects.map(({ metadata }) => ordinalInName(cluster, metadata?.name ?? "")));
+}
+
+/** Addresses follow from ordinals: for founders that are planned but have no record yet, and for the next. */
+function offersFor(
+  cluster: ClusterFacts,
+  records: readonly MemberRecord[],
+  highestLeftover: number,
+): PlatformFacts["offers"] {
+  const known = new Set(records.map(({ ordinal }) => ordinal));
+  const planned = records
+    .filter(({ boot }) => boot === "New")
+    .flatMap(({ initialCluster }) => initialCluster)
+    .flatMap(({ name }) => ordinalOf(cluster.name, name) ?? [])
+    .filter((ordinal) => !known.has(ordinal));
+  const highest = Math.max(cluster.marks.highestOrdinal, highestLeftover, ...planned);
+  const next = Array.from({ length: OFFERS }, (_, index) => highest + 1 + index);
+  return [...new Set([...planned, ...next])].map((ordinal) => ({
+    ordinal,
+    address: memberAddress(cluster, ordinal),
+  }));
+}

@@ -1,0 +1,50 @@
+/**
+ * Why a container of a member ended, from what the kubelet kept of it: exit code, reason, and the termination
+ * message, which is the end of the log (`terminationMessagePolicy: FallbackToLogsOnError`).
+ */
+import { constants } from "node:os";
+import type { ContainerStateTerminated } from "kubernetes-types/core/v1.d.ts";
+import { CAUSES } from "../control/exit-causes.ts";
+import type { ExitCause } from "../core/observation.ts";
+import type { MemberRecord } from "../core/record.ts";
+import { explainExit } from "../etcd/process.ts";
+
+export interface Ending {
+  readonly cause: ExitCause;
+  readonly detail: string;
+}
+
+/** Reasons of the kubelet's own: the image cannot run what the Pod says. */
+const CANNOT_RUN = new Set(["StartError", "ContainerCannotRun"]);
+
+export function etcdEnding(terminated: ContainerStateTerminated, record: MemberRecord): Ending {
+  const { exitCode, reason, message } = terminated;
+  if (reason === "OOMKilled") return { cause: "killed", detail: "it went over its memory limit (OOMKilled)" };
+  if (reason !== undefined && CANNOT_RUN.has(reason))
+    return { cause: "bad-configuration", detail: message ?? reason };
+  const signal = signalOf(terminated);
+  const lines = (message ?? "").split("\n").filter((line) => line !== "");
+  const found = explainExit(signal === undefined ? { code: exitCode } : { signal }, lines, exitCode === 0);
+  // With data etcd does not ask its peers who they are (R4), and a joined member is told of no peers (H3).
+  if (found.reason === "cluster-unreachable" && record.joined)
+    return { cause: "data-missing", detail: `started on an empty volume: ${found.said}` };
+  return { cause: CAUSES[found.reason], detail: found.said || `exit code ${exitCode}` };
+}
+
+/** The start guard runs before etcd and refuses an empty volume where the record says joined (H3). */
+export function guardEnding({ exitCode, message }: ContainerStateTerminated): Ending {
+  const said = message?.trim() || `exit code ${exitCode}`;
+  return exitCode === START_GUARD_DATA_MISSING
+    ? { cause: "data-missing", detail: said }
+    : { cause: "unknown", detail: `before etcd was started: ${said}` };
+}
+
+/** `EX_NOINPUT` of sysexits.h. */
+export const START_GUARD_DATA_MISSING = 66;
+
+/** Runtimes tell a signal as 128 + its number. */
+function signalOf({ exitCode, signal }: ContainerStateTerminated): NodeJS.Signals | undefined {
+  const number = signal || exitCode - 128;
+  const names = Object.keys(constants.signals) as NodeJS.Signals[];
+  return names.find((name) => constants.signals[name] === number);
+}

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Node, PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
+import { healthy } from "../core/testing/cluster.ts";
+import { volumeOf } from "./volume-facts.ts";
+
+const [first] = healthy().members;
+const record = first!.record;
+const on = (medium: "Memory" | "Ephemeral" | "HostPath") => ({
+  ...record,
+  template: { ...record.template, storage: { ...record.template.storage, medium } },
+});
+
+function claim(phase: string, change: { class?: string; deleting?: boolean } = {}): PersistentVolumeClaim {
+  return {
+    metadata: { uid: "c-1", ...(change.deleting && { deletionTimestamp: "2026-01-01T00:00:00Z" }) },
+    spec: { volumeName: "pv-1", ...(change.class !== undefined && { storageClassName: change.class }) },
+    status: { phase },
+  };
+}
+
+const classes = new Map<string, StorageClass>(
+  ["WaitForFirstConsumer", "Immediate"].map((volumeBindingMode) => [
+    volumeBindingMode,
+    { provisioner: "x", volumeBindingMode },
+  ]),
+);
+
+describe("a claim", () => {
+  test("that is not there is an absent volume, one that is bound is ready", () => {
+    assert.deepEqual(volumeOf(record, {}), { state: "absent" });
+    assert.deepEqual(volumeOf(record, { claim: claim("Bound") }), { state: "ready", uid: "c-1" });
+  });
+
+  test("that waits for its Pod is ready: no Pod would come if the Pod waited for it", () => {
+    const waiting = claim("Pending", { class: "WaitForFirstConsumer" });
+    assert.equal(volumeOf(record, { claim: waiting, classes }).state, "ready");
+    const unknown = claim("Pending", { class: "other" });
+    assert.equal(volumeOf(record, { claim: unknown }).state, "ready", "classes that cannot be read");
+  });
+
+  test("that waits for a volume is pending, with what it waits for", () => {
+    const waiting = claim("Pending", { class: "Immediate" });
+    assert.deepEqual(volumeOf(record, { claim: waiting, classes }), {
+      state: "pending",
+      reason: "its claim waits for a volume of class Immediate",
+    });
+    const classless = volumeOf(record, { claim: claim("Pending"), classes });
+    assert.ok(classless.state === "pending");
+    assert.match(classless.reason, /no storage class/);
+  });
+
+  test("that lost its volume cannot be reached", () => {
+    const lost = volumeOf(record, { claim: claim("Lost") });
+    assert.deepEqual(lost, { state: "unreachable", uid: "c-1", reason: "the PersistentVolume pv-1 is gone" });
+  });
+
+  test("that is being deleted is kept by who has started on it, and taken by nobody else (I5)", () => {
+    const going = claim("Bound", { deleting: true });
+    assert.equal(volumeOf(record, { claim: going }).state, "ready");
+    assert.equal(volumeOf({ ...record, volumeUID: undefined }, { claim: going }).state, "pending");
+  });
+});
+
+test("H4: in memory and on ephemeral disk the Pod is the volume", () => {
+  const pod: Pod = { metadata: { uid: "p-1" } };
+  for (const medium of ["Memory", "Ephemeral"] as const) {
+    assert.deepEqual(volumeOf(on(medium), { pod }), { state: "ready", uid: "p-1" });
+    assert.deepEqual(volumeOf(on(medium), { claim: claim("Bound") }), { state: "absent" });
+  }
+});
+
+test("a directory on a node is reached as long as the node exists", () => {
+  const pod: Pod = { metadata: { uid: "p-1" }, spec: { nodeName: "node-1", containers: [] } };
+  const nodes = new Map<string, Node>([["node-1", {}]]);
+  const ready = { state: "ready", uid: record.uid };
+  assert.deepEqual(volumeOf(on("HostPath"), { pod, nodes }), ready);
+  assert.deepEqual(volumeOf(on("HostPath"), { pod }), ready);
+  assert.deepEqual(volumeOf(on("HostPath"), { pod, nodes: new Map() }), {
+    state: "unreachable",
+    uid: record.uid,
+    reason: "its node node-1 is gone",
+  });
+});
