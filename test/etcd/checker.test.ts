@@ -159,7 +159,7 @@ test("the time without writes is measured", async () => {
   blocked = false;
   await new Promise((resolve) => setTimeout(resolve, 50));
   const { longestWriteGapMs, longestWriteGapAtMs, writes } = await checker.stop();
-  assert.ok(longestWriteGapMs >= 290 && longestWriteGapMs < 600, String(longestWriteGapMs));
+  assert.ok(longestWriteGapMs >= 290 && longestWriteGapMs < 2_000, String(longestWriteGapMs));
   assert.ok(longestWriteGapAtMs >= 40 && writes.refused > 10);
 });
 

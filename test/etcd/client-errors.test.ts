@@ -39,7 +39,7 @@ for (const version of newestVersions) {
         const alone = cluster.client([frozen.endpoint]);
         const started = performance.now();
         await assert.rejects(alone.kv.put("a", "b", { timeoutMs: 700 }), { kind: "deadline" });
-        assert.ok(performance.now() - started < 1_500);
+        assert.ok(performance.now() - started < 3_000);
         const all = cluster.client([frozen.endpoint, ...others], 3_000);
         assert.equal((await all.kv.range("a")).count, 1);
         assert.equal((await all.cluster.memberList()).members.length, 3);

@@ -52,6 +52,7 @@ describe("one member", () => {
     cluster = await TestCluster.start({ version: newest, members: 1 });
     member = cluster.members[0] as TestMember;
     for (let i = 0; i < 20; i++) await cluster.client().kv.put(`k${i}`, "x".repeat(5_000));
+    await cluster.settled(member);
     await member.running.stop();
     const copy = path.join(cluster.dir, "copy");
     cpSync(member.dataDir, copy, { recursive: true });

@@ -24,6 +24,7 @@ for (const version of newestVersions) {
       await client.kv.txn({
         success: Array.from({ length: 10 }, (_, j) => ops.put(`key/${i + j}`, `${i + j}`.padEnd(VALUE, "x"))),
       });
+    await cluster.settled(member);
     const { header } = await client.kv.range("key/", { prefix: true, countOnly: true });
     const file = path.join(cluster.dir, "snapshot.db");
     const tool = { binary: (await etcdOf(version)).etcdutl as string, version, env: process.env };

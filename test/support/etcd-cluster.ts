@@ -211,6 +211,14 @@ export class TestCluster {
     return new EtcdClient({ transport: this.#shared, clock: systemClock, endpoints, timeoutMs });
   }
 
+  /** Resolves when the cluster has settled on its version: from 3.6 on the data says which (R13). */
+  async settled(member: TestMember): Promise<void> {
+    if (member.version.startsWith("3.5")) return;
+    await eventually("the storage version", async () => {
+      return (await this.client().maintenance.status(member.endpoint)).storageVersion !== undefined;
+    });
+  }
+
   /** The member that leads now. */
   async leader(): Promise<TestMember> {
     const { url } = await this.client().maintenance.leader();
