@@ -3,6 +3,7 @@
  * Only the rollout writes a template into a record; an edited spec by itself restarts nobody.
  */
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
+import { bytesOf } from "../api/quantity.ts";
 import { canonical, shortHash } from "./hash.ts";
 import type { InitialPeer, MemberRecord, MemberTemplate } from "./record.ts";
 
@@ -62,8 +63,10 @@ export function startHash(record: Pick<MemberRecord, "template" | "joined" | "in
   let base = starts.get(record.template);
   if (base === undefined) {
     // The volume is not part of it: a grown volume needs no restart, another one is another member (I4).
-    const { storage: _volume, renderVersion: _ours, ...process } = record.template;
-    base = shortHash(canonical(process));
+    // Nor are names in certificates: etcd reads its leaves anew at every handshake (R45).
+    const { storage: _volume, renderVersion: _ours, tls, ...process } = record.template;
+    const { extraSANs: _names, ...planes } = tls;
+    base = shortHash(canonical({ ...process, tls: planes }));
     starts.set(record.template, base);
   }
   // Once joined, etcd ignores the list (R4) and the file holds only the member itself (H3).
@@ -97,7 +100,10 @@ export function isVolatile({ storage: { medium } }: MemberTemplate): boolean {
 /** `hasData`: it has joined, and so holds something that a restart could lose. */
 export function transition(from: MemberTemplate, to: MemberTemplate, hasData = true): TransitionKind {
   if (sameTemplate(from, to)) return "none";
+  // Volumes grow in place and never shrink: a smaller one is another one.
+  const shrinks = bytesOf(to.storage.size) < bytesOf(from.storage.size);
   const volumeMoves =
+    shrinks ||
     from.storage.medium !== to.storage.medium ||
     from.storage.className !== to.storage.className ||
     from.storage.hostPath !== to.storage.hostPath;

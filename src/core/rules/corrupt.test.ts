@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { HashReport, Observation } from "../observation.ts";
-import { healthy, run } from "../testing/cluster.ts";
+import { edit, healthy, run } from "../testing/cluster.ts";
 
 function alarmed(observation: Observation, byMember?: HashReport["byMember"]): Observation {
   const { hashes: _none, ...etcd } = observation.etcd;
@@ -59,4 +59,13 @@ test("a difference found without an alarm is cured too", () => {
     end.members.map((facts) => facts.record.name),
     ["demo-1", "demo-3", "demo-4"],
   );
+});
+
+test("a learner that the alarm names is made anew (H8)", () => {
+  const world = run(edit(healthy(), { learners: 1 }));
+  const same = Object.fromEntries(["demo-1", "demo-2", "demo-3"].map((name) => [name, good]));
+  const named = alarmed(world, same);
+  const alarms = [{ memberID: "id-of-demo-4", alarm: "CORRUPT" as const }];
+  const { act } = decide({ ...named, etcd: { ...named.etcd, alarms } });
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.member, "demo-4");
 });

@@ -34,6 +34,14 @@ export const corrupt: Rule = (view) => {
       }),
     ];
   }
+  // A learner refuses to be hashed (H8); from 3.6 on the alarm names it, and it is simply made anew.
+  const learner = view.staying.find(
+    (member) => member.entry?.isLearner && member.entry.id === armed?.memberID,
+  );
+  if (learner) {
+    const leaving = { reason: "etcd found its data corrupt", volume: "Retain" as const, broken: true };
+    return [act("heal", `the learner ${learner.name} is corrupt`, update(learner, "leave", { leaving }))];
+  }
   const [odd] = verdict.odd;
   if (odd) {
     if (!survivesRemoval(view.voters, healthyVotersBut(view, odd))) {

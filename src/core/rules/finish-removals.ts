@@ -23,12 +23,14 @@ export const finishRemovals: Rule = (view) => {
       act("heal", `${former.name} belongs to an abandoned first boot`, update(former, "leave", { leaving })),
     ];
   }
-  const leaving = view.members.filter((member) => member.record.leaving);
-  for (const member of leaving) {
+  // One that has to stay for a while must not keep another from going: it may be waiting for just that.
+  const waits: Outcome[] = [];
+  for (const member of view.members.filter((candidate) => candidate.record.leaving)) {
     const outcomes = finishRemoval(view, member);
-    if (outcomes.length > 0) return outcomes;
+    if (outcomes.some((outcome) => "act" in outcome)) return [...waits, ...outcomes];
+    waits.push(...outcomes);
   }
-  return [];
+  return waits;
 };
 
 function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
@@ -54,7 +56,7 @@ function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
       }),
     ];
   }
-  if (record.leaving?.volume === "Delete" && volume.state === "ready") {
+  if (record.leaving?.volume === "Delete" && (volume.state === "ready" || volume.state === "unreachable")) {
     return [act("heal", why, { kind: "DeleteVolume", member: member.name, volumeUID: volume.uid })];
   }
   const { marks, name } = view.observation.cluster;

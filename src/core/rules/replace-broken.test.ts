@@ -91,3 +91,14 @@ test("a record deleted by hand means: replace this member, while it still serves
     ["demo-1", "demo-3", "demo-4"],
   );
 });
+
+test("an unreachable volume is told with its node, waited for, then given up", () => {
+  const world = change(exited(healthy(), "demo-2"), "demo-2", {
+    volume: { state: "unreachable", uid: "volume-of-demo-2", reason: "node b is gone" },
+  });
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.equal(holds[0]?.reason, "StorageLost");
+  assert.match(holds[0]?.message ?? "", /node b is gone/);
+  assert.equal(decide({ ...world, now: world.now + 5 * MINUTE }).act?.rule, "replace-broken");
+});

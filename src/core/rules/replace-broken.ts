@@ -30,6 +30,8 @@ export const replaceBroken: Rule = (view) => {
 
 interface Fault {
   readonly reason: string;
+  /** The disk or node that holds its volume cannot be reached; a person may know more than we do. */
+  readonly storage?: boolean;
   /** Certain faults are acted on at once, by the number of replacements left; others waited their time already. */
   readonly until?: number;
 }
@@ -56,6 +58,10 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
   // Not permitted to start yet: it cannot have failed.
   if (record.volumeUID === undefined) return undefined;
   const since = unhealthySince ?? view.now;
+  if (volume.state === "unreachable") {
+    const reason = `its volume cannot be reached: ${volume.reason}`;
+    return view.now - since >= lostAfter ? { reason } : { reason, storage: true, until: since + lostAfter };
+  }
   if (view.now - since >= lostAfter) {
     return { reason: `it has been down for ${Math.round((view.now - since) / 1000)} s` };
   }
@@ -74,9 +80,12 @@ function replace(view: View, member: MemberView, fault: Fault): Outcome {
     // It may come back: only what needs every voter waits for it.
     return hold({
       classes: member.isVoter ? ["join", "promote", "roll", "maintain"] : ["roll", "maintain"],
-      reason: "MemberUnhealthy",
-      message: `${member.name} is not healthy (${detail(member)}); it is replaced if it stays so`,
+      reason: fault.storage ? "StorageLost" : "MemberUnhealthy",
+      message: `${member.name} is not healthy (${fault.storage ? fault.reason : detail(member)}); it is replaced if it stays so`,
       until: fault.until,
+      ...(fault.storage && {
+        next: "Bring its node or disk back, or wait: it is replaced without its data.",
+      }),
     });
   }
   if (!view.hasQuorum)

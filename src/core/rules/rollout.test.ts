@@ -99,3 +99,15 @@ test("on the way to a version, members do without options that only it has", () 
   });
   assert.ok(run(world).members.every((facts) => facts.record.template.version === "3.7.3"));
 });
+
+test("a smaller volume is another volume: a swap (I4)", () => {
+  const { act } = decide(edit(healthy(), { storage: { size: "5Gi" } }));
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "retire");
+});
+
+test("another name in the certificates restarts nobody (R45)", () => {
+  const world = edit(healthy(), { tls: { extraSANs: ["etcd.example.org"] } });
+  const end = run(world);
+  for (const [i, facts] of end.members.entries())
+    assert.deepEqual(facts.workload, world.members[i]?.workload);
+});

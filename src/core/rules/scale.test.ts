@@ -35,3 +35,9 @@ test("in and out again uses new names (H11)", () => {
     ["demo-1", "demo-4", "demo-5"],
   );
 });
+
+test("before a healthy copy goes, the copies are compared, unless that was done just now", () => {
+  const world = edit(healthy(), { replicas: 1 });
+  assert.equal(decide(world).act?.action.kind, "UpdateMember");
+  assert.equal(decide({ ...world, now: world.now + 600_000 }).act?.action.kind, "CompareHashes");
+});
