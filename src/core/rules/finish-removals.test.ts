@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import { describeStep, plan } from "../plan.ts";
-import { change, edit, healthy, leaderOf } from "../testing/cluster.ts";
+import { change, edit, exited, healthy, leaderOf } from "../testing/cluster.ts";
 
 test("out of etcd first, then the process, the volume, the record; and its name is remembered", () => {
   const world = edit(healthy(), { replicas: 2 });
@@ -30,4 +30,17 @@ test("a record of another life that etcd counts is removed there before it is st
     record: { ...record, token: `${record.token}7`, leaving },
   }));
   assert.equal(decide(world).act?.action.kind, "RemoveFromEtcd");
+});
+
+test("a healthy member that has to stay does not keep a dead one from leaving, for which it may be waiting", () => {
+  let world = healthy({ replicas: 3 });
+  world = change(world, "demo-1", ({ record }) => ({
+    record: { ...record, leaving: { reason: "new storage", volume: "Delete" } },
+  }));
+  world = change(exited(world, "demo-2", "data-missing"), "demo-2", ({ record }) => ({
+    record: { ...record, leaving: { reason: "its data is gone", volume: "Delete", broken: true } },
+  }));
+  const { act, holds } = decide(world);
+  assert.equal(act?.action.kind === "RemoveFromEtcd" && act.action.member, "demo-2");
+  assert.equal(holds[0]?.reason, "RemovalUnsafe");
 });

@@ -112,3 +112,18 @@ test("a single member that cannot run its template says so, and what to do", () 
   const told = decide({ ...world, etcd }).holds.find((hold) => hold.reason === "TargetFailed");
   assert.match(told?.next ?? "", /take the last change back/);
 });
+
+test("a single member is mended by a correction that also asks for another volume", () => {
+  let world = edit(healthy({ replicas: 1 }), bad);
+  world = predict(world, decide(world).act!.action);
+  world = exited(world, "demo-1", "bad-configuration", { restarts: 2 });
+  world = change(world, "demo-1", ({ record, workload }) => ({
+    workload: workload.state === "exited" ? { ...workload, startedFrom: startHash(record) } : workload,
+  }));
+  const { list: _gone, ...etcd } = world.etcd;
+  const corrected = { ...edit(world, { options: {}, storage: { className: "fast" } }), etcd };
+  const { act } = decide(corrected);
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.purpose === "revert");
+  assert.deepEqual(act.action.change.template?.options.extraArgs, {});
+  assert.equal(act.action.change.template?.storage.className, undefined);
+});

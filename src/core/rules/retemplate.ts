@@ -7,6 +7,7 @@ import { millisecondsOf } from "../../api/duration.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
+import type { MemberTemplate } from "../record.ts";
 import { dataAllows, hasFailed, lastGood, targetOf } from "../target.ts";
 import { sameTemplate, templateHash, transition } from "../template.ts";
 import type { MemberView, View } from "../view.ts";
@@ -40,17 +41,7 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
     ];
   }
   const good = lastGood(view, member);
-  // Nobody runs anything better: only a person can say what it should be.
-  if (!good && wanted && sameTemplate(template, wanted) && isTemplateFault(member)) {
-    return [
-      hold({
-        classes: ["roll"],
-        reason: "TargetFailed",
-        message: `${member.name} cannot run what the spec asks for (${trouble(member)})`,
-        next: "Edit the spec: take the last change back or correct it.",
-      }),
-    ];
-  }
+  if (!good && isTemplateFault(member)) return alone(view, member, wanted);
   if (!good || sameTemplate(template, good) || !mayRun(view, member, good)) return [];
   if (!view.spec.update.canary) {
     return [
@@ -91,6 +82,32 @@ function fails(view: View, member: MemberView): boolean {
     unhealthySince !== undefined &&
     view.now - unhealthySince >= millisecondsOf(view.spec.repair.unhealthyAfter)
   );
+}
+
+/**
+ * Nobody runs anything better to go back to. What the spec asks for by now is tried as far as the volume can
+ * follow; otherwise only a person can say what it should be.
+ */
+function alone(view: View, member: MemberView, wanted: MemberTemplate | undefined): readonly Outcome[] {
+  const { template } = member.record;
+  const fitting = wanted && { ...wanted, storage: template.storage };
+  if (fitting && !sameTemplate(template, fitting) && mayRun(view, member, fitting)) {
+    return [
+      act(
+        "revert",
+        `${member.name} cannot run its template, and the spec asks for something else by now`,
+        update(member, "revert", { template: fitting }),
+      ),
+    ];
+  }
+  return [
+    hold({
+      classes: ["roll"],
+      reason: "TargetFailed",
+      message: `${member.name} cannot run what it was given (${trouble(member)})`,
+      next: "Edit the spec: take the last change back or correct it.",
+    }),
+  ];
 }
 
 function isTemplateFault({ workload }: MemberView): boolean {
