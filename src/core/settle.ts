@@ -28,7 +28,9 @@ function startWorkloads(o: Observation): Observation {
     const { record, volume, workload } = facts;
     const permitted =
       record.volumeUID !== undefined && volume.state === "ready" && volume.uid === record.volumeUID;
-    const wanted = record.run && permitted && !record.leaving && !o.cluster.deleting;
+    // Until etcd has let it go, the vote of one that leaves may still be needed.
+    const counts = record.joined && o.etcd.list?.members.some((entry) => entry.id === record.memberID);
+    const wanted = record.run && permitted && (!record.leaving || counts) && !o.cluster.deleting;
     if (!wanted) return facts;
     if (workload.state === "running" && workload.startedFrom === startHash(record)) return facts;
     // A latch rewrites the file only; what runs goes on.

@@ -8,12 +8,13 @@ import fc from "fast-check";
 import type { EtcdClusterSpecInput } from "../api/etcd-cluster-spec.ts";
 import type { Decision } from "./action.ts";
 import { decide } from "./decide.ts";
+import { canonical } from "./hash.ts";
 import type { Observation } from "./observation.ts";
 import { describeStep } from "./plan.ts";
 import { predict } from "./predict.ts";
 import { settle } from "./settle.ts";
 import { asked, change, edit, exited } from "./testing/cluster.ts";
-import { assertInvariants } from "./testing/naive-invariants.ts";
+import { assertInvariants, look } from "./testing/naive-invariants.ts";
 
 const RUNS = { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 100) };
 const MOST_PASSES = 600;
@@ -55,8 +56,12 @@ function happen(o: Observation, event: Event): Observation {
       return exited(o, name);
     case "wipe":
       return exited(o, name, "data-missing");
-    case "break":
-      return exited(o, name, "bad-configuration", { restarts: 2 });
+    case "break": {
+      // Where no majority is left to learn from, only a person knows the right configuration.
+      const broken = exited(o, name, "bad-configuration", { restarts: 2 });
+      const { healthyVoters, voters } = look(broken);
+      return healthyVoters() > voters.length / 2 ? broken : o;
+    }
     case "drop":
       return change(o, name, { deleting: true });
     case "forget":
@@ -75,9 +80,13 @@ function pass(o: Observation, decision: Decision, log: string[]): Observation {
   return settle({ ...o, now: Math.max(o.now + 1000, decision.lookAgainAt ?? 0) });
 }
 
-/** At rest, or waiting for a person. */
-function ended({ act, converged, holds }: Decision): boolean {
-  return !act && (converged || holds.some((hold) => hold.next !== undefined && hold.classes.length > 0));
+/** At rest, or waiting for a person; without quorum also for members that only the world can bring back. */
+function ended(o: Observation, { act, converged, holds, lookAgainAt }: Decision): boolean {
+  if (act) return false;
+  if (converged || holds.some((hold) => hold.next !== undefined && hold.classes.length > 0)) return true;
+  const { healthyVoters, voters } = look(o);
+  const quorumIsGone = healthyVoters() <= voters.length / 2;
+  return quorumIsGone && lookAgainAt === undefined && canonical(settle(o)) === canonical(o);
 }
 
 test("whatever is edited and broken, every step is safe and the cluster comes to rest", () => {
@@ -100,7 +109,7 @@ test("whatever is edited and broken, every step is safe and the cluster comes to
         }
         log.push("— and then");
         let decision = decide(world);
-        for (let passes = 0; !ended(decision); passes++) {
+        for (let passes = 0; !ended(world, decision); passes++) {
           assert.ok(passes < MOST_PASSES, `no rest: ${JSON.stringify(decision.holds)}`);
           world = pass(world, decision, log);
           decision = decide(world);
