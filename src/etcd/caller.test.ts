@@ -110,6 +110,14 @@ test("the caller's own abort is a cancellation, not a deadline", async () => {
   await assert.rejects(reading, { kind: "cancelled" });
 });
 
+test("a call that the server cancelled on its way down is asked of another member", async () => {
+  const { client, asked } = clientOf(({ endpoint }) =>
+    endpoint === "a" ? refused("CANCELLED", "context canceled") : {},
+  );
+  await client.kv.get("k");
+  assert.deepEqual(asked(), ["KV.Range a", "KV.Range b"]);
+});
+
 test("learners are never asked for management calls (R17)", async () => {
   const { client, asked } = clientOf(() => ({}));
   client.setEndpoints([{ name: "a", url: "http://a:2379", learner: true }, ...endpoints("b")]);

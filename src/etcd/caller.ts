@@ -314,7 +314,12 @@ export class Caller {
         describe(endpoint),
       );
     }
-    return toEtcdError(error, callName(call), describe(endpoint));
+    // Nobody on our side cancelled it: the server did, on its way down.
+    const ended = error.code === "CANCELLED" && error.progress === "answered";
+    const failure = ended
+      ? new RpcFailure("UNAVAILABLE", error.message, "answered", { cause: error })
+      : error;
+    return toEtcdError(failure, callName(call), describe(endpoint));
   }
 
   #noEndpoint(call: DescMethod): EtcdError {

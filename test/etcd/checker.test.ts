@@ -184,3 +184,21 @@ for (const version of newestVersions)
       `longest write gap ${report.longestWriteGapMs.toFixed(0)} ms, ${report.writes.acknowledged} writes, ${report.writes.unknown} unknown`,
     );
   });
+
+test("members are restarted one after the other: writes go on and every event is seen once", async (t) => {
+  await using cluster = await TestCluster.start({ version: newestVersions.at(-1) as string, members: 3 });
+  const store = new EtcdStore({ transport: cluster.transport(), endpoints: cluster.endpoints });
+  const checker = await Checker.start(store);
+  for (const member of [...(await cluster.followers()), await cluster.leader()]) {
+    await member.running.stop({ graceMs: 20_000 });
+    await cluster.restart(member);
+    const before = checker.acknowledged;
+    await eventually("writes go on", () => Promise.resolve(checker.acknowledged > before + 50));
+  }
+  const report = await checker.stop();
+  assert.deepEqual(report.violations, []);
+  assert.ok(report.longestWriteGapMs < 5_000, String(report.longestWriteGapMs));
+  t.diagnostic(
+    `longest write gap ${report.longestWriteGapMs.toFixed(0)} ms, ${report.writes.unknown} unknown`,
+  );
+});

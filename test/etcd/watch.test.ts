@@ -88,6 +88,18 @@ describe("watches", () => {
     assert.equal(new Set(revisions.map(({ kv }) => kv.modRevision)).size, revisions.length);
   });
 
+  test("a member that is told to stop is not held up by our watch, which goes on elsewhere", async () => {
+    await using cluster = await TestCluster.start({ version: newestVersions.at(-1) as string, members: 3 });
+    const watch = collect(cluster.client(), "k");
+    await eventually("the watch is there", () => Promise.resolve(watch.batches.length === 1));
+    const member = cluster.members.find(({ name }) => name === watch.on()) as TestMember;
+    const started = performance.now();
+    assert.equal((await member.running.stop({ graceMs: 20_000 })).reason, "stopped");
+    assert.ok(performance.now() - started < 5_000, "etcd waits 7 s for streams that stay");
+    await eventually("it goes on", () => Promise.resolve(watch.on() !== member.name));
+    await watch.stop();
+  });
+
   test("a member cut off from its leader does not hold the watch in silence", async () => {
     await using cluster = await TestCluster.start({ version: newestVersions.at(-1) as string, members: 3 });
     const [on, ...others] = await cluster.followers();

@@ -23,6 +23,9 @@ const PING_TIMEOUT_MS = 5_000;
 const STREAM_WINDOW = 4 * 1024 * 1024;
 const SESSION_WINDOW = 16 * 1024 * 1024;
 
+/** A download ends by itself; a subscription (watch, keep-alive) lasts until one side has enough. */
+export type CallKind = "unary" | "download" | "subscription";
+
 export class Connection {
   readonly #session: ClientHttp2Session;
   readonly #clock: Clock;
@@ -30,6 +33,7 @@ export class Connection {
   #calls = 0;
   #streams = 0;
   #ping: Timer | undefined;
+  readonly #subscriptions = new Set<ClientHttp2Stream>();
 
   private constructor(session: ClientHttp2Session, clock: Clock, onGone: () => void) {
     this.#session = session;
@@ -39,6 +43,8 @@ export class Connection {
     session.once("goaway", () => {
       this.#retired = true;
       onGone();
+      // etcd waits seconds for open streams when it is told to stop; ours can go on elsewhere at once.
+      for (const stream of this.#subscriptions) stream.close(constants.NGHTTP2_CANCEL);
     });
     session.once("close", () => {
       this.#ping?.cancel();
@@ -84,8 +90,8 @@ export class Connection {
     return !this.#retired && !this.#session.closed && !this.#session.destroyed;
   }
 
-  /** Begins a call. `long` ones are watched over by pings. */
-  request(headers: Record<string, string>, long: boolean): ClientHttp2Stream {
+  /** Begins a call. Those that last are watched over by pings. */
+  request(headers: Record<string, string>, kind: CallKind): ClientHttp2Stream {
     let stream: ClientHttp2Stream;
     try {
       stream = this.#session.request(headers);
@@ -96,10 +102,12 @@ export class Connection {
       });
     }
     if (this.#calls++ === 0) this.#session.ref();
-    if (long && this.#streams++ === 0) this.#keepAlive();
+    if (kind !== "unary" && this.#streams++ === 0) this.#keepAlive();
+    if (kind === "subscription") this.#subscriptions.add(stream);
     stream.once("close", () => {
+      this.#subscriptions.delete(stream);
       if (--this.#calls === 0 && !this.#session.destroyed) this.#session.unref();
-      if (long && --this.#streams === 0 && !this.#retired) this.#ping?.cancel();
+      if (kind !== "unary" && --this.#streams === 0 && !this.#retired) this.#ping?.cancel();
       if (this.#retired && this.#calls === 0) this.destroy();
     });
     return stream;

@@ -20,7 +20,7 @@ import {
   type EtcdTransport,
   type RpcOptions,
 } from "../../seams/etcd-transport.ts";
-import { Connection } from "./connection.ts";
+import { Connection, type CallKind } from "./connection.ts";
 import { encodeFrame } from "./frame.ts";
 import { Gate } from "./gate.ts";
 import { GrpcStream } from "./stream.ts";
@@ -68,7 +68,7 @@ export class GrpcTransport implements EtcdTransport {
   ): Promise<MessageShape<O>> {
     const frame = encodeFrame(toBinary(call.input, request));
     using _place = await this.#enter(endpoint, options.signal);
-    const { connection, stream } = await this.#begin(call, endpoint, options, false);
+    const { connection, stream } = await this.#begin(call, endpoint, options, "unary");
     try {
       return fromBinary(call.output, await exchange(stream, frame, options.signal));
     } catch (error) {
@@ -83,11 +83,9 @@ export class GrpcTransport implements EtcdTransport {
     endpoint: Endpoint,
     options: RpcOptions,
   ): GrpcStream<I, O> {
-    return new GrpcStream(
-      call,
-      async () => (await this.#begin(call, endpoint, options, true)).stream,
-      options.signal,
-    );
+    const kind = call.methodKind === "server_streaming" ? "download" : "subscription";
+    const open = async () => (await this.#begin(call, endpoint, options, kind)).stream;
+    return new GrpcStream(call, open, options.signal);
   }
 
   close(): Promise<void> {
@@ -107,7 +105,7 @@ export class GrpcTransport implements EtcdTransport {
     call: DescMethod,
     endpoint: Endpoint,
     options: RpcOptions,
-    long: boolean,
+    kind: CallKind,
   ): Promise<{ connection: Connection; stream: ClientHttp2Stream }> {
     const headers = {
       ":method": "POST",
@@ -121,7 +119,7 @@ export class GrpcTransport implements EtcdTransport {
     for (let tries = 0; ; tries++) {
       const connection = await abortable(this.#connection(endpoint), options.signal);
       try {
-        return { connection, stream: connection.request(headers, long) };
+        return { connection, stream: connection.request(headers, kind) };
       } catch (error) {
         if (tries > 0) throw error;
       }

@@ -53,6 +53,8 @@ export function exchange(
 /** A stream that closed without a status. */
 export function brokenOff(stream: ClientHttp2Stream, cause: unknown): RpcFailure {
   const progress = wasRefused(stream) ? "not-sent" : "interrupted";
-  const why = cause instanceof Error ? cause.message : "the server ended the call without a status";
+  const premature = cause instanceof Error && "code" in cause && cause.code === "ERR_STREAM_PREMATURE_CLOSE";
+  const why =
+    cause instanceof Error && !premature ? cause.message : "the call was cut off before the server's status";
   return new RpcFailure("UNAVAILABLE", why, progress, { cause });
 }
