@@ -60,6 +60,8 @@ export class LocalCluster {
   /** Every etcd process that was started. */
   readonly children: (RunningProcess & { readonly member: string })[] = [];
   readonly #closing: (() => Promise<void> | void)[] = [];
+  /** The spec as it passed the checks. */
+  #spec: EtcdClusterSpec | undefined;
   #client: GrpcTransport | undefined;
   #controller: Controller | undefined;
   #running: { readonly stop: AbortController; readonly done: Promise<unknown> } | undefined;
@@ -75,8 +77,7 @@ export class LocalCluster {
     try {
       const manifest = manifestOf({ tls: { mode: "Disabled" }, ...spec });
       const checked = checkManifest(manifest, undefined);
-      const change = options.unchecked ?? ((same) => same);
-      await createCluster(local.files, { ...checked, spec: change(checked.spec) }, seams);
+      await createCluster(local.files, { ...checked, spec: local.#checked(checked.spec) }, seams);
       await local.open();
     } catch (error) {
       await local[Symbol.asyncDispose]();
@@ -208,9 +209,14 @@ export class LocalCluster {
   async edit(change: Partial<EtcdClusterSpecInput>): Promise<void> {
     const stored = await this.store.cluster();
     if (stored === undefined) throw new Error("the cluster is gone");
-    const { spec } = checkManifest(manifestOf({ ...stored.spec, ...change }), stored);
-    await this.store.updateCluster({ spec: this.#options.unchecked?.(spec) ?? spec });
+    const { spec } = checkManifest(manifestOf({ ...(this.#spec ?? stored.spec), ...change }), stored);
+    await this.store.updateCluster({ spec: this.#checked(spec) });
     this.controller.loop.wake();
+  }
+
+  #checked(spec: EtcdClusterSpec): EtcdClusterSpec {
+    this.#spec = spec;
+    return this.#options.unchecked?.(spec) ?? spec;
   }
 
   async records(): Promise<readonly MemberRecord[]> {

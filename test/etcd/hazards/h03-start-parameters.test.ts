@@ -92,10 +92,8 @@ test("rule: joined members start with themselves only; one whose directory is fo
   );
   const { peerURL } = local.member("demo-4").record.address;
   assert.equal(local.config("demo-4")["initial-cluster"], `demo-4=${peerURL}`);
-  const { endpoint } = local.controller.platform;
-  const read = await (
-    await local.client()
-  ).kv.get("acknowledged", { endpoint: endpoint(local.member("demo-4").record) });
+  const endpoint = local.controller.platform.endpoint(local.member("demo-4").record);
+  const read = await (await local.client()).kv.get("acknowledged", { endpoint });
   assert.notEqual(read, undefined);
 
   // The same file by hand, without our guard.
