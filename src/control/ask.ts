@@ -31,15 +31,26 @@ export async function askMember(
   starting: boolean,
 ): Promise<AskedMember> {
   const options = { timeoutMs: starting ? STARTING_TIMEOUT_MS : ASK_TIMEOUT_MS };
-  const [status, read] = await Promise.allSettled([
-    client.maintenance.status(endpoint, options),
-    client.kv.range(HEALTH_KEY, { endpoint, countOnly: true, ...options }),
-  ]);
-  if (status.status === "rejected") {
-    return { answer: { reachable: false, error: reasonOf(status.reason) }, troubled: false };
+  let status: MemberStatus;
+  try {
+    status = await client.maintenance.status(endpoint, options);
+  } catch (error) {
+    return { answer: { reachable: false, error: reasonOf(error) }, troubled: false };
   }
-  const answer = toAnswer(status.value, read.status === "fulfilled");
-  return { answer, troubled: status.value.errors.length > 0 };
+  // A learner cannot serve such a read (R17), and without a leader it would only be waited for.
+  const readable = !status.isLearner && status.leader !== 0n;
+  const answer = toAnswer(status, readable && (await readsThroughQuorum(client, endpoint)));
+  return { answer, troubled: status.errors.length > 0 };
+}
+
+async function readsThroughQuorum(client: EtcdClient, endpoint: Endpoint): Promise<boolean> {
+  try {
+    await client.kv.range(HEALTH_KEY, { endpoint, countOnly: true, timeoutMs: ASK_TIMEOUT_MS });
+    return true;
+  } catch (error) {
+    if (!isEtcdError(error)) throw error;
+    return false;
+  }
 }
 
 function toAnswer(status: MemberStatus, linearizable: boolean): MemberAnswer {

@@ -42,7 +42,8 @@ export class DiskError extends Error {
   readonly reason: DiskErrorReason;
   readonly path: string;
   constructor(reason: DiskErrorReason, target: string, doing: string, options?: ErrorOptions) {
-    super(`cannot ${doing} ${target}: ${ADVICE[reason]}`, options);
+    const code = reason === "failed" ? codeOf(options?.cause) : undefined;
+    super(`cannot ${doing} ${target}: ${ADVICE[reason]}${code === undefined ? "" : ` (${code})`}`, options);
     this.reason = reason;
     this.path = target;
   }
@@ -63,6 +64,7 @@ const REASONS: Readonly<Record<string, DiskErrorReason>> = {
   EPERM: "denied",
   EROFS: "read-only",
   ENOTDIR: "not-a-directory",
+  EEXIST: "not-a-directory",
 };
 
 export const systemDisk: Disk = {
@@ -86,9 +88,7 @@ export const systemDisk: Disk = {
       }
     }),
   makeDirectory: (directory) =>
-    doing("create the directory", directory, async () => {
-      await fs.mkdir(directory, { recursive: true, mode: 0o700 });
-    }),
+    doing("create the directory", directory, () => makeDirectories(path.resolve(directory))),
   list: (directory) =>
     doing("list", directory, async () =>
       (await unlessMissing(fs.readdir(directory), [])).toSorted((a, b) => (a < b ? -1 : 1)),
@@ -140,6 +140,18 @@ async function doing<T>(what: string, target: string, work: () => Promise<T>): P
     return await work();
   } catch (cause) {
     throw new DiskError(REASONS[codeOf(cause) ?? ""] ?? "failed", target, what, { cause });
+  }
+}
+
+/** Not by mkdir's own `recursive`: where a parent takes no directories (as in /proc) that never ends. */
+async function makeDirectories(directory: string, parentIsThere = false): Promise<void> {
+  try {
+    await fs.mkdir(directory, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) === "EEXIST" && (await fs.stat(directory)).isDirectory()) return;
+    if (codeOf(error) !== "ENOENT" || parentIsThere) throw error;
+    await makeDirectories(path.dirname(directory));
+    await makeDirectories(directory, true);
   }
 }
 

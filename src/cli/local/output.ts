@@ -9,14 +9,6 @@ export function warn(io: CliIo, warnings: readonly string[] | undefined): void {
   for (const warning of warnings ?? []) io.stderr.write(`Warning: ${warning}\n`);
 }
 
-/** `3 s`, `5 min`, `2 h`: how long ago or how long still, roughly. */
-export function roughly(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 120) return `${seconds} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
-}
-
 export function megabytes(bytes: number | undefined): string {
   return bytes === undefined ? "-" : `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 }
