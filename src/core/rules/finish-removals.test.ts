@@ -44,3 +44,12 @@ test("a healthy member that has to stay does not keep a dead one from leaving, f
   assert.equal(act?.action.kind === "RemoveFromEtcd" && act.action.member, "demo-2");
   assert.equal(holds[0]?.reason, "RemovalUnsafe");
 });
+
+test("a volume that was put in the place of the member's own is left where it is (I9)", () => {
+  const leaving = { reason: "it goes", volume: "Delete" as const };
+  const world = change(edit(healthy(), { replicas: 2 }), "demo-3", ({ record }) => ({
+    record: { ...record, leaving },
+    volume: { state: "ready", uid: "restored-by-hand" },
+  }));
+  assert.ok(!plan(world).steps.some(({ action }) => action.kind === "DeleteVolume"));
+});

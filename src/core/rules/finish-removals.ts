@@ -56,7 +56,9 @@ function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
       }),
     ];
   }
-  if (record.leaving?.volume === "Delete" && (volume.state === "ready" || volume.state === "unreachable")) {
+  // A volume that somebody put in the place of its own is not ours to delete (I9).
+  const isIts = "uid" in volume && (record.volumeUID ?? volume.uid) === volume.uid;
+  if (record.leaving?.volume === "Delete" && isIts) {
     return [act("heal", why, { kind: "DeleteVolume", member: member.name, volumeUID: volume.uid })];
   }
   const { marks, name } = view.observation.cluster;

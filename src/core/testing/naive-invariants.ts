@@ -119,12 +119,13 @@ export function assertInvariants(o: Observation, action: Action): void {
     case "DeleteVolume": {
       const facts = seen.member(action.member);
       assert.ok(
-        facts?.volume.state === "ready" && facts.volume.uid === action.volumeUID,
+        facts && "uid" in facts.volume && facts.volume.uid === action.volumeUID,
         "exactly that volume",
       );
       assertNotRunning(facts);
       if (cluster.deleting) return assert.equal(cluster.spec.storage.retention.onDelete, "Delete", "I5");
       assert.equal(facts.record.leaving?.volume, "Delete", "I5: only of who leaves, and as was decided");
+      assert.ok([undefined, action.volumeUID].includes(facts.record.volumeUID), "I9: and its own");
       assertOut(o, facts);
       return;
     }
