@@ -13,11 +13,6 @@ export const systemRandom: Random = {
   bytes: (length) => new Uint8Array(randomBytes(length)),
 };
 
-/** A float in [0, 1), for jitter. */
-export function fraction(random: Random): number {
-  return Buffer.from(random.bytes(4)).readUInt32BE(0) / 2 ** 32;
-}
-
 /** `length` bytes as lower-case hex. */
 export function hex(random: Random, length: number): string {
   return Buffer.from(random.bytes(length)).toString("hex");
