@@ -9,7 +9,7 @@ import { checkManifest } from "../../local/change.ts";
 import { Controller } from "../../local/controller.ts";
 import { checkDirectory, createCluster } from "../../local/create.ts";
 import { thisMachine } from "../../local/machine.ts";
-import { checkChange, operations, warningsOf, type Change } from "../../local/operations.ts";
+import { checkChange, operations, Refused, warningsOf, type Change } from "../../local/operations.ts";
 import { serve } from "../../local/server.ts";
 import { Store, type StoredCluster } from "../../local/store.ts";
 import { liveSubject } from "../../local/subject.ts";
@@ -66,7 +66,9 @@ export async function run(args: string[], io: CliIo): Promise<number> {
     layout: place.layout,
     installed: [etcd],
     socket,
-    onPass: () => void view.refresh(),
+    // The last pass of a deleted cluster has nothing left to show.
+    onPass: () =>
+      void view.refresh().catch((error: unknown) => (deleted(error) ? undefined : view.trouble(error))),
     onStep: (entry) => view.step(entry),
     onTrouble: (error) => view.trouble(error),
   });
@@ -115,6 +117,10 @@ function checkWanted(change: Change | undefined, stored: StoredCluster | undefin
 
 function defaultVersion(): string {
   return etcdPins.find((pin) => pin.role === "newest" && pin.version.startsWith("3.6."))?.version ?? "3.6.16";
+}
+
+function deleted(error: unknown): boolean {
+  return error instanceof Refused;
 }
 
 /** In the cluster's directory, unless its name is too long for a socket. */

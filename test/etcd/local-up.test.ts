@@ -1,0 +1,276 @@
+/**
+ * `quorate local up` as a newcomer runs it: three members with TLS, broken and healed through the verbs,
+ * the controller killed and started again. Times are ceilings, three times what an idle machine needs.
+ */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import type { LocalReport } from "../../src/local/operations.ts";
+import { etcdOf } from "../support/etcd-cluster.ts";
+import { Home, membersUnder } from "../support/quorate.ts";
+
+const VERSION = "3.6.16";
+
+/** etcdctl as the printed lines call it. */
+async function etcdctl(environment: Readonly<Record<string, string>>, ...args: string[]): Promise<string> {
+  const { etcdctl: program } = await etcdOf(VERSION);
+  const { status, stdout, stderr } = spawnSync(program, ["--command-timeout=2s", ...args], {
+    env: { ...process.env, ...environment },
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`etcdctl ${args.join(" ")}: ${stderr}`);
+  return stdout;
+}
+
+async function within<T>(
+  limitMs: number,
+  what: string,
+  attempt: () => Promise<T>,
+): Promise<{ value: T; ms: number }> {
+  const began = performance.now();
+  let last: unknown;
+  while (performance.now() - began < limitMs) {
+    try {
+      return { value: await attempt(), ms: performance.now() - began };
+    } catch (error) {
+      last = error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+  throw new Error(`${what}: not within ${limitMs} ms`, { cause: last });
+}
+
+async function healthy(home: Home, members: number): Promise<LocalReport> {
+  const report = await home.status();
+  assert.equal(report.converged, true);
+  assert.equal(report.cluster.status?.readyReplicas, members);
+  return report;
+}
+
+test("three healthy members with TLS come up, are broken in three ways, and heal", async (t) => {
+  await etcdOf(VERSION);
+  await using home = new Home();
+  const up = home.up("--version", VERSION);
+  const { environment = {} } = await up.until("three members", (event) => event.readyReplicas === 3);
+  const upMs = performance.now() - up.startedAt;
+  t.diagnostic(`up after ${Math.round(upMs)} ms`);
+  assert.ok(upMs < 15_000, `three members took ${upMs} ms`);
+
+  await t.test("the printed environment is all that etcdctl needs, and plain text is refused", async () => {
+    assert.match(
+      environment["ETCDCTL_ENDPOINTS"] ?? "",
+      /^https:\/\/127\.0\.0\.1:\d+(,https:\/\/127\.0\.0\.1:\d+){2}$/,
+    );
+    await etcdctl(environment, "put", "hello", "world");
+    const plain = { ETCDCTL_ENDPOINTS: (environment["ETCDCTL_ENDPOINTS"] ?? "").replaceAll("https", "http") };
+    await assert.rejects(etcdctl(plain, "get", "hello"));
+    const { ETCDCTL_CERT: _cert, ETCDCTL_KEY: _key, ...anonymous } = environment;
+    await assert.rejects(etcdctl(anonymous, "get", "hello"));
+  });
+
+  await t.test("a killed member is back under its own identity", async () => {
+    await up.settled();
+    const before = await healthy(home, 3);
+    const from = up.events.length;
+    const began = performance.now();
+    await home.json("kill", "etcd-2");
+    await up.until(
+      "unhealthy",
+      (event) => event.readyReplicas !== undefined && event.readyReplicas < 3,
+      from,
+    );
+    await up.until("healthy", (event) => event.readyReplicas === 3, up.events.length - 1);
+    const ms = performance.now() - began;
+    t.diagnostic(`killed member back after ${Math.round(ms)} ms`);
+    assert.ok(ms < 9_000);
+    const after = await healthy(home, 3);
+    const ids = (report: LocalReport) => report.cluster.status?.members?.map(({ id }) => id);
+    assert.deepEqual(ids(after), ids(before));
+  });
+
+  await t.test("a wiped member is replaced by a new one, which is promoted", async () => {
+    const from = up.events.length;
+    const began = performance.now();
+    await home.json("wipe", "etcd-1");
+    await up.until("promoted", (event) => event.event === "step" && event.step === "Promote", from);
+    await up.settled(up.events.length - 1);
+    const ms = performance.now() - began;
+    t.diagnostic(`wiped member replaced after ${Math.round(ms)} ms`);
+    assert.ok(ms < 30_000);
+    const report = await healthy(home, 3);
+    assert.deepEqual(
+      report.cluster.status?.members?.map(({ name }) => name),
+      ["etcd-2", "etcd-3", "etcd-4"],
+    );
+    assert.match(await etcdctl(clientOf(report), "get", "hello"), /world/);
+  });
+
+  await t.test(
+    "a member whose database was changed behind its back is replaced, and only that one",
+    async () => {
+      const from = up.events.length;
+      await home.json("corrupt", "etcd-3");
+      await up.until("promoted", (event) => event.event === "step" && event.step === "Promote", from);
+      await up.settled(up.events.length - 1);
+      const report = await healthy(home, 3);
+      assert.deepEqual(
+        report.cluster.status?.members?.map(({ name }) => name),
+        ["etcd-2", "etcd-4", "etcd-5"],
+      );
+      assert.match(await etcdctl(clientOf(report), "get", "hello"), /world/);
+    },
+  );
+
+  await t.test("with all members killed at once the cluster is writable again soon", async () => {
+    const client = clientOf(await healthy(home, 3));
+    const members = await membersUnder(home.dir);
+    assert.equal(members.length, 3);
+    for (const { pid } of members) process.kill(pid, "SIGKILL");
+    const { ms } = await within(9_000, "writable", () => etcdctl(client, "put", "after", "outage"));
+    t.diagnostic(`writable ${Math.round(ms)} ms after all were killed`);
+    assert.match(await etcdctl(client, "get", "hello"), /world/);
+  });
+
+  await t.test("every reading verb speaks JSON and tells the same cluster", async () => {
+    const why = await home.json<{ summary: string }>("why");
+    assert.match(why.summary, /./);
+    const plan = await home.json<{ steps: { step: string }[] }>("plan", "--replicas", "5");
+    assert.ok(plan.steps.some(({ step }) => step.startsWith("promote")));
+    const { code, stdout } = await home.run("local", "logs", "etcd-2", "--lines", "3");
+    assert.equal(code, 0);
+    assert.equal(stdout.trim().split("\n").length, 3);
+  });
+
+  up.signal("SIGINT");
+  assert.equal(await up.ended, 0);
+  assert.deepEqual(await membersUnder(home.dir), []);
+});
+
+function clientOf(report: LocalReport): Record<string, string> {
+  return {
+    ETCDCTL_ENDPOINTS: report.cluster.status?.endpoints?.join(",") ?? "",
+    ETCDCTL_CACERT: report.files?.ca ?? "",
+    ETCDCTL_CERT: report.files?.cert ?? "",
+    ETCDCTL_KEY: report.files?.key ?? "",
+  };
+}
+
+test("a controller killed with SIGKILL leaves its members serving, and the next one adopts them", async () => {
+  await etcdOf(VERSION);
+  await using home = new Home();
+  const first = home.up("--version", VERSION);
+  await first.settled();
+  const before = await home.status();
+  await etcdctl(clientOf(before), "put", "kept", "yes");
+  first.signal("SIGKILL");
+  await first.ended;
+
+  assert.match(await etcdctl(clientOf(before), "get", "kept"), /yes/);
+  const alone = await home.status();
+  assert.equal(alone.controller, undefined);
+  assert.equal(alone.cluster.status?.readyReplicas, 3);
+
+  const second = home.up();
+  await second.settled();
+  const after = await home.status();
+  const pids = (report: LocalReport) => report.processes.map(({ name, pid }) => [name, pid]);
+  assert.deepEqual(pids(after), pids(before));
+
+  const third = home.up();
+  assert.equal(await third.ended, 1);
+  assert.match(third.story(), new RegExp(`run by another controller, process ${second.pid}`));
+
+  second.signal("SIGTERM");
+  assert.equal(await second.ended, 0);
+  assert.deepEqual(await membersUnder(home.dir), []);
+  const fourth = home.up();
+  await fourth.settled();
+  assert.match(await etcdctl(clientOf(await home.status()), "get", "kept"), /yes/);
+});
+
+test("down stops members that a killed controller left, and their data stays", async () => {
+  await etcdOf(VERSION);
+  await using home = new Home();
+  const up = home.up("--version", VERSION, "--replicas", "1");
+  await up.settled();
+  up.signal("SIGKILL");
+  await up.ended;
+  assert.equal((await membersUnder(home.dir)).length, 1);
+  await home.json("down");
+  assert.deepEqual(await membersUnder(home.dir), []);
+  assert.ok(existsSync(`${home.clusterDir()}/volumes/etcd-1/data/member/wal`));
+});
+
+test("two clusters live side by side, and each is deleted as its spec says", async () => {
+  await etcdOf(VERSION);
+  await using home = new Home();
+  const one = home.up("--version", VERSION, "--replicas", "1", "--name", "one");
+  const two = home.up("--version", VERSION, "--replicas", "1", "--name", "two");
+  await Promise.all([one.settled(), two.settled()]);
+  const endpoints = await Promise.all(
+    ["one", "two"].map(async (name) => (await home.status("--name", name)).cluster.status?.endpoints ?? []),
+  );
+  assert.equal(new Set(endpoints.flat()).size, 2);
+  await home.json("delete", "--name", "one");
+  assert.equal(await one.ended, 0);
+  assert.equal((await membersUnder(home.dir)).length, 1);
+  assert.ok(existsSync(`${home.clusterDir("one")}/volumes/one-1`), "retention keeps the volume");
+  assert.equal(existsSync(`${home.clusterDir("one")}/cluster.json`), false);
+  two.signal("SIGKILL");
+  await two.ended;
+  await home.json("delete", "--name", "two");
+  assert.deepEqual(await membersUnder(home.dir), []);
+});
+
+test("a port that somebody else took is told with its holder, and the member starts when it is free", async () => {
+  const { createServer } = await import("node:net");
+  await etcdOf(VERSION);
+  await using home = new Home();
+  const first = home.up("--version", VERSION, "--replicas", "1");
+  await first.settled();
+  const endpoint = (await home.status()).cluster.status?.endpoints?.[0] ?? "";
+  first.signal("SIGINT");
+  await first.ended;
+
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(Number(new URL(endpoint).port), "127.0.0.1", resolve);
+  });
+  const second = home.up();
+  const refused = await within(20_000, "the holder is told", async () => {
+    const { processes } = await home.status();
+    assert.match(processes[0]?.detail ?? "", new RegExp(`held by process ${process.pid}`));
+    return processes[0]?.detail;
+  });
+  assert.match(refused.value ?? "", /address-in-use: port \d+ is held by process/);
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  await second.settled();
+});
+
+test("runs as an ordinary user", async (t) => {
+  if (process.getuid?.() !== 0) return t.diagnostic("this whole run is an ordinary user's");
+  const { etcd } = await etcdOf(VERSION);
+  const nobody = { uid: 65_534, gid: 65_534 };
+  const readable = spawnSync(etcd, ["--version"], nobody).status === 0;
+  await using home = new Home(nobody);
+  const env: Record<string, string> = { HOME: home.dir };
+  if (!readable) {
+    // The cache of root is closed to others: give them a copy.
+    const { cpSync, chmodSync } = await import("node:fs");
+    const copy = `${home.dir}/etcd/${VERSION}`;
+    cpSync(etcd.replace(/\/etcd$/, ""), copy, { recursive: true });
+    for (const dir of [`${home.dir}/etcd`, copy]) chmodSync(dir, 0o755);
+    env["QUORATE_ETCD_DIR"] = `${home.dir}/etcd`;
+  }
+  await using theirs = new Home({ ...nobody, env });
+  const up = theirs.up("--version", VERSION);
+  await up.settled();
+  const report = await theirs.status();
+  const [member] = report.processes;
+  assert.match(readFileSync(`/proc/${member?.pid}/status`, "utf8"), /^Uid:\s+65534/m);
+  up.signal("SIGINT");
+  assert.equal(await up.ended, 0);
+});
