@@ -121,6 +121,11 @@ function nextOrdinal(observation: Observation, list: readonly EtcdMemberEntry[])
   );
 }
 
+/** The UID of the volume that is this member's own; one that took its place is somebody else's (I9). */
+export function ownVolume({ record, volume }: MemberView): string | undefined {
+  return "uid" in volume && (record.volumeUID ?? volume.uid) === volume.uid ? volume.uid : undefined;
+}
+
 /** Healthy voters apart from this one. */
 export function healthyVotersBut(view: View, member: MemberView): number {
   return view.members.filter((other) => other !== member && other.isVoter && other.healthy).length;

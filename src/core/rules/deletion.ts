@@ -4,7 +4,7 @@
  */
 import { act, hold } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
-import { names } from "../view.ts";
+import { names, ownVolume } from "../view.ts";
 
 export const deletion: Rule = (view) => {
   const { cluster, platform } = view.observation;
@@ -23,12 +23,13 @@ export const deletion: Rule = (view) => {
     return [hold({ classes: "all", reason: "Stopping", message: `waiting for ${names(stopping)} to stop` })];
   }
   for (const member of view.members) {
-    if (view.spec.storage.retention.onDelete === "Delete" && member.volume.state === "ready") {
+    const volumeUID = ownVolume(member);
+    if (view.spec.storage.retention.onDelete === "Delete" && volumeUID !== undefined) {
       return [
         act("life", "the cluster is being deleted and storage.retention.onDelete is Delete", {
           kind: "DeleteVolume",
           member: member.name,
-          volumeUID: member.volume.uid,
+          volumeUID,
         }),
       ];
     }

@@ -8,7 +8,7 @@ import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { ordinalOf } from "../record.ts";
-import { healthyVotersBut, type MemberView, type View } from "../view.ts";
+import { healthyVotersBut, ownVolume, type MemberView, type View } from "../view.ts";
 import { successor } from "./successor.ts";
 
 /** Replacements are limited by the hour (`repair.maxReplacementsPerHour`); older ones are forgotten. */
@@ -34,7 +34,7 @@ export const finishRemovals: Rule = (view) => {
 };
 
 function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
-  const { workload, volume, record } = member;
+  const { workload, record } = member;
   const why = record.leaving?.reason ?? "";
   const formerLife = record.token !== view.token;
 
@@ -57,9 +57,9 @@ function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
     ];
   }
   // A volume that somebody put in the place of its own is not ours to delete (I9).
-  const isIts = "uid" in volume && (record.volumeUID ?? volume.uid) === volume.uid;
-  if (record.leaving?.volume === "Delete" && isIts) {
-    return [act("heal", why, { kind: "DeleteVolume", member: member.name, volumeUID: volume.uid })];
+  const volumeUID = ownVolume(member);
+  if (record.leaving?.volume === "Delete" && volumeUID !== undefined) {
+    return [act("heal", why, { kind: "DeleteVolume", member: member.name, volumeUID })];
   }
   const { marks, name } = view.observation.cluster;
   const ordinal = ordinalOf(name, member.name) ?? 0;
