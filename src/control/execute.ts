@@ -15,6 +15,9 @@ import { isObjectAction, type EtcdAction, type Platform } from "./platform.ts";
 /** A membership change commits in milliseconds or not at all; the next pass looks again. */
 const CHANGE_TIMEOUT_MS = 5_000;
 const HASH_TIMEOUT_MS = 30_000;
+/** Long enough to get on, short enough to look at the members in between. */
+const ADVANCE_MS = 2_000;
+const ADVANCE_AT_ONCE = 16;
 
 export interface Executor {
   readonly platform: Platform;
@@ -60,11 +63,28 @@ async function callEtcd(executor: Executor, view: View, action: EtcdAction): Pro
     }
     case "CancelDowngrade":
       return await done(maintenance.downgrade("CANCEL", "", limit), "no-downgrade");
+    case "AdvanceLog":
+      return await advanceLog(executor, action.entries);
     default: {
       const unknown: never = action;
       throw new TypeError(`no such action: ${JSON.stringify(unknown)}`);
     }
   }
+}
+
+/**
+ * Asking for the alarms is an entry of the log each time, and changes nothing. As many as fit into one step;
+ * the next observation tells how far the log has come.
+ */
+async function advanceLog({ observer, clock }: Executor, entries: number): Promise<void> {
+  const end = clock.monotonic() + ADVANCE_MS;
+  let left = entries;
+  const ask = async () => {
+    while (left-- > 0 && clock.monotonic() < end) {
+      await observer.client.maintenance.alarms({ timeoutMs: CHANGE_TIMEOUT_MS });
+    }
+  };
+  await Promise.all(Array.from({ length: ADVANCE_AT_ONCE }, ask));
 }
 
 /** Waits for a change; answers of these kinds say that it was made before. */

@@ -46,6 +46,8 @@ export type Action =
   | { readonly kind: "CompareHashes" }
   | { readonly kind: "EnableDowngrade"; readonly version: string }
   | { readonly kind: "CancelDowngrade" }
+  /** Adds entries to etcd's log that change nothing, until members make a snapshot of it (H5). */
+  | { readonly kind: "AdvanceLog"; readonly entries: number }
   | { readonly kind: "FinishDeletion" };
 
 export type RecordPurpose =
@@ -63,6 +65,9 @@ export type MarkPurpose =
   | "new-life"
   | "remember-member"
   | "remember-batch"
+  | "remember-old-log"
+  | "close-old-log"
+  | "forget-old-log"
   | "target-failed"
   | "forget-failed-target";
 

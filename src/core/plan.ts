@@ -55,6 +55,8 @@ export function describeStep({ action }: Pick<Act, "action">): string {
       return `enable downgrade to ${action.version}`;
     case "CancelDowngrade":
       return "cancel downgrade";
+    case "AdvanceLog":
+      return "advance the log";
     case "FinishDeletion":
       return "finish deletion";
     default:

@@ -88,6 +88,11 @@ function apply(o: Observation, action: Action): Observation {
       }));
     case "CancelDowngrade":
       return withAnswers(o, ({ downgrade: _ended, ...answer }) => answer);
+    case "AdvanceLog":
+      return withAnswers(o, (answer) => {
+        const raftIndex = answer.raftIndex + action.entries;
+        return { ...answer, raftIndex, raftAppliedIndex: raftIndex };
+      });
     case "FinishDeletion":
       return o;
   }

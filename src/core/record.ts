@@ -54,6 +54,11 @@ export interface ClusterMarks {
   readonly highestOrdinal: number;
   /** Two learners once joined together: etcd 3.5 would panic replaying that log (H1). */
   readonly batchJoined?: boolean;
+  /**
+   * The minor whose requests may still be in somebody's log, and the index at which they end; unknown while
+   * a member of that minor runs. The second minor after it cannot replay them (H5).
+   */
+  readonly oldLog?: { readonly minor: string; readonly until?: number };
   /** Members replaced because they were broken, and when; only the last hour is kept. */
   readonly replaced?: Readonly<Record<string, number>>;
   /** A target that a canary could not run, by template hash; cleared by a new spec. */

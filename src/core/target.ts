@@ -24,6 +24,7 @@ export function targetOf(view: View): Target {
       clusterVersion: etcd.clusterVersion,
       downgradeTarget: downgradeTarget(view),
       batchJoined: cluster.marks.batchJoined === true,
+      oldLog: cluster.marks.oldLog?.minor,
     },
     view.spec.version,
   );

@@ -14,6 +14,8 @@ export interface VersionFacts {
   readonly downgradeTarget?: string;
   /** Two learners once joined together (H1). */
   readonly batchJoined: boolean;
+  /** The minor whose requests may still be in somebody's log (H5). */
+  readonly oldLog?: string;
 }
 
 export type VersionStep =
@@ -23,6 +25,8 @@ export type VersionStep =
   | { readonly kind: "enable-downgrade"; readonly to: string }
   /** etcd still prepares a downgrade that nobody wants any more; it blocks upgrades. */
   | { readonly kind: "cancel-downgrade" }
+  /** Members have to snapshot their logs first: the next minor cannot replay what is in them (H5). */
+  | { readonly kind: "leave-old-log" }
   | {
       readonly kind: "refused";
       /** Path below `spec` when it is not the version. */
@@ -90,7 +94,7 @@ export function versionStep(facts: VersionFacts, target: string): VersionStep {
   if (facts.downgradeTarget && facts.downgradeTarget !== targetMinor) return { kind: "cancel-downgrade" };
   if (distance < 0) return downgrade(facts, base, target, distance);
   if (distance === 0) return { kind: "run", to: target, final: true };
-  return upgrade(lowest, base, target, distance);
+  return upgrade(facts, lowest, base, target, distance);
 }
 
 function lowestOf(members: readonly string[]): string | undefined {
@@ -101,7 +105,13 @@ function lowestOf(members: readonly string[]): string | undefined {
   );
 }
 
-function upgrade(lowest: string, base: string, target: string, distance: number): VersionStep {
+function upgrade(
+  facts: VersionFacts,
+  lowest: string,
+  base: string,
+  target: string,
+  distance: number,
+): VersionStep {
   const here = releaseOf(base);
   if (!here)
     return refused(
@@ -114,6 +124,9 @@ function upgrade(lowest: string, base: string, target: string, distance: number)
   }
   const nextMinor = RELEASES[RELEASES.indexOf(here) + 1];
   if (!nextMinor) return refused(`no known etcd minor follows ${base}`, "Use a newer operator.");
+  const { oldLog } = facts;
+  if (oldLog !== undefined && minorNumber(nextMinor.minor) - minorNumber(oldLog) > 1)
+    return { kind: "leave-old-log" };
   return distance === 1
     ? { kind: "run", to: target, final: true }
     : { kind: "run", to: nextMinor.knownGood, final: false };

@@ -18,6 +18,7 @@ const KEYS: Readonly<Record<keyof ClusterMarks, string>> = {
   batchJoined: `${GROUP}/batch-joined`,
   replaced: `${GROUP}/replaced`,
   failedTarget: `${GROUP}/failed-target`,
+  oldLog: `${GROUP}/old-log`,
 };
 
 /** A merge patch of annotations: null takes one away. */
@@ -68,6 +69,7 @@ export function marksOf(
     (copies.some((copy) => copy.batchJoined) || undefined);
   const replaced = read(KEYS.replaced, isTimes);
   const failedTarget = read(KEYS.failedTarget, isFailedTarget);
+  const oldLog = read(KEYS.oldLog, isOldLog);
   const marks: ClusterMarks = {
     life,
     highestOrdinal: read(KEYS.highestOrdinal, isOrdinal) ?? FIRST_MARKS.highestOrdinal,
@@ -75,6 +77,7 @@ export function marksOf(
     ...(batchJoined && { batchJoined }),
     ...(replaced && { replaced }),
     ...(failedTarget && { failedTarget }),
+    ...(oldLog && { oldLog }),
   };
   const joined = members.find(({ spec }) => spec.joined && spec.token === token);
   if (joined && !isEstablished(clusterUID, marks)) {
@@ -116,6 +119,11 @@ function isEstablishment(value: unknown): value is NonNullable<ClusterMarks["est
 
 function isFailedTarget(value: unknown): value is NonNullable<ClusterMarks["failedTarget"]> {
   return isFields(value) && hasTexts(value, "hash", "member", "reason");
+}
+
+function isOldLog(value: unknown): value is NonNullable<ClusterMarks["oldLog"]> {
+  if (!isFields(value) || !hasTexts(value, "minor")) return false;
+  return value["until"] === undefined || typeof value["until"] === "number";
 }
 
 function isTimes(value: unknown): value is Readonly<Record<string, number>> {

@@ -11,6 +11,7 @@ import { hasFailed, refusal, targetOf } from "../target.ts";
 import { sameTemplate, templateHash, transition } from "../template.ts";
 import { minorNumber, minorOf } from "../version.ts";
 import { names, type MemberView, type View } from "../view.ts";
+import { closeOldLog, leaveOldLog, rememberOldLog } from "./old-log.ts";
 import { successor } from "./successor.ts";
 
 /** A canary has to stay healthy for this long before the others follow. */
@@ -38,6 +39,7 @@ export const rollout: Rule = (view) => {
     ];
   }
   if (step.kind === "enable-downgrade") return [prepareDowngrade(view, step.to)];
+  if (step.kind === "leave-old-log") return [leaveOldLog(view)];
   return template ? roll(view, template, step.to) : [];
 };
 
@@ -61,7 +63,10 @@ function roll(view: View, template: MemberTemplate, to: string): readonly Outcom
     ];
   }
   const outdated = outdatedThan(view, template);
-  if (outdated.length === 0) return awaitClusterVersion(view, to);
+  if (outdated.length === 0) {
+    const close = closeOldLog(view);
+    return close ? [close] : awaitClusterVersion(view, to);
+  }
   if (hasFailed(view, template)) {
     return [
       hold({
@@ -78,7 +83,7 @@ function roll(view: View, template: MemberTemplate, to: string): readonly Outcom
   if (storage) return [storage];
   const canary = awaitCanary(view, template);
   if (canary) return [canary];
-  return [rollNext(view, outdated, template)];
+  return [rememberOldLog(view, outdated, to) ?? rollNext(view, outdated, template)];
 }
 
 function rollNext(view: View, outdated: readonly MemberView[], template: MemberTemplate): Outcome {

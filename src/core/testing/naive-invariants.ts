@@ -157,6 +157,7 @@ export function assertInvariants(o: Observation, action: Action): void {
     case "CompareHashes":
     case "EnableDowngrade":
     case "CancelDowngrade":
+    case "AdvanceLog":
       return assert.ok(seen.linearizable, "a call that needs quorum");
   }
 }

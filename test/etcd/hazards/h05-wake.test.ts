@@ -1,0 +1,77 @@
+/**
+ * H5: a cluster that sleeps is woken as it fell asleep. Data of 3.5 started directly on 3.7 ends every
+ * member, and a spec edited while the cluster sleeps asks for just that.
+ */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import { TestCluster } from "../../support/etcd-cluster.ts";
+import { inOrder, LocalCluster } from "../../support/local-cluster.ts";
+
+test("fault: data of 3.5.35 started on 3.7.3 ends every member; 3.5.35 still takes it", async () => {
+  await using cluster = await TestCluster.start({ version: "3.5.35", members: 3 });
+  await cluster.client().kv.put("a", "1");
+  await Promise.all(cluster.members.map((member) => member.running.stop()));
+  for (const member of cluster.members) {
+    member.version = "3.7.3";
+    await cluster.launch(member, { among: [member] });
+  }
+  for (const member of cluster.members) {
+    assert.equal((await member.running.exited).reason, "data-older-version");
+    member.version = "3.5.35";
+    await cluster.launch(member, { among: [member] });
+  }
+  await Promise.all(cluster.members.map((member) => cluster.serving(member)));
+  assert.notEqual(await cluster.client().kv.get("a"), undefined);
+});
+
+test("rule: woken with an edited version, members start as they fell asleep, then roll one minor at a time", async () => {
+  await using local = await LocalCluster.start({ version: "3.5.35", replicas: 1 });
+  await (await local.client()).kv.put("a", "1");
+  const [asleepID] = local.view().observation.etcd.list?.members.map(({ id }) => id) ?? [];
+  await local.edit({ replicas: 0 });
+  await local.settled();
+  const from = local.steps.length;
+  await local.edit({ replicas: 1, version: "3.7.3" });
+  const view = await local.settled();
+
+  const versions = local.steps
+    .slice(from)
+    .filter(({ step }) => step === "UpdateMember/roll")
+    .map(({ reason }) => reason);
+  assert.deepEqual(versions, ["demo-1: version 3.5.35 → 3.6.16", "demo-1: version 3.6.16 → 3.7.3"]);
+  assert.ok(inOrder(local.done(from), "UpdateMember/wake demo-1", "UpdateMember/roll demo-1"));
+  // One start before it slept, one as it woke, one for each minor: none ended by itself.
+  assert.equal(local.startsOf("demo-1"), 4);
+  assert.deepEqual(
+    view.observation.etcd.list?.members.map(({ id }) => id),
+    [asleepID],
+  );
+  assert.notEqual(await (await local.client()).kv.get("a"), undefined);
+});
+
+test("rule: hibernation keeps every copy, and a smaller size takes its turn after all are awake", async () => {
+  await using local = await LocalCluster.start({
+    version: "3.6.16",
+    replicas: 3,
+    storage: { retention: { onScaleIn: "Delete" } },
+  });
+  await (await local.client()).kv.put("a", "1");
+  await local.edit({ replicas: 0 });
+  const asleep = await local.settled();
+  assert.ok(asleep.members.every(({ workload }) => workload.state === "absent"));
+  for (const { name } of asleep.members) assert.ok(existsSync(local.files.volume(name).wal), name);
+
+  const from = local.steps.length;
+  await local.edit({ replicas: 1 });
+  const view = await local.settled();
+  const done = local.done(from);
+  const woken = ["demo-1", "demo-2", "demo-3"].map((name) => done.indexOf(`UpdateMember/wake ${name}`));
+  const left = done.findIndex((step) => step.startsWith("UpdateMember/leave"));
+  assert.ok(
+    woken.every((at) => at >= 0 && at < left),
+    local.story(),
+  );
+  assert.equal(view.voters, 1);
+  assert.notEqual(await (await local.client()).kv.get("a"), undefined);
+});
