@@ -36,8 +36,11 @@ export class Workloads {
   readonly #waiting = new Map<string, { reason: string; since: number }>();
   /** Members whose files are being worked on: not started meanwhile. */
   readonly #held = new Set<string>();
-  /** Writes of run files that an ended process caused; the controller's end waits for them. */
+  /** What ended processes cause; the controller's end waits for it. */
   #writes: Promise<void> = Promise.resolve();
+  /** Run files change in the order in which it was asked for: a late write must not bring a forgotten one back. */
+  #files: Promise<void> = Promise.resolve();
+  #letGo = false;
 
   constructor(
     layout: Layout,
@@ -69,8 +72,11 @@ export class Workloads {
         const { exit: _exit, ...running } = { ...known, identity: process.identity };
         this.#watch(name, { run: running, process });
       } else if (run && !run.exit) {
+        // Also when it was being stopped: that is over, and a step forgets it as any other that has ended.
+        const { stoppingSince: _over, ...ended } = run;
         const { cause, detail } = await this.#autopsy(name);
-        this.#workloads.set(name, { run: { ...run, exit: { at: this.#seams.clock.now(), cause, detail } } });
+        const exit = { at: this.#seams.clock.now(), cause, detail };
+        this.#workloads.set(name, { run: { ...ended, exit } });
       }
     }
   }
@@ -202,7 +208,7 @@ export class Workloads {
 
   async #ended(name: string, process: EtcdProcess, exit: EtcdExit): Promise<void> {
     const workload = this.#workloads.get(name);
-    if (workload?.process !== process) return;
+    if (this.#letGo || workload?.process !== process) return;
     const at = this.#seams.clock.now();
     if (workload.run.stoppingSince !== undefined) {
       await this.#forget(name);
@@ -262,12 +268,24 @@ export class Workloads {
     await this.#writes;
   }
 
+  /** The directory may be another controller's from here on: the ends of processes are none of ours. */
+  async letGo(): Promise<void> {
+    this.#letGo = true;
+    await this.#files;
+  }
+
   async #forget(name: string): Promise<void> {
     this.#workloads.delete(name);
-    await this.#seams.disk.remove(this.#layout.runOf(name));
+    await this.#inOrder(() => this.#seams.disk.remove(this.#layout.runOf(name)));
   }
 
   async #save(name: string, run: RunFile): Promise<void> {
-    await writeRunFile(this.#seams.disk, this.#layout, name, run);
+    await this.#inOrder(() => writeRunFile(this.#seams.disk, this.#layout, name, run));
+  }
+
+  async #inOrder(change: () => Promise<void>): Promise<void> {
+    const changed = this.#files.then(change);
+    this.#files = changed.catch(() => undefined);
+    await changed;
   }
 }
