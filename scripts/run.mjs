@@ -24,6 +24,7 @@ const tasks = {
   build: ["scripts/build.ts"],
   lock: ["scripts/lock.ts"],
   bench: ["scripts/bench.ts"],
+  sim: ["sim/main.ts"],
   testbed: ["testbed/main.ts"],
   "etcd:matrix": ["scripts/etcd-matrix.ts"],
 };

@@ -112,16 +112,22 @@ export class Oracle {
     }
   }
 
-  /** A process made its data directory anew: a member has one directory in its life (I4), a cluster one start (I3). */
+  /** I3: nobody begins a new cluster once the first was seen to exist. With data, etcd ignores the word (R4). */
+  started(configText: string, hasData: boolean): void {
+    this.checks++;
+    if (this.#objects.established && !hasData && configText.includes('"initial-cluster-state":"new"')) {
+      throw new Violation("I3", "a process starts a new cluster though the cluster exists");
+    }
+  }
+
+  /** I4: a process made its data directory anew; a member has one directory in its life. */
   madeDirectory(dir: DataDir): void {
     const before = this.#dirOf.get(dir.memberID);
-    if (before) {
+    // Before the latch no client could write, and a founder that starts over is one that never was (H2).
+    if (before && this.#objects.established) {
       throw new Violation("I4", `member ${dir.memberID} came back without its data`);
     }
     this.#dirOf.set(dir.memberID, dir);
-    if (this.#objects.established && dir.log.length > 0) {
-      throw new Violation("I3", `${dir.memberID} began a new cluster after the first was seen to exist`);
-    }
   }
 
   elected(leader: Server): void {

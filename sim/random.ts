@@ -70,3 +70,21 @@ export class SeededRandom implements Random {
     return new SeededRandom(this.next());
   }
 }
+
+/** Draws the same everywhere: the middle, the first. For transcripts, where chance would only make noise. */
+export class SteadyRandom extends SeededRandom {
+  constructor() {
+    super(0);
+  }
+  override next(): number {
+    return 2 ** 31;
+  }
+  override fork(): SteadyRandom {
+    return new SteadyRandom();
+  }
+  override pick<T>(items: readonly T[]): T {
+    const [first] = items;
+    if (first === undefined) throw new RangeError("nothing to pick from");
+    return first;
+  }
+}

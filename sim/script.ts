@@ -36,14 +36,14 @@ export function parseScript(text: string): Block[] {
 }
 
 /** Runs a script and returns it with its output. */
-export function runScript(text: string, seed = 1): string {
+export function runScript(text: string): string {
   const parts: string[] = [];
   let sim: Simulation | undefined;
   for (const block of parseScript(text)) {
     const lines: string[] = [];
     const say = (line: StepLine) => lines.push(formatLine(line));
     for (const command of block.commands) {
-      sim = perform(sim, command, seed, (started) => started.listen(say));
+      sim = perform(sim, command, (started) => started.listen(say));
       sim.listen(say);
     }
     const output = sim && block.commands.length > 0 ? ["----", ...lines, ...summary(sim)] : [];
@@ -55,12 +55,11 @@ export function runScript(text: string, seed = 1): string {
 function perform(
   sim: Simulation | undefined,
   command: string,
-  seed: number,
   onStart: (sim: Simulation) => void,
 ): Simulation {
   const [verb = "", ...args] = command.split(/\s+/);
   if (verb === "create" || verb === "given") {
-    const started = new Simulation(assignments(args) as EtcdClusterSpecInput, { seed });
+    const started = new Simulation(assignments(args) as EtcdClusterSpecInput, { seed: undefined });
     if (verb === "create") onStart(started);
     started.settle();
     return started;
@@ -134,7 +133,7 @@ function isObject(candidate: unknown): candidate is Record<string, unknown> {
 }
 
 export function formatLine({ at, rule, step, reason, failure }: StepLine): string {
-  const time = `${(at / 1000).toFixed(3)}s`.padStart(10);
+  const time = `${(at / 1000).toFixed(1)}s`.padStart(8);
   return `${time}  ${rule.padEnd(16)} ${step}: ${reason}${failure === undefined ? "" : ` – failed: ${failure}`}`;
 }
 

@@ -19,7 +19,7 @@ import { Calls } from "./model-etcd/calls.ts";
 import { Keys } from "./model-etcd/kv.ts";
 import { EtcdWorld } from "./model-etcd/world.ts";
 import { Oracle, Violation } from "./oracle.ts";
-import { SeededRandom } from "./random.ts";
+import { SeededRandom, SteadyRandom } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
 
 export interface StepLine {
@@ -32,7 +32,8 @@ export interface StepLine {
 }
 
 export interface SimulationOptions {
-  readonly seed: number;
+  /** Undefined: nothing is left to chance. */
+  readonly seed: number | undefined;
   readonly faults?: EffectFaults;
   /** 0: no client. */
   readonly writeEveryMs?: number;
@@ -59,7 +60,7 @@ export class Simulation {
   #listener: ((line: StepLine) => void) | undefined;
 
   constructor(spec: EtcdClusterSpecInput, options: SimulationOptions) {
-    this.random = new SeededRandom(options.seed);
+    this.random = options.seed === undefined ? new SteadyRandom() : new SeededRandom(options.seed);
     this.scheduler = new Scheduler(this.random.fork());
     this.clock = new VirtualClock(this.scheduler);
     const now = () => this.clock.now();
@@ -96,6 +97,7 @@ export class Simulation {
       },
     });
     world.onChange = () => this.operator.wake();
+    pods.onStart = (configText, hasData) => this.oracle.started(configText, hasData);
     world.onElected = (leader) => this.oracle.elected(leader);
     if (options.writeEveryMs !== 0) {
       ledger.writeEvery(options.writeEveryMs ?? 1_000, {
@@ -160,14 +162,19 @@ export class Simulation {
    * there within `limitMs` of virtual time is a violation: something waits for ever.
    */
   settle(limitMs = 3_600_000, quietMs = 20_000): void {
+    if (!this.comesToRest(limitMs, quietMs)) throw new Violation("convergence", this.whyNot());
+  }
+
+  /** The same, while faults last that may well keep it from getting there. */
+  comesToRest(limitMs: number, quietMs = 20_000): boolean {
     const begin = this.scheduler.now;
     this.operator.wake();
     for (;;) {
       this.pass(500);
       const quiet = this.scheduler.now - Math.max(this.#lastEffectAt, begin);
-      if (quiet >= 5_000 && this.converged) return;
-      if (quiet >= quietMs && this.stuck && this.#podsQuiet()) return;
-      if (this.scheduler.now - begin > limitMs) throw new Violation("convergence", this.whyNot());
+      if (quiet >= 5_000 && this.converged) return true;
+      if (quiet >= quietMs && this.stuck && this.#podsQuiet()) return true;
+      if (this.scheduler.now - begin > limitMs) return false;
     }
   }
 

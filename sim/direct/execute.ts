@@ -31,6 +31,7 @@ export function execute(hands: Hands, view: View, action: Action): void {
       pods.stop(action.member);
       return objects.delete(action.member);
     case "MarkCluster":
+      if (action.purpose === "establish") for (const name of objects.records.keys()) objects.noteUse(name);
       return objects.mark(action.change);
     case "StopWorkload":
       return pods.stop(action.member);
@@ -76,6 +77,11 @@ export function execute(hands: Hands, view: View, action: Action): void {
         () => void calls.downgrade(voter(hands, view), "ENABLE", action.version),
         "downgradeRunning",
       );
+    case "AdvanceLog":
+      for (let i = 0; i < action.entries; i++) {
+        calls.setAlarm(voter(hands, view), "0", "NOSPACE", false);
+      }
+      return;
     case "CancelDowngrade":
       return done(() => void calls.downgrade(voter(hands, view), "CANCEL", ""), "noDowngrade");
   }

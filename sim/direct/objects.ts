@@ -23,12 +23,16 @@ export class Conflict extends Error {
 export interface Volume {
   readonly uid: string;
   readonly path: string;
+  /** It held data once: found empty later, it has lost them (H2, H3). */
+  used: boolean;
 }
 
 export interface Config {
   readonly text: string;
   /** The start guard refuses an empty directory (H3). */
   readonly joined: boolean;
+  /** What it was rendered from. */
+  readonly from: readonly [MemberRecord, Volume, established: boolean];
 }
 
 export class Objects implements DataDirs {
@@ -115,12 +119,20 @@ export class Objects implements DataDirs {
 
   replaceVolume(name: string): void {
     const uid = `volume-${++this.#uids}`;
-    this.volumes.set(name, { uid, path: `/${uid}` });
+    this.volumes.set(name, { uid, path: `/${uid}`, used: false });
   }
 
   deleteVolume(name: string, uid: string): void {
     const volume = this.volumes.get(name);
     if (volume?.uid === uid) this.loseVolume(name);
+  }
+
+  /** True when it is seen for the first time that a volume holds data. */
+  noteUse(name: string): boolean {
+    const volume = this.volumes.get(name);
+    if (!volume || volume.used || !this.#dirs.has(volume.path)) return false;
+    volume.used = true;
+    return true;
   }
 
   loseVolume(name: string): void {
@@ -133,6 +145,10 @@ export class Objects implements DataDirs {
   ensureConfig(record: MemberRecord): boolean {
     const volume = this.volumes.get(record.name);
     if (!volume) return false;
+    const { established } = this;
+    const known = this.configs.get(record.name);
+    if (known && known.from[0] === record && known.from[1] === volume && known.from[2] === established)
+      return false;
     const paths = {
       dataDir: volume.path,
       serverPem: "/pki/server",
@@ -140,10 +156,9 @@ export class Objects implements DataDirs {
       clientCA: "/pki/ca",
       peerCA: "/pki/ca",
     };
-    const text = JSON.stringify(etcdConfig(record, { established: this.established, paths }));
-    if (this.configs.get(record.name)?.text === text) return false;
-    this.configs.set(record.name, { text, joined: record.joined });
-    return true;
+    const text = JSON.stringify(etcdConfig(record, { established, paths }));
+    this.configs.set(record.name, { text, joined: record.joined, from: [record, volume, established] });
+    return known?.text !== text;
   }
 
   address(ordinal: number): MemberAddress {

@@ -104,8 +104,7 @@ export class Operator {
     this.#events.onPass(decision, view.observation);
     const stepped = decision.act !== undefined && this.#step(decision.act, view);
     if (stepped) return STEP_MS;
-    const applied = this.#apply(view);
-    if (applied) return STEP_MS;
+    if (this.#applyOrFail(view)) return STEP_MS;
     const due = [decision.lookAgainAt, this.#retry?.at].flatMap((at) =>
       at === undefined ? [] : [at - this.#now()],
     );
@@ -157,6 +156,16 @@ export class Operator {
     return true;
   }
 
+  /** A lost answer ends the turn; the next one comes soon and sees what was done. */
+  #applyOrFail(view: View): boolean {
+    try {
+      return this.#apply(view);
+    } catch (error) {
+      if (!(error instanceof ReplyLost)) throw error;
+      return true;
+    }
+  }
+
   /** Objects that simply have to exist, from the records. */
   #apply(view: View): boolean {
     const { objects, pods } = this.#hands;
@@ -170,6 +179,7 @@ export class Operator {
       if (!record) continue;
       if (needsVolume(objects, member)) effect(`volume ${member.name}`, () => objects.ensureVolume(record));
       if (objects.ensureConfig(record)) effect(`config ${member.name}`, () => true);
+      if (objects.noteUse(member.name)) effect(`note use ${member.name}`, () => true);
       const volume = objects.volumes.get(member.name);
       if (member.workload.state === "absent" && volume && shouldRun(view, member)) {
         effect(`start ${member.name}`, () => pods.create(record, volume));

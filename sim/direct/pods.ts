@@ -38,6 +38,8 @@ export class Pods {
   readonly #scheduler: Scheduler;
   readonly #now: () => number;
   #started = 0;
+  /** A process is about to start. */
+  onStart: (configText: string, hasData: boolean) => void = () => {};
   /** Members whose processes receive slowly, by name. */
   readonly slow = new Set<string>();
 
@@ -99,15 +101,17 @@ export class Pods {
     pod.exit = undefined;
     pod.since = this.#now();
     pod.lines = [];
-    if (config.joined && !this.#objects.read(pod.volume.path)) {
-      pod.exit = {
-        at: this.#now(),
-        cause: "data-missing",
-        detail: "its data directory is empty although it has joined",
-      };
+    if (this.#objects.volumes.get(pod.name) !== pod.volume) {
+      pod.lines = ["its volume cannot be mounted"];
+      return this.#ended(pod, { kind: "exited", code: 1 });
+    }
+    const hasData = this.#objects.read(pod.volume.path) !== undefined;
+    if ((config.joined || pod.volume.used) && !hasData) {
+      pod.exit = { at: this.#now(), cause: "data-missing", detail: "its volume was used and is empty" };
       this.#world.onChange();
       return;
     }
+    this.onStart(config.text, hasData);
     pod.server = this.#world.start({
       key: `${pod.name}#${++this.#started}`,
       version: pod.version,
