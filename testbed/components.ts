@@ -2,6 +2,7 @@
  * The programs of the control plane and how each is started. Pure: from a testbed's state to command lines.
  */
 import { join } from "node:path";
+import { HOST } from "./nodes/addresses.ts";
 import { cacheDir } from "./paths.ts";
 import type { BedPaths } from "./paths.ts";
 import type { Pki } from "./pki.ts";
@@ -13,7 +14,7 @@ export interface Component {
   file: string;
   args: string[];
   env?: Record<string, string>;
-  /** Answers 200 when it is ready. */
+  /** Answers 200 when it is ready (or, at tcp:, accepts a connection). */
   ready: string;
 }
 
@@ -51,16 +52,17 @@ export function backingEtcd({ bed, paths, etcd }: Layout): Component {
 
 export function apiServer({ bed, pki, kubernetes }: Layout): Component {
   const address = controlAddress(bed.slot);
+  const real = bed.options.nodes > 0;
   return {
     role: "kube-apiserver",
     file: join(kubernetes, "kube-apiserver"),
     args: [
       `--etcd-servers=http://${address}:${bed.ports.etcd}`,
-      `--bind-address=${address}`,
-      `--advertise-address=${address}`,
+      `--bind-address=${real ? "0.0.0.0" : address}`,
+      `--advertise-address=${real ? HOST : address}`,
       `--secure-port=${bed.ports.apiserver}`,
-      // The API refuses loopback addresses in EndpointSlices; nothing routes to Services here anyway.
-      "--endpoint-reconciler-type=none",
+      // The API refuses loopback addresses in EndpointSlices; nothing routes to Services there anyway.
+      ...(real ? [] : ["--endpoint-reconciler-type=none"]),
       `--tls-cert-file=${pki.serverCert}`,
       `--tls-private-key-file=${pki.serverKey}`,
       `--client-ca-file=${pki.ca}`,
@@ -72,6 +74,13 @@ export function apiServer({ bed, pki, kubernetes }: Layout): Component {
       `--service-account-key-file=${pki.serviceAccountKey}`,
       `--service-account-signing-key-file=${pki.serviceAccountKey}`,
       `--kubelet-certificate-authority=${pki.ca}`,
+      ...(real
+        ? [
+            `--kubelet-client-certificate=${pki.kubeletClientCert}`,
+            `--kubelet-client-key=${pki.kubeletClientKey}`,
+            "--enable-admission-plugins=NodeRestriction",
+          ]
+        : []),
       "--kubelet-preferred-address-types=InternalIP",
       "--profiling=false",
       ...(bed.options.detection === "quick"

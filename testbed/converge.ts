@@ -6,6 +6,7 @@ import type { ChildProcess } from "node:child_process";
 import { openSync, closeSync, fstatSync, readSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Component } from "./components.ts";
@@ -57,6 +58,7 @@ async function ensureRunning({ paths, ca, progress }: World, component: Componen
 }
 
 function answers(url: string, ca: string): Promise<boolean> {
+  if (url.startsWith("tcp:")) return accepts(new URL(url));
   return new Promise((resolve) => {
     // The scheduler and the controller-manager make certificates of their own: for a question about health on
     // loopback that is good enough.
@@ -74,6 +76,17 @@ function answers(url: string, ca: string): Promise<boolean> {
     request.on("timeout", () => request.destroy(new Error("time-out")));
     request.on("error", () => resolve(false));
     request.end();
+  });
+}
+
+function accepts({ hostname, port }: URL): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname);
+    const done = (accepted: boolean) => {
+      socket.destroy();
+      resolve(accepted);
+    };
+    socket.once("connect", () => done(true)).once("error", () => done(false));
   });
 }
 

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { tail } from "./converge.ts";
 import { ensureKubernetes } from "./kubernetes-build.ts";
+import { enter, loadArchive, NODE_VERBS, nodeVerb } from "./nodes/verbs.ts";
 import { bedPaths } from "./paths.ts";
 import { progressLine } from "./progress.ts";
 import { listBeds } from "./state.ts";
@@ -15,6 +16,7 @@ import { DEFAULT_NAME, down, open, status, up } from "./testbed.ts";
 const USAGE = `A real Kubernetes without Docker, for tests.
 
   npm run testbed -- up [--nodes 0] [--kubelet process]   start it, or start what is not running
+  npm run testbed -- up --nodes 1..3                      the same with real nodes (needs root)
   npm run testbed -- up --use <kubeconfig> [--context c]  use a cluster you have; it is never changed
   npm run testbed -- down [--keep-data]                   end it and delete what it kept
   npm run testbed -- status                               what runs
@@ -22,13 +24,18 @@ const USAGE = `A real Kubernetes without Docker, for tests.
   npm run testbed -- logs [program]                       the end of the logs
   npm run testbed -- kubectl …                            kubectl, talking to it
 
+With real nodes:
+  npm run testbed -- enter <command…>                     run it where Pods and cluster names can be dialled
+  npm run testbed -- image load <tar>                     put an image on every node
+  npm run testbed -- node <what> <n>                      ${NODE_VERBS.join(", ")}
+
   --name <name>             which testbed (default: ${DEFAULT_NAME}); several can run side by side
   --kubelet process         run Pods as processes of this machine (a stand-in, for speed)
   --process-nodes <n>       how many nodes the stand-in presents (default: 3)
   --detection quick|standard  how soon a lost node is noticed (default: quick, 8 s)`;
 
 async function main(argv: string[]): Promise<number> {
-  const at = argv.indexOf("kubectl");
+  const at = argv.findIndex((word) => word === "kubectl" || word === "enter");
   const { values, positionals } = parseArgs({
     args: at === -1 ? argv : argv.slice(0, at + 1),
     allowPositionals: true,
@@ -93,6 +100,23 @@ async function main(argv: string[]): Promise<number> {
       const args = ["--kubeconfig", bed.kubeconfig, ...argv.slice(at + 1)];
       return spawnSync(join(bin, "kubectl"), args, { stdio: "inherit" }).status ?? 1;
     }
+    case "enter":
+      return await enter(name, argv.slice(at + 1));
+    case "image": {
+      const file = positionals[2];
+      if (positionals[1] !== "load" || !file) throw new Error("image load <tar>: which archive?");
+      await loadArchive(name, file, line.say);
+      line.end(`${file} is loaded`);
+      return 0;
+    }
+    case "node": {
+      const what = oneOf("node", positionals[1], NODE_VERBS);
+      const n = count("node <n>", positionals[2], 1, 3);
+      if (!what || !n) throw new Error(`node ${NODE_VERBS.join("|")} <n>`);
+      await nodeVerb(name, what, n, line.say);
+      line.end(`node ${n}: ${what} done`);
+      return 0;
+    }
     default:
       console.error(`no such command: ${verb}\n\n${USAGE}`);
       return 64;
@@ -108,6 +132,7 @@ async function printStatus(name: string): Promise<number> {
   }
   console.log(`testbed ${name}: ${now.ready ? `ready, ${now.version} at ${now.server}` : "not ready"}`);
   if (now.settings) console.log(`settings: ${now.settings}`);
+  for (const { node, state } of now.nodes) console.log(`${node}: ${state}`);
   for (const { role, pid } of now.processes) console.log(`${String(pid).padStart(8)}  ${role}`);
   return now.ready ? 0 : 1;
 }

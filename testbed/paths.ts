@@ -33,6 +33,10 @@ export interface BedPaths {
   logs: string;
   /** What the stand-in kubelet keeps: Pods, volumes, container logs. */
   kubelet: string;
+  /** What real nodes keep: one directory each. */
+  nodes: string;
+  /** Disks that follow their Pods: images of ext4. */
+  volumes: string;
 }
 
 export function bedPaths(name: string): BedPaths {
@@ -45,6 +49,8 @@ export function bedPaths(name: string): BedPaths {
     etcdData: join(dir, "etcd"),
     logs: join(dir, "logs"),
     kubelet: join(dir, "kubelet"),
+    nodes: join(dir, "nodes"),
+    volumes: join(dir, "volumes"),
   };
 }
 

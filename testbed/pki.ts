@@ -18,17 +18,31 @@ const CLIENTS: Record<string, { user: string; groups: string[] }> = {
   "kube-controller-manager": { user: "system:kube-controller-manager", groups: [] },
   "kube-scheduler": { user: "system:kube-scheduler", groups: [] },
   kubelet: { user: "testbed-kubelet", groups: ["system:masters"] },
+  "kube-proxy": { user: "system:kube-proxy", groups: [] },
+  dns: { user: "testbed-dns", groups: ["system:masters"] },
+  storage: { user: "testbed-storage", groups: ["system:masters"] },
 };
+
+/** A node of Kubernetes: it serves under a certificate of its own, and is a client with rights of its own. */
+export interface PkiNode {
+  name: string;
+  address: string;
+}
 
 export interface Pki {
   ca: string;
   caKey: string;
   serverCert: string;
   serverKey: string;
+  /** By which the API server talks to kubelets. */
+  kubeletClientCert: string;
+  kubeletClientKey: string;
   serviceAccountKey: string;
   tokens: string;
   /** One file per client of the API server, holding its bearer token. */
   tokenOf(client: string): string;
+  certOf(node: string): string;
+  keyOf(node: string): string;
 }
 
 export function pkiFiles(dir: string): Pki {
@@ -37,13 +51,17 @@ export function pkiFiles(dir: string): Pki {
     caKey: join(dir, "ca.key"),
     serverCert: join(dir, "apiserver.crt"),
     serverKey: join(dir, "apiserver.key"),
+    kubeletClientCert: join(dir, "kubelet-client.crt"),
+    kubeletClientKey: join(dir, "kubelet-client.key"),
     serviceAccountKey: join(dir, "service-account.key"),
     tokens: join(dir, "tokens.csv"),
     tokenOf: (client) => join(dir, `${client}.token`),
+    certOf: (node) => join(dir, `${node}.crt`),
+    keyOf: (node) => join(dir, `${node}.key`),
   };
 }
 
-export async function ensurePki(dir: string, addresses: string[]): Promise<Pki> {
+export async function ensurePki(dir: string, addresses: string[], nodes: PkiNode[] = []): Promise<Pki> {
   if (existsSync(dir)) return pkiFiles(dir);
   const work = `${dir}.new`;
   rmSync(work, { recursive: true, force: true });
@@ -51,51 +69,40 @@ export async function ensurePki(dir: string, addresses: string[]): Promise<Pki> 
   const files = pkiFiles(work);
   const write = (path: string, text: string) => writeFileSync(path, text, { mode: 0o600 });
 
-  const validity = { notBefore: new Date(Date.now() - DAY), notAfter: new Date(Date.now() + 3650 * DAY) };
-  const caKeys = await webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
-  const ca = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: serial(),
-    name: "CN=quorate-testbed-ca",
-    ...validity,
-    signingAlgorithm: ALGORITHM,
-    keys: caKeys,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.digitalSignature, true),
-      await x509.SubjectKeyIdentifierExtension.create(caKeys.publicKey),
-    ],
-  });
-  const serverKeys = await webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
-  const server = await x509.X509CertificateGenerator.create({
-    serialNumber: serial(),
+  const ca = await makeAuthority();
+  write(files.ca, ca.certificate.toString("pem") + "\n");
+  write(files.caKey, await privatePem(ca.keys.privateKey));
+  const issue = async (certPath: string, keyPath: string, wanted: Leaf) => {
+    const { certificate, key } = await makeLeaf(ca, wanted);
+    write(certPath, certificate);
+    write(keyPath, key);
+  };
+  const names = ["kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+  await issue(files.serverCert, files.serverKey, {
     subject: "CN=kube-apiserver",
-    issuer: ca.subject,
-    ...validity,
-    signingAlgorithm: ALGORITHM,
-    publicKey: serverKeys.publicKey,
-    signingKey: caKeys.privateKey,
-    extensions: [
-      new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension([
-        ...addresses.map((value) => ({ type: "ip" as const, value })),
-        ...["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"].map((value) => ({
-          type: "dns" as const,
-          value,
-        })),
-      ]),
-      await x509.AuthorityKeyIdentifierExtension.create(caKeys.publicKey),
-    ],
+    usage: x509.ExtendedKeyUsage.serverAuth,
+    addresses,
+    names: ["localhost", ...names, "kubernetes.default.svc.cluster.local"],
   });
-
-  write(files.ca, ca.toString("pem") + "\n");
-  write(files.caKey, await privatePem(caKeys.privateKey));
-  write(files.serverCert, server.toString("pem") + "\n");
-  write(files.serverKey, await privatePem(serverKeys.privateKey));
+  await issue(files.kubeletClientCert, files.kubeletClientKey, {
+    subject: "CN=kube-apiserver-kubelet-client,O=system:masters",
+    usage: x509.ExtendedKeyUsage.clientAuth,
+    addresses: [],
+    names: [],
+  });
+  for (const { name, address } of nodes) {
+    await issue(files.certOf(name), files.keyOf(name), {
+      subject: `CN=${name}`,
+      usage: x509.ExtendedKeyUsage.serverAuth,
+      addresses: [address],
+      names: [name],
+    });
+  }
   const accounts = generateKeyPairSync("ec", { namedCurve: "P-256" });
   write(files.serviceAccountKey, String(accounts.privateKey.export({ type: "sec1", format: "pem" })));
-  const rows = Object.entries(CLIENTS).map(([client, { user, groups }]) => {
+  const clients = { ...CLIENTS };
+  for (const { name } of nodes) clients[name] = { user: `system:node:${name}`, groups: ["system:nodes"] };
+  const rows = Object.entries(clients).map(([client, { user, groups }]) => {
     const token = randomBytes(24).toString("base64url");
     write(files.tokenOf(client), token);
     return `${token},${user},${user},"${groups.join(",")}"`;
@@ -103,6 +110,64 @@ export async function ensurePki(dir: string, addresses: string[]): Promise<Pki> 
   write(files.tokens, rows.join("\n") + "\n");
   renameSync(work, dir);
   return pkiFiles(dir);
+}
+
+interface Authority {
+  certificate: x509.X509Certificate;
+  keys: webcrypto.CryptoKeyPair;
+}
+
+interface Leaf {
+  subject: string;
+  usage: x509.ExtendedKeyUsage;
+  addresses: string[];
+  names: string[];
+}
+
+function validity() {
+  return { notBefore: new Date(Date.now() - DAY), notAfter: new Date(Date.now() + 3650 * DAY) };
+}
+
+async function makeAuthority(): Promise<Authority> {
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serial(),
+    name: "CN=quorate-testbed-ca",
+    ...validity(),
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.digitalSignature, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { certificate, keys };
+}
+
+async function makeLeaf(ca: Authority, wanted: Leaf): Promise<{ certificate: string; key: string }> {
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+  const alternatives = [
+    ...wanted.addresses.map((value) => ({ type: "ip" as const, value })),
+    ...wanted.names.map((value) => ({ type: "dns" as const, value })),
+  ];
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serial(),
+    subject: wanted.subject,
+    issuer: ca.certificate.subject,
+    ...validity(),
+    signingAlgorithm: ALGORITHM,
+    publicKey: keys.publicKey,
+    signingKey: ca.keys.privateKey,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([wanted.usage]),
+      ...(alternatives.length > 0 ? [new x509.SubjectAlternativeNameExtension(alternatives)] : []),
+      await x509.AuthorityKeyIdentifierExtension.create(ca.keys.publicKey),
+    ],
+  });
+  return { certificate: certificate.toString("pem") + "\n", key: await privatePem(keys.privateKey) };
 }
 
 function serial(): string {

@@ -28,6 +28,9 @@ export interface Ports {
   controllerManager: number;
   scheduler: number;
   kubelet: number;
+  kubeProxy: number;
+  dns: number;
+  registry: number;
 }
 
 export interface OwnBed {
@@ -66,6 +69,9 @@ const PORTS: Ports = {
   controllerManager: 10257,
   scheduler: 10259,
   kubelet: 10250,
+  kubeProxy: 10256,
+  dns: 8181,
+  registry: 5000,
 };
 
 /** Where the control plane listens. */

@@ -14,11 +14,15 @@ import { converge } from "./converge.ts";
 import { kubeconfigText, readKubeconfig } from "./kubeconfig.ts";
 import type { Access } from "./kubeconfig.ts";
 import { ensureKubernetes } from "./kubernetes-build.ts";
-import type { Progress } from "./kubernetes-build.ts";
+import type { Kubernetes, Progress } from "./kubernetes-build.ts";
 import { acquire } from "./lock.ts";
+import { FIRST_SERVICE, HOST, nodeAddress, nodeName } from "./nodes/addresses.ts";
+import { endAll, ensureNodeTools, missingForNodes, numbers, startWithNodes } from "./nodes/cluster.ts";
+import type { NodeTools } from "./nodes/cluster.ts";
+import { nodeStates } from "./nodes/verbs.ts";
 import { bedPaths } from "./paths.ts";
 import { ensurePki, pkiFiles } from "./pki.ts";
-import { endOwned, ownedProcesses } from "./processes.ts";
+import { ownedProcesses } from "./processes.ts";
 import { listeners } from "./sockets.ts";
 import { controlAddress, createBed, DEFAULT_OPTIONS, readBed, removeBed, writeBed } from "./state.ts";
 import type { Bed, BedOptions, OwnBed } from "./state.ts";
@@ -62,35 +66,48 @@ export async function up(options: UpOptions = {}): Promise<Testbed> {
         `testbed ${name} exists with other settings (${describe(existing.options)}); end it first: testbed down --name ${name}`,
       );
     }
-    if (wanted.nodes !== 0)
-      throw new Error("only --nodes 0 is built: the control plane, and --kubelet process for Pods");
+    if (wanted.nodes > 0) {
+      if (wanted.kubelet !== "none") throw new Error("--nodes and --kubelet process do not go together");
+      const lacking = missingForNodes();
+      if (lacking.length > 0) throw new Error(`no nodes here: ${lacking.join("; ")}`);
+    }
     const kubernetes = await ensureKubernetes(progress);
     const etcd = await ensureEtcd(BACKING_ETCD, {
       env: process.env,
       clock: systemClock,
       progress: (step) => progress(`etcd ${step.version}: ${step.text}`),
     });
+    const tools = wanted.nodes > 0 ? await ensureNodeTools(progress) : undefined;
     if (!existing) {
       // What an `up` left that was killed before it had written down what it is.
-      await endOwned(paths.dir);
+      await endAll(paths);
       removeBed(name);
     }
     const bed = existing ?? (await createBed(name, wanted));
-    await start(bed, kubernetes.bin, etcd.etcd, progress);
+    await start(bed, kubernetes, etcd.etcd, tools, progress);
     return open(name);
   } finally {
     await lock.release();
   }
 }
 
-async function start(bed: OwnBed, kubernetes: string, etcd: string, progress: Progress): Promise<void> {
+async function start(
+  bed: OwnBed,
+  kubernetes: Kubernetes,
+  etcd: string,
+  tools: NodeTools | undefined,
+  progress: Progress,
+): Promise<void> {
   const paths = bedPaths(bed.name);
-  const pki = await ensurePki(paths.pki, [controlAddress(bed.slot), "127.0.0.1"]);
-  const server = `https://${controlAddress(bed.slot)}:${bed.ports.apiserver}`;
+  const pki = await ensurePki(
+    paths.pki,
+    [controlAddress(bed.slot), "127.0.0.1", HOST, FIRST_SERVICE],
+    numbers(bed).map((n) => ({ name: nodeName(n), address: nodeAddress(n) })),
+  );
   const ca = readFileSync(pki.ca, "utf8");
-  const writeKubeconfig = (path: string, client: string) => {
+  const writeKubeconfig = (path: string, client: string, host = controlAddress(bed.slot)) => {
     const text = kubeconfigText(`testbed-${bed.name}`, {
-      server,
+      server: `https://${host}:${bed.ports.apiserver}`,
       ca,
       token: readFileSync(pki.tokenOf(client), "utf8"),
     });
@@ -98,18 +115,31 @@ async function start(bed: OwnBed, kubernetes: string, etcd: string, progress: Pr
     if (!existsSync(path) || readFileSync(path, "utf8") !== text) writeFileSync(path, text, { mode: 0o600 });
   };
   mkdirSync(paths.logs, { recursive: true });
-  for (const client of ["kube-controller-manager", "kube-scheduler", "kubelet"]) {
+  for (const client of [
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kubelet",
+    "kube-proxy",
+    "dns",
+    "storage",
+  ])
     writeKubeconfig(components.componentKubeconfig(paths, client), client);
-  }
 
-  const layout: Layout = { bed, paths, pki, kubernetes, etcd };
+  const layout: Layout = { bed, paths, pki, kubernetes: kubernetes.bin, etcd };
   const world = { paths, ca, progress };
-  await converge(world, [components.backingEtcd(layout)]);
-  await converge(world, [components.apiServer(layout)]);
-  const rest = [components.controllerManager(layout)];
-  if (bed.options.kubelet === "process")
-    rest.push(components.scheduler(layout), components.standInKubelet(layout));
-  await converge(world, rest);
+  if (tools) {
+    for (const n of numbers(bed))
+      writeKubeconfig(components.componentKubeconfig(paths, nodeName(n)), nodeName(n), HOST);
+    writeKubeconfig(components.componentKubeconfig(paths, "kube-proxy-nodes"), "kube-proxy", HOST);
+    await startWithNodes(layout, world, { ...tools, kubernetes, pki });
+  } else {
+    await converge(world, [components.backingEtcd(layout)]);
+    await converge(world, [components.apiServer(layout)]);
+    const rest = [components.controllerManager(layout)];
+    if (bed.options.kubelet === "process")
+      rest.push(components.scheduler(layout), components.standInKubelet(layout));
+    await converge(world, rest);
+  }
   await defaultAccount(new Client(readKubeconfig(components.componentKubeconfig(paths, "kubelet"))));
   // Written last: who finds it finds a cluster that answers.
   writeKubeconfig(paths.kubeconfig, "admin");
@@ -145,7 +175,7 @@ export async function down(
   });
   try {
     const bed = readBed(name);
-    const ended = await endOwned(paths.dir);
+    const ended = await endAll(paths);
     if (ended > 0) options.progress?.(`ended ${ended} processes`);
     if (bed?.kind === "own") await socketsClosed(bed.slot);
     if (!options.keepData) removeBed(name);
@@ -184,6 +214,7 @@ export interface Status {
   server?: string;
   version?: string;
   settings?: string;
+  nodes: { node: string; state: string }[];
   processes: { role: string; pid: number; startTime: string }[];
 }
 
@@ -194,8 +225,9 @@ export async function status(name = DEFAULT_NAME): Promise<Status> {
     pid,
     startTime,
   }));
-  if (!bed) return { name, exists: processes.length > 0, ready: false, processes };
-  const base = { name, exists: true, processes };
+  if (!bed) return { name, exists: processes.length > 0, ready: false, nodes: [], processes };
+  const nodes = bed.kind === "own" && bed.options.nodes > 0 ? nodeStates(name) : [];
+  const base = { name, exists: true, nodes, processes };
   const settings = bed.kind === "own" ? describe(bed.options) : `the cluster of ${bed.kubeconfig}`;
   if (bed.kind === "own" && !existsSync(bedPaths(name).kubeconfig))
     return { ...base, settings, ready: false };

@@ -23,7 +23,7 @@ import { images } from "./images.ts";
 import { clusterNames, hostLines } from "./names.ts";
 import { StandInNode } from "./node.ts";
 import { PodWorker } from "./pod-worker.ts";
-import { Storage } from "./storage.ts";
+import { directories, Storage } from "./storage.ts";
 import { identity } from "./world.ts";
 import type { World } from "./world.ts";
 
@@ -60,7 +60,8 @@ export class StandIn {
     const volumes = watch<PersistentVolume>("/api/v1/persistentvolumes", (now) =>
       this.storage.volumeChanged(now),
     );
-    this.storage = new Storage(client, paths.kubelet, () => claims.objects, log);
+    const disks = directories(join(paths.kubelet, "volumes"));
+    this.storage = new Storage(client, disks, () => claims.objects, log);
     this.#pods = watch<Pod>("/api/v1/pods", (now, before) => this.#podChanged(now, before));
     this.#others = [services, secrets, configMaps, claims, volumes];
     this.#world = {
@@ -74,7 +75,10 @@ export class StandIn {
       services: services.objects,
       secrets: secrets.objects,
       configMaps: configMaps.objects,
-      claimDir: (namespace, claim) => this.storage.claimDir(namespace, claim),
+      claimDir: (namespace, claim) => {
+        const found = this.storage.volumeOf(namespace, claim);
+        return "waiting" in found ? found : { dir: disks.localPath(found.volume) };
+      },
       nameserver: () => (this.#hasDns ? dnsAddress(bed.slot) : undefined),
       hostLines: () => hostLines(this.names()),
     };

@@ -1,6 +1,7 @@
 /**
- * Storage: a provisioner whose volumes are directories. Claims are bound by the real controllers; this makes the
- * PersistentVolumes, follows expansions, and deletes what a claim leaves behind when its class says so.
+ * Storage: a provisioner. Claims are bound by the real controllers; this makes the PersistentVolumes, follows
+ * expansions, and deletes what a claim leaves behind when its class says so. What a volume is made of is the
+ * backing's business: a directory for the stand-in kubelet, a disk image for real nodes.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +12,7 @@ import { isCode } from "../client.ts";
 import { quantity } from "./environment.ts";
 
 /** Volumes of `disk` follow their Pod to any node, like a cloud's; those of `local` stay on theirs. */
-const DISK = "disk.testbed.quorate.dev";
+export const DISK = "disk.testbed.quorate.dev";
 const LOCAL = "local.testbed.quorate.dev";
 const PROVISIONED_BY = "pv.kubernetes.io/provisioned-by";
 
@@ -38,21 +39,41 @@ const CLASSES: StorageClass[] = [
   storageClass("local", LOCAL),
 ];
 
+export interface Backing {
+  create(volume: string, bytes: number): void | Promise<void>;
+  remove(volume: string): void;
+  /** Where a node-bound volume is a path of the node; nowhere if the CSI driver finds it by its name. */
+  localPath?(volume: string): string;
+  /** A real kubelet grows the file system and says so itself; without one the new size is true at once. */
+  grownByKubelet: boolean;
+}
+
+/** Volumes as directories, without a size. */
+export function directories(dir: string): Backing & { localPath(volume: string): string } {
+  const path = (volume: string) => join(dir, volume);
+  return {
+    create: (volume) => void mkdirSync(path(volume), { recursive: true }),
+    remove: (volume) => rmSync(path(volume), { recursive: true, force: true }),
+    localPath: path,
+    grownByKubelet: false,
+  };
+}
+
 export class Storage {
   readonly #client: Client;
-  readonly #dir: string;
+  readonly #backing: Backing;
   readonly #log: (line: string) => void;
   readonly #claims: () => ReadonlyMap<string, PersistentVolumeClaim>;
   readonly #busy = new Set<string>();
 
   constructor(
     client: Client,
-    dir: string,
+    backing: Backing,
     claims: () => ReadonlyMap<string, PersistentVolumeClaim>,
     log: (line: string) => void,
   ) {
     this.#client = client;
-    this.#dir = join(dir, "volumes");
+    this.#backing = backing;
     this.#claims = claims;
     this.#log = log;
   }
@@ -62,24 +83,21 @@ export class Storage {
       apiVersion: "storage.k8s.io/v1",
       kind: "CSIDriver",
       metadata: { name: DISK },
-      spec: { attachRequired: false, podInfoOnMount: false },
+      spec: { attachRequired: false, podInfoOnMount: false, fsGroupPolicy: "File" },
     });
     await Promise.all(
       CLASSES.map((c) => this.#client.apply(`/apis/storage.k8s.io/v1/storageclasses/${c.metadata?.name}`, c)),
     );
   }
 
-  volumeDir(volumeName: string): string {
-    return join(this.#dir, volumeName);
-  }
-
-  claimDir(namespace: string, name: string): { dir: string } | { waiting: string } {
+  /** The volume that a claim is bound to. */
+  volumeOf(namespace: string, name: string): { volume: string } | { waiting: string } {
     const claim = this.#claims().get(`${namespace}/${name}`);
     if (!claim) return { waiting: `persistentvolumeclaim "${name}" not found` };
     const volume = claim.spec?.volumeName;
     if (!volume || claim.status?.phase !== "Bound")
       return { waiting: `persistentvolumeclaim "${name}" is not bound` };
-    return { dir: this.volumeDir(volume) };
+    return { volume };
   }
 
   claimChanged(claim: PersistentVolumeClaim | undefined): void {
@@ -113,7 +131,9 @@ export class Storage {
     const node = annotations["volume.kubernetes.io/selected-node"];
     if (details.volumeBindingMode === "WaitForFirstConsumer" && !node) return;
     const volume = `pvc-${uid}`;
-    mkdirSync(this.volumeDir(volume), { recursive: true });
+    const storage = claim.spec?.resources?.requests?.["storage"] ?? "1Gi";
+    await this.#backing.create(volume, quantity(storage));
+    const path = this.#backing.localPath?.(volume);
     const onNode = {
       required: {
         nodeSelectorTerms: [
@@ -126,15 +146,16 @@ export class Storage {
       kind: "PersistentVolume",
       metadata: { name: volume, annotations: { [PROVISIONED_BY]: provisioner } },
       spec: {
-        capacity: { storage: claim.spec?.resources?.requests?.["storage"] ?? "1Gi" },
+        capacity: { storage },
         accessModes: claim.spec?.accessModes ?? ["ReadWriteOnce"],
         persistentVolumeReclaimPolicy: details.reclaimPolicy ?? "Delete",
         storageClassName: className,
         volumeMode: "Filesystem",
         claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name, uid },
-        ...(provisioner === LOCAL
-          ? { local: { path: this.volumeDir(volume) }, nodeAffinity: onNode }
-          : { csi: { driver: DISK, volumeHandle: volume } }),
+        ...(provisioner === LOCAL && { nodeAffinity: onNode }),
+        ...(provisioner === LOCAL && path
+          ? { local: { path } }
+          : { csi: { driver: DISK, volumeHandle: volume, fsType: "ext4" } }),
       },
     };
     await this.#client.create("/api/v1/persistentvolumes", object).catch((error: unknown) => {
@@ -144,11 +165,26 @@ export class Storage {
 
   async #expand(claim: PersistentVolumeClaim, storage: string): Promise<void> {
     const { name = "", namespace = "" } = claim.metadata ?? {};
+    const kubelet = this.#backing.grownByKubelet;
+    const pending = claim.status?.conditions?.some(({ type }) => type === "FileSystemResizePending");
+    if (kubelet && pending && claim.status?.allocatedResources?.["storage"] === storage) return;
     await this.#client.patch(`/api/v1/persistentvolumes/${claim.spec?.volumeName}`, {
       spec: { capacity: { storage } },
     });
+    const waitsForKubelet = {
+      allocatedResources: { storage },
+      allocatedResourceStatuses: { storage: "NodeResizePending" },
+      conditions: [
+        {
+          type: "FileSystemResizePending",
+          status: "True",
+          lastTransitionTime: new Date().toISOString(),
+          message: "Waiting for the kubelet to grow the file system",
+        },
+      ],
+    };
     await this.#client.patch(`/api/v1/namespaces/${namespace}/persistentvolumeclaims/${name}/status`, {
-      status: { capacity: { storage } },
+      status: kubelet ? waitsForKubelet : { capacity: { storage } },
     });
   }
 
@@ -158,7 +194,7 @@ export class Storage {
     if (provisioner !== DISK && provisioner !== LOCAL) return;
     if (volume.status?.phase !== "Released" || volume.spec?.persistentVolumeReclaimPolicy !== "Delete")
       return;
-    rmSync(this.volumeDir(name), { recursive: true, force: true });
+    this.#backing.remove(name);
     if (!deletionTimestamp) await this.#client.delete(`/api/v1/persistentvolumes/${name}`);
   }
 

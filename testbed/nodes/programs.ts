@@ -1,0 +1,89 @@
+/**
+ * The testbed's own Go programs, each a small module beside this folder: built once, cached under a key of its
+ * sources. CoreDNS is its upstream with a main of ours; the other two are ours.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { elapsed, missingGo, ToolMissing } from "../kubernetes-build.ts";
+import type { Progress } from "../kubernetes-build.ts";
+import { acquire } from "../lock.ts";
+import { cacheDir, shortHash } from "../paths.ts";
+
+const MODULES = ["steward", "csi", "coredns"] as const;
+const FLAGS = ["-trimpath", "-ldflags", "-s -w"];
+
+export type Program = (typeof MODULES)[number];
+export type Programs = Record<Program, string>;
+
+function sources(name: Program): string {
+  return join(import.meta.dirname, "..", name);
+}
+
+function target(name: Program): string {
+  const files = readdirSync(sources(name)).filter((file) => /\.go$|^go\.(mod|sum)$/.test(file));
+  const texts = files.sort().flatMap((file) => [file, readFileSync(join(sources(name), file), "utf8")]);
+  return join(cacheDir(), "programs", `${name}-${process.arch}-${shortHash(...texts, ...FLAGS)}`);
+}
+
+/** Those that are still to be built. */
+export function unbuiltPrograms(): Program[] {
+  return MODULES.filter((name) => !existsSync(target(name)));
+}
+
+export async function ensurePrograms(progress: Progress): Promise<Programs> {
+  // One after the other: each build takes every core it can get.
+  for (const name of unbuiltPrograms()) await ensureProgram(name, progress);
+  return Object.fromEntries(MODULES.map((name) => [name, target(name)])) as Programs;
+}
+
+async function ensureProgram(name: Program, progress: Progress): Promise<void> {
+  const file = target(name);
+  const lock = await acquire(file, {
+    purpose: `building ${name}`,
+    waiting: (holder) => progress(`waiting for another process: ${holder}`),
+  });
+  try {
+    if (existsSync(file)) return;
+    mkdirSync(join(cacheDir(), "programs"), { recursive: true });
+    const work = `${file}.building`;
+    rmSync(work, { force: true });
+    await compile(name, work, progress);
+    renameSync(work, file);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function compile(name: Program, work: string, progress: Progress): Promise<void> {
+  const lacking = missingGo();
+  if (lacking) throw new ToolMissing(lacking);
+  const started = Date.now();
+  let compiled = 0;
+  const tick = setInterval(
+    () => progress(`building ${name}: ${elapsed(started)}, ${compiled} packages compiled`),
+    1000,
+  );
+  const last: string[] = [];
+  try {
+    const child = spawn("go", ["build", "-v", ...FLAGS, "-o", work, "."], {
+      cwd: sources(name),
+      env: { ...process.env, CGO_ENABLED: "0" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const exited = new Promise<number | null>((resolve, reject) =>
+      child.on("error", reject).on("close", resolve),
+    );
+    for await (const line of createInterface({ input: child.stderr })) {
+      last.push(line);
+      if (last.length > 20) last.shift();
+      if (/^\S+$/.test(line)) compiled++;
+    }
+    const code = await exited;
+    if (code !== 0)
+      throw new Error(`building ${name} failed (go build, exit code ${code}):\n${last.join("\n")}`);
+  } finally {
+    clearInterval(tick);
+  }
+}

@@ -1,0 +1,3 @@
+module quorate.test/steward
+
+go 1.26.0
