@@ -25,6 +25,7 @@ const tasks = {
   lock: ["scripts/lock.ts"],
   bench: ["scripts/bench.ts"],
   sim: ["sim/main.ts"],
+  crash: ["test/crash/main.ts"],
   testbed: ["testbed/main.ts"],
   "etcd:matrix": ["scripts/etcd-matrix.ts"],
 };
