@@ -78,12 +78,13 @@ export function execute(hands: Hands, view: View, action: Action): void {
         "downgradeRunning",
       );
     case "AdvanceLog":
-      for (let i = 0; i < action.entries; i++) {
-        calls.setAlarm(voter(hands, view), "0", "NOSPACE", false);
-      }
-      return;
+      return calls.advanceLog(voter(hands, view), action.entries);
     case "CancelDowngrade":
       return done(() => void calls.downgrade(voter(hands, view), "CANCEL", ""), "noDowngrade");
+    default: {
+      const unknown: never = action;
+      throw new TypeError(`no such action: ${JSON.stringify(unknown)}`);
+    }
   }
 }
 

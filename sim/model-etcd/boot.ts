@@ -128,10 +128,16 @@ function restart(server: Server, dir: DataDir, around: Surroundings): Verdict {
   return { kind: "run", dir, introduced: [] };
 }
 
-/** H1: the limit on learners is checked again for each entry that no snapshot covers. */
+/**
+ * What no snapshot covers is applied again: the limit on learners is checked once more (H1), and 3.7 ends on
+ * what 3.5 wrote for its members (H5).
+ */
 function replay(server: Server, dir: DataDir): Verdict | undefined {
   const learners = new Set<string>();
-  for (const { index, op } of dir.log) {
+  for (const { index, op, legacy } of dir.log) {
+    if (legacy && server.minor >= 3007 && index > dir.snapshotIndex) {
+      return exit("panic", "unmarshal should never fail", "a request of the v2 store");
+    }
     if (op.kind === "add" && op.isLearner) {
       learners.add(op.id);
       if (index > dir.snapshotIndex && learners.size > server.config.maxLearners) {

@@ -161,6 +161,12 @@ export class Calls {
     this.#world.onChange();
   }
 
+  /** As many entries that change nothing. */
+  advanceLog(server: Server, entries: number): void {
+    this.#votersOnly(server);
+    this.#raft(server).advance(server, entries);
+  }
+
   /** Local to the member, and refused on learners (H8). */
   defragment(server: Server): void {
     this.#votersOnly(server);

@@ -32,6 +32,12 @@ export interface Entry {
   /** From 1. */
   readonly index: number;
   readonly op: Op;
+  /** A request of the v2 store, as 3.4 and 3.5 write for their members: 3.7 cannot read it (R12, H5). */
+  readonly legacy: boolean;
+}
+
+export function isLegacy(op: Op, writerMinor: number): boolean {
+  return writerMinor < 3006 && (op.kind === "publish" || op.kind === "cluster-version");
 }
 
 /** The founders' first entries are equal in every founder's log, again after a wiped founder starts over. */
@@ -48,6 +54,7 @@ export function foundingEntries(
       term: 1,
       index: i + 1,
       op: { kind: "add", id, name, peerURLs: [peerURL], isLearner: false },
+      legacy: false,
     }));
     founding.set(key, entries);
   }

@@ -6,7 +6,7 @@
 import { quorum } from "../../src/core/quorum.ts";
 import type { SeededRandom } from "../random.ts";
 import type { Scheduled, Scheduler } from "../scheduler.ts";
-import type { Entry, Op } from "./entry.ts";
+import { isLegacy, type Entry, type Op } from "./entry.ts";
 import type { Network } from "./network.ts";
 import { Refusal, type RefusalKind } from "./refusal.ts";
 import type { Server } from "./server.ts";
@@ -188,10 +188,24 @@ export class Raft {
     return this.#append(op, through);
   }
 
+  /** Entries that change nothing, as many requests for the alarms would leave. */
+  advance(through: Server, count: number): void {
+    const { leader } = this;
+    if (!leader || !this.writable || this.leaderOf(through) === "0") throw new Refusal("timedOut");
+    const receivers = this.servers().filter((server) => server.synced && this.leaderOf(server) !== "0");
+    for (let i = 0; i < count; i++) {
+      const index = leader.dir.log.length + 1;
+      const entry: Entry = { term: this.#term, index, op: { kind: "election" }, legacy: false };
+      for (const server of receivers) this.#apply(server, entry);
+    }
+    for (const server of receivers) if (server !== leader) this.#match.set(server.id, server.dir.log.length);
+  }
+
   #append(op: Op, through?: Server): { entry: Entry; refused: RefusalKind | undefined } {
     const leader = this.leader;
     if (!leader) throw new Refusal("noLeader");
-    const entry: Entry = { term: this.#term, index: leader.dir.log.length + 1, op };
+    const legacy = isLegacy(op, (through ?? leader).minor);
+    const entry: Entry = { term: this.#term, index: leader.dir.log.length + 1, op, legacy };
     const receivers = this.servers().filter(
       (server) => server.synced && (server === leader || this.leaderOf(server) !== "0"),
     );
@@ -214,6 +228,9 @@ export class Raft {
     dir.log.push(entry);
     const refused = dir.state.apply(entry, config);
     if (dir.log.length - dir.snapshotIndex >= config.snapshotCount) dir.snapshotIndex = dir.log.length;
+    if (entry.legacy && server.minor >= 3007) {
+      this.#hooks.crash(server, "panic", "unmarshal should never fail", "a request of the v2 store");
+    }
     // H1: a member that refused an earlier add does not know whom this is about.
     if (refused === "memberNotFound" && leaders === undefined && this.leader !== server) {
       this.#hooks.crash(server, "panic", "failed to update; member unknown", "membership differs");

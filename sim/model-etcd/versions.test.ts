@@ -4,7 +4,8 @@ import { Lab } from "./lab.ts";
 import { Refusal } from "./refusal.ts";
 
 function restart(lab: Lab, name: string, version: string) {
-  lab.world.signal(lab.at(name), "SIGTERM");
+  const running = lab.world.network.all().find((server) => server.config.name === name);
+  if (running) lab.world.signal(running, "SIGTERM");
   lab.pass(200);
   const process = lab.start(name, { cluster: name, state: "existing", version });
   lab.pass(8_000);
@@ -68,4 +69,14 @@ test("a downgrade over two minors, and one on 3.5, are refused (R15)", () => {
   const old = new Lab();
   old.found("abc", "3.5.35");
   assert.throws(() => old.calls.downgrade(old.leader(), "ENABLE", "3.4"), Refusal);
+});
+
+test("what 3.5 wrote for its members ends 3.7 even after everybody ran 3.6, until a snapshot is past it (H5)", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.5.35");
+  for (const name of "abc") restart(lab, name, "3.6.16");
+  assert.match(restart(lab, "a", "3.7.3").lines.join("\n"), /unmarshal should never fail/);
+  restart(lab, "a", "3.6.16");
+  lab.calls.advanceLog(lab.leader(), 20_000);
+  for (const name of "abc") assert.equal(restart(lab, name, "3.7.3").end, undefined);
 });
