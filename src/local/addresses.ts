@@ -97,17 +97,19 @@ export async function slotIsFree(ports: Ports, basePort: number, slot: number): 
   return free.every(Boolean);
 }
 
-/** A block that no other known cluster has and whose beginning is free; undefined when there is none. */
+/** A block that no other known cluster has and whose beginning is free, after `skip` others; undefined: none. */
 export async function chooseBasePort(
   ports: Ports,
   takenBlocks: readonly number[],
+  skip = 0,
 ): Promise<number | undefined> {
+  let left = skip;
   for (let base = FIRST_BLOCK; base <= LAST_BLOCK; base += BLOCK_SIZE) {
     if (takenBlocks.includes(base)) continue;
     const free = await Promise.all(
       Array.from({ length: SLOTS_WANTED_FREE }, (_, slot) => slotIsFree(ports, base, slot)),
     );
-    if (free.every(Boolean)) return base;
+    if (free.every(Boolean) && left-- <= 0) return base;
   }
   return undefined;
 }

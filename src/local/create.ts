@@ -19,6 +19,8 @@ export interface CreateSeams extends StoreSeams {
   readonly ports: Ports;
 }
 
+const MOST_TRIES = 8;
+
 /** Files that may lie in a directory which holds no cluster yet. */
 const HARMLESS = new Set(["lock", "lock.claim", "control.sock", "volumes"]);
 
@@ -37,32 +39,45 @@ export async function checkDirectory(at: Layout, disk: Disk): Promise<void> {
   }
 }
 
+/**
+ * Two clusters that are made at the same moment may choose the same ports: each looks again after it has
+ * written its choice, and whoever sees the other chooses anew, not both the same.
+ */
 export async function createCluster(
   at: Layout,
   checked: CheckedCluster,
   seams: CreateSeams,
 ): Promise<StoredCluster> {
-  const basePort = await chooseBasePort(seams.ports, await neighbours(at, seams.disk));
-  if (basePort === undefined) {
-    throw new DirectoryRefused(
-      "no block of free ports was found on this machine between 23790 and 32790: stop what holds them",
-    );
+  const store = new Store(at, seams);
+  let cluster: StoredCluster | undefined;
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const skip = tries === 0 ? 0 : (seams.random.bytes(1)[0] ?? 0) % MOST_TRIES;
+    const basePort = await chooseBasePort(seams.ports, await neighbours(at, seams.disk), skip);
+    if (basePort === undefined) {
+      throw new DirectoryRefused(
+        "no block of free ports was found on this machine between 23790 and 32790: stop what holds them",
+      );
+    }
+    cluster = await store.createCluster(checked.name, checked.spec, basePort);
+    if (!(await neighbours(at, seams.disk)).includes(basePort)) break;
   }
-  return await new Store(at, seams).createCluster(checked.name, checked.spec, basePort);
+  if (!cluster) throw new TypeError("no cluster was made");
+  return cluster;
 }
 
-/** The blocks of clusters beside this one, running or not. */
+/** The blocks of other clusters beside this one, running or not. */
 async function neighbours(at: Layout, disk: Disk): Promise<number[]> {
   const parent = path.dirname(at.dir);
-  const blocks: number[] = [];
-  for (const name of await disk.list(parent)) {
-    const text = await disk.read(layout(path.join(parent, name)).cluster).catch(() => undefined);
-    try {
-      const { basePort } = JSON.parse(text ?? "{}") as { basePort?: unknown };
-      if (typeof basePort === "number") blocks.push(basePort);
-    } catch {
-      // Not a file of ours.
-    }
+  const others = (await disk.list(parent)).filter((name) => path.join(parent, name) !== at.dir);
+  const blocks = await Promise.all(others.map((name) => blockOf(layout(path.join(parent, name)), disk)));
+  return blocks.filter((block) => block !== undefined);
+}
+
+async function blockOf(other: Layout, disk: Disk): Promise<number | undefined> {
+  try {
+    const { basePort } = JSON.parse((await disk.read(other.cluster)) ?? "{}") as { basePort?: unknown };
+    return typeof basePort === "number" ? basePort : undefined;
+  } catch {
+    return undefined; // Not a directory, not readable for us, or not a file of ours.
   }
-  return blocks;
 }

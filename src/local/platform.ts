@@ -70,6 +70,7 @@ export class LocalPlatform implements Platform {
   #basePort = 0;
   #generation = 0;
   #hasCredentials = false;
+  #tidied = false;
 
   constructor(options: LocalPlatformOptions) {
     const { layout, seams } = options;
@@ -181,6 +182,8 @@ export class LocalPlatform implements Platform {
       if (certificates.changed || !this.#hasCredentials) await this.#offerCredentials();
       for (const record of records) changed = (await this.volumes.ensure(record, cluster.uid)) || changed;
       await this.#collect(records);
+      if (!this.#tidied) await this.volumes.finishDeletions();
+      this.#tidied = true;
     }
     for (const member of view.members) {
       const result = await this.#keepRunning(view, member, paused);

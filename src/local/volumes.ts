@@ -16,6 +16,8 @@ interface VolumeIdentity {
   readonly used?: boolean;
 }
 
+const DOOMED = ".deleting";
+
 export class Volumes {
   readonly #layout: Layout;
   readonly #disk: Disk;
@@ -50,9 +52,15 @@ export class Volumes {
     if (identity === undefined || identity.uid !== uid) return; // Gone, or another one by now: not ours to delete.
     const { dir } = this.#layout.volume(member);
     // Out of sight first: a crash half way must not leave a volume that looks whole.
-    const doomed = `${dir}.deleting`;
-    await this.#disk.rename(dir, doomed);
-    await this.#disk.remove(doomed);
+    await this.#disk.rename(dir, `${dir}${DOOMED}`);
+    await this.#disk.remove(`${dir}${DOOMED}`);
+  }
+
+  /** Finishes deletions that an earlier controller did not live to finish. */
+  async finishDeletions(): Promise<void> {
+    for (const name of await this.#disk.list(this.#layout.volumes)) {
+      if (name.endsWith(DOOMED)) await this.#disk.remove(this.#layout.volume(name).dir);
+    }
   }
 
   /** Remembers, while a member runs, that its log lies here. A start that ended before is none. */
