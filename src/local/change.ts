@@ -8,7 +8,7 @@ import { kubernetesOnlyFields } from "../api/kubernetes-only.ts";
 import { API_VERSION } from "../api/metadata.ts";
 import { parseCluster } from "../api/parse-cluster.ts";
 import type { ApiError } from "../api/validate.ts";
-import { isSecure, unsupportedOptions } from "../core/flags.ts";
+import { unsupportedOptions } from "../core/flags.ts";
 import { startStep } from "../core/upgrade.ts";
 import type { StoredCluster } from "./store.ts";
 
@@ -84,11 +84,6 @@ export function checkCluster(cluster: EtcdCluster, stored: StoredCluster | undef
     const step = startStep(spec.version);
     if (step.kind === "refused")
       errors.push({ path: "spec.version", message: `${step.reason}. ${step.next}` });
-  } else if (tlsModeChanged(stored.spec, spec)) {
-    errors.push({
-      path: "spec.tls.mode",
-      message: "cannot be changed on a running local cluster: make a new cluster with it",
-    });
   }
   if (errors.length > 0) throw new InvalidInput(errors);
   return {
@@ -96,12 +91,6 @@ export function checkCluster(cluster: EtcdCluster, stored: StoredCluster | undef
     spec,
     notApplicable: foreign.map(({ path }) => path),
   };
-}
-
-function tlsModeChanged(before: EtcdClusterSpec, after: EtcdClusterSpec): boolean {
-  return (["client", "peer"] as const).some(
-    (plane) => isSecure(before.tls, plane) !== isSecure(after.tls, plane),
-  );
 }
 
 export function iso(ms: number): string {

@@ -2,21 +2,20 @@
  * Ends a process that runs but does not live, as a kubelet's liveness probe would. Patient on purpose:
  * defragmentation silences a member for about 15 s per GB, and ending it then would begin it anew (H12).
  */
-import { bytesOf } from "../api/quantity.ts";
+import { livenessPatienceMs } from "../core/liveness.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { deadline, type Clock } from "../seams/clock.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 
 const PROBE_EVERY_MS = 5_000;
 const PROBE_TIMEOUT_MS = 4_000;
-const SHORTEST_PATIENCE_MS = 90_000;
-const DEFRAGMENTATION_MS_PER_GB = 15_000;
 
 interface Pulse {
   /** The process this is about: another start is another patient. */
   readonly since: number;
   lastSeen: number;
   probedAt: number;
+  lookedAt: number;
 }
 
 export class Liveness {
@@ -34,12 +33,15 @@ export class Liveness {
     const now = this.#clock.monotonic();
     let pulse = this.#pulses.get(record.name);
     if (pulse?.since !== since) {
-      pulse = { since, lastSeen: now, probedAt: now };
+      pulse = { since, lastSeen: now, probedAt: now, lookedAt: now };
       this.#pulses.set(record.name, pulse);
     }
+    // While nobody looked, nobody can say that it was silent: a step such as defragmentation takes its time.
+    if (now - pulse.lookedAt > PROBE_EVERY_MS) pulse.lastSeen += now - pulse.lookedAt;
+    pulse.lookedAt = now;
     if (answered) pulse.lastSeen = now;
     else if (now - pulse.probedAt >= PROBE_EVERY_MS) void this.#ask(record, pulse, now);
-    return now - pulse.lastSeen > patienceMs(record);
+    return now - pulse.lastSeen > livenessPatienceMs(record.template.options);
   }
 
   forget(name: string): void {
@@ -52,9 +54,4 @@ export class Liveness {
     if (await this.#probe.alive(record.address.metricsURL, limit.signal))
       pulse.lastSeen = this.#clock.monotonic();
   }
-}
-
-function patienceMs({ template }: MemberRecord): number {
-  const gigabytes = bytesOf(template.options.quotaBackendBytes) / 1024 ** 3;
-  return Math.max(SHORTEST_PATIENCE_MS, 3 * DEFRAGMENTATION_MS_PER_GB * gigabytes);
 }

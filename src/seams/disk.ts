@@ -135,6 +135,15 @@ async function readPart(file: string, from: (size: number) => number, length: nu
   }
 }
 
+/** Bytes that this user may still write where the directory lies, or will lie. */
+export async function freeBytes(directory: string): Promise<number> {
+  for (let at = path.resolve(directory); ; at = path.dirname(at)) {
+    const found = await unlessMissing(fs.statfs(at), undefined);
+    if (found) return found.bavail * found.bsize;
+    if (at === path.dirname(at)) return 0;
+  }
+}
+
 async function doing<T>(what: string, target: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -7,7 +7,7 @@ import { shortHash } from "../../core/hash.ts";
 import { etcdPins } from "../../etcd/versions.ts";
 import { checkManifest } from "../../local/change.ts";
 import { Controller } from "../../local/controller.ts";
-import { checkDirectory, createCluster } from "../../local/create.ts";
+import { checkDirectory, createCluster, DirectoryRefused } from "../../local/create.ts";
 import { thisMachine } from "../../local/machine.ts";
 import { checkChange, operations, Refused, warningsOf, type Change } from "../../local/operations.ts";
 import { serve } from "../../local/server.ts";
@@ -15,6 +15,7 @@ import { Store, type StoredCluster } from "../../local/store.ts";
 import { liveSubject } from "../../local/subject.ts";
 import os from "node:os";
 import path from "node:path";
+import { freeBytes } from "../../seams/disk.ts";
 import { UsageError, type CliIo } from "../io.ts";
 import { changeOptions, changeUsage, readChange } from "./change.ts";
 import { haveEtcd } from "./installing.ts";
@@ -35,6 +36,7 @@ ${placeUsage}
 While it runs, from another terminal: quorate local status, kill, wipe, scale, upgrade, plan, why, …
 `;
 
+const BYTES_PER_MEMBER = 160 * 1024 ** 2;
 /** Unix sockets have short names: 107 bytes on Linux, 103 elsewhere. */
 const LONGEST_SOCKET = 100;
 
@@ -52,6 +54,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   const store = new Store(place.layout, machine.seams);
   const stored = await store.cluster();
   const checked = checkWanted(given.change, stored, values.name);
+  if (!stored) await checkRoom(place, checked.spec.replicas);
   const etcd = await haveEtcd(checked.spec.version, io);
   warn(io, warningsOf(checked));
 
@@ -112,6 +115,16 @@ function checkWanted(change: Change | undefined, stored: StoredCluster | undefin
       spec: { version: defaultVersion(), replicas: 3, ...fields },
     },
     undefined,
+  );
+}
+
+/** etcd allots two segments of its write-ahead log at once; on a full disk it would end in its first second. */
+async function checkRoom({ layout: { dir } }: Place, replicas: number): Promise<void> {
+  const [free, needed] = [await freeBytes(dir), replicas * BYTES_PER_MEMBER];
+  if (free >= needed) return;
+  const mib = (bytes: number) => `${Math.floor(bytes / 1024 ** 2)} MiB`;
+  throw new DirectoryRefused(
+    `--dir ${dir}: the disk is full (${mib(free)} free); ${replicas} members need about ${mib(needed)} to begin with. Free some space, or give a --dir on another disk`,
   );
 }
 
