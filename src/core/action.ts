@@ -127,6 +127,7 @@ export type HoldReason =
   | "ClusterVersionBehind"
   | "StorageLost"
   | "OutsideWindow"
+  | "TooLarge"
   | "NoAddress";
 
 export interface Act {

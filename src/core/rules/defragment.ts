@@ -4,42 +4,86 @@
  */
 import { millisecondsOf } from "../../api/duration.ts";
 import { bytesOf } from "../../api/quantity.ts";
-import { act, hold } from "../outcome.ts";
+import { act, hold, update } from "../outcome.ts";
+import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
-import type { MemberView } from "../view.ts";
+import { mayDefragment } from "../liveness.ts";
+import type { MemberView, View } from "../view.ts";
 import { nextOpening } from "../window.ts";
 
 /** A member is left in peace this long after a defragmentation, whatever its sizes say. */
 const REST_MS = 600_000;
 
+/** A learner that is made anew may be as large again, from the leader's log: not more often than this. */
+const LEARNER_REST_MS = 24 * 3_600_000;
+
 export const defragment: Rule = (view) => {
-  const { auto, freeAbove, ratioAbove, window } = view.spec.maintenance.defrag;
+  const { auto, window } = view.spec.maintenance.defrag;
   if (!auto || !view.established || !view.hasQuorum) return [];
   if (view.members.some((member) => !member.healthy || !member.record.joined || member.record.leaving))
     return [];
 
-  const threshold = bytesOf(freeAbove);
-  const fragmented = view.members.filter(({ answer, isVoter, name }) => {
-    if (!isVoter || !answer.reachable || answer.dbSize === 0) return false;
-    if (view.now - (view.observation.etcd.defragmentedAt[name] ?? 0) < REST_MS) return false;
-    const free = answer.dbSize - answer.dbSizeInUse;
-    return free > threshold && free / answer.dbSize > ratioAbove;
-  });
-  const [next] = followersFirst(fragmented);
-  if (!next) return [];
+  const fragmented = view.members.filter((member) => isFragmented(view, member));
+  const [large, small] = partition(fragmented.filter((member) => member.isVoter));
+  const [next] = followersFirst(small);
+  const bloated = fragmented.find((member) => mayBeMadeAnew(view, member));
+  const step = next ? giveBack(next) : bloated && makeAnew(bloated);
+  if (!step) return large.map(tooLarge);
   const opening = window ? nextOpening(window, view.now, millisecondsOf(window.duration)) : view.now;
   if (opening > view.now) {
     return [
       hold({
         classes: [],
         reason: "OutsideWindow",
-        message: `${next.name} is defragmented when the maintenance window opens`,
+        message: `${(next ?? bloated)?.name} is defragmented when the maintenance window opens`,
         until: opening,
       }),
     ];
   }
-  return [act("maintain", `${next.name} gives free pages back`, { kind: "Defragment", member: next.name })];
+  return [step];
 };
+
+function isFragmented(view: View, { answer, name }: MemberView): boolean {
+  const { freeAbove, ratioAbove } = view.spec.maintenance.defrag;
+  if (!answer.reachable || answer.dbSize === 0) return false;
+  if (view.now - (view.observation.etcd.defragmentedAt[name] ?? 0) < REST_MS) return false;
+  const free = answer.dbSize - answer.dbSizeInUse;
+  return free > bytesOf(freeAbove) && free / answer.dbSize > ratioAbove;
+}
+
+function giveBack({ name }: MemberView): Outcome {
+  return act("maintain", `${name} gives free pages back`, { kind: "Defragment", member: name });
+}
+
+/** A learner refuses to be defragmented (H8). */
+function mayBeMadeAnew(view: View, { record, isVoter }: MemberView): boolean {
+  return !isVoter && record.role === "Learner" && view.now - record.createdAt >= LEARNER_REST_MS;
+}
+
+function makeAnew(learner: MemberView): Outcome {
+  const leaving = { reason: "a learner cannot be defragmented", volume: "Delete" as const };
+  return act(
+    "maintain",
+    `${learner.name} has many free pages and cannot be defragmented: another learner takes its place`,
+    update(learner, "leave", { leaving }),
+  );
+}
+
+/** Those whose defragmentation would outlast the patience of liveness, and the others (H12). */
+function partition(members: readonly MemberView[]): [large: MemberView[], small: MemberView[]] {
+  const fits = ({ answer, record }: MemberView) =>
+    answer.reachable && mayDefragment(record.template.options, answer.dbSize);
+  return [members.filter((member) => !fits(member)), members.filter(fits)];
+}
+
+function tooLarge({ name }: MemberView): Outcome {
+  return hold({
+    classes: [],
+    reason: "TooLarge",
+    message: `${name} is not defragmented: with a database far above its quota that would take longer than liveness allows`,
+    next: "Raise spec.options.quotaBackendBytes to the size of the database.",
+  });
+}
 
 export function followersFirst(members: readonly MemberView[]): MemberView[] {
   return members.toSorted(
