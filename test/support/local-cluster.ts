@@ -9,8 +9,11 @@ import path from "node:path";
 import process from "node:process";
 import type { EtcdClusterSpec, EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
+import { execute } from "../../src/control/execute.ts";
 import type { Pass } from "../../src/control/loop.ts";
 import { describeEntry, type TranscriptEntry } from "../../src/control/transcript.ts";
+import type { Act } from "../../src/core/action.ts";
+import { decide } from "../../src/core/decide.ts";
 import type { MemberRecord } from "../../src/core/record.ts";
 import { viewOf, type MemberView, type View } from "../../src/core/view.ts";
 import { EtcdClient } from "../../src/etcd/client.ts";
@@ -49,9 +52,8 @@ export interface LocalOptions {
 }
 
 export class LocalCluster {
-  readonly #parent = mkdtempSync(path.join(os.tmpdir(), "quorate-local-"));
-  /** One level down: what lies beside it would count as its neighbours. */
-  readonly files: Layout = layout(path.join(this.#parent, CLUSTER));
+  /** Side by side with others of other tests, so that they see each other's ports. */
+  readonly files: Layout = layout(mkdtempSync(path.join(os.tmpdir(), "quorate-local-")));
   readonly store = new Store(this.files, seams);
   /** Every step of every controller of this test, done or failed. */
   readonly steps: TranscriptEntry[] = [];
@@ -179,6 +181,21 @@ export class LocalCluster {
     }
   }
 
+  /** What a controller would do on what is seen now, to be carried out later, as by one that was paused. */
+  async decideNow(): Promise<{ readonly act: Act; readonly carryOut: () => Promise<void> }> {
+    const { platform, loop } = this.controller;
+    const observation = await loop.observer.observe();
+    const act = observation && decide(observation).act;
+    if (!act) throw new Error(`there is nothing to do\n${this.story()}`);
+    const executor = { platform, observer: loop.observer, clock: systemClock };
+    return { act, carryOut: () => execute(executor, viewOf(observation), act.action) };
+  }
+
+  /** Another controller takes the directory, as it would after ours was thought dead. */
+  async takeLock(): Promise<void> {
+    await systemDisk.write(this.files.lock, "another controller\n");
+  }
+
   /** Waits, while the controller works, for a look at the cluster that satisfies. */
   async until(
     what: string,
@@ -260,10 +277,12 @@ export class LocalCluster {
 
   /** Steps carried out since `from`, as `kind/purpose member`. */
   done(from = 0): string[] {
-    return this.steps
-      .slice(from)
-      .filter(({ error }) => error === undefined)
-      .map(({ step, member }) => (member === undefined ? step : `${step} ${member}`));
+    return this.steps.slice(from).flatMap((entry) => (entry.error === undefined ? [nameOf(entry)] : []));
+  }
+
+  /** The same with those that failed: a member that is removed may end before it has answered. */
+  tried(from = 0): string[] {
+    return this.steps.slice(from).map(nameOf);
   }
 
   /** What happened, for the message of a failed test. */
@@ -302,8 +321,12 @@ export class LocalCluster {
     clearInterval(awake);
     await this.#client?.close();
     for (const close of this.#closing) await close();
-    rmSync(this.#parent, { recursive: true, force: true });
+    rmSync(this.files.dir, { recursive: true, force: true });
   }
+}
+
+function nameOf({ step, member }: TranscriptEntry): string {
+  return member === undefined ? step : `${step} ${member}`;
 }
 
 function manifestOf(spec: EtcdClusterSpecInput): unknown {

@@ -89,7 +89,7 @@ test("rule: a volume lost before the latch of a cluster that is seen to exist: l
   const view = await local.settled();
   assert.ok(
     inOrder(
-      local.done(from),
+      local.tried(from),
       "MarkCluster/establish",
       "UpdateMember/leave demo-3",
       "RemoveFromEtcd demo-3",

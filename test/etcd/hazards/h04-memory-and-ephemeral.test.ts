@@ -44,7 +44,7 @@ for (const { replicas, change, what } of [
     const view = await local.settled();
     assert.ok(
       inOrder(
-        local.done(from),
+        local.tried(from),
         "UpdateMember/retire demo-1",
         "AddLearner demo-2",
         "Promote demo-2",
