@@ -61,8 +61,14 @@ async function callEtcd(executor: Executor, view: View, action: EtcdAction): Pro
       const enable = maintenance.downgrade("ENABLE", action.version, limit);
       return await done(enable, "downgrade-in-progress");
     }
-    case "CancelDowngrade":
-      return await done(maintenance.downgrade("CANCEL", "", limit), "no-downgrade");
+    case "CancelDowngrade": {
+      // Of a mixed cluster, those on the higher minor tell of the downgrade, and can be told (H13).
+      const told = view.members.find(
+        ({ answer, isVoter }) => isVoter && answer.reachable && answer.downgrade?.enabled,
+      );
+      const via = told && { endpoint: executor.platform.endpoint(told.record) };
+      return await done(maintenance.downgrade("CANCEL", "", { ...limit, ...via }), "no-downgrade");
+    }
     case "AdvanceLog":
       return await advanceLog(executor, action.entries);
     default: {

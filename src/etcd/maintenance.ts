@@ -87,11 +87,21 @@ export class MaintenanceCalls {
     await this.#caller.leader(method.moveLeader, { targetId: target }, options);
   }
 
-  /** One step of the online downgrade (R15); `version` is a minor, as "3.6". Returns the cluster's version. */
-  async downgrade(action: DowngradeAction, version: string, options: CallOptions = {}): Promise<string> {
+  /**
+   * One step of the online downgrade (R15); `version` is a minor, as "3.6". Returns the cluster's version. In a
+   * mixed cluster a member of 3.5 gives no answer, so name one that has the higher minor (H13).
+   */
+  async downgrade(
+    action: DowngradeAction,
+    version: string,
+    { endpoint, ...options }: CallOptions & { endpoint?: Endpoint } = {},
+  ): Promise<string> {
     const request = { action: DowngradeRequest_DowngradeAction[action], version };
     const repeatable = action === "VALIDATE";
-    return (await this.#caller.voter(method.downgrade, request, { ...options, repeatable })).version;
+    const answer = endpoint
+      ? await this.#caller.at(endpoint, method.downgrade, request, options)
+      : await this.#caller.voter(method.downgrade, request, { ...options, repeatable });
+    return answer.version;
   }
 
   /** The endpoint of the member that leads now. */

@@ -9,6 +9,8 @@ import type { EtcdProbe } from "../seams/etcd-probe.ts";
 
 const PROBE_EVERY_MS = 5_000;
 const PROBE_TIMEOUT_MS = 4_000;
+/** Passes over silent members take a second or two. */
+const BLIND_MS = 15_000;
 
 interface Pulse {
   /** The process this is about: another start is another patient. */
@@ -37,7 +39,7 @@ export class Liveness {
       this.#pulses.set(record.name, pulse);
     }
     // While nobody looked, nobody can say that it was silent: a step such as defragmentation takes its time.
-    if (now - pulse.lookedAt > PROBE_EVERY_MS) pulse.lastSeen += now - pulse.lookedAt;
+    if (now - pulse.lookedAt > BLIND_MS) pulse.lastSeen += now - pulse.lookedAt;
     pulse.lookedAt = now;
     if (answered) pulse.lastSeen = now;
     else if (now - pulse.probedAt >= PROBE_EVERY_MS) void this.#ask(record, pulse, now);

@@ -25,7 +25,7 @@ import { createCluster } from "../../src/local/create.ts";
 import { layout, type Layout } from "../../src/local/layout.ts";
 import { Store } from "../../src/local/store.ts";
 import { createPki } from "../../src/pki/issue.ts";
-import { systemClock } from "../../src/seams/clock.ts";
+import { systemClock, type Clock } from "../../src/seams/clock.ts";
 import { systemDisk } from "../../src/seams/disk.ts";
 import { systemPorts } from "../../src/seams/ports.ts";
 import { systemProcesses, type Processes, type RunningProcess } from "../../src/seams/processes.ts";
@@ -47,6 +47,8 @@ const seams = {
 export interface LocalOptions {
   /** Called when a member's process has ended and before anybody hears of it. */
   readonly onExit?: (dataDir: string) => void;
+  /** How much faster time passes for what measures durations. */
+  readonly hurry?: number;
   /** Changes the spec after this platform's own checks, for what they would refuse. */
   readonly unchecked?: (spec: EtcdClusterSpec) => EtcdClusterSpec;
 }
@@ -112,7 +114,7 @@ export class LocalCluster {
     this.#closing.push(() => probe.close());
     this.#controller = await Controller.open({
       layout: this.files,
-      seams: { ...seams, transport, probe, processes: this.#processes() },
+      seams: { ...seams, clock: this.#clock(), transport, probe, processes: this.#processes() },
       install: async (version) => (await etcdOf(version)).etcd,
       socket: path.join(this.files.dir, "control.sock"),
       onCredentials: (credentials) => {
@@ -123,6 +125,12 @@ export class LocalCluster {
       onStep: (entry) => this.steps.push(entry),
       onTrouble: (error) => this.troubles.push(error),
     });
+  }
+
+  #clock(): Clock {
+    const { hurry } = this.#options;
+    if (hurry === undefined) return systemClock;
+    return { ...systemClock, monotonic: () => hurry * systemClock.monotonic() };
   }
 
   /** Real processes, remembered, so that the test's end is theirs. */
