@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
-import { healthy } from "../testing/cluster.ts";
+import type { Observation } from "../observation.ts";
+import { change, healthy } from "../testing/cluster.ts";
 
 test("the data of the voters is compared once per interval", () => {
   const world = healthy();
@@ -15,4 +16,36 @@ test("an interval of zero turns it off, and one voter has nobody to compare with
   assert.ok(decide({ ...off, now: off.now + 10_000_000 }).converged);
   const single = healthy({ replicas: 1 });
   assert.ok(decide({ ...single, now: single.now + 10_000_000 }).converged);
+});
+
+/** demo-2 ended by itself and is back, a minute after the last comparison. */
+function cameBack(input: Parameters<typeof healthy>[0]): Observation {
+  const world = healthy(input);
+  const since = world.now + 60_000;
+  const back = change(world, "demo-2", ({ workload }) =>
+    workload.state === "running" ? { workload: { ...workload, since, restarts: 1 } } : {},
+  );
+  return { ...back, now: since + 1_000 };
+}
+
+test("a voter that ended by itself is compared once it is back, where etcd does not do that at its start", () => {
+  for (const input of [{ version: "3.5.35" }, { options: { corruptCheck: { initial: false } } }]) {
+    const world = cameBack(input);
+    const { act } = decide(world);
+    assert.equal(act?.action.kind, "CompareHashes");
+    assert.match(act?.reason ?? "", /demo-2 had ended/);
+    const hashes = { at: world.now, revision: 1, byMember: {} };
+    assert.ok(decide({ ...world, etcd: { ...world.etcd, hashes } }).converged, "once is enough");
+  }
+  assert.ok(decide(cameBack({ version: "3.6.16" })).converged);
+});
+
+test("comparisons have some time between them", () => {
+  const world = cameBack({ version: "3.5.35" });
+  const soon = { ...world.etcd, hashes: { at: world.now - 5_000, revision: 1, byMember: {} } };
+  const justNow = change({ ...world, etcd: soon }, "demo-2", ({ workload }) =>
+    workload.state === "running" ? { workload: { ...workload, since: world.now - 1_000 } } : {},
+  );
+  assert.ok(decide(justNow).converged);
+  assert.equal(decide({ ...justNow, now: world.now + 5_000 }).act?.action.kind, "CompareHashes");
 });
