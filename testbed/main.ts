@@ -32,7 +32,8 @@ With real nodes:
   --name <name>             which testbed (default: ${DEFAULT_NAME}); several can run side by side
   --kubelet process         run Pods as processes of this machine (a stand-in, for speed)
   --process-nodes <n>       how many nodes the stand-in presents (default: 3)
-  --detection quick|standard  how soon a lost node is noticed (default: quick, 8 s)`;
+  --detection quick|standard  how soon a lost node is noticed (default: quick, 8 s)
+  --dns-denial <seconds>    how long DNS remembers that a name is unknown, with real nodes (default: 5)`;
 
 async function main(argv: string[]): Promise<number> {
   const at = argv.findIndex((word) => word === "kubectl" || word === "enter");
@@ -45,6 +46,7 @@ async function main(argv: string[]): Promise<number> {
       kubelet: { type: "string" },
       "process-nodes": { type: "string" },
       detection: { type: "string" },
+      "dns-denial": { type: "string" },
       use: { type: "string" },
       context: { type: "string" },
       "keep-data": { type: "boolean", default: false },
@@ -64,6 +66,7 @@ async function main(argv: string[]): Promise<number> {
       const processNodes = count("--process-nodes", values["process-nodes"], 1, 9);
       const kubelet = oneOf("--kubelet", values.kubelet, ["none", "process"] as const);
       const detection = oneOf("--detection", values.detection, ["quick", "standard"] as const);
+      const dnsDenialSeconds = count("--dns-denial", values["dns-denial"], 0, 30);
       const bed = await up({
         name,
         progress: line.say,
@@ -71,6 +74,7 @@ async function main(argv: string[]): Promise<number> {
         ...(processNodes !== undefined && { processNodes }),
         ...(kubelet && { kubelet }),
         ...(detection && { detection }),
+        ...(dnsDenialSeconds !== undefined && { dnsDenialSeconds }),
         ...(values.use && { use: values.use }),
         ...(values.context && { context: values.context }),
       });

@@ -17,6 +17,8 @@ export interface BedOptions {
   processNodes: number;
   /** "quick": a lost node is noticed after 8 s and its Pods are evicted 5 s later, instead of 40 s and 5 min. */
   detection: "quick" | "standard";
+  /** For how many seconds the name server remembers that a name is unknown; 0: not at all. */
+  dnsDenialSeconds: number;
   /** A failing container is restarted at once, then after `first`, doubling up to `max`. */
   backoffMs: { first: number; max: number };
 }
@@ -59,6 +61,7 @@ export const DEFAULT_OPTIONS: BedOptions = {
   kubelet: "none",
   processNodes: 3,
   detection: "quick",
+  dnsDenialSeconds: 5,
   backoffMs: { first: 1000, max: 10_000 },
 };
 

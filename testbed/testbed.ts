@@ -293,6 +293,7 @@ function wantedOptions(options: UpOptions, existing: BedOptions | undefined): Be
     kubelet: options.kubelet ?? base.kubelet,
     processNodes: options.processNodes ?? base.processNodes,
     detection: options.detection ?? base.detection,
+    dnsDenialSeconds: options.dnsDenialSeconds ?? base.dnsDenialSeconds ?? DEFAULT_OPTIONS.dnsDenialSeconds,
     backoffMs: options.backoffMs ?? base.backoffMs,
   };
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -74,8 +75,14 @@ func (d *driver) NodeStageVolume(_ context.Context, r *csi.NodeStageVolumeReques
 	if err := os.MkdirAll(r.StagingTargetPath, 0o750); err != nil {
 		return nil, err
 	}
-	_, err = run("mount", "-t", "ext4", "-o", "loop", image, r.StagingTargetPath)
-	return &csi.NodeStageVolumeResponse{}, err
+	if _, err := run("mount", "-t", "ext4", "-o", "loop", image, r.StagingTargetPath); err != nil {
+		return nil, err
+	}
+	if err := d.limit(r.VolumeId, r.StagingTargetPath); err != nil {
+		unmount(r.StagingTargetPath)
+		return nil, err
+	}
+	return &csi.NodeStageVolumeResponse{}, nil
 }
 
 func (d *driver) NodeUnstageVolume(_ context.Context, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
@@ -96,11 +103,12 @@ func (d *driver) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeRe
 	if err := os.MkdirAll(r.TargetPath, 0o750); err != nil {
 		return nil, err
 	}
+	source := filepath.Join(r.StagingTargetPath, content)
 	options := "bind"
 	if r.Readonly {
 		options = "bind,ro"
 	}
-	_, err := run("mount", "-o", options, r.StagingTargetPath, r.TargetPath)
+	_, err := run("mount", "-o", options, source, r.TargetPath)
 	return &csi.NodePublishVolumeResponse{}, err
 }
 
@@ -119,34 +127,28 @@ func (d *driver) NodeUnpublishVolume(_ context.Context, r *csi.NodeUnpublishVolu
 func (d *driver) NodeExpandVolume(_ context.Context, r *csi.NodeExpandVolumeRequest) (*csi.NodeExpandVolumeResponse, error) {
 	d.Lock()
 	defer d.Unlock()
-	image, err := d.image(r.VolumeId)
+	if !mounted(r.StagingTargetPath) {
+		return nil, status.Errorf(codes.FailedPrecondition, "volume %s is not staged", r.VolumeId)
+	}
+	old, err := d.size(r.VolumeId)
 	if err != nil {
 		return nil, err
 	}
 	size := r.GetCapacityRange().GetRequiredBytes()
-	info, err := os.Stat(image)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() < size {
-		if err := os.Truncate(image, size); err != nil {
+	if size > old {
+		if total, err := capacity(r.StagingTargetPath); err != nil {
+			return nil, err
+		} else if size > total {
+			return nil, status.Errorf(codes.OutOfRange, "volume %s can have %d bytes at most", r.VolumeId, total)
+		}
+		if err := os.WriteFile(d.sizeFile(r.VolumeId), []byte(strconv.FormatInt(size, 10)), 0o644); err != nil {
 			return nil, err
 		}
 	}
-	device, err := run("losetup", "--noheadings", "--output", "NAME", "--associated", image)
-	if err != nil {
+	if err := d.limit(r.VolumeId, r.StagingTargetPath); err != nil {
 		return nil, err
 	}
-	if device == "" {
-		return nil, status.Errorf(codes.FailedPrecondition, "volume %s is not staged", r.VolumeId)
-	}
-	if _, err := run("losetup", "--set-capacity", device); err != nil {
-		return nil, err
-	}
-	if _, err := run("resize2fs", device); err != nil {
-		return nil, err
-	}
-	return &csi.NodeExpandVolumeResponse{CapacityBytes: max(size, info.Size())}, nil
+	return &csi.NodeExpandVolumeResponse{CapacityBytes: max(size, old)}, nil
 }
 
 func (d *driver) NodeGetVolumeStats(_ context.Context, r *csi.NodeGetVolumeStatsRequest) (*csi.NodeGetVolumeStatsResponse, error) {
@@ -154,17 +156,74 @@ func (d *driver) NodeGetVolumeStats(_ context.Context, r *csi.NodeGetVolumeStats
 	if err := syscall.Statfs(r.VolumePath, &fs); err != nil {
 		return nil, status.Error(codes.NotFound, err.Error())
 	}
-	block := int64(fs.Bsize)
+	total, err := d.size(r.VolumeId)
+	if err != nil {
+		return nil, err
+	}
+	available := int64(fs.Bavail) * int64(fs.Bsize)
 	return &csi.NodeGetVolumeStatsResponse{Usage: []*csi.VolumeUsage{
-		{
-			Unit: csi.VolumeUsage_BYTES, Total: int64(fs.Blocks) * block,
-			Available: int64(fs.Bavail) * block, Used: int64(fs.Blocks-fs.Bfree) * block,
-		},
+		{Unit: csi.VolumeUsage_BYTES, Total: total, Available: available, Used: max(0, total-available)},
 		{
 			Unit: csi.VolumeUsage_INODES, Total: int64(fs.Files),
 			Available: int64(fs.Ffree), Used: int64(fs.Files - fs.Ffree),
 		},
 	}}, nil
+}
+
+// What a Pod sees of the file system, and the file beside it that takes up what lies beyond the volume's size.
+const content = "content"
+const reserve = "reserve"
+
+// limit leaves exactly the volume's size. The file system is larger from the start, because growing a mounted
+// ext4 takes CAP_SYS_RESOURCE, which a machine may lack; giving back reserved blocks takes no right at all.
+func (d *driver) limit(volume, at string) error {
+	if err := os.Mkdir(filepath.Join(at, content), 0o755); err != nil && !os.IsExist(err) {
+		return err
+	}
+	size, err := d.size(volume)
+	if err != nil {
+		return err
+	}
+	total, err := capacity(at)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(filepath.Join(at, reserve), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	wanted := max(0, total-size)
+	if info.Size() > wanted {
+		return file.Truncate(wanted)
+	}
+	if info.Size() < wanted {
+		return syscall.Fallocate(int(file.Fd()), 0, 0, wanted)
+	}
+	return nil
+}
+
+// capacity is all that files can have in the file system.
+func capacity(path string) (int64, error) {
+	var fs syscall.Statfs_t
+	err := syscall.Statfs(path, &fs)
+	return int64(fs.Blocks) * int64(fs.Bsize), err
+}
+
+func (d *driver) sizeFile(volume string) string {
+	return filepath.Join(d.images, filepath.Base(volume)+".size")
+}
+
+func (d *driver) size(volume string) (int64, error) {
+	text, err := os.ReadFile(d.sizeFile(volume))
+	if err != nil {
+		return 0, status.Errorf(codes.NotFound, "volume %s: %v", volume, err)
+	}
+	return strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 }
 
 func (d *driver) image(volume string) (string, error) {

@@ -1,5 +1,5 @@
-// The node's half of the testbed's storage: a CSI driver whose volumes are ext4 images of their true size,
-// mounted through loop devices. A full volume says ENOSPC, an expanded one has room again, and fsGroup works,
+// The node's half of the testbed's storage: a CSI driver whose volumes are images of ext4, mounted through loop
+// devices, that hold as much as their claim asked for. A full volume says ENOSPC, an expanded one has room again, and fsGroup works,
 // because the kubelet treats them like any other disk. The controller's half is the testbed's provisioner.
 package main
 

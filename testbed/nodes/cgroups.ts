@@ -60,15 +60,18 @@ export function makeGroups(bedDir: string, node: string): string[] {
   });
 }
 
-export function setFrozen(bedDir: string, node: string, frozen: boolean): void {
+function freezerState(bedDir: string, node: string): string {
   const freezer = hierarchies().find(({ options }) => options.split(",").includes("freezer"));
-  const state = join(freezer?.path ?? "", subtree(bedDir), node, "freezer.state");
+  return join(freezer?.path ?? "", subtree(bedDir), node, "freezer.state");
+}
+
+export function setFrozen(bedDir: string, node: string, frozen: boolean): void {
+  const state = freezerState(bedDir, node);
   if (existsSync(state)) writeFileSync(state, frozen ? "FROZEN" : "THAWED");
 }
 
 export function isFrozen(bedDir: string, node: string): boolean {
-  const freezer = hierarchies().find(({ options }) => options.split(",").includes("freezer"));
-  const state = join(freezer?.path ?? "", subtree(bedDir), node, "freezer.state");
+  const state = freezerState(bedDir, node);
   return existsSync(state) && readFileSync(state, "utf8").trim() !== "THAWED";
 }
 
@@ -85,9 +88,9 @@ export function thawAll(bedDir: string): void {
   }
 }
 
-/** Every group of the testbed, innermost first. */
-export function groupsOf(bedDir: string): string[] {
-  return hierarchies().flatMap(({ path }) => groupsBelow(join(path, subtree(bedDir))));
+/** Every group of the testbed, or of one of its nodes, innermost first. */
+export function groupsOf(bedDir: string, node = ""): string[] {
+  return hierarchies().flatMap(({ path }) => groupsBelow(join(path, subtree(bedDir), node)));
 }
 
 function groupsBelow(dir: string): string[] {
@@ -105,21 +108,23 @@ function members(dir: string): number[] {
 }
 
 /** Waits until no process is left in the node's groups (in all of the testbed's without a node). */
-export async function groupsEmpty(bedDir: string, node?: string): Promise<void> {
+async function groupsEmpty(bedDir: string, node?: string): Promise<void> {
   const end = Date.now() + 20_000;
-  const dirs = () => groupsOf(bedDir).filter((dir) => !node || `${dir}/`.includes(`/${node}/`));
-  while (dirs().some((dir) => members(dir).length > 0)) {
+  while (groupsOf(bedDir, node).some((dir) => members(dir).length > 0)) {
     if (Date.now() > end) throw new Error(`processes of ${node ?? "the nodes"} do not end: ${bedDir}`);
     await sleep(20);
   }
 }
 
-/** Removes all groups of the testbed; they must be empty. */
-export async function removeGroups(bedDir: string): Promise<void> {
-  await groupsEmpty(bedDir);
+/**
+ * Waits for the last process of a node (of all without one) and removes its groups. A boot must find none: the
+ * kubelet would look for the containers of each for seconds.
+ */
+export async function removeGroups(bedDir: string, node?: string): Promise<void> {
+  await groupsEmpty(bedDir, node);
   const end = Date.now() + 5000;
   for (;;) {
-    for (const dir of groupsOf(bedDir)) {
+    for (const dir of groupsOf(bedDir, node)) {
       try {
         rmdirSync(dir);
       } catch (error) {
@@ -127,8 +132,8 @@ export async function removeGroups(bedDir: string): Promise<void> {
         if (!["EBUSY", "ENOENT"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
       }
     }
-    if (groupsOf(bedDir).length === 0) return;
-    if (Date.now() > end) throw new Error(`cannot remove ${groupsOf(bedDir).join(", ")}`);
+    if (groupsOf(bedDir, node).length === 0) return;
+    if (Date.now() > end) throw new Error(`cannot remove ${groupsOf(bedDir, node).join(", ")}`);
     await sleep(20);
   }
 }

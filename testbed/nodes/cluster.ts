@@ -177,7 +177,8 @@ function provisioner(bed: OwnBed): Component {
 function nameServer({ bed, paths }: Layout, coredns: string): Component {
   const ready = `${controlAddress(bed.slot)}:${bed.ports.dns}`;
   const file = join(paths.dir, "world", "Corefile");
-  writeFileSync(file, corefile(components.componentKubeconfig(paths, "dns"), ready));
+  const text = corefile(components.componentKubeconfig(paths, "dns"), ready, bed.options.dnsDenialSeconds);
+  writeFileSync(file, text);
   return { role: "coredns", file: coredns, args: ["-conf", file], ready: `http://${ready}/ready` };
 }
 

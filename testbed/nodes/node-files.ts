@@ -114,9 +114,11 @@ export function resolvConf(): string {
   return `nameserver ${HOST}\nsearch svc.cluster.local cluster.local\noptions ndots:5\n`;
 }
 
-export function corefile(kubeconfig: string, ready: string): string {
-  // The cache is the usual one: positive answers for as long as they say (30 s at most), negative ones for the
-  // 5 s that the kubernetes plugin gives them.
+/**
+ * As clusters have it. What differs between them is how long an unknown name stays unknown: 5 s by the plugin's own
+ * default, 30 s with the `ttl 30` that installers long wrote, not at all with what they write today.
+ */
+export function corefile(kubeconfig: string, ready: string, denialSeconds: number): string {
   return `.:53 {
   errors
   ready ${ready}
@@ -124,9 +126,9 @@ export function corefile(kubeconfig: string, ready: string): string {
     kubeconfig ${kubeconfig}
     pods insecure
     fallthrough in-addr.arpa ip6.arpa
-    ttl 30
+    ttl ${denialSeconds || 30}
   }
-  cache 30
+  cache 30${denialSeconds > 0 ? "" : " {\n    disable success cluster.local\n    disable denial cluster.local\n  }"}
 }
 `;
 }

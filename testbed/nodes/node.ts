@@ -15,7 +15,7 @@ import type { Pki } from "../pki.ts";
 import { endOwned, marks, ownedProcesses, signal } from "../processes.ts";
 import type { OwnBed } from "../state.ts";
 import { cable, nodeAddress, nodeName, zone } from "./addresses.ts";
-import { groupsEmpty, hierarchies, isFrozen, makeGroups, setFrozen } from "./cgroups.ts";
+import { removeGroups, hierarchies, isFrozen, makeGroups, setFrozen } from "./cgroups.ts";
 import {
   cniConfig,
   containerdConfig,
@@ -87,7 +87,7 @@ export async function ensureNode(
   if (running) await crashNode(paths, n);
   // A start that was killed half way may have left more than the first process.
   await endOwned(paths.dir, ({ role }) => role.split(" ")[0] === name);
-  await groupsEmpty(paths.dir, name);
+  await removeGroups(paths.dir, name);
 
   for (const part of [...KEPT.filter((kept) => kept !== "volumes"), "pod-logs", "registries/_default", "cni"])
     mkdirSync(join(dir, part), { recursive: true });
@@ -99,7 +99,6 @@ export async function ensureNode(
     setup: join(dir, "setup.sh"),
     services,
   };
-  setFrozen(paths.dir, name, false);
   await startSteward(paths, name, spec, tools.programs.steward, join(dir, "steward.json"), config);
   return true;
 }
@@ -164,14 +163,14 @@ export async function crashNode(paths: BedPaths, n: number): Promise<void> {
   if (found) signal(found.pid, "SIGKILL");
   // A frozen process does not even die.
   setFrozen(paths.dir, nodeName(n), false);
-  await groupsEmpty(paths.dir, nodeName(n));
+  await removeGroups(paths.dir, nodeName(n));
 }
 
 /** An orderly stop: every process is asked to end. */
 export async function stopNode(paths: BedPaths, n: number): Promise<void> {
   const found = nodeProcess(paths, n);
   if (found) signal(found.pid, "SIGTERM");
-  await groupsEmpty(paths.dir, nodeName(n));
+  await removeGroups(paths.dir, nodeName(n));
 }
 
 /** The cable is pulled, or put back: the node and its Pods go on, alone. */

@@ -12,10 +12,22 @@ import { acquire } from "../lock.ts";
 import { cacheDir, shortHash } from "../paths.ts";
 
 const PACKAGES = [
-  ...["containerd", "runc", "libseccomp2", "containernetworking-plugins", "busybox-static"],
+  "containerd",
+  "runc",
+  "libseccomp2",
+  "containernetworking-plugins",
+  "busybox-static",
   // nft for kube-proxy, and what it needs.
-  ...["nftables", "libnftables1", "libnftnl11", "libmnl0", "libjansson4", "libxtables12"],
-  ...["libedit2", "libbsd0", "libmd0", "libgmp10"],
+  "nftables",
+  "libnftables1",
+  "libnftnl11",
+  "libmnl0",
+  "libjansson4",
+  "libxtables12",
+  "libedit2",
+  "libbsd0",
+  "libmd0",
+  "libgmp10",
 ];
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 

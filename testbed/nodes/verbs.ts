@@ -60,6 +60,7 @@ export async function nodeVerb(
   verb: NodeVerb,
   n: number,
   progress: Progress = () => {},
+  drainSeconds = 60,
 ): Promise<void> {
   const { bed, paths } = bedWithNodes(name);
   if (!numbers(bed).includes(n))
@@ -84,7 +85,7 @@ export async function nodeVerb(
       case "free-disk":
         return await freeDisks(paths, n);
       case "drain":
-        return await drain(paths, n);
+        return await drain(paths, n, drainSeconds);
     }
   } finally {
     await lock.release();
@@ -107,12 +108,11 @@ async function startNode(bed: OwnBed, paths: BedPaths, n: number, progress: Prog
 }
 
 /** As an administrator does it: no new Pods, and every Pod evicted that its budget lets go. */
-async function drain(paths: BedPaths, n: number): Promise<void> {
+async function drain(paths: BedPaths, n: number, seconds: number): Promise<void> {
   const { bin } = await ensureKubernetes();
-  const args = ["drain", nodeName(n), "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s"];
-  const done = spawnSync(join(bin, "kubectl"), ["--kubeconfig", paths.kubeconfig, ...args], {
-    encoding: "utf8",
-  });
+  const options = ["--ignore-daemonsets", "--delete-emptydir-data", `--timeout=${seconds}s`];
+  const args = ["--kubeconfig", paths.kubeconfig, "drain", nodeName(n), ...options];
+  const done = spawnSync(join(bin, "kubectl"), args, { encoding: "utf8" });
   if (done.status !== 0) throw new Error(`${nodeName(n)} is not drained: ${done.stderr.trim()}`);
 }
 
