@@ -40,9 +40,9 @@ export const scenarios: readonly CrashScenario[] = [
     fault: async (local) => {
       const [victim = ""] = await local.names();
       for (const identity of await systemProcesses.find(`--config-file=${local.files.configOf(victim)}`)) {
-        const adopted = await systemProcesses.adopt(identity);
-        adopted?.signal("SIGKILL");
-        await adopted?.exit;
+        process.kill(identity.pid, "SIGKILL");
+        while (await systemProcesses.isAlive(identity))
+          await new Promise((resolve) => setTimeout(resolve, 10));
       }
       await systemDisk.remove(local.files.volume(victim).data);
     },
@@ -105,11 +105,16 @@ export async function finish(local: LocalCluster, scenario: CrashScenario): Prom
     const kept = await (await local.client()).kv.get("kept");
     assert.equal(kept && Buffer.from(kept.value).toString(), "yes", "an acknowledged write is there");
   }
-  const list = (name: string) => readdirSync(`${local.files.dir}/${name}`).toSorted();
+  // Who stays follows from who leads, which is chance: names become places in their order.
+  const place = new Map(view.members.map(({ name }, index) => [name, `member ${index + 1}`]));
+  const list = (name: string) =>
+    readdirSync(`${local.files.dir}/${name}`)
+      .toSorted()
+      .map((file) => file.replace(/^demo-\d+/, (member) => place.get(member) ?? member));
   return {
     members: view.members.map(
       ({ name, record, isVoter, healthy }) =>
-        `${name} ${record.template.version} ${record.joined ? "joined" : "new"} ${record.run ? "run" : "asleep"} ${isVoter ? "voter" : "-"} ${healthy ? "healthy" : "-"}`,
+        `${place.get(name)} ${record.template.version} ${record.joined ? "joined" : "new"} ${record.run ? "run" : "asleep"} ${isVoter ? "voter" : "-"} ${healthy ? "healthy" : "-"}`,
     ),
     files: Object.fromEntries(["members", "volumes", "config", "run"].map((name) => [name, list(name)])),
   };

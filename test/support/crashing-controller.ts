@@ -43,12 +43,17 @@ const machine = thisMachine({
 });
 
 const { disk, processes, transport } = machine.seams;
+const removing = counting("remove", (target) => disk.remove(target));
 const crashingDisk: Disk = {
   ...disk,
   write: counting("write", (...args) => disk.write(...args)),
   create: counting("create", (...args) => disk.create(...args)),
   rename: counting("rename", (...args) => disk.rename(...args)),
-  remove: counting("remove", (...args) => disk.remove(...args)),
+  // To remove what is not there changes nothing.
+  remove: async (target) => {
+    const there = await disk.stat(target);
+    await (there === undefined ? disk.remove(target) : removing(target));
+  },
 };
 const crashingProcesses: Processes = {
   ...processes,
