@@ -1,0 +1,159 @@
+/**
+ * Any size from any size while an application writes, reads and watches: nothing acknowledged is lost, and
+ * there is always a quorum. With the leader removed, with a dead member on the way, in and out again.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { quorum } from "../../src/core/quorum.ts";
+import { viewOf } from "../../src/core/view.ts";
+import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
+import { systemClock } from "../../src/seams/clock.ts";
+import { Checker, type CheckReport } from "../support/checker.ts";
+import { EtcdStore } from "../support/checker-store.ts";
+import { etcdOf } from "../support/etcd-cluster.ts";
+import { LocalCluster } from "../support/local-cluster.ts";
+
+const VERSION = "3.6.16";
+const TIMEOUT_MS = 90_000;
+
+/** An application that learns of new members as they serve, and of the quorum at every look. */
+async function watching(
+  local: LocalCluster,
+): Promise<{ stop(): Promise<CheckReport & { quorumLost: string[] }> }> {
+  const transport = new GrpcTransport({ clock: systemClock });
+  const { platform, loop } = local.controller;
+  const endpoints = async () =>
+    (await local.records())
+      .filter((record) => record.joined && !record.leaving)
+      .map((record) => platform.endpoint(record));
+  const store = new EtcdStore({ transport, endpoints: await endpoints() });
+  const checker = await Checker.start(store);
+  const quorumLost: string[] = [];
+  let seen = 0;
+  const timer = setInterval(() => {
+    void endpoints().then((now) => (now.length > 0 ? store.setEndpoints(now) : undefined));
+    const pass = loop.latest;
+    if (!pass || pass.number === seen) return;
+    seen = pass.number;
+    const view = viewOf(pass.observation);
+    const running = view.members.filter(
+      ({ isVoter, workload }) => isVoter && workload.state === "running",
+    ).length;
+    if (running < quorum(view.voters))
+      quorumLost.push(`${running} of ${view.voters} voters ran at pass ${seen}`);
+  }, 20);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      try {
+        return { ...(await checker.stop()), quorumLost };
+      } finally {
+        await transport.close();
+      }
+    },
+  };
+}
+
+function judge(report: CheckReport & { quorumLost: string[] }): void {
+  assert.deepEqual(report.violations, []);
+  assert.deepEqual(report.lost, []);
+  assert.deepEqual(report.quorumLost, []);
+  assert.ok(report.writes.acknowledged > 0);
+}
+
+test("1, 3, 5, 3, 1: the data stays, the quorum stays, and no acknowledged write is lost", async (t) => {
+  await etcdOf(VERSION);
+  await using local = await LocalCluster.start({ version: VERSION, replicas: 1 });
+  const checker = await watching(local);
+  for (const replicas of [3, 5, 3, 1]) {
+    const began = performance.now();
+    await local.edit({ replicas });
+    const view = await local.settled(TIMEOUT_MS);
+    assert.equal(view.voters, replicas);
+    assert.equal(view.members.length, replicas);
+    t.diagnostic(`${replicas} voters after ${Math.round(performance.now() - began)} ms`);
+  }
+  const report = await checker.stop();
+  t.diagnostic(
+    `${report.writes.acknowledged} writes, longest gap ${Math.round(report.longestWriteGapMs)} ms`,
+  );
+  judge(report);
+});
+
+test("an edit in the other direction takes effect at once: in and out again, out and in again", async () => {
+  await etcdOf(VERSION);
+  await using local = await LocalCluster.start({ version: VERSION, replicas: 3 });
+  const checker = await watching(local);
+  await local.edit({ replicas: 1 });
+  await local.until("one has left", (view) => view.voters < 3, TIMEOUT_MS);
+  await local.edit({ replicas: 3 });
+  assert.equal((await local.settled(TIMEOUT_MS)).voters, 3);
+  await local.edit({ replicas: 5 });
+  await local.until("one more is known", (view) => view.members.length > 3, TIMEOUT_MS);
+  await local.edit({ replicas: 3 });
+  assert.equal((await local.settled(TIMEOUT_MS)).voters, 3);
+  judge(await checker.stop());
+});
+
+test("a member that is dead when the cluster shrinks goes first", async () => {
+  await etcdOf(VERSION);
+  await using local = await LocalCluster.start({ version: VERSION, replicas: 5 });
+  const checker = await watching(local);
+  const victim = local.view().members.find((member) => !member.isLeader)?.name ?? "";
+  // Dead for good, as far as the cluster can tell: its volume is gone too.
+  await local.loseVolume(victim);
+  const from = local.steps.length;
+  await local.edit({ replicas: 3 });
+  const view = await local.settled(TIMEOUT_MS);
+  assert.equal(view.voters, 3);
+  const removed = local.done(from).filter((step) => step.startsWith("RemoveFromEtcd"));
+  assert.equal(removed[0], `RemoveFromEtcd ${victim}`);
+  assert.equal(removed.length, 2, "one dead and one more: nobody was put in its place");
+  judge(await checker.stop());
+});
+
+test("a leader that is replaced hands over first", async () => {
+  await etcdOf(VERSION);
+  await using local = await LocalCluster.start({ version: VERSION, replicas: 3 });
+  const checker = await watching(local);
+  const leader = local.view().leader?.name ?? "";
+  const from = local.steps.length;
+  await local.store.markDeleting(leader);
+  local.controller.loop.wake();
+  const view = await local.until(
+    "replaced",
+    ({ members }, { decision }) => decision.converged && !members.some(({ name }) => name === leader),
+    TIMEOUT_MS,
+  );
+  assert.equal(view.voters, 3);
+  const steps = local.done(from).map((step) => step.split(" ")[0]);
+  assert.ok(
+    steps.indexOf("Promote") < steps.indexOf("RemoveFromEtcd"),
+    "the newcomer votes before the old one leaves",
+  );
+  assert.ok(steps.indexOf("MoveLeader") < steps.indexOf("RemoveFromEtcd"));
+  judge(await checker.stop());
+});
+
+test("all members wiped at once: status says that the data is gone, and no empty cluster takes its place (I3)", async () => {
+  await etcdOf(VERSION);
+  await using local = await LocalCluster.start({ version: VERSION, replicas: 3 });
+  await (await local.client()).kv.put("precious", "yes");
+  const starts = () => local.children.length;
+  const names = await local.names();
+  await local.halt();
+  await Promise.all(names.map((name) => local.wipe(name)));
+  const before = starts();
+  local.run();
+  await local.until(
+    "told",
+    (_view, { decision }) => decision.holds.some(({ reason }) => reason === "DataGone"),
+    TIMEOUT_MS,
+  );
+  const { status } = local.controller.loop.latest ?? {};
+  assert.match(status?.phase ?? "", /data of all 3 voters is gone/);
+  const quorate = status?.conditions?.find(({ type }) => type === "Quorate");
+  assert.equal(quorate?.status, "False");
+  assert.equal(starts(), before, "nothing was started on an empty directory");
+  assert.deepEqual(await local.names(), names);
+});
