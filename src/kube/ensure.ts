@@ -1,0 +1,87 @@
+/**
+ * An object that has to exist as rendered. Protects strangers (an object of our name that is not ours is told of
+ * and left alone), the dead (one that is on its way out is not written into) and the API server (what is there
+ * as wanted already costs no call).
+ */
+import { createHash } from "node:crypto";
+import type { CallOptions, KubeClient } from "./client.ts";
+import { isReason } from "./errors.ts";
+import type { KubeObject, Resource } from "./resources.ts";
+
+export type Ensured<T> =
+  | { readonly done: "created" | "applied" | "unchanged"; readonly object: T }
+  /** It has our name and is not ours: nothing was changed. */
+  | { readonly done: "foreign"; readonly object: T }
+  /** It is being deleted: wait for its end, then make it anew. */
+  | { readonly done: "ending"; readonly object: T };
+
+export interface EnsureWishes<T extends KubeObject> {
+  /** As rendered, with name and (where there are any) namespace. */
+  readonly wanted: T;
+  /** As cached; undefined when the cache has none. */
+  readonly known: T | undefined;
+  readonly isOurs: (object: T) => boolean;
+  /** The annotation that keeps the hash of what was applied last: by it we see what is not wanted any more. */
+  readonly stamp: string;
+}
+
+export async function ensure<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  wishes: EnsureWishes<T>,
+  options?: CallOptions,
+): Promise<Ensured<T>> {
+  const { isOurs, stamp } = wishes;
+  const hash = hashOf(wishes.wanted);
+  const wanted: T = {
+    ...wishes.wanted,
+    metadata: {
+      ...wishes.wanted.metadata,
+      annotations: { ...wishes.wanted.metadata?.annotations, [stamp]: hash },
+    },
+  };
+  const { name = "", namespace } = wanted.metadata ?? {};
+  let { known } = wishes;
+  if (known === undefined) {
+    try {
+      return { done: "created", object: await client.create(resource, wanted, options) };
+    } catch (error) {
+      if (!isReason(error, "AlreadyExists")) throw error;
+      // The cache was behind, or a create of ours was cut off after it had happened.
+      known = await client.get(resource, { name, ...(namespace !== undefined && { namespace }) }, options);
+    }
+  }
+  if (!isOurs(known)) return { done: "foreign", object: known };
+  if (known.metadata?.deletionTimestamp !== undefined) return { done: "ending", object: known };
+  if (known.metadata?.annotations?.[stamp] === hash && covers(known, wanted))
+    return { done: "unchanged", object: known };
+  const uid = known.metadata?.uid ?? "";
+  const applied = { ...wanted, metadata: { ...wanted.metadata, name, uid } };
+  return { done: "applied", object: await client.apply(resource, applied, options) };
+}
+
+/** Whether everything that is wanted is so; what the server or others added does not matter. */
+export function covers(have: unknown, want: unknown): boolean {
+  if (Array.isArray(want))
+    return (
+      Array.isArray(have) && have.length === want.length && want.every((item, i) => covers(have[i], item))
+    );
+  if (typeof want !== "object" || want === null) return have === want;
+  if (typeof have !== "object" || have === null) return false;
+  return Object.entries(want).every(
+    ([field, value]) => value === undefined || covers((have as Record<string, unknown>)[field], value),
+  );
+}
+
+function hashOf(object: unknown): string {
+  return createHash("sha256").update(canonical(object)).digest("hex").slice(0, 16);
+}
+
+/** The same text for the same content, in whatever order its fields were written down. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}

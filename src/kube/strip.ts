@@ -1,0 +1,19 @@
+/**
+ * What is taken off an object on its way in, and its freezing. managedFields are about half of most objects and
+ * of no use here; a cached object changed in place would be a lie to everybody else who reads it.
+ */
+import type { KubeObject } from "./resources.ts";
+
+/** The object without `metadata.managedFields`; the given one is left as it is. */
+export function stripped<T extends KubeObject>(object: T): T {
+  const metadata = object.metadata as ({ managedFields?: unknown } & object) | undefined;
+  if (metadata?.managedFields === undefined) return object;
+  const { managedFields: _, ...rest } = metadata;
+  return { ...object, metadata: rest };
+}
+
+export function deepFrozen<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) deepFrozen(part);
+  return Object.freeze(value);
+}
