@@ -1,6 +1,7 @@
 /**
  * `npm run sim -- --seeds N [--from N]` random runs; `--seed N --trace` one of them, told in full;
- * `--enumerate [--every N]` each effect of each scenario with a crash or a lost answer. Same seed, same bytes.
+ * `--enumerate [--every N]` each effect of each scenario with a crash or a lost answer; with `--machine` each
+ * write of the product itself on a modelled machine. Same seed, same bytes.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
@@ -8,6 +9,7 @@ import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { systemClock } from "../src/seams/clock.ts";
 import { enumerate, scenarios } from "./enumerate.ts";
+import { enumerateOnMachine } from "./machine/enumerate.ts";
 import { randomRun } from "./random-run.ts";
 import type { WorkerInput, WorkerReport } from "./worker.ts";
 
@@ -20,6 +22,7 @@ const { values } = parseArgs({
     seed: { type: "string" },
     trace: { type: "boolean", default: false },
     enumerate: { type: "boolean", default: false },
+    machine: { type: "boolean", default: false },
     every: { type: "string", default: "1" },
   },
 });
@@ -28,7 +31,7 @@ process.exitCode = await main();
 
 async function main(): Promise<number> {
   if (values.seed !== undefined) return one(number("seed", values.seed));
-  if (values.enumerate) return all(number("every", values.every));
+  if (values.enumerate) return await all(number("every", values.every));
   const from = number("from", values.from);
   return await many(from, from + number("seeds", values.seeds ?? "100") - 1);
 }
@@ -92,14 +95,18 @@ function run(workerData: WorkerInput, onReport: (report: WorkerReport) => void):
   });
 }
 
-function all(every: number): number {
+async function all(every: number): Promise<number> {
   let failed = 0;
+  let total = 0;
   for (const scenario of scenarios) {
-    const { effects, plans, failures } = enumerate(scenario, 1, every);
+    const { effects, plans, failures } = values.machine
+      ? await enumerateOnMachine(scenario, 1, every)
+      : enumerate(scenario, 1, every);
     say(`${scenario.name}: ${effects} effects, ${plans} plans, ${failures.length} failures`);
     for (const { plan, message } of failures) say(`    ${plan}: ${message}`);
     failed += failures.length;
+    total += plans;
   }
-  say(`${failed === 0 ? "every plan ends as the run without a fault" : `${failed} plans fail`}`);
+  say(`${total} plans, ${failed === 0 ? "all end as the run without a fault" : `${failed} fail`}`);
   return failed === 0 ? 0 : 1;
 }

@@ -4,8 +4,6 @@
  */
 import type { Action } from "../src/core/action.ts";
 import { quorum } from "../src/core/quorum.ts";
-import type { Objects } from "./direct/objects.ts";
-import type { Pods } from "./direct/pods.ts";
 import type { Ledger } from "./ledger.ts";
 import type { DataDir } from "./model-etcd/data-dir.ts";
 import type { Server } from "./model-etcd/server.ts";
@@ -26,17 +24,27 @@ export interface Truth {
   readonly voterIDs: ReadonlySet<string>;
 }
 
+/** The cluster under test, as whoever simulates it keeps it. */
+export interface Subject {
+  /** The cluster ID on the latch of I3; undefined while it is open. */
+  establishedAs(): string | undefined;
+  /** Neither hibernated nor being deleted. */
+  meantToServe(): boolean;
+  /** The running process of a member. */
+  server(member: string): Server | undefined;
+  /** What is on a member's volume. */
+  data(member: string): DataDir | undefined;
+}
+
 export class Oracle {
-  readonly #objects: Objects;
-  readonly #pods: Pods;
+  readonly #subject: Subject;
   readonly #world: EtcdWorld;
   readonly #ledger: Ledger;
   readonly #dirOf = new Map<string, DataDir>();
   checks = 0;
 
-  constructor(around: { objects: Objects; pods: Pods; world: EtcdWorld; ledger: Ledger }) {
-    this.#objects = around.objects;
-    this.#pods = around.pods;
+  constructor(around: { subject: Subject; world: EtcdWorld; ledger: Ledger }) {
+    this.#subject = around.subject;
     this.#world = around.world;
     this.#ledger = around.ledger;
   }
@@ -63,20 +71,23 @@ export class Oracle {
     };
   }
 
-  /** Before a step: would it take healthy voters below quorum, or change two voters at once? */
-  beforeStep(action: Action): void {
+  #watching(): boolean {
     this.checks++;
-    const { spec, deleting } = this.#objects.cluster;
-    if (deleting || spec.replicas === 0) return;
-    if (action.kind === "StopWorkload") this.#mayStop(action.member);
-    if (action.kind === "RemoveFromEtcd") this.#mayRemove(action.memberID);
-    if (action.kind === "Promote") this.#mayPromote();
-    if (action.kind === "DeleteVolume") this.#mayDelete(action.member);
+    return this.#subject.meantToServe();
   }
 
-  #mayStop(member: string): void {
+  /** Before a step: would it take healthy voters below quorum, or change two voters at once? */
+  beforeStep(action: Action): void {
+    if (action.kind === "StopWorkload") this.mayStop(action.member);
+    if (action.kind === "RemoveFromEtcd") this.mayRemove(action.memberID);
+    if (action.kind === "Promote") this.mayPromote();
+    if (action.kind === "DeleteVolume") this.mayDelete(action.member);
+  }
+
+  mayStop(member: string): void {
+    if (!this.#watching()) return;
     const { voters, healthy } = this.truth();
-    const server = this.#pods.server(member);
+    const server = this.#subject.server(member);
     // Sizes 1 and 2 have no tolerance: a restart is a gap there, by nature (R2).
     if (!server?.runs || !healthy.has(server.id) || voters <= 2) return;
     if (healthy.size >= quorum(voters) && healthy.size - 1 < quorum(voters)) {
@@ -84,7 +95,8 @@ export class Oracle {
     }
   }
 
-  #mayRemove(id: string): void {
+  mayRemove(id: string): void {
+    if (!this.#watching()) return;
     const { voters, healthy, voterIDs } = this.truth();
     if (!voterIDs.has(id)) return;
     const left = healthy.size - (healthy.has(id) ? 1 : 0);
@@ -93,17 +105,17 @@ export class Oracle {
     }
   }
 
-  #mayPromote(): void {
+  mayPromote(): void {
+    if (!this.#watching()) return;
     const { voters, healthy } = this.truth();
     if (healthy.size < voters) {
       throw new Violation("I2", `a voter is promoted while ${healthy.size} of ${voters} voters are healthy`);
     }
   }
 
-  #mayDelete(member: string): void {
-    const volume = this.#objects.volumes.get(member);
-    const dir = volume && this.#objects.read(volume.path);
-    if (!dir) return;
+  mayDelete(member: string): void {
+    const dir = this.#subject.data(member);
+    if (!this.#watching() || !dir) return;
     const listing = this.#world.network
       .all()
       .find((server) => server.runs && this.#world.raftOf(server).leader === server);
@@ -115,7 +127,11 @@ export class Oracle {
   /** I3: nobody begins a new cluster once the first was seen to exist. With data, etcd ignores the word (R4). */
   started(configText: string, hasData: boolean): void {
     this.checks++;
-    if (this.#objects.established && !hasData && configText.includes('"initial-cluster-state":"new"')) {
+    if (
+      this.#subject.establishedAs() !== undefined &&
+      !hasData &&
+      /"initial-cluster-state":\s*"new"/.test(configText)
+    ) {
       throw new Violation("I3", "a process starts a new cluster though the cluster exists");
     }
   }
@@ -123,24 +139,23 @@ export class Oracle {
   /** I4: a process made its data directory anew; a member has one directory in its life. */
   madeDirectory(dir: DataDir): void {
     const before = this.#dirOf.get(dir.memberID);
-    // Before the latch no client could write, and a founder that starts over is one that never was (H2).
-    if (before && this.#objects.established) {
-      throw new Violation("I4", `member ${dir.memberID} came back without its data`);
+    // Before the latch no client could write (H2), and a learner has never promised anything: neither lost a vote.
+    const isVoter = this.truth().voterIDs.has(dir.memberID);
+    if (before && isVoter && this.#subject.establishedAs() !== undefined) {
+      throw new Violation("I4", `voter ${dir.memberID} came back without its data`);
     }
     this.#dirOf.set(dir.memberID, dir);
   }
 
   elected(leader: Server): void {
     this.checks++;
-    const known = this.#objects.cluster.marks.established;
-    if (this.#objects.established && known && leader.dir.clusterID !== known.clusterID) {
-      throw new Violation(
-        "I3",
-        `${leader.config.name} leads cluster ${leader.dir.clusterID}, not ${known.clusterID}`,
-      );
+    const known = this.#subject.establishedAs();
+    if (known === undefined) return;
+    if (leader.dir.clusterID !== known) {
+      throw new Violation("I3", `${leader.config.name} leads cluster ${leader.dir.clusterID}, not ${known}`);
     }
     const missing = this.#ledger.missingFrom(leader);
-    if (missing && this.#objects.established) throw new Violation("I10", missing);
+    if (missing) throw new Violation("I10", missing);
     this.sameLists();
   }
 

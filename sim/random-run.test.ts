@@ -20,6 +20,8 @@ const seeds: Readonly<Record<number, string>> = {
   334: "an edit during a total outage moved every member past its data",
   443: "a lone member with a bad option and another storage class",
   1020: "a healthy member that waited to leave kept a dead one from leaving",
+  2925: "a member that was cut off while the cluster version moved",
+  3199: "a learner wiped in the moment of its start",
   1212: "a volume lost during the first boot",
 };
 

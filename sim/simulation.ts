@@ -18,7 +18,7 @@ import { Ledger } from "./ledger.ts";
 import { Calls } from "./model-etcd/calls.ts";
 import { Keys } from "./model-etcd/kv.ts";
 import { EtcdWorld } from "./model-etcd/world.ts";
-import { Oracle, Violation } from "./oracle.ts";
+import { Oracle, Violation, type Subject } from "./oracle.ts";
 import { SeededRandom, SteadyRandom } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
 
@@ -80,7 +80,16 @@ export class Simulation {
     this.pods = new Pods({ objects, world: this.world, scheduler, now });
     this.effects = new Effects(options.faults);
     const { world, calls, keys, pods, ledger } = this;
-    this.oracle = new Oracle({ objects, pods, world, ledger });
+    const subject: Subject = {
+      establishedAs: () => (objects.established ? objects.cluster.marks.established?.clusterID : undefined),
+      meantToServe: () => !objects.cluster.deleting && objects.cluster.spec.replicas > 0,
+      server: (member) => pods.server(member),
+      data: (member) => {
+        const volume = objects.volumes.get(member);
+        return volume && objects.read(volume.path);
+      },
+    };
+    this.oracle = new Oracle({ subject, world, ledger });
     this.operator = new Operator({
       hands: { objects, pods, world, calls, keys },
       effects: this.effects,

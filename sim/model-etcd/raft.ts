@@ -92,8 +92,19 @@ export class Raft {
     this.#noteConnections();
     this.#meetRemoved();
     if (this.leader && !this.#canLead(this.leader)) this.#loseLeader();
+    this.#noteLagging();
     if (this.leader) this.#feed();
     else this.#plan(undefined);
+  }
+
+  /** Who does not hear the leader misses what is committed meanwhile. */
+  #noteLagging(): void {
+    for (const server of this.servers()) {
+      if (!server.synced || this.leaderOf(server) !== "0") continue;
+      server.synced = false;
+      server.delivery?.cancel();
+      server.delivery = undefined;
+    }
   }
 
   #canLead(server: Server): boolean {
@@ -225,6 +236,8 @@ export class Raft {
 
   #apply(server: Server, entry: Entry, leaders?: RefusalKind): RefusalKind | undefined {
     const { dir, config } = server;
+    if (entry.index !== dir.log.length + 1)
+      throw new Error(`${config.name} skips an entry: a fault of the model`);
     dir.log.push(entry);
     const refused = dir.state.apply(entry, config);
     if (dir.log.length - dir.snapshotIndex >= config.snapshotCount) dir.snapshotIndex = dir.log.length;

@@ -1,0 +1,101 @@
+/**
+ * Certificates that are only texts: what they say is written in them, and so is who issued them. WebCrypto
+ * draws its own keys and finishes in varying order, which a run that is a function of its seed cannot have.
+ */
+import type { Clock } from "../../src/seams/clock.ts";
+import {
+  PkiError,
+  type CertificateFacts,
+  type IssuedCertificate,
+  type Pem,
+  type Pki,
+  type Sans,
+} from "../../src/seams/pki.ts";
+
+interface Content {
+  readonly serial: string;
+  readonly commonName: string;
+  readonly sans: Sans;
+  readonly usages: readonly string[];
+  readonly isCa: boolean;
+  readonly issuer: string;
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+const BEGIN = "-----BEGIN MODEL CERTIFICATE-----\n";
+const END = "\n-----END MODEL CERTIFICATE-----\n";
+
+export class ModelPki implements Pki {
+  readonly #clock: Clock;
+  #serials = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  issueCa(request: Parameters<Pki["issueCa"]>[0]): Promise<IssuedCertificate> {
+    const { commonName, lifeMs } = request;
+    const rest = { commonName, sans: { dns: [], ips: [] }, usages: [], isCa: true };
+    return Promise.resolve(this.#issue(rest, lifeMs, undefined));
+  }
+
+  issueLeaf({ ca, leaf }: Parameters<Pki["issueLeaf"]>[0]): Promise<IssuedCertificate> {
+    const { commonName, sans, usages, lifeMs } = leaf;
+    const issuer = read({ text: ca.certificate, where: "ca" });
+    return Promise.resolve(this.#issue({ commonName, sans, usages, isCa: false }, lifeMs, issuer));
+  }
+
+  inspect({ certificate, key, trust }: Parameters<Pki["inspect"]>[0]): CertificateFacts {
+    const content = read(certificate);
+    const trusted = trust === undefined ? [] : all(trust.text);
+    return {
+      commonName: content.commonName,
+      sans: content.sans,
+      usages: content.usages,
+      isCa: content.isCa,
+      serial: content.serial,
+      fingerprint: `f${content.serial}`,
+      notBefore: content.notBefore,
+      notAfter: content.notAfter,
+      issuedBy: trusted.some((ca) => ca.serial === content.issuer) ? `f${content.issuer}` : undefined,
+      keyMatches: key && key.text.includes(`key of ${content.serial}\n`),
+    };
+  }
+
+  #issue(
+    rest: Pick<Content, "commonName" | "sans" | "usages" | "isCa">,
+    lifeMs: number,
+    issuer: Content | undefined,
+  ): IssuedCertificate {
+    const serial = (++this.#serials).toString(16).padStart(8, "0");
+    const notBefore = this.#clock.now();
+    const notAfter = Math.min(notBefore + lifeMs, issuer?.notAfter ?? Infinity);
+    const content: Content = { ...rest, serial, issuer: issuer?.serial ?? serial, notBefore, notAfter };
+    return {
+      certificate: `${BEGIN}${JSON.stringify(content)}${END}`,
+      key: `-----BEGIN MODEL KEY-----\nkey of ${serial}\n-----END MODEL KEY-----\n`,
+      serial,
+      fingerprint: `f${serial}`,
+      notBefore,
+      notAfter,
+    };
+  }
+}
+
+function all(text: string): Content[] {
+  return text
+    .split(BEGIN)
+    .slice(1)
+    .map((part) => JSON.parse(part.split(END)[0] ?? "") as Content);
+}
+
+function read({ text, where }: Pem): Content {
+  try {
+    const [first] = all(text);
+    if (first) return first;
+  } catch {
+    // Falls through.
+  }
+  throw new PkiError("unreadable-certificate", where, "holds no certificate of the model");
+}

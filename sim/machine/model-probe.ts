@@ -1,0 +1,55 @@
+/** etcd's HTTP answers on a simulated machine: versions on the client URL, `/livez` on the metrics URL. */
+import { minorOf } from "../../src/core/version.ts";
+import type { EtcdProbe, EtcdVersions } from "../../src/seams/etcd-probe.ts";
+import type { Endpoint } from "../../src/seams/etcd-transport.ts";
+import type { Server } from "../model-etcd/server.ts";
+import type { EtcdWorld } from "../model-etcd/world.ts";
+
+export class ModelProbe implements EtcdProbe {
+  readonly #world: EtcdWorld;
+
+  constructor(world: EtcdWorld) {
+    this.#world = world;
+  }
+
+  versions(endpoint: Endpoint, signal: AbortSignal): Promise<EtcdVersions> {
+    return this.#ask(signal, () => {
+      const server = this.#world.network.clientAt(endpoint.url);
+      if (!server?.serving) return undefined;
+      const cluster = server.dir.state.clusterVersion;
+      return [server, { server: server.version, ...(cluster && { cluster: `${minorOf(cluster)}.0` }) }];
+    });
+  }
+
+  async alive(metricsURL: string, signal: AbortSignal): Promise<boolean> {
+    const port = Number(new URL(metricsURL).port);
+    try {
+      return await this.#ask(signal, () => {
+        // The metrics port lies beside the client port in a member's slot.
+        const server = this.#world.network
+          .all()
+          .find(({ config }) =>
+            config.listenClientURLs.some((url) => Math.abs(Number(new URL(url).port) - port) <= 2),
+          );
+        return server?.runs ? [server, true] : undefined;
+      });
+    } catch {
+      return false;
+    }
+  }
+
+  #ask<T>(signal: AbortSignal, look: () => [Server, T] | undefined): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const fail = (why: string) => reject(new Error(why));
+      const onAbort = () => fail("no answer in time");
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#world.scheduler.after(1, () => {
+        const found = look();
+        if (found?.[0].frozen) return;
+        signal.removeEventListener("abort", onAbort);
+        if (found) resolve(found[1]);
+        else fail("connection refused");
+      });
+    });
+  }
+}

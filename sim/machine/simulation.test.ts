@@ -1,0 +1,81 @@
+/** The real controller, loop and local platform, on a machine that is only modelled. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { describeEntry } from "../../src/control/transcript.ts";
+import { scenarios } from "../enumerate.ts";
+import { enumerateOnMachine } from "./enumerate.ts";
+import { MachineSimulation } from "./simulation.ts";
+
+async function told(seed: number): Promise<string[]> {
+  const sim = await MachineSimulation.create({ replicas: 3, version: "3.6.16" }, { seed });
+  await sim.settle();
+  return sim.steps.map((step) => `${step.at} ${describeEntry(step)}`);
+}
+
+test("the same seed gives the same run of the product, to the millisecond", async () => {
+  assert.deepEqual(await told(3), await told(3));
+  assert.notDeepEqual(await told(3), await told(4));
+});
+
+test("three TLS members are created, and then nothing is written (I7)", async () => {
+  const sim = await MachineSimulation.create({ replicas: 3, version: "3.6.16" }, { seed: 1 });
+  await sim.settle();
+  assert.equal(sim.converged, true);
+  const { writes } = sim.disk;
+  await sim.pass(300_000);
+  assert.equal(sim.disk.writes, writes);
+  assert.deepEqual(sim.troubles, []);
+  assert.ok(sim.ledger.acknowledged > 250);
+});
+
+test("a controller that is killed is followed by one that adopts the members", async () => {
+  const sim = await MachineSimulation.create({ replicas: 3, version: "3.6.16" }, { seed: 1 });
+  await sim.settle();
+  const before = sim.world.network.all().map((server) => server.key);
+  sim.kill();
+  await sim.settle();
+  assert.deepEqual(
+    sim.world.network.all().map((server) => server.key),
+    before,
+  );
+  assert.equal(sim.deaths.length, 1);
+});
+
+test("a frozen member is ended by the liveness check and comes back", async () => {
+  const sim = await MachineSimulation.create({ replicas: 3, version: "3.6.16" }, { seed: 1 });
+  await sim.settle();
+  const frozen = sim.processes.server("demo-2");
+  assert.ok(frozen);
+  sim.world.freeze(frozen);
+  await sim.pass(150_000);
+  await sim.settle();
+  assert.equal(sim.processes.server("demo-2") === frozen, false);
+  assert.equal(sim.converged, true);
+});
+
+const sampled = [
+  "create 3",
+  "scale out 1 to 3",
+  "replace a wiped member",
+  "upgrade 3.5 to 3.7",
+  "hibernate and wake",
+];
+
+for (const scenario of scenarios.filter(({ name }) => sampled.includes(name))) {
+  test(`${scenario.name}: the product may be killed after any write (a few of them here)`, async () => {
+    const { failures, plans } = await enumerateOnMachine(scenario, 1, 31);
+    assert.deepEqual(failures, []);
+    assert.ok(plans >= 2);
+  });
+}
+
+test("all members wiped at once: the loss is told, and no empty cluster is made (I3)", async () => {
+  const sim = await MachineSimulation.create({ replicas: 3, version: "3.6.16" }, { seed: 1 });
+  await sim.settle();
+  for (const server of sim.world.network.all()) await sim.disk.remove(server.config.dataDir);
+  for (const server of sim.world.network.all()) sim.world.signal(server, "SIGKILL");
+  await sim.settle();
+  const reasons = sim.latest?.decision.holds.map((hold) => hold.reason) ?? [];
+  assert.ok(reasons.includes("DataGone"), reasons.join(", "));
+  assert.deepEqual(sim.world.network.all(), []);
+});

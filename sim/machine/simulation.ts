@@ -1,0 +1,267 @@
+/**
+ * One simulated run of the product itself: the real controller, loop, observation and local platform of
+ * `src/` on a machine that is only modelled. The controller can be killed after every single write.
+ */
+import {
+  etcdClusterSpecSchema,
+  type EtcdClusterSpec,
+  type EtcdClusterSpecInput,
+} from "../../src/api/etcd-cluster-spec.ts";
+import type { Pass } from "../../src/control/loop.ts";
+import type { TranscriptEntry } from "../../src/control/transcript.ts";
+import { isEstablished } from "../../src/core/record.ts";
+import { Controller } from "../../src/local/controller.ts";
+import { createCluster } from "../../src/local/create.ts";
+import { layout } from "../../src/local/layout.ts";
+import { Store, type StoredCluster } from "../../src/local/store.ts";
+import { VirtualClock } from "../clock.ts";
+import { Ledger } from "../ledger.ts";
+import { Calls } from "../model-etcd/calls.ts";
+import { Keys } from "../model-etcd/kv.ts";
+import { EtcdWorld } from "../model-etcd/world.ts";
+import { Oracle, Violation } from "../oracle.ts";
+import { SeededRandom } from "../random.ts";
+import { Scheduler } from "../scheduler.ts";
+import { EffectCount, Lifeline, type LifelineFaults } from "./lifeline.ts";
+import { ModelDisk } from "./model-disk.ts";
+import { ModelPki } from "./model-pki.ts";
+import { ModelPorts } from "./model-ports.ts";
+import { ModelProbe } from "./model-probe.ts";
+import { ModelProcesses } from "./model-processes.ts";
+import { ModelTransport } from "./model-transport.ts";
+
+const NAME = "demo";
+/** Between a controller's death and its successor. */
+const AWAY_MS = 1_500;
+
+export class MachineSimulation {
+  readonly files = layout(`/clusters/${NAME}`);
+  readonly random: SeededRandom;
+  readonly scheduler: Scheduler;
+  readonly clock: VirtualClock;
+  readonly disk = new ModelDisk();
+  readonly world: EtcdWorld;
+  readonly calls: Calls;
+  readonly keys: Keys;
+  readonly processes: ModelProcesses;
+  readonly ports: ModelPorts;
+  readonly ledger = new Ledger();
+  readonly oracle: Oracle;
+  readonly effects = new EffectCount();
+  readonly steps: TranscriptEntry[] = [];
+  readonly troubles: string[] = [];
+  readonly deaths: string[] = [];
+  /** Changes the cluster as a person's verbs would. */
+  readonly store: Store;
+  passes = 0;
+  latest: Pass | undefined;
+  #controller: Controller | undefined;
+  #lifeline: Lifeline | undefined;
+  #violation: Violation | undefined;
+  #lastEffects = 0;
+  #quietSince = 0;
+  readonly #faults: LifelineFaults;
+  readonly #pki: ModelPki;
+  #parsed: { text: string; cluster: StoredCluster } | undefined;
+
+  private constructor(seed: number, faults: LifelineFaults) {
+    this.#faults = faults;
+    this.random = new SeededRandom(seed);
+    this.scheduler = new Scheduler(this.random.fork());
+    this.clock = new VirtualClock(this.scheduler);
+    const { scheduler, disk, clock } = this;
+    this.world = new EtcdWorld({ scheduler, random: this.random.fork(), dirs: disk.dataDirs });
+    this.calls = new Calls(this.world, () => clock.now());
+    this.keys = new Keys(this.world);
+    this.processes = new ModelProcesses(this.world, disk);
+    this.ports = new ModelPorts(this.world);
+    this.#pki = new ModelPki(clock);
+    this.store = new Store(this.files, { disk, clock, random: this.random.fork() });
+    const { world, ledger, processes } = this;
+    this.oracle = new Oracle({
+      world,
+      ledger,
+      subject: {
+        establishedAs: () => {
+          const cluster = this.cluster();
+          return cluster && isEstablished(cluster.uid, cluster.marks)
+            ? cluster.marks.established?.clusterID
+            : undefined;
+        },
+        meantToServe: () => {
+          const cluster = this.cluster();
+          return cluster !== undefined && !cluster.deleting && cluster.spec.replicas > 0;
+        },
+        server: (member) => processes.server(member),
+        data: (member) => disk.dataAt(this.files.volume(member).data),
+      },
+    });
+    disk.onData = (dir) => this.oracle.madeDirectory(dir);
+    processes.onStart = (text, dataDir) =>
+      this.#judge(() => this.oracle.started(text, disk.dataAt(dataDir) !== undefined));
+    world.onElected = (leader) => this.oracle.elected(leader);
+    ledger.writeEvery(1_000, {
+      scheduler,
+      random: this.random.fork(),
+      world,
+      keys: this.keys,
+      open: () => this.cluster()?.marks.established !== undefined,
+    });
+  }
+
+  static async create(
+    spec: EtcdClusterSpecInput,
+    options: { seed: number; faults?: LifelineFaults },
+  ): Promise<MachineSimulation> {
+    const sim = new MachineSimulation(options.seed, options.faults ?? {});
+    const { disk, clock, ports } = sim;
+    const checked = { name: NAME, spec: etcdClusterSpecSchema.parse(spec), warnings: [], notApplicable: [] };
+    await createCluster(sim.files, checked, { disk, clock, ports, random: sim.random.fork() });
+    await sim.#rise();
+    return sim;
+  }
+
+  /** The cluster's file as it is now. */
+  cluster(): StoredCluster | undefined {
+    const text = this.disk.text(this.files.cluster);
+    if (text === undefined) return undefined;
+    if (this.#parsed?.text !== text) this.#parsed = { text, cluster: JSON.parse(text) as StoredCluster };
+    return this.#parsed.cluster;
+  }
+
+  get spec(): EtcdClusterSpec {
+    const cluster = this.cluster();
+    if (!cluster) throw new Error("the cluster is gone");
+    return cluster.spec;
+  }
+
+  /** A controller begins its life. */
+  async #rise(): Promise<void> {
+    const lifeline = new Lifeline({
+      effects: this.effects,
+      faults: this.#faults,
+      onDeath: (reason) => this.#died(reason),
+      watch: {
+        onRemove: (memberID) => this.#judge(() => this.oracle.mayRemove(memberID)),
+        onPromote: () => this.#judge(() => this.oracle.mayPromote()),
+        onStop: (pid) => {
+          const name = this.world.network.get(String(pid))?.config.name;
+          if (name !== undefined) this.#judge(() => this.oracle.mayStop(name));
+        },
+        onTake: (path) => {
+          const member = path.startsWith(`${this.files.volumes}/`) ? path.split("/").at(-1) : undefined;
+          if (member !== undefined) this.#judge(() => this.oracle.mayDelete(member));
+        },
+      },
+    });
+    this.#lifeline = lifeline;
+    const self = { pid: this.processes.nextPid(), startTime: `controller ${this.scheduler.now}` };
+    const transport = new ModelTransport({
+      world: this.world,
+      calls: this.calls,
+      keys: this.keys,
+      random: this.random.fork(),
+    });
+    const opening = Controller.open({
+      layout: this.files,
+      seams: {
+        disk: lifeline.disk(this.disk),
+        clock: lifeline.clock(this.clock),
+        random: this.random.fork(),
+        ports: this.ports,
+        pki: this.#pki,
+        processes: lifeline.processes(
+          this.processes.seenBy(self, (identity) => lifeline.alive && identity.startTime === self.startTime),
+        ),
+        transport: lifeline.transport(transport),
+        probe: new ModelProbe(this.world),
+        env: {},
+      },
+      install: (version) => Promise.resolve(`/etcd/${version}/etcd`),
+      socket: `${this.files.dir}/control.sock`,
+      onCredentials: () => {},
+      onStep: (entry) => this.steps.push(entry),
+      onPass: (pass) => {
+        this.passes++;
+        this.latest = pass;
+      },
+      onTrouble: (error) => this.troubles.push(String(error)),
+    });
+    void opening.then((controller) => {
+      this.#controller = controller;
+      // Its lifeline ends it; nothing else does.
+      void controller.run(new AbortController().signal);
+    });
+    await this.scheduler.runAsyncUntil(this.scheduler.now);
+  }
+
+  #died(reason: string): void {
+    this.deaths.push(reason);
+    this.#controller = undefined;
+    this.latest = undefined;
+    this.scheduler.after(AWAY_MS, () => void this.#rise());
+  }
+
+  /** The controller is killed, as by SIGKILL. */
+  kill(): void {
+    this.#lifeline?.cut("killed from outside");
+  }
+
+  /** Changes the spec as `quorate local apply` would. */
+  async edit(change: Partial<EtcdClusterSpecInput>): Promise<void> {
+    await this.store.updateCluster({ spec: etcdClusterSpecSchema.parse({ ...this.spec, ...change }) });
+    this.#controller?.loop.wake();
+  }
+
+  #judge(look: () => void): void {
+    try {
+      look();
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      this.#violation ??= error;
+    }
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.scheduler.runAsyncUntil(this.scheduler.now + ms, () => this.#violation !== undefined);
+    if (this.#violation) throw this.#violation;
+  }
+
+  get converged(): boolean {
+    return this.latest?.decision.converged === true && this.latest.problems.length === 0;
+  }
+
+  get stuck(): boolean {
+    const decision = this.latest?.decision;
+    return decision !== undefined && !decision.act && decision.holds.some((hold) => hold.next !== undefined);
+  }
+
+  /** Until nothing is left to do, or a person is needed, and nothing was written for a while. */
+  async settle(limitMs = 1_800_000): Promise<void> {
+    const begin = this.scheduler.now;
+    this.#quietSince = begin;
+    for (;;) {
+      await this.pass(500);
+      if (this.effects.count !== this.#lastEffects) this.#quietSince = this.scheduler.now;
+      this.#lastEffects = this.effects.count;
+      const quiet = this.scheduler.now - this.#quietSince;
+      if (quiet >= 5_000 && this.converged) return;
+      if (quiet >= 20_000 && this.stuck) return;
+      if (this.scheduler.now - begin > limitMs) throw new Violation("convergence", this.whyNot());
+    }
+  }
+
+  whyNot(): string {
+    const { decision, failure, problems } = this.latest ?? {};
+    return [
+      `not converged after ${Math.round(this.scheduler.now / 1000)} s`,
+      ...(decision?.act
+        ? [`wants ${decision.act.rule} ${decision.act.action.kind}: ${decision.act.reason}`]
+        : []),
+      ...(decision?.holds ?? []).map((hold) => `${hold.reason} (${hold.rule}): ${hold.message}`),
+      ...(failure ? [`failed: ${failure.message}`] : []),
+      ...(problems ?? []),
+      ...this.troubles.slice(-2),
+    ].join("; ");
+  }
+}
