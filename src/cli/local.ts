@@ -47,14 +47,18 @@ export const usage = `Usage: quorate local <verb> [arguments]
   down      stop the cluster; its data stays
   delete    delete the cluster
 
-quorate local help <verb> tells more.
+quorate local <verb> --help tells more.
 `;
+
+export async function usageOf([name]: readonly string[]): Promise<string> {
+  return name === undefined || name.startsWith("-") ? usage : (await load(name)).usage;
+}
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined) throw new UsageError(`say what to do with the local cluster.\n\n${usage}`);
   if (name === "help") {
-    io.stdout.write(rest[0] === undefined ? usage : (await load(rest[0])).usage);
+    io.stdout.write(await usageOf(rest));
     return 0;
   }
   return await (await load(name)).run(rest, io);

@@ -16,7 +16,7 @@ import { isObjectAction, type EtcdAction, type Platform } from "./platform.ts";
 const CHANGE_TIMEOUT_MS = 5_000;
 const HASH_TIMEOUT_MS = 30_000;
 /** Long enough to get on, short enough to look at the members in between. */
-const ADVANCE_MS = 2_000;
+const ADVANCE_MS = 10_000;
 const ADVANCE_AT_ONCE = 16;
 
 export interface Executor {

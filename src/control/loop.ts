@@ -129,9 +129,12 @@ export class Loop {
     } catch (error) {
       // Somebody was faster; what was decided no longer fits, and the next look decides anew.
       if (error instanceof Conflict) return { done: true };
-      const message = error instanceof Error ? error.message : String(error);
-      this.transcript.add(act, clock.now(), took(), message);
-      return { done: false, failure: this.#retries.failed(act.action, message, clock.now()) };
+      const failure = this.#retries.failed(act.action, error, clock.now());
+      // The same words again and again would push everything else out of sight.
+      if (failure.message !== this.#latest?.failure?.message) {
+        this.transcript.add(act, clock.now(), took(), failure.message);
+      }
+      return { done: false, failure };
     }
     this.#retries.succeeded(act.action);
     this.observer.progressed();

@@ -3,6 +3,7 @@
  * forgotten when the step succeeds or is not wanted any more.
  */
 import type { Action } from "../core/action.ts";
+import { isEtcdError } from "../etcd/errors.ts";
 import { stepName } from "./transcript.ts";
 
 export interface Failure {
@@ -15,6 +16,8 @@ export interface Failure {
   readonly retryAt: number;
 }
 
+/** etcd itself says "not yet": it will take the step in a moment, and nothing is gained by waiting longer. */
+const NOT_YET_MS = 500;
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 10_000;
 
@@ -27,9 +30,11 @@ export class Retries {
     return failure !== undefined && now < failure.retryAt ? failure : undefined;
   }
 
-  failed(action: Action, message: string, now: number): Failure {
+  failed(action: Action, error: unknown, now: number): Failure {
     const attempts = (this.#failures.get(keyOf(action))?.attempts ?? 0) + 1;
-    const delay = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (attempts - 1));
+    const doubled = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (attempts - 1));
+    const delay = isNotYet(error) ? Math.min(NOT_YET_MS, doubled) : doubled;
+    const message = error instanceof Error ? error.message : String(error);
     const failure: Failure = {
       step: stepName(action),
       ...("member" in action && { member: action.member }),
@@ -51,6 +56,11 @@ export class Retries {
   succeeded(action: Action): void {
     this.#failures.delete(keyOf(action));
   }
+}
+
+/** R18, R19: five seconds of connections, members that start, a learner that catches up. */
+function isNotYet(error: unknown): boolean {
+  return isEtcdError(error, "unhealthy-cluster", "not-enough-started", "learner-not-ready");
 }
 
 function keyOf(action: Action): string {

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Action } from "../core/action.ts";
+import type { Observation } from "../core/observation.ts";
+import { change, edit, exited, healthy, leaderOf } from "../core/testing/cluster.ts";
+import { viewOf } from "../core/view.ts";
+import { assertSafe, InvariantViolation } from "./invariants.ts";
+
+const three = healthy({ replicas: 3 });
+const idOf = (world: Observation, name: string) =>
+  viewOf(world).members.find((member) => member.name === name)?.entry?.id ?? "";
+
+function refused(world: Observation, action: Action, invariant: RegExp): void {
+  assert.throws(
+    () => assertSafe(viewOf(world), action),
+    (error: unknown) => {
+      assert.ok(error instanceof InvariantViolation);
+      assert.match(error.message, invariant);
+      return true;
+    },
+  );
+}
+const allowed = (world: Observation, action: Action) => assertSafe(viewOf(world), action);
+
+test("I1: a voter is not removed when the others would have no quorum", () => {
+  const remove = (name: string): Action => ({
+    kind: "RemoveFromEtcd",
+    member: name,
+    memberID: idOf(three, name),
+  });
+  allowed(three, remove("demo-1"));
+  const down = exited(three, "demo-2");
+  allowed(down, remove("demo-2"));
+  refused(down, remove("demo-1"), /I1/);
+});
+
+test("I1: a healthy voter is not stopped while another one is down, unless all are to stop", () => {
+  const follower = ["demo-1", "demo-2", "demo-3"].find((name) => name !== leaderOf(three)) ?? "";
+  const other = ["demo-1", "demo-2", "demo-3"].find((name) => name !== follower) ?? "";
+  const stop: Action = { kind: "StopWorkload", member: follower };
+  allowed(three, stop);
+  refused(exited(three, other), stop, /I1/);
+  allowed(edit(exited(three, other), { replicas: 0 }), stop);
+  allowed(exited(three, follower), stop);
+});
+
+test("I3: once the cluster exists no member is recorded that would start it anew", () => {
+  const [member] = three.members;
+  assert.ok(member);
+  const { uid: _uid, resourceVersion: _version, createdAt: _created, ...record } = member.record;
+  refused(three, { kind: "CreateMember", member: "demo-9", record: { ...record, boot: "New" } }, /I3/);
+});
+
+test("I4: a member never gets another volume", () => {
+  const change = { volumeUID: "another" };
+  const update = {
+    kind: "UpdateMember",
+    member: "demo-1",
+    resourceVersion: "1",
+    purpose: "permit-start",
+    change,
+  } as const;
+  refused(three, update, /I4/);
+});
+
+test("I5: no volume is deleted of a member that etcd lists, that stays, or that runs", () => {
+  const remove: Action = { kind: "DeleteVolume", member: "demo-1", volumeUID: "volume-of-demo-1" };
+  refused(three, remove, /I5.*member list/);
+  const unlisted = {
+    ...three,
+    etcd: {
+      ...three.etcd,
+      list: three.etcd.list && {
+        ...three.etcd.list,
+        members: three.etcd.list.members.filter((entry) => entry.name !== "demo-1"),
+      },
+    },
+  };
+  refused(unlisted, remove, /I5.*not leaving/);
+  const leaving = change(unlisted, "demo-1", ({ record }) => ({
+    record: { ...record, leaving: { reason: "test", volume: "Delete" as const } },
+  }));
+  refused(leaving, remove, /I5.*still runs/);
+  allowed(change(leaving, "demo-1", { workload: { state: "absent" } }), remove);
+});
