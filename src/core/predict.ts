@@ -69,7 +69,7 @@ function apply(o: Observation, action: Action): Observation {
         (facts) => ({
           ...facts,
           answer: facts.answer.reachable
-            ? { ...facts.answer, dbSize: facts.answer.dbSizeInUse }
+            ? { ...facts.answer, dbSize: leastInUse(o), dbSizeInUse: leastInUse(o) }
             : facts.answer,
         }),
       );
@@ -96,6 +96,11 @@ function apply(o: Observation, action: Action): Observation {
     case "FinishDeletion":
       return o;
   }
+}
+
+/** Members hold the same data; some tell of their free pages only later. */
+function leastInUse(o: Observation): number {
+  return Math.min(...o.members.map(({ answer }) => (answer.reachable ? answer.dbSizeInUse : Infinity)));
 }
 
 const SILENT: MemberAnswer = { reachable: false, error: "not running" };

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { describeStep, plan } from "../plan.ts";
-import { healthy } from "../testing/cluster.ts";
+import { change, healthy } from "../testing/cluster.ts";
 
 const MIB = 1024 ** 2;
 
@@ -24,6 +24,19 @@ function full(inUse: number, compacted?: { revision: number; at: number }): Obse
 test("the cure: compact, defragment everyone with the leader last, disarm (R27)", () => {
   assert.deepEqual(plan(full(4 * MIB)).steps.map(describeStep), [
     "compact to revision 50",
+    "defragment demo-2",
+    "defragment demo-3",
+    "defragment demo-1",
+    "disarm NOSPACE",
+  ]);
+});
+
+test("one member that tells of free pages is enough: the others hold the same data", () => {
+  const world = full(15.9 * MIB, { revision: 50, at: 1_750_000_000_000 });
+  const told = change(world, "demo-3", ({ answer }) =>
+    answer.reachable ? { answer: { ...answer, dbSizeInUse: 1 * MIB } } : {},
+  );
+  assert.deepEqual(plan(told).steps.map(describeStep), [
     "defragment demo-2",
     "defragment demo-3",
     "defragment demo-1",

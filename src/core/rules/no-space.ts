@@ -6,7 +6,7 @@
 import { bytesOf } from "../../api/quantity.ts";
 import { act, hold } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
-import type { View } from "../view.ts";
+import type { MemberView, View } from "../view.ts";
 import { followersFirst } from "./defragment.ts";
 
 /** After the cure the databases must be this far below the quota, or the alarm would be back at once. */
@@ -27,11 +27,12 @@ export const noSpace: Rule = (view) => {
     return [act("heal", "the database is full: drop the old revisions", { kind: "Compact", revision })];
   }
   const voters = view.members.filter((member) => member.isVoter && member.answer.reachable);
+  const fits = liveBytes(voters) < quota * ROOM;
   const bloated = followersFirst(voters).find(
     ({ answer, name }) =>
+      fits &&
       answer.reachable &&
       answer.dbSize >= quota * ROOM &&
-      answer.dbSizeInUse < quota * ROOM &&
       (view.observation.etcd.defragmentedAt[name] ?? 0) < compacted.at,
   );
   if (bloated) {
@@ -45,6 +46,15 @@ export const noSpace: Rule = (view) => {
   }
   return [act("heal", "there is room again", { kind: "Disarm", alarm: "NOSPACE", memberID: armed.memberID })];
 };
+
+/**
+ * All voters hold the same data, so the least that one of them tells is true of all. A member counts pages as
+ * free only at its next commit, and while writes are refused none may come: of a compaction, only the one
+ * that carried out the call was seen to tell.
+ */
+function liveBytes(voters: readonly MemberView[]): number {
+  return Math.min(...voters.map(({ answer }) => (answer.reachable ? answer.dbSizeInUse : Infinity)));
+}
 
 function full(view: View, message: string, until: number | undefined) {
   const mib = Math.round(quotaBytes(view) / 1024 ** 2);
