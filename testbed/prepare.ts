@@ -1,5 +1,5 @@
 /**
- * What the stage "real API server" of the test runner needs, and how to come by it.
+ * What the stages "real API server" and "real nodes" of the test runner need, and how to come by it.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -7,6 +7,7 @@ import { systemClock } from "../src/seams/clock.ts";
 import { ensureEtcd } from "../src/etcd/install/ensure.ts";
 import { ensureKubernetes, kubernetesTarget, missingGo } from "./kubernetes-build.ts";
 import type { Progress } from "./kubernetes-build.ts";
+import { ensureNodeTools, missingForNodes } from "./nodes/cluster.ts";
 import { BACKING_ETCD } from "./testbed.ts";
 
 export interface Prepared {
@@ -26,6 +27,19 @@ export async function prepare(options: { progress?: Progress } = {}): Promise<Pr
   });
   const kubernetes = await ensureKubernetes(progress);
   return { kubernetes: kubernetes.version, etcd: etcd.version, elapsedMs: Date.now() - started };
+}
+
+/** The same for real nodes: Debian's packages and the testbed's own programs too. */
+export async function prepareNodes(options: { progress?: Progress } = {}): Promise<Prepared> {
+  const started = Date.now();
+  const prepared = await prepare(options);
+  await ensureNodeTools(options.progress ?? (() => {}));
+  return { ...prepared, elapsedMs: Date.now() - started };
+}
+
+/** What stands in the way of real nodes; empty when nothing does. */
+export function missingNodes(): string[] {
+  return [...new Set([...missing(), ...missingForNodes()])];
 }
 
 /** What stands in the way and cannot be built or fetched, each with what to do about it; empty when nothing. */

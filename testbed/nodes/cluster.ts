@@ -28,7 +28,7 @@ import { corefile, kubeProxyConfig } from "./node-files.ts";
 import { ensurePackages, packagesUnpacked } from "./packages.ts";
 import { ensurePrograms, unbuiltPrograms } from "./programs.ts";
 import type { Programs } from "./programs.ts";
-import { ensureWorld, gate, inWorld, programPath } from "./world.ts";
+import { answersFile, ensureWorld, gate, inWorld, programPath } from "./world.ts";
 
 const READY_MS = 90_000;
 
@@ -82,19 +82,29 @@ export async function startWithNodes(layout: Layout, world: World, tools: OneNod
   const { steward } = tools.programs;
   const holder = await ensureWorld(bed, paths, steward, tools.usr);
   const inside = (component: Component) => inWorld(component, holder);
-  await converge(world, [gate(bed, steward, holder), registry(bed), inside(components.backingEtcd(layout))]);
-  await converge(world, [inside(components.apiServer(layout))]);
   const client = new Client(readKubeconfig(components.componentKubeconfig(paths, "kubelet")));
+  const apiServer = async () => {
+    await converge(world, [gate(bed, steward, holder), inside(components.backingEtcd(layout))]);
+    await converge(world, [inside(components.apiServer(layout))]);
+    writeFileSync(answersFile(paths, holder), "");
+  };
+  // The rest of the control plane follows the API server; nodes and registry need not wait to begin with it.
+  const answers = apiServer();
+  const controlPlane = async () => {
+    await answers;
+    await converge(world, [
+      inside(components.controllerManager(layout)),
+      inside(components.scheduler(layout)),
+      inside(nameServer(layout, tools.programs.coredns)),
+      provisioner(bed),
+    ]);
+  };
   try {
-    await Promise.all([
-      converge(world, [
-        inside(components.controllerManager(layout)),
-        inside(components.scheduler(layout)),
-        inside(nameServer(layout, tools.programs.coredns)),
-        provisioner(bed),
-      ]),
-      nameService(client),
-      ...numbers(bed).map((n) => bringUp(client, layout, n, holder, tools, world.progress)),
+    await all([
+      converge(world, [registry(bed)]),
+      controlPlane(),
+      answers.then(() => nameService(client)),
+      ...numbers(bed).map((n) => bringUp(client, layout, n, holder, tools, answers, world.progress)),
     ]);
     // It takes the first node's name, because it wants one; so that node must be known.
     await converge(world, [inside(worldProxy(layout))]);
@@ -103,16 +113,24 @@ export async function startWithNodes(layout: Layout, world: World, tools: OneNod
   }
 }
 
+/** Waits for all of them even if one fails: nothing must go on starting after `up` has given up. */
+async function all(works: Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(works)).find((result) => result.status === "rejected");
+  if (failed) throw failed.reason;
+}
+
 async function bringUp(
   client: Client,
   { bed, paths }: Layout,
   n: number,
   holder: number,
   tools: OneNodeTools,
+  answers: Promise<void>,
   progress: Progress,
 ): Promise<void> {
   const started = Date.now();
   const anew = await ensureNode(bed, paths, n, holder, tools);
+  await answers;
   await nodeReady(client, paths, n, anew ? started : 0);
   if (anew) progress(`${nodeName(n)} is ready (${((Date.now() - started) / 1000).toFixed(1)} s)`);
 }

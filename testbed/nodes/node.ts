@@ -27,7 +27,7 @@ import {
   resolvConf,
 } from "./node-files.ts";
 import type { Programs } from "./programs.ts";
-import { enterArgs, programPath, startSteward, worldProcess } from "./world.ts";
+import { answersFile, enterArgs, programPath, startSteward, worldProcess } from "./world.ts";
 
 const run = promisify(execFile);
 
@@ -80,7 +80,7 @@ export async function ensureNode(
     "kubelet.crt": readFileSync(tools.pki.certOf(name), "utf8"),
     "kubelet.key": readFileSync(tools.pki.keyOf(name), "utf8"),
   };
-  const services = servicesOf(paths, n, tools, kubeconfig);
+  const services = servicesOf(paths, n, world, tools, kubeconfig);
   const spec = shortHash(tools.programs.steward, JSON.stringify([files, services]));
   const running = nodeProcess(paths, n);
   if (running?.spec === spec) return false;
@@ -103,11 +103,12 @@ export async function ensureNode(
   return true;
 }
 
-function servicesOf(paths: BedPaths, n: number, tools: NodeTools, kubeconfig: string) {
+function servicesOf(paths: BedPaths, n: number, world: number, tools: NodeTools, kubeconfig: string) {
+  const apiServer = answersFile(paths, world);
   const name = nodeName(n);
   const dir = nodeDir(paths, n);
   const plugin = "/var/lib/kubelet/plugins";
-  const service = (program: string, args: string[], after = "") => ({
+  const service = (program: string, args: string[], after: string[] = []) => ({
     name: program,
     args,
     env: Object.entries({
@@ -131,12 +132,13 @@ function servicesOf(paths: BedPaths, n: number, tools: NodeTools, kubeconfig: st
         "--root-dir=/var/lib/kubelet",
         `--node-labels=topology.kubernetes.io/zone=${zone(n)},topology.kubernetes.io/region=testbed`,
       ],
-      "/run/containerd/containerd.sock",
+      ["/run/containerd/containerd.sock", apiServer],
     ),
-    service("kube-proxy", [
-      join(tools.kubernetes.bin, "kube-proxy"),
-      `--config=${join(dir, "kube-proxy.yaml")}`,
-    ]),
+    service(
+      "kube-proxy",
+      [join(tools.kubernetes.bin, "kube-proxy"), `--config=${join(dir, "kube-proxy.yaml")}`],
+      [apiServer],
+    ),
     service(
       "csi",
       [
@@ -147,7 +149,7 @@ function servicesOf(paths: BedPaths, n: number, tools: NodeTools, kubeconfig: st
         `--endpoint=${plugin}/csi.sock`,
         `--registrar=${plugin}_registry/csi-reg.sock`,
       ],
-      `${plugin}_registry`,
+      [`${plugin}_registry`],
     ),
   ];
 }

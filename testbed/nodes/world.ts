@@ -22,7 +22,7 @@ export interface StewardConfig {
   namespaces: string[];
   cgroups: string[];
   setup: string;
-  services: { name: string; args: string[]; env: string[]; log: string; after: string }[];
+  services: { name: string; args: string[]; env: string[]; log: string; after: string[] }[];
 }
 
 /** The process that holds the world's namespaces, if it is up. */
@@ -76,6 +76,11 @@ export async function startSteward(
   );
   if (code !== 0) throw new Error(`${role} did not start:\n${tail(logFile(paths, role), 2000)}`);
   return Number(out);
+}
+
+/** Appears when the world's API server answers; what would only fail until then waits for it. */
+export function answersFile(paths: BedPaths, world: number): string {
+  return join(paths.dir, "world", `api-server-answers-${world}`);
 }
 
 /** Where tools are, whatever the caller's PATH says. */

@@ -30,8 +30,8 @@ type service struct {
 	Args []string `json:"args"`
 	Env  []string `json:"env"`
 	Log  string   `json:"log"`
-	// A file that must exist first: the socket of the service that it needs.
-	After string `json:"after"`
+	// Files that must exist first: the sockets of the services that it needs.
+	After []string `json:"after"`
 }
 
 var flagOf = map[string]uintptr{
@@ -191,11 +191,12 @@ func initialize(path string) error {
 // keep runs a service for as long as the node runs.
 func (s *supervisor) keep(one service, stop chan struct{}) {
 	for {
-		for one.After != "" {
-			if _, err := os.Stat(one.After); err == nil {
-				break
+		for !exist(one.After) {
+			select {
+			case <-time.After(20 * time.Millisecond):
+			case <-stop:
+				return
 			}
-			time.Sleep(20 * time.Millisecond)
 		}
 		_, ended, err := s.start(one.Args, one.Env, one.Log)
 		if err != nil {
@@ -214,6 +215,15 @@ func (s *supervisor) keep(one service, stop chan struct{}) {
 			return
 		}
 	}
+}
+
+func exist(files []string) bool {
+	for _, file := range files {
+		if _, err := os.Stat(file); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // end is an orderly stop: everybody is asked to go, and who stays too long ends with us.
