@@ -38,8 +38,6 @@ export interface Verb {
   readonly usage: string;
   /** A verb with verbs of its own: `quorate <verb> <one of these> --help` finds the text. */
   readonly verbs?: Verbs;
-  /** Help about one of its own verbs, for a verb that has some: `quorate local up --help`. */
-  usageOf?(args: readonly string[]): Promise<string>;
   /** Gets the arguments after the verb; the answer is the exit code. */
   run(args: string[], io: CliIo): Promise<number>;
 }

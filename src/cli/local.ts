@@ -50,15 +50,11 @@ export const usage = `Usage: quorate local <verb> [arguments]
 quorate local <verb> --help tells more.
 `;
 
-export async function usageOf([name]: readonly string[]): Promise<string> {
-  return name === undefined || name.startsWith("-") ? usage : (await load(name)).usage;
-}
-
 export async function run(args: string[], io: CliIo): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined) throw new UsageError(`say what to do with the local cluster.\n\n${usage}`);
   if (name === "help") {
-    io.stdout.write(await usageOf(rest));
+    io.stdout.write(rest[0] === undefined ? usage : (await load(rest[0])).usage);
     return 0;
   }
   return await (await load(name)).run(rest, io);
