@@ -37,6 +37,12 @@ export interface LoopOptions {
   readonly onTrouble?: (error: unknown) => void;
 }
 
+/** Whether the decided step was carried out, or why not. */
+interface Stepped {
+  readonly done: boolean;
+  readonly failure?: Failure;
+}
+
 const NOTHING_APPLIED: Applied = { changed: false, problems: [] };
 /** Steps in a row after which the objects get their turn although there is another step to take. */
 const MOST_STEPS_IN_A_ROW = 8;
@@ -102,9 +108,11 @@ export class Loop {
     if (observation === undefined) return "gone";
     const view = viewOf(observation);
     const decision = decide(observation);
-    const step = await this.#step(view, decision);
-    const applied =
-      step.done && this.#stepsInARow < MOST_STEPS_IN_A_ROW ? NOTHING_APPLIED : await this.#apply(view);
+    // After a step the view is of the past: from it, objects of a member that was just deleted would be made anew.
+    const objectsTurn = this.#stepsInARow >= MOST_STEPS_IN_A_ROW;
+    const step: Stepped = objectsTurn ? { done: false } : await this.#step(view, decision);
+    const applied = step.done ? NOTHING_APPLIED : await this.#apply(view);
+    if (step.done) this.#stepsInARow++;
     this.#note(decision, step.done || applied.changed);
     const facts = { observation, decision, failure: step.failure, problems: applied.problems };
     const status = await passStatus(this.#options.platform, facts, this.#latest?.status);
@@ -112,10 +120,10 @@ export class Loop {
     await this.#options.platform.report(status);
     this.#latest = pass;
     this.#options.onPass?.(pass);
-    return this.#delay(pass, step.done, applied);
+    return this.#delay(pass, step.done || objectsTurn, applied);
   }
 
-  async #step(view: View, decision: Decision): Promise<{ done: boolean; failure?: Failure }> {
+  async #step(view: View, decision: Decision): Promise<Stepped> {
     const { act } = decision;
     const { clock } = this.#options;
     this.#retries.keepOnly(act?.action);
@@ -151,15 +159,14 @@ export class Loop {
   }
 
   #note(decision: Decision, moved: boolean): void {
-    if (decision.act) this.#stepsInARow++;
     const holds = decision.holds.map(({ reason, message }) => `${reason} ${message}`).join("\n");
     if (!moved && holds === this.#holds) return;
     this.#holds = holds;
     this.#movedAt = this.#options.clock.monotonic();
   }
 
-  #delay(pass: Pass, stepped: boolean, applied: Applied): number {
-    if (stepped) return 0;
+  #delay(pass: Pass, goOn: boolean, applied: Applied): number {
+    if (goOn) return 0;
     if (applied.changed) return SOON_MS;
     const { clock } = this.#options;
     const still = clock.monotonic() - this.#movedAt;

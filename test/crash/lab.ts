@@ -154,16 +154,16 @@ export class CrashLab {
         before.observation.cluster.marks.established?.clusterID ===
           view.observation.cluster.marks.established?.clusterID,
       processes: await this.#wrongProcesses(view),
-      files: this.#list().map((file) => file.replaceAll(new RegExp(`${CLUSTER}-\\d+`, "g"), label)),
+      files: this.#list(label),
       ...(list?.linearizable && { lost: await this.#lost() }),
     };
   }
 
   /** Everything but etcd's own data and the logs, which only ever grow. */
-  #list(): string[] {
-    const entries = readdirSync(this.dir, { recursive: true, encoding: "utf8" });
-    return entries
+  #list(label: (name: string) => string): string[] {
+    return readdirSync(this.dir, { recursive: true, encoding: "utf8" })
       .filter((entry) => !/^(volumes\/[^/]+\/data\/|logs\/)/.test(entry))
+      .map((entry) => entry.replaceAll(new RegExp(`${CLUSTER}-\\d+`, "g"), label))
       .toSorted((a, b) => (a < b ? -1 : 1));
   }
 
