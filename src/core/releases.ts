@@ -15,11 +15,13 @@ export interface MinorRelease {
   readonly securityFloor?: string;
   /** `Maintenance.Downgrade` works from here to the previous minor (R15). */
   readonly downgrades: boolean;
+  /** Keeps requests of the v2 store in its log, which the second minor after it cannot replay (R12, H5). */
+  readonly v2Requests?: boolean;
 }
 
 export const RELEASES: readonly MinorRelease[] = [
   // End of life: only a source to upgrade from.
-  { minor: "3.4", knownGood: "3.4.45", upgradeFloor: "3.4.0", downgrades: false },
+  { minor: "3.4", knownGood: "3.4.45", upgradeFloor: "3.4.0", downgrades: false, v2Requests: true },
   // Below 3.5.26 members can come back as zombies from v2/v3 store drift; upgrade docs ask for 3.5.32.
   {
     minor: "3.5",
@@ -28,6 +30,7 @@ export const RELEASES: readonly MinorRelease[] = [
     upgradeFloor: "3.5.32",
     securityFloor: "3.5.33",
     downgrades: false,
+    v2Requests: true,
   },
   {
     minor: "3.6",

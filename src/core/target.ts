@@ -2,6 +2,7 @@
  * What every member should be running now: the template that the spec asks for, at the version that is the
  * next step on the way. `learned` templates of siblings are the last known good.
  */
+import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { Hold, StepClass } from "./action.ts";
 import { unsupportedOptions } from "./flags.ts";
 import type { MemberTemplate } from "./record.ts";
@@ -43,7 +44,21 @@ export function targetOf(view: View): Target {
       },
     };
   }
-  return { step, template: templateFor(view.spec, step.to) };
+  return { step, template: templateFor(step.snapshots ? snapshotOften(view.spec) : view.spec, step.to) };
+}
+
+/** For a minor that is only passed through: few enough that the log is soon behind one, not so few as to hurt. */
+const OFTEN = 500;
+const often = new WeakMap<EtcdClusterSpec, EtcdClusterSpec>();
+
+function snapshotOften(spec: EtcdClusterSpec): EtcdClusterSpec {
+  let known = often.get(spec);
+  if (!known) {
+    const snapshotCount = Math.min(OFTEN, spec.options.snapshotCount ?? OFTEN);
+    known = { ...spec, options: { ...spec.options, snapshotCount } };
+    often.set(spec, known);
+  }
+  return known;
 }
 
 /** The wait that a refusal is: etcd ignores settings that it does not know, so they are refused here. */

@@ -19,8 +19,11 @@ export interface VersionFacts {
 }
 
 export type VersionStep =
-  /** Every member should run `to`; `final` when that is what was asked for. */
-  | { readonly kind: "run"; readonly to: string; readonly final: boolean }
+  /**
+   * Every member should run `to`; `final` when that is what was asked for. `snapshots`: it is only passed
+   * through, and the next minor needs the log behind a snapshot (H5), so that they had better be frequent.
+   */
+  | { readonly kind: "run"; readonly to: string; readonly final: boolean; readonly snapshots?: "often" }
   /** etcd must be told first: the storage is brought down before any binary (R15, H13). */
   | { readonly kind: "enable-downgrade"; readonly to: string }
   /** etcd still prepares a downgrade that nobody wants any more; it blocks upgrades. */
@@ -129,7 +132,7 @@ function upgrade(
     return { kind: "leave-old-log" };
   return distance === 1
     ? { kind: "run", to: target, final: true }
-    : { kind: "run", to: nextMinor.knownGood, final: false };
+    : { kind: "run", to: nextMinor.knownGood, final: false, ...(here.v2Requests && { snapshots: "often" }) };
 }
 
 function downgrade(facts: VersionFacts, base: string, target: string, distance: number): VersionStep {

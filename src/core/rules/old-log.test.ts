@@ -41,8 +41,7 @@ test("entries that came by themselves count, up to each member's snapshot-count"
     [{}, 10_199, ["advance the log"]],
     [{}, 10_201, []],
     [{ snapshotCount: 50_000 }, 10_201, ["advance the log"]],
-    // The leader keeps 5000 entries in memory, whatever is in its snapshot.
-    [{ snapshotCount: 100 }, 1_000, ["advance the log"]],
+    [{ snapshotCount: 100 }, 301, []],
   ] as const) {
     const onTheWay = run(edit(healthy({ version: "3.5.35", options }), { version: "3.6.16" }));
     assert.ok(onTheWay.cluster.marks.oldLog?.until !== undefined);
@@ -52,6 +51,28 @@ test("entries that came by themselves count, up to each member's snapshot-count"
       ...rolls,
     ]);
   }
+});
+
+test("where newcomers are the rollout, the leader's memory counts too (H4)", () => {
+  const memory = { version: "3.5.35", replicas: 1, storage: { medium: "Memory" } } as const;
+  const onTheWay = run(edit(healthy({ ...memory, options: { snapshotCount: 100 } }), { version: "3.6.16" }));
+  assert.equal(told(edit(further(onTheWay, 5_199), { version: "3.7.3" }))[0], "advance the log");
+  assert.equal(told(edit(further(onTheWay, 5_201), { version: "3.7.3" }))[0], "mark forget-old-log");
+});
+
+test("a minor that is only passed through snapshots often, and what was asked for comes back with the last", () => {
+  const { steps } = plan(edit(healthy({ version: "3.5.35" }), { version: "3.7.3" }));
+  const counts = steps.flatMap(({ action }) =>
+    action.kind === "UpdateMember" && action.change.template
+      ? [[action.change.template.version, action.change.template.options.snapshotCount]]
+      : [],
+  );
+  assert.deepEqual(counts, [
+    ...Array.from({ length: 3 }, () => ["3.6.16", 500]),
+    ...Array.from({ length: 3 }, () => ["3.7.3", undefined]),
+  ]);
+  const advance = steps.find(({ action }) => action.kind === "AdvanceLog")?.action;
+  assert.ok(advance?.kind === "AdvanceLog" && advance.entries <= 701);
 });
 
 test("a cluster that began with 3.6 has no such log", () => {

@@ -7,12 +7,12 @@
  */
 import { act, hold } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
+import { releaseOf } from "../releases.ts";
+import { isVolatile } from "../template.ts";
 import { minorNumber, minorOf } from "../version.ts";
 import type { MemberView, View } from "../view.ts";
 
-/** The first minor that writes no such requests. */
-const CLEAN = minorNumber("3.6");
-/** What the leader keeps in memory for members that are behind: a newcomer must not be fed with them either. */
+/** What a leader keeps in memory for those who are behind, and would feed a newcomer of the next minor with (H4). */
 const CATCH_UP = 5_000;
 /** A snapshot is made after a batch of entries, not in the midst of one. */
 const MARGIN = 200;
@@ -21,8 +21,8 @@ const MARGIN = 200;
 export function rememberOldLog(view: View, outdated: readonly MemberView[], to: string): Outcome | undefined {
   const minors = outdated.map(({ record }) => minorOf(record.template.version));
   const [lowest] = minors.toSorted((a, b) => minorNumber(a) - minorNumber(b));
-  if (lowest === undefined || minorNumber(lowest) >= CLEAN || minorNumber(lowest) >= minorNumber(to))
-    return undefined;
+  if (lowest === undefined || !releaseOf(lowest)?.v2Requests) return undefined;
+  if (minorNumber(lowest) >= minorNumber(to)) return undefined;
   const { oldLog } = view.observation.cluster.marks;
   if (oldLog?.minor === lowest && oldLog.until === undefined) return undefined;
   return act("record", `the log keeps what ${lowest} wrote`, {
@@ -87,5 +87,6 @@ function distance({ record }: MemberView): number {
   const given = ["snapshot-catchup-entries", "experimental-snapshot-catchup-entries"].map((flag) =>
     Number(options.extraArgs[flag] ?? 0),
   );
-  return Math.max(snapshotCount, CATCH_UP, ...given) + MARGIN;
+  const kept = isVolatile(record.template) ? Math.max(CATCH_UP, ...given) : 0;
+  return Math.max(snapshotCount, kept) + MARGIN;
 }

@@ -56,9 +56,7 @@ describe("H5 wake", { concurrency: 2 }, () => {
   });
 
   test("rule: woken with an edited version, members start as they fell asleep, then roll one minor at a time", async () => {
-    // Fewer entries until a snapshot, so that the way past the log of 3.5 is short.
-    const options = { snapshotCount: 100 };
-    await using local = await LocalCluster.start({ version: "3.5.35", replicas: 1, options });
+    await using local = await LocalCluster.start({ version: "3.5.35", replicas: 1 });
     await (await local.client()).kv.put("a", "1");
     const [asleepID] = local.view().observation.etcd.list?.members.map(({ id }) => id) ?? [];
     await local.edit({ replicas: 0 });
