@@ -20,6 +20,8 @@ export interface Choice {
   /** Only every so many effects, beginning with `first`. */
   readonly stride: number;
   readonly first: number;
+  /** Ends it after the present try. */
+  readonly signal?: AbortSignal;
   readonly onTry?: (operation: string, after: number, effect: string, ms: number, failure?: string) => void;
 }
 
@@ -64,6 +66,7 @@ export async function enumerate({ spec, operations }: Circle, choice: Choice): P
     }
     for (let after = choice.first; ways.some(({ done }) => !done); after += choice.stride) {
       for (const [index, way] of ways.entries()) {
+        if (choice.signal?.aborted) return ways.map(({ tally }) => tally);
         const here = creates || !fit || !lab ? await fresh(index) : lab;
         fit = await attempt(here, way, after);
       }

@@ -34,13 +34,16 @@ if (
   process.exit(2);
 }
 
+const stop = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
 const tallies: Tally[] = [];
 for (const circle of circles) {
-  if (!circle.operations.some(({ name }) => wanted.includes(name))) continue;
+  if (stop.signal.aborted || !circle.operations.some(({ name }) => wanted.includes(name))) continue;
   tallies.push(
     ...(await enumerate(circle, {
       stride,
       first,
+      signal: stop.signal,
       onTry: (operation, after, effect, ms, failure) => {
         const seconds = (ms / 1000).toFixed(1).padStart(5);
         console.log(`${operation.padEnd(16)} ${String(after).padStart(4)} ${seconds} s  ${effect}`);
