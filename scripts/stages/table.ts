@@ -66,6 +66,16 @@ export const stages: readonly Stage[] = [
     processLimitMs: 15 * MINUTE,
     prepare: prepareApiServer,
   },
+  {
+    id: "nodes",
+    title: "real nodes",
+    fast: false,
+    files: ["test/nodes/**/*.test.ts"],
+    processes: "apart",
+    testLimitMs: 5 * MINUTE,
+    processLimitMs: 15 * MINUTE,
+    prepare: prepareNodes,
+  },
 ];
 
 /** The newest patch of each minor; a test that needs another installs it itself. */
@@ -88,6 +98,14 @@ async function prepareEtcd(tell: (text: string) => void, signal: AbortSignal): P
 async function prepareApiServer(tell: (text: string) => void): Promise<string | undefined> {
   const { missing, prepare } = await import("../../testbed/prepare.ts");
   const lacking = missing();
+  if (lacking.length > 0) return lacking.join("; ");
+  await prepare({ progress: tell });
+  return undefined;
+}
+
+async function prepareNodes(tell: (text: string) => void): Promise<string | undefined> {
+  const { missingNodes, prepareNodes: prepare } = await import("../../testbed/prepare.ts");
+  const lacking = missingNodes();
   if (lacking.length > 0) return lacking.join("; ");
   await prepare({ progress: tell });
   return undefined;

@@ -4,20 +4,20 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { eventually } from "../../testbed/eventually.ts";
 import { sweep, testBedName } from "../../testbed/for-tests.ts";
-import { imageTar } from "../../testbed/nodes/oci.ts";
-import { imageStore, resolveImage } from "../../testbed/nodes/images.ts";
+import { imageTar, writeImage } from "../../testbed/nodes/oci.ts";
+import { ensurePackages } from "../../testbed/nodes/packages.ts";
 import { loadArchive } from "../../testbed/nodes/verbs.ts";
 import { bedPaths } from "../../testbed/paths.ts";
 import { ownedProcesses } from "../../testbed/processes.ts";
 import { down, up } from "../../testbed/testbed.ts";
 import type { Testbed } from "../../testbed/testbed.ts";
 import { kubectl, machine } from "./support.ts";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 
 const NAME = testBedName();
 const MAIN = join(import.meta.dirname, "../../testbed/main.ts");
@@ -83,13 +83,18 @@ test("a down that is killed half way is finished by the next up, and the cluster
 });
 
 test("an image from an archive runs on the nodes, whatever its pull policy says", async () => {
-  const busybox = await resolveImage("busybox", "1");
-  assert.ok(busybox);
   const folder = mkdtempSync(join(tmpdir(), "image-"));
   try {
-    // The same files under a name that no registry knows.
+    const from = join(await ensurePackages(() => {}), "bin", "busybox");
+    const digest = writeImage(folder, {
+      files: [
+        { path: "bin/busybox", kind: "copy", from },
+        { path: "etc/own", kind: "file", content: "an image of its own" },
+      ],
+      entrypoint: ["/bin/busybox"],
+    });
     const file = join(folder, "own.tar");
-    writeFileSync(file, imageTar(imageStore(), busybox, "example.test/own:dev"));
+    writeFileSync(file, imageTar(folder, digest, "example.test/own:dev"));
     await loadArchive(NAME, file);
   } finally {
     rmSync(folder, { recursive: true });
@@ -104,16 +109,20 @@ test("an image from an archive runs on the nodes, whatever its pull policy says"
           name: "main",
           image: "example.test/own:dev",
           imagePullPolicy: "Never",
-          command: ["echo", "loaded"],
+          args: ["cat", "/etc/own"],
         },
       ],
     },
   });
   bed.client.close();
-  await eventually("its log", async () => (await kubectl(NAME, "logs", "own")).out.includes("loaded"), {
-    withinMs: 60_000,
-    everyMs: 200,
-  });
+  await eventually(
+    "its log",
+    async () => (await kubectl(NAME, "logs", "own")).out.includes("an image of its own"),
+    {
+      withinMs: 60_000,
+      everyMs: 200,
+    },
+  );
 });
 
 test("a down that was killed is finished by the next, and the machine is as it was", async () => {
