@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Observation } from "./observation.ts";
 import { describeStep, plan } from "./plan.ts";
-import { asked, edit, exited, healthy } from "./testing/cluster.ts";
+import { asked, edit, exited, healthy, run } from "./testing/cluster.ts";
 
 function steps(observation: Observation): string[] {
   return plan(observation).steps.map(describeStep);
@@ -100,4 +100,11 @@ test("deleting keeps the volumes unless the spec says otherwise (I5)", () => {
 test("a plan that cannot go on ends with the reason", () => {
   const { end } = plan(edit(healthy({ version: "3.7.3" }), { version: "3.5.35" }));
   assert.ok(!end.converged && end.holds.some((hold) => hold.reason === "VersionRefused"));
+});
+
+test("waking is planned with everybody who had joined, founder or not", () => {
+  const grown = run(edit(healthy({ replicas: 1 }), { replicas: 3 }));
+  const asleep = run(edit(grown, { replicas: 0 }));
+  const forgotten = { ...asleep, etcd: { ...asleep.etcd, list: undefined, clusterVersion: undefined } };
+  assert.deepEqual(steps(edit(forgotten, { replicas: 3 })), ["wake demo-1", "wake demo-2", "wake demo-3"]);
 });

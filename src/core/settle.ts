@@ -63,16 +63,27 @@ function reoffer(o: Observation): Observation["platform"]["offers"] {
   return o.platform.offers.filter((offer) => !taken.has(offer.ordinal));
 }
 
-/** Founders elect a leader once a quorum of them runs; nobody waits for a permit by then. */
+/** The member list, once a quorum of those who are in it runs: of the founders, or of all who had joined. */
 function found(o: Observation): Observation {
   if (o.etcd.list) return o;
+  const known = o.members.some(({ record }) => record.joined) ? returning(o) : founding(o);
+  const voters = known.filter((entry) => !entry.isLearner);
+  const running = o.members.filter(
+    ({ record, workload }) =>
+      workload.state === "running" &&
+      voters.some(({ peerURLs }) => peerURLs.includes(record.address.peerURL)),
+  );
+  if (voters.length === 0 || running.length < quorum(voters.length)) return o;
+  const clusterID = o.cluster.marks.established?.clusterID ?? `cluster-of-${o.cluster.name}`;
+  return { ...o, etcd: { ...o.etcd, list: { clusterID, linearizable: true, members: known } } };
+}
+
+/** Nobody waits for a permit by then. */
+function founding(o: Observation): readonly EtcdMemberEntry[] {
   const founders = o.members.filter((facts) => facts.record.boot === "New" && !facts.record.leaving);
-  const running = founders.filter((facts) => facts.workload.state === "running");
-  const plan = founders[0]?.record.initialCluster ?? [];
   if (founders.some(({ record, volume }) => record.volumeUID === undefined && volume.state === "ready"))
-    return o;
-  if (plan.length === 0 || running.length < quorum(plan.length)) return o;
-  const members = plan.map(({ name, peerURL }): EtcdMemberEntry => ({
+    return [];
+  return (founders[0]?.record.initialCluster ?? []).map(({ name, peerURL }) => ({
     id: o.members.find((facts) => facts.record.name === name)?.record.memberID ?? `id-of-${name}`,
     name,
     peerURLs: [peerURL],
@@ -80,8 +91,21 @@ function found(o: Observation): Observation {
     isLearner: false,
     ours: true,
   }));
-  const clusterID = o.cluster.marks.established?.clusterID ?? `cluster-of-${o.cluster.name}`;
-  return { ...o, etcd: { ...o.etcd, list: { clusterID, linearizable: true, members } } };
+}
+
+/** After a sleep or an outage, those are in the list who had joined; none is told apart who was being promoted. */
+function returning(o: Observation): readonly EtcdMemberEntry[] {
+  return o.members
+    .map((facts) => facts.record)
+    .filter(({ joined }) => joined)
+    .map(({ name, memberID, role, address }) => ({
+      id: memberID ?? `id-of-${name}`,
+      name,
+      peerURLs: [address.peerURL],
+      clientURLs: [],
+      isLearner: role === "Learner",
+      ours: true,
+    }));
 }
 
 function answerAll(o: Observation): Observation {
