@@ -183,7 +183,7 @@ describe("one claim whose PersistentVolume is gone", () => {
   });
 
   test("its member is waited for, and replaced when it stays so", () => {
-    assert.ok(reasons(decide(observationOf(base))).includes("MemberUnhealthy"));
+    assert.ok(reasons(decide(observationOf(base))).includes("StorageLost"));
     assert.equal(step(decide(observationOf(base, 5 * MINUTE))), "UpdateMember demo-2 leave");
   });
 
