@@ -112,7 +112,7 @@ export class KubeClient {
         ...selectors(scope),
         ...(token !== "" && { continue: token }),
       };
-      const { body } = await this.#call(resource, "list", { method: "GET", path, query }, options);
+      const { body } = await this.call(resource, "list", { method: "GET", path, query }, options);
       const list = body as {
         items?: T[];
         metadata?: { resourceVersion?: string; continue?: string };
@@ -131,11 +131,13 @@ export class KubeClient {
   ): Promise<Page<T>> {
     for (let tries = 0; ; tries++) {
       try {
-        const pages = await Array.fromAsync(this.pages(resource, scope, options));
-        return {
-          items: pages.flatMap((page) => page.items),
-          resourceVersion: pages.at(-1)?.resourceVersion ?? "",
-        };
+        const items: T[] = [];
+        let resourceVersion = "";
+        for await (const page of this.pages(resource, scope, options)) {
+          items.push(...page.items);
+          ({ resourceVersion } = page);
+        }
+        return { items, resourceVersion };
       } catch (error) {
         // The rest of the list is not kept for ever; from the start then, once.
         if (tries > 0 || !isReason(error, "Expired")) throw error;
@@ -233,7 +235,7 @@ export class KubeClient {
   async patch<T extends KubeObject>(
     resource: Resource<T>,
     ref: Ref,
-    patch: { readonly metadata?: object } & object,
+    patch: Readonly<Record<string, unknown>> & { readonly metadata?: object },
     options: CallOptions & {
       readonly uid: string;
       readonly resourceVersion?: string;
@@ -263,7 +265,7 @@ export class KubeClient {
 
   async scale(resource: Resource, ref: Ref, options?: CallOptions): Promise<Scale> {
     const path = pathOf(resource, { ...ref, subresource: "scale" });
-    const { body } = await this.#call(resource, "get", { method: "GET", path }, options);
+    const { body } = await this.call(resource, "get", { method: "GET", path }, options);
     return body as Scale;
   }
 
@@ -275,7 +277,7 @@ export class KubeClient {
       body: { spec: { replicas } },
       contentType: MERGE,
     };
-    return (await this.#call(resource, "patch", request, options)).body as Scale;
+    return (await this.call(resource, "patch", request, options)).body as Scale;
   }
 
   /** `deleting`: it goes when its grace period is over and its finalizers have let go. */
@@ -294,7 +296,7 @@ export class KubeClient {
       ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
     };
     const request: KubeRequest = { method: "DELETE", path: pathOf(resource, ref), body };
-    const answer = await orNone(this.#call(resource, "delete", request, options));
+    const answer = await orNone(this.call(resource, "delete", request, options));
     const object = answer === undefined || isStatus(answer.body) ? undefined : (answer.body as KubeObject);
     if (object?.metadata?.deletionTimestamp !== undefined) {
       this.#tell(resource, { type: "applied", object: stripped(object) });
@@ -309,7 +311,7 @@ export class KubeClient {
     request: KubeRequest,
     options?: CallOptions,
   ): Promise<T> {
-    const { body } = await this.#call(resource, "get", request, options);
+    const { body } = await this.call(resource, "get", request, options);
     return stripped(body as T);
   }
 
@@ -319,7 +321,7 @@ export class KubeClient {
     request: KubeRequest,
     options?: CallOptions,
   ): Promise<T> {
-    const { body } = await this.#call(resource, verb, request, options);
+    const { body } = await this.call(resource, verb, request, options);
     const object = stripped(body as T);
     this.#tell(resource, { type: "applied", object });
     return object;
@@ -329,7 +331,12 @@ export class KubeClient {
     for (const listener of this.#listeners) listener(resource, write);
   }
 
-  async #call(
+  get fieldManager(): string {
+    return this.#options.fieldManager;
+  }
+
+  /** Any request, for what has no method here: resolves with success, rejects with a `KubeError`. */
+  async call(
     resource: Resource,
     verb: string,
     request: KubeRequest,

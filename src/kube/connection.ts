@@ -16,9 +16,15 @@ import { KubeFailure } from "../seams/kube-transport.ts";
 import type { KubeConfig } from "./config.ts";
 import type { Credentials } from "./identity.ts";
 
-const CONNECT_TIMEOUT_MS = 5_000;
-const PING_EVERY_MS = 5_000;
-const PING_TIMEOUT_MS = 5_000;
+/** How long a peer may be silent before it counts as gone. */
+export interface Patience {
+  readonly connectMs: number;
+  readonly pingEveryMs: number;
+  readonly pingAnswerMs: number;
+}
+
+export const PATIENCE: Patience = { connectMs: 5_000, pingEveryMs: 5_000, pingAnswerMs: 5_000 };
+
 /** Lists come at full speed: the default of 64 KiB would cost a round trip for each. */
 const STREAM_WINDOW = 4 * 1024 * 1024;
 const SESSION_WINDOW = 16 * 1024 * 1024;
@@ -29,6 +35,7 @@ export class Connection {
   readonly credentials: Credentials;
   readonly #session: ClientHttp2Session;
   readonly #clock: Clock;
+  readonly #patience: Patience;
   readonly #watches = new Set<ClientHttp2Stream>();
   #retired = false;
   #calls = 0;
@@ -39,11 +46,13 @@ export class Connection {
     session: ClientHttp2Session,
     credentials: Credentials,
     clock: Clock,
+    patience: Patience,
     onGone: (connection: Connection) => void,
   ) {
     this.#session = session;
     this.credentials = credentials;
     this.#clock = clock;
+    this.#patience = patience;
     session.setLocalWindowSize(SESSION_WINDOW);
     session.unref();
     session.once("goaway", () => {
@@ -64,6 +73,7 @@ export class Connection {
     config: KubeConfig,
     credentials: Credentials,
     clock: Clock,
+    patience: Patience,
     onGone: (connection: Connection) => void,
   ): Promise<Connection> {
     const url = new URL(config.server);
@@ -80,13 +90,13 @@ export class Connection {
     session.on("error", () => undefined);
     socket.on("error", () => undefined);
     try {
-      await ready(session, socket, clock);
+      await ready(session, socket, clock, patience.connectMs);
     } catch (error) {
       session.destroy();
       socket.destroy();
       throw connectFailure(url, error);
     }
-    return new Connection(session, credentials, clock, onGone);
+    return new Connection(session, credentials, clock, patience, onGone);
   }
 
   get usable(): boolean {
@@ -110,7 +120,7 @@ export class Connection {
     stream.on("error", () => undefined); // Whoever reads the stream is told.
     if (this.#calls++ === 0) {
       this.#session.ref();
-      this.#keepAlive(PING_EVERY_MS);
+      this.#keepAlive(this.#patience.pingEveryMs);
     }
     if (watch) this.#watches.add(stream);
     stream.once("close", () => {
@@ -151,7 +161,7 @@ export class Connection {
     if (this.#session.destroyed || this.#session.closed) return;
     this.#pinging = true;
     const late = this.#clock.timer(
-      PING_TIMEOUT_MS,
+      this.#patience.pingAnswerMs,
       () => this.#session.destroy(new Error("no answer to a ping")),
       { background: true },
     );
@@ -159,17 +169,15 @@ export class Connection {
     this.#session.ping((error) => {
       late.cancel();
       this.#pinging = false;
-      if (error === null && this.#calls > 0) this.#keepAlive(PING_EVERY_MS);
+      if (error === null && this.#calls > 0) this.#keepAlive(this.#patience.pingEveryMs);
     });
   }
 }
 
 /** Resolves when the server's settings have come. TCP, TLS and settings share one timer. */
-function ready(session: ClientHttp2Session, socket: Socket, clock: Clock): Promise<void> {
+function ready(session: ClientHttp2Session, socket: Socket, clock: Clock, withinMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = clock.timer(CONNECT_TIMEOUT_MS, () =>
-      settle(new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`)),
-    );
+    const timer = clock.timer(withinMs, () => settle(new Error(`no connection within ${withinMs} ms`)));
     const settle = (error?: Error) => {
       timer.cancel();
       socket.off("error", settle);

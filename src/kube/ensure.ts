@@ -6,7 +6,8 @@
 import { createHash } from "node:crypto";
 import type { CallOptions, KubeClient } from "./client.ts";
 import { isReason } from "./errors.ts";
-import type { KubeObject, Resource } from "./resources.ts";
+import { ownByApply } from "./ownership.ts";
+import type { KubeObject, Ref, Resource } from "./resources.ts";
 
 export type Ensured<T> =
   | { readonly done: "created" | "applied" | "unchanged"; readonly object: T }
@@ -33,31 +34,42 @@ export async function ensure<T extends KubeObject>(
 ): Promise<Ensured<T>> {
   const { isOurs, stamp } = wishes;
   const hash = hashOf(wishes.wanted);
-  const wanted: T = {
+  const wanted = (value: string): T => ({
     ...wishes.wanted,
     metadata: {
       ...wishes.wanted.metadata,
-      annotations: { ...wishes.wanted.metadata?.annotations, [stamp]: hash },
+      annotations: { ...wishes.wanted.metadata?.annotations, [stamp]: value },
     },
-  };
-  const { name = "", namespace } = wanted.metadata ?? {};
+  });
+  const { name = "", namespace } = wishes.wanted.metadata ?? {};
+  const ref: Ref = { name, ...(namespace !== undefined && { namespace }) };
   let { known } = wishes;
   if (known === undefined) {
     try {
-      return { done: "created", object: await client.create(resource, wanted, options) };
+      return { done: "created", object: await client.create(resource, wanted(hash + CREATED), options) };
     } catch (error) {
       if (!isReason(error, "AlreadyExists")) throw error;
       // The cache was behind, or a create of ours was cut off after it had happened.
-      known = await client.get(resource, { name, ...(namespace !== undefined && { namespace }) }, options);
+      known = await client.get(resource, ref, options);
     }
   }
   if (!isOurs(known)) return { done: "foreign", object: known };
   if (known.metadata?.deletionTimestamp !== undefined) return { done: "ending", object: known };
-  if (known.metadata?.annotations?.[stamp] === hash && covers(known, wanted))
+  const stamped = known.metadata?.annotations?.[stamp] ?? "";
+  if (withoutSuffix(stamped) === hash && covers(known, wishes.wanted))
     return { done: "unchanged", object: known };
   const uid = known.metadata?.uid ?? "";
-  const applied = { ...wanted, metadata: { ...wanted.metadata, name, uid } };
+  if (stamped.endsWith(CREATED)) await ownByApply(client, resource, ref, uid, options);
+  const rendered = wanted(hash);
+  const applied = { ...rendered, metadata: { ...rendered.metadata, name, uid } };
   return { done: "applied", object: await client.apply(resource, applied, options) };
+}
+
+/** Ends the stamp of an object that was never applied: its fields have to become ours by apply first. */
+const CREATED = "-created";
+
+function withoutSuffix(stamp: string): string {
+  return stamp.endsWith(CREATED) ? stamp.slice(0, -CREATED.length) : stamp;
 }
 
 /** Whether everything that is wanted is so; what the server or others added does not matter. */

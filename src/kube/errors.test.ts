@@ -65,3 +65,8 @@ test("a version from the future is told apart from a server that is slow", () =>
   const causes = [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }];
   assert.equal(errorFromResponse("x", refusal(504, "Timeout", "too large", causes)).reason, "TooNew");
 });
+
+test("an apply for an object that is another by now is a Conflict, though the server calls it Invalid", () => {
+  const causes = [{ field: "metadata.uid", reason: "FieldValueInvalid", message: "field is immutable" }];
+  assert.equal(errorFromResponse("x", refusal(422, "Invalid", "x is invalid", causes)).reason, "Conflict");
+});

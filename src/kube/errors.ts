@@ -154,6 +154,8 @@ export function isStatus(body: unknown): body is StatusBody {
 /** The server's reason first: 409 and 500 each stand for several. */
 function reasonOf(status: number, reason: string | undefined, causes: readonly KubeCause[]): KubeReason {
   if (causes.some((cause) => cause.reason === "ResourceVersionTooLarge")) return "TooNew";
+  // An apply or a patch for another object than the one that has the name now.
+  if (reason === "Invalid" && causes.some((cause) => cause.field === "metadata.uid")) return "Conflict";
   if (reason === "Timeout") return "ServerTimeout";
   const known = reason === undefined ? undefined : BY_REASON[reason];
   return known ?? BY_STATUS[status] ?? (status >= 500 ? "Internal" : "BadRequest");

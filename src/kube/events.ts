@@ -96,12 +96,15 @@ export class EventRecorder {
       this.#queue.addAfter(key, Math.max(0, known.toldAt + COUNT_EVERY_MS - now));
       return;
     }
-    if (!this.#hasBudget(uid, now) || !this.#queue.add(key)) {
+    if (!this.#hasBudget(uid, now)) {
       this.#dropped++;
       return;
     }
     const series = { wish, firstAt: clock.now(), lastAt: now, count: 1, told: 0, toldAt: now };
     this.#series.set(key, { ...series, written: undefined });
+    if (this.#queue.add(key)) return;
+    this.#series.delete(key);
+    this.#dropped++;
   }
 
   /** Tells what is left to tell, as far as `graceMs` goes. */

@@ -15,7 +15,7 @@ import {
   type KubeTransport,
 } from "../seams/kube-transport.ts";
 import type { KubeConfig } from "./config.ts";
-import { Connection } from "./connection.ts";
+import { Connection, PATIENCE, type Patience } from "./connection.ts";
 import { Identity, type Credentials } from "./identity.ts";
 import { JsonLines } from "./json-lines.ts";
 
@@ -24,6 +24,7 @@ export interface TransportOptions {
   readonly clock: Clock;
   readonly disk: Disk;
   readonly userAgent?: string;
+  readonly patience?: Patience;
 }
 
 interface Call {
@@ -160,8 +161,8 @@ export class Http2Transport implements KubeTransport {
   }
 
   async #connect(credentials: Credentials): Promise<Connection> {
-    const { config, clock } = this.#options;
-    const connection = await Connection.open(config, credentials, clock, (gone) => {
+    const { config, clock, patience = PATIENCE } = this.#options;
+    const connection = await Connection.open(config, credentials, clock, patience, (gone) => {
       this.#pool.delete(gone);
       if (!gone.usable) this.#alive.delete(gone);
     });
