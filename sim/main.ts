@@ -1,7 +1,7 @@
 /**
  * `npm run sim -- --seeds N [--from N]` random runs; `--seed N --trace` one of them, told in full;
- * `--enumerate [--every N]` each effect of each scenario with a crash or a lost answer; with `--machine` each
- * write of the product itself on a modelled machine. Same seed, same bytes.
+ * `--enumerate [--every N]` each effect of each scenario with a crash or a lost answer. With `--machine` the
+ * product itself runs on a modelled machine, instead of its rules alone. Same seed, same bytes.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
@@ -10,6 +10,7 @@ import { Worker } from "node:worker_threads";
 import { systemClock } from "../src/seams/clock.ts";
 import { enumerate, scenarios } from "./enumerate.ts";
 import { enumerateOnMachine } from "./machine/enumerate.ts";
+import { machineRun } from "./machine/random-run.ts";
 import { randomRun } from "./random-run.ts";
 import type { WorkerInput, WorkerReport } from "./worker.ts";
 
@@ -30,7 +31,7 @@ const { values } = parseArgs({
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  if (values.seed !== undefined) return one(number("seed", values.seed));
+  if (values.seed !== undefined) return await one(number("seed", values.seed));
   if (values.enumerate) return await all(number("every", values.every));
   const from = number("from", values.from);
   return await many(from, from + number("seeds", values.seeds ?? "100") - 1);
@@ -44,8 +45,8 @@ function number(name: string, text: string): number {
   return value;
 }
 
-function one(seed: number): number {
-  const result = randomRun(seed);
+async function one(seed: number): Promise<number> {
+  const result = values.machine ? await machineRun(seed) : randomRun(seed);
   if (values.trace) for (const line of result.trace) say(line);
   say(
     `seed ${seed}: ${result.violation?.message ?? result.end} (${result.steps} steps, ${result.passes} passes)`,
@@ -59,7 +60,7 @@ async function many(from: number, to: number): Promise<number> {
   const reports: WorkerReport[] = [];
   await Promise.all(
     Array.from({ length: every }, (_, i) =>
-      run({ from: from + i, to, every }, (report) => reports.push(report)),
+      run({ from: from + i, to, every, machine: values.machine }, (report) => reports.push(report)),
     ),
   );
   const seconds = (systemClock.monotonic() - began) / 1000;

@@ -1,5 +1,6 @@
 /** Runs a range of seeds in a thread of its own and reports each result, without the trace. */
 import { parentPort, workerData } from "node:worker_threads";
+import { machineRun } from "./machine/random-run.ts";
 import { randomRun } from "./random-run.ts";
 
 export interface WorkerInput {
@@ -7,6 +8,8 @@ export interface WorkerInput {
   readonly to: number;
   /** Every n-th seed, so that threads share the long ones. */
   readonly every: number;
+  /** The product itself on a modelled machine, not only its rules. */
+  readonly machine: boolean;
 }
 
 export interface WorkerReport {
@@ -20,9 +23,11 @@ export interface WorkerReport {
   readonly violation: string | undefined;
 }
 
-const { from, to, every } = workerData as WorkerInput;
+const { from, to, every, machine } = workerData as WorkerInput;
 for (let seed = from; seed <= to; seed += every) {
-  const { steps, passes, events, acknowledged, crashes, end, violation } = randomRun(seed);
+  const { steps, passes, events, acknowledged, crashes, end, violation } = machine
+    ? await machineRun(seed)
+    : randomRun(seed);
   const report: WorkerReport = {
     seed,
     steps,

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { describeEntry } from "../../src/control/transcript.ts";
 import { scenarios } from "../enumerate.ts";
 import { enumerateOnMachine } from "./enumerate.ts";
+import { machineRun } from "./random-run.ts";
 import { MachineSimulation } from "./simulation.ts";
 
 async function told(seed: number): Promise<string[]> {
@@ -78,4 +79,11 @@ test("all members wiped at once: the loss is told, and no empty cluster is made 
   const reasons = sim.latest?.decision.holds.map((hold) => hold.reason) ?? [];
   assert.ok(reasons.includes("DataGone"), reasons.join(", "));
   assert.deepEqual(sim.world.network.all(), []);
+});
+
+test("five random runs of the product keep every invariant and come to rest", async () => {
+  for (let seed = 1; seed <= 5; seed++) {
+    const { violation, trace } = await machineRun(seed);
+    assert.equal(violation, undefined, trace.slice(-40).join("\n"));
+  }
 });

@@ -60,6 +60,7 @@ export class MachineSimulation {
   #violation: Violation | undefined;
   #lastEffects = 0;
   #quietSince = 0;
+  #lastStepAt = 0;
   readonly #faults: LifelineFaults;
   readonly #pki: ModelPki;
   #parsed: { text: string; cluster: StoredCluster } | undefined;
@@ -180,7 +181,10 @@ export class MachineSimulation {
       install: (version) => Promise.resolve(`/etcd/${version}/etcd`),
       socket: `${this.files.dir}/control.sock`,
       onCredentials: () => {},
-      onStep: (entry) => this.steps.push(entry),
+      onStep: (entry) => {
+        this.steps.push(entry);
+        this.#lastStepAt = this.scheduler.now;
+      },
       onPass: (pass) => {
         this.passes++;
         this.latest = pass;
@@ -246,7 +250,8 @@ export class MachineSimulation {
       this.#lastEffects = this.effects.count;
       const quiet = this.scheduler.now - this.#quietSince;
       if (quiet >= 5_000 && this.converged) return;
-      if (quiet >= 20_000 && this.stuck) return;
+      // A process that cannot run is started again and again, which is no step.
+      if (this.stuck && this.scheduler.now - Math.max(begin, this.#lastStepAt) >= 20_000) return;
       if (this.scheduler.now - begin > limitMs) throw new Violation("convergence", this.whyNot());
     }
   }

@@ -1,0 +1,162 @@
+/**
+ * A run of the product made up from its seed: edits and faults at random moments on a modelled machine, a
+ * controller that is killed and does not hear. When the faults end it must come to rest, and be right.
+ */
+import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import { describeEntry } from "../../src/control/transcript.ts";
+import { EPOCH } from "../clock.ts";
+import { Violation } from "../oracle.ts";
+import { SeededRandom } from "../random.ts";
+import { MachineSimulation } from "./simulation.ts";
+
+const VERSIONS = ["3.5.33", "3.5.35", "3.6.16", "3.7.1", "3.7.3"] as const;
+
+export interface MachineRun {
+  readonly seed: number;
+  readonly steps: number;
+  readonly passes: number;
+  readonly events: number;
+  readonly acknowledged: number;
+  readonly crashes: number;
+  readonly end: string;
+  readonly violation: Violation | undefined;
+  readonly trace: readonly string[];
+}
+
+export async function machineRun(seed: number): Promise<MachineRun> {
+  const random = new SeededRandom(seed ^ 0xac41e);
+  const numbers = (most: number) =>
+    new Set(Array.from({ length: random.between(0, most) }, () => random.between(1, 200)));
+  const spec: EtcdClusterSpecInput = {
+    replicas: random.pick([1, 2, 3, 3, 5]),
+    version: random.pick(VERSIONS),
+  };
+  const sim = await MachineSimulation.create(spec, {
+    seed,
+    faults: { crashAfter: numbers(5), loseReplyOf: numbers(4) },
+  });
+  const trace: string[] = [];
+  const tell = () => {
+    for (const step of sim.steps.splice(0)) trace.push(`${stamp(step.at - EPOCH)}  ${describeEntry(step)}`);
+  };
+  let steps = 0;
+  const say = (what: string) => {
+    steps += sim.steps.length;
+    tell();
+    trace.push(`${stamp(sim.scheduler.now)}  >> ${what}`);
+  };
+  say(`create ${JSON.stringify(spec)}`);
+  let violation: Violation | undefined;
+  try {
+    if (random.chance(0.7)) await sim.settle();
+    else await sim.pass(random.between(0, 4_000));
+    const moves = random.between(1, 5);
+    for (let i = 0; i < moves; i++) {
+      say(await move(sim, random));
+      await sim.pass(random.pick([50, 500, 3_000, 10_000, 40_000]));
+    }
+    for (const server of sim.world.network.all()) if (server.frozen) sim.world.thaw(server);
+    sim.disk.full.clear();
+    say("all faults end");
+    if (sim.spec.replicas === 0) await sim.edit({ replicas: 1 });
+    await sim.settle(2 * 3_600_000);
+    judge(sim);
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    violation = error;
+  }
+  say(violation ? `!! ${violation.message}` : sim.whyNot());
+  return {
+    seed,
+    steps,
+    passes: sim.passes,
+    events: sim.scheduler.ran,
+    acknowledged: sim.ledger.acknowledged,
+    crashes: sim.deaths.length,
+    end: sim.converged ? "converged" : told(sim).join(","),
+    violation,
+    trace,
+  };
+}
+
+function stamp(ms: number): string {
+  return `${(ms / 1000).toFixed(1)}s`.padStart(8);
+}
+
+function told(sim: MachineSimulation): string[] {
+  return (sim.latest?.decision.holds ?? [])
+    .filter((hold) => hold.next !== undefined)
+    .map((hold) => hold.reason);
+}
+
+function judge(sim: MachineSimulation): void {
+  if (!sim.converged) return;
+  const { replicas, learners, version } = sim.spec;
+  const running = sim.world.network.all().filter((server) => server.runs);
+  const leader = running.find((server) => sim.world.raftOf(server).leader === server);
+  const voters = leader?.dir.state.voters().length;
+  if (voters !== replicas) throw new Violation("end state", `voters is ${voters}, not ${replicas}`);
+  if (running.length !== replicas + learners) {
+    throw new Violation(
+      "end state",
+      `${running.length} processes run for ${replicas} voters and ${learners} learners`,
+    );
+  }
+  const odd = running.find((server) => server.version !== version);
+  if (odd) throw new Violation("end state", `${odd.config.name} runs ${odd.version}, not ${version}`);
+}
+
+async function move(sim: MachineSimulation, random: SeededRandom): Promise<string> {
+  const names = (await sim.disk.list(sim.files.members)).map((file) => file.replace(/\.json$/, ""));
+  const member = names.length > 0 ? random.pick(names) : "";
+  const server = sim.processes.server(member);
+  const volume = sim.files.volume(member);
+  const kill = () => server && sim.world.signal(server, "SIGKILL");
+  const { voters, healthy } = sim.oracle.truth();
+  const spare = voters >= 3 && healthy.size === voters;
+  const dice = random.fraction();
+  if (dice < 0.45) return await edit(sim, random);
+  if (dice < 0.6 && spare) {
+    const target = random.pick([volume.data, volume.dir]);
+    await sim.disk.remove(target);
+    kill();
+    return `lost ${target}`;
+  }
+  if (dice < 0.7) {
+    kill();
+    return `kill ${member}`;
+  }
+  if (dice < 0.78) {
+    if (server) sim.world.freeze(server);
+    return `freeze ${member}`;
+  }
+  if (dice < 0.84) {
+    sim.disk.full.add(volume.data);
+    kill();
+    return `disk full for ${member}`;
+  }
+  if (dice < 0.9) {
+    for (const one of sim.world.network.all()) sim.world.signal(one, "SIGKILL");
+    return "kill all";
+  }
+  sim.kill();
+  return "kill the controller";
+}
+
+async function edit(sim: MachineSimulation, random: SeededRandom): Promise<string> {
+  const change = random.pick<() => Partial<EtcdClusterSpecInput>>([
+    () => ({ replicas: random.pick([0, 1, 2, 3, 4, 5, 7]) }),
+    () => ({ replicas: random.pick([1, 3, 5]) }),
+    () => ({ version: random.pick(VERSIONS) }),
+    () => ({ learners: sim.spec.version < "3.6" ? random.pick([0, 1]) : random.pick([0, 1, 2]) }),
+    () => ({ options: { snapshotCount: random.between(1, 50) * 1000 } }),
+    () => ({ options: { extraArgs: { "tls-min-version": random.pick(["TLS1.2", "bogus"]) } } }),
+  ])();
+  try {
+    await sim.edit(change);
+    return `edit ${JSON.stringify(change)}`;
+  } catch (error) {
+    if (error instanceof Violation) throw error;
+    return `edit ${JSON.stringify(change)} is invalid`;
+  }
+}
