@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { KubeClient } from "./client.ts";
+import { isReason } from "./errors.ts";
+import { configMaps, leases, pathOf, pods, resource, type Resource } from "./resources.ts";
+import { isInScope, selectors } from "./scope.ts";
+import { bench, CONFIG_MAPS, refusal, settle } from "./testing.ts";
+
+const a = { name: "a", namespace: "default" };
+
+test("paths are made of group, version, namespace and name, and names cannot climb out of them", () => {
+  assert.equal(
+    pathOf(pods, { namespace: "n", name: "p", subresource: "status" }),
+    "/api/v1/namespaces/n/pods/p/status",
+  );
+  assert.equal(pathOf(leases), "/apis/coordination.k8s.io/v1/leases");
+  const nodes: Resource = resource("v1", "Node", "nodes", { namespaced: false });
+  assert.equal(pathOf(nodes, { name: "n1" }), "/api/v1/nodes/n1");
+  assert.equal(
+    pathOf(pods, { namespace: "n", name: "../secrets" }),
+    "/api/v1/namespaces/n/pods/..%2Fsecrets",
+  );
+  assert.throws(() => pathOf(pods, { namespace: "n", name: ".." }), /no name/);
+  assert.throws(() => pathOf(pods, { name: "p" }), /a namespace is needed/);
+});
+
+test("a scope selects at the server and here alike", () => {
+  const scope = { namespace: "n", name: "x", labels: { app: "db", owned: true } } as const;
+  assert.deepEqual(selectors(scope), { labelSelector: "app=db,owned", fieldSelector: "metadata.name=x" });
+  const labels = { app: "db", owned: "" };
+  assert.equal(isInScope({ metadata: { name: "x", namespace: "n", labels } }, scope), true);
+  assert.equal(isInScope({ metadata: { name: "x", namespace: "n", labels: { app: "db" } } }, scope), false);
+  assert.equal(isInScope({ metadata: { name: "x", namespace: "m", labels } }, scope), false);
+  assert.equal(isInScope({ metadata: { name: "y", namespace: "n", labels } }, scope), false);
+});
+
+test("an apply or a delete without a UID is not sent", async () => {
+  const { client, server } = bench();
+  await assert.rejects(client.apply(configMaps, { metadata: { ...a, uid: "" } }), /needs the UID/);
+  await assert.rejects(client.replace(configMaps, { metadata: a }), /needs the resourceVersion/);
+  await assert.rejects(client.create(configMaps, { metadata: { name: "a" } }), /a namespace is needed/);
+  assert.equal(server.requests.length, 0);
+});
+
+test("a conflict is typed, says what to do, and nothing was changed", async () => {
+  const { client, server } = bench();
+  const made = await client.create(configMaps, { metadata: a, data: { n: "1" } });
+  server.put(CONFIG_MAPS, "a", { data: { n: "2" } });
+  await assert.rejects(client.replace(configMaps, { ...made, data: { n: "3" } }), (error) => {
+    assert.ok(isReason(error, "Conflict"));
+    assert.match(error.message, /^PUT .*configmaps\/a: 409 .*; read it again and decide anew$/);
+    return true;
+  });
+  assert.deepEqual(server.list(CONFIG_MAPS)[0]?.["data"], { n: "2" });
+});
+
+test("a list whose rest has expired begins anew once", async () => {
+  const { client, server } = bench();
+  for (let i = 0; i < 5; i++) server.put(CONFIG_MAPS, `c${i}`);
+  let expire = 1;
+  server.intercept = ({ query }) =>
+    query?.["continue"] !== undefined && expire-- > 0 ? refusal(410, "Expired", "too old") : undefined;
+  const { items } = await client.list(configMaps, { namespace: "default" }, { pageSize: 2 });
+  assert.equal(items.length, 5);
+  assert.equal(items[0]?.kind, "ConfigMap", "items of a list say what they are");
+  assert.equal(server.requests.length, 2 + 3);
+});
+
+test("a call that gets no answer ends at its deadline and says that it may have happened", async () => {
+  const { client, server, clock } = bench();
+  server.intercept = () => "hang";
+  const call = client
+    .create(configMaps, { metadata: a }, { timeoutMs: 1_000 })
+    .catch((error: unknown) => error);
+  await clock.advance(1_001);
+  const error = await call;
+  assert.ok(isReason(error, "Interrupted") && error.mayHaveHappened);
+  assert.equal(clock.timers, 0);
+});
+
+test("each call is reported with its verb, resource, status and time", async () => {
+  const { server, clock } = bench();
+  const calls: string[] = [];
+  const client = new KubeClient({
+    transport: server,
+    clock,
+    fieldManager: "test",
+    onCall: ({ verb, resource: name, status }) => calls.push(`${verb} ${name} ${status}`),
+  });
+  await client.create(configMaps, { metadata: a });
+  await client.find(configMaps, { ...a, name: "no-such" });
+  await settle();
+  assert.deepEqual(calls, ["create configmaps 201", "get configmaps 404"]);
+});
+
+test("deleting what is not there is done, and deleting another object of that name is refused", async () => {
+  const { client, server } = bench();
+  assert.equal(await client.delete(configMaps, a, { uid: "x" }), "gone");
+  server.put(CONFIG_MAPS, "a");
+  await assert.rejects(client.delete(configMaps, a, { uid: "x" }), (error) => isReason(error, "Conflict"));
+  assert.equal(server.list(CONFIG_MAPS).length, 1);
+});
