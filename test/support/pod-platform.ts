@@ -55,6 +55,12 @@ export class PodPlatform implements Platform {
   }
 
   /** Everything that an observation is made from, as the API server has it. */
+  /** The objects of the newest observation. */
+  get seen(): ClusterObjects {
+    if (!this.#objects) throw new Error("nothing was observed yet");
+    return this.#objects;
+  }
+
   async objects(): Promise<ClusterObjects> {
     const list = async <T>(path: string) => (await this.#client.get<{ items: T[] }>(path)).items;
     const selector = `?labelSelector=${encodeURIComponent(`${LABELS.cluster}=${this.#name}`)}`;
