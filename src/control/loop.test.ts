@@ -1,45 +1,95 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asked } from "../core/testing/cluster.ts";
-import { ManualClock } from "../etcd/testing.ts";
-import { Loop } from "./loop.ts";
-import type { ObjectAction, Platform, PlatformMember } from "./platform.ts";
+import { FakeTransport, ManualClock } from "../etcd/testing.ts";
+import { Loop, type Pass } from "./loop.ts";
+import { Conflict, type Applied, type ObjectAction, type Platform } from "./platform.ts";
 
-/** A platform on which nothing ever runs: only records come about. */
-function makePlatform(replicas: number) {
-  const { cluster, platform } = asked({ replicas });
-  const members: PlatformMember[] = [];
-  const log: string[] = [];
-  const execute = (action: ObjectAction) => {
-    log.push(action.kind);
-    if (action.kind === "CreateMember") {
-      members.push({
-        record: { ...action.record, uid: action.member, resourceVersion: "1", createdAt: 0 },
-        deleting: false,
-        volume: { state: "absent" },
-        workload: { state: "absent" },
-      });
-    }
-    return Promise.resolve();
-  };
-  const fake: Partial<Platform> = {
-    read: () => Promise.resolve({ cluster, members: [...members], platform }),
-    apply: (view) => {
-      log.push(`apply ${view.members.length} of ${members.length}`);
-      return Promise.resolve({ changed: false, problems: [] });
+const nothing: Applied = { changed: false, problems: [] };
+
+/** A platform that always shows the same objects and notes what it is asked for. */
+function world(observation = asked({ replicas: 3 }), answers: Partial<Platform> = {}) {
+  const done: string[] = [];
+  const platform: Platform = {
+    read: () => {
+      const { cluster, members, platform: facts } = observation;
+      return Promise.resolve({ cluster, members, platform: facts });
     },
-    execute,
-    report: () => Promise.resolve(),
+    apply: () => {
+      done.push("apply");
+      return Promise.resolve(nothing);
+    },
+    execute: (action: ObjectAction) => {
+      done.push(action.kind);
+      return Promise.resolve();
+    },
     describe: () => Promise.resolve({}),
+    report: () => Promise.resolve(),
+    endpoint: ({ name }) => ({ name, url: `http://${name}:2379` }),
     isOurs: () => true,
+    transport: new FakeTransport(() => "silence"),
+    probe: { versions: () => Promise.reject(new Error("no answer")), alive: () => Promise.resolve(false) },
+    ...answers,
   };
-  return { platform: fake as Platform, log };
+  const clock = new ManualClock();
+  const passes: Pass[] = [];
+  const loop = new Loop({ platform, clock, onPass: (pass) => passes.push(pass) });
+  return { loop, clock, done, passes };
 }
 
-test("objects get their turn after some steps in a row, and never on a view that a step has made old", async () => {
-  const { platform, log } = makePlatform(9);
-  const loop = new Loop({ platform, clock: new ManualClock() });
-  for (let pass = 0; pass < 11; pass++) assert.equal(await loop.pass(), pass < 10 ? 0 : 100);
-  const created = (count: number) => Array.from({ length: count }, () => "CreateMember");
-  assert.deepEqual(log, [...created(8), "apply 8 of 8", ...created(1), "apply 9 of 9"]);
+test("one step per pass, then another look at once", async () => {
+  const { loop, done, passes } = world();
+  assert.equal(await loop.pass(), 0);
+  assert.deepEqual(done, ["CreateMember"]);
+  assert.equal(passes.length, 1);
+  assert.equal(loop.transcript.last(1)[0]?.step, "CreateMember");
+});
+
+test("however many steps there are to take, the objects get their turn", async () => {
+  const { loop, done } = world();
+  for (let i = 0; i < 12; i++) await loop.pass();
+  assert.ok(done.indexOf("apply") > 0 && done.indexOf("apply") < 12);
+});
+
+test("a step that fails is told in the pass, waits, and does not keep the objects from being made", async () => {
+  const { loop, clock, done } = world(undefined, { execute: () => Promise.reject(new Conflict("changed")) });
+  const wait = await loop.pass();
+  assert.ok(typeof wait === "number" && wait > 0 && wait <= 200);
+  assert.deepEqual(done, ["apply"]);
+  assert.equal(loop.latest?.failure?.message, "changed");
+  await loop.pass();
+  assert.equal(loop.latest?.failure?.attempts, 1, "not tried before its time");
+  await clock.advance(200);
+  await loop.pass();
+  assert.equal(loop.latest?.failure?.attempts, 2);
+  assert.equal(loop.transcript.last(10).length, 1, "the same words are told once");
+});
+
+test("objects that cannot be made are told in the status of the same pass", async () => {
+  const apply = () => Promise.reject(new Error("the disk is full"));
+  const { loop } = world(asked({ replicas: 3, paused: true }), { apply });
+  await loop.pass();
+  assert.deepEqual(loop.latest?.problems, ["the disk is full"]);
+});
+
+test("nothing is made while another controller may act, or for a cluster that is deleted", async () => {
+  const base = asked({ replicas: 1 });
+  const fenced = { ...base, platform: { ...base.platform, fenced: true } };
+  const { loop, done } = world(fenced);
+  await loop.pass();
+  assert.deepEqual(done, []);
+  const deleting = world({ ...asked(), cluster: { ...asked().cluster, deleting: true } });
+  await deleting.loop.pass();
+  assert.deepEqual(deleting.done, ["FinishDeletion"]);
+});
+
+test("the loop ends when the cluster is gone, and goes on after a look that failed", async () => {
+  let looks = 0;
+  const read: Platform["read"] = () =>
+    ++looks === 1 ? Promise.reject(new Error("unreadable")) : Promise.resolve(undefined);
+  const { loop, clock } = world(undefined, { read });
+  const end = loop.run(new AbortController().signal);
+  await clock.advance(1_000);
+  assert.equal(await end, "gone");
+  assert.equal(looks, 2);
 });

@@ -10,7 +10,7 @@ import { viewOf, type View } from "../core/view.ts";
 import type { Clock } from "../seams/clock.ts";
 import { execute } from "./execute.ts";
 import { Observer } from "./observe.ts";
-import { Conflict, type Applied, type Platform } from "./platform.ts";
+import type { Applied, Platform } from "./platform.ts";
 import { passStatus } from "./status.ts";
 import { Retries, type Failure } from "./retries.ts";
 import { Transcript } from "./transcript.ts";
@@ -135,8 +135,6 @@ export class Loop {
     try {
       await execute({ platform: this.#options.platform, observer: this.observer, clock }, view, act.action);
     } catch (error) {
-      // Somebody was faster; what was decided no longer fits, and the next look decides anew.
-      if (error instanceof Conflict) return { done: true };
       const failure = this.#retries.failed(act.action, error, clock.now());
       // The same words again and again would push everything else out of sight.
       if (failure.message !== this.#latest?.failure?.message) {
@@ -155,7 +153,12 @@ export class Loop {
     this.#stepsInARow = 0;
     const { cluster, platform } = view.observation;
     if (platform.fenced || cluster.deleting) return NOTHING_APPLIED;
-    return await this.#options.platform.apply(view);
+    try {
+      return await this.#options.platform.apply(view);
+    } catch (error) {
+      // A full disk, say: told in the status of this very pass, and tried again on the next.
+      return { changed: false, problems: [error instanceof Error ? error.message : String(error)] };
+    }
   }
 
   #note(decision: Decision, moved: boolean): void {
