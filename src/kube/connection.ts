@@ -58,8 +58,8 @@ export class Connection {
     session.once("goaway", () => {
       this.#retired = true;
       onGone(this);
-      // A server that shuts down waits for its watches; ours go on elsewhere at once.
-      for (const stream of this.#watches) stream.close(constants.NGHTTP2_CANCEL);
+      // A server that shuts down waits for its watches; ours end here, in order, and go on elsewhere at once.
+      for (const stream of this.#watches) stream.close(constants.NGHTTP2_NO_ERROR);
     });
     session.once("close", () => {
       this.#retired = true;

@@ -111,6 +111,8 @@ export class Http2Transport implements KubeTransport {
     for (;;) {
       const pooled = this.#pooled(credentials);
       const connection = pooled ?? (await abortable(this.#open(credentials), signal));
+      // Others waited for the same one and were quicker.
+      if (!connection.hasRoom) continue;
       try {
         return { connection, stream: this.#send(connection, request, credentials), credentials };
       } catch (error) {
@@ -262,11 +264,13 @@ function responseOf(head: Head, text: string): KubeResponse {
 
 async function* readObjects(stream: ClientHttp2Stream, signal: AbortSignal): AsyncGenerator<unknown> {
   const lines = new JsonLines();
+  let torn = false;
   const onAbort = () => stream.close(constants.NGHTTP2_CANCEL);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     if (signal.aborted) onAbort();
     for await (const chunk of stream as AsyncIterable<Uint8Array>) yield* lines.push(chunk);
+    torn = (stream.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR;
   } catch (error) {
     throw signal.aborted ? ended(signal, "interrupted") : brokenOff(stream, error);
   } finally {
@@ -275,7 +279,7 @@ async function* readObjects(stream: ClientHttp2Stream, signal: AbortSignal): Asy
     if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
   }
   if (signal.aborted) throw ended(signal, "interrupted");
-  if (lines.pending) throw brokenOff(stream, undefined);
+  if (lines.pending || torn) throw brokenOff(stream, undefined);
 }
 
 function brokenOff(stream: ClientHttp2Stream, cause: unknown): KubeFailure {
