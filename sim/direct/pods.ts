@@ -2,7 +2,7 @@
  * What a kubelet is to a directly simulated cluster: a pod is made from a record once, and its process is
  * started again by itself with whatever its configuration file says by then (H3), also while no operator lives.
  */
-import { CAUSES } from "../../src/local/run-file.ts";
+import { CAUSES } from "../../src/control/exit-causes.ts";
 import type { ExitCause, WorkloadFacts } from "../../src/core/observation.ts";
 import type { MemberRecord } from "../../src/core/record.ts";
 import { startHash } from "../../src/core/template.ts";

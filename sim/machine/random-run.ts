@@ -65,7 +65,7 @@ export async function machineRun(seed: number): Promise<MachineRun> {
     if (!(error instanceof Violation)) throw error;
     violation = error;
   }
-  say(violation ? `!! ${violation.message}` : sim.whyNot());
+  say(violation ? `!! ${violation.message}` : sim.converged ? "converged" : sim.whyNot());
   return {
     seed,
     steps,

@@ -122,7 +122,8 @@ function restart(server: Server, dir: DataDir, around: Surroundings): Verdict {
   }
   const replayed = replay(server, dir);
   if (replayed) return replayed;
-  if (server.config.initialCorruptCheck && differsFromPeers(dir, around)) {
+  // 3.5 asks nobody yet: it knows its peers only after it has replayed its log.
+  if (server.minor >= 3006 && server.config.initialCorruptCheck && differsFromPeers(dir, around)) {
     return exit("fatal", "checkInitialHashKV failed", `${dir.memberID} found data inconsistency with peers`);
   }
   return { kind: "run", dir, introduced: [] };

@@ -19,7 +19,7 @@ export const CAUSES: Readonly<Record<ExitReason, ExitCause>> = {
   "data-lost": "data-corrupt",
   "member-unknown": "unknown",
   "corrupt-data": "data-corrupt",
-  "corrupt-at-start": "data-corrupt",
+  "corrupt-at-start": "data-differs",
   "port-in-use": "address-in-use",
   "bad-flag": "bad-configuration",
   "bad-config": "bad-configuration",

@@ -67,6 +67,8 @@ export type ExitCause =
   | "data-missing"
   /** The data directory cannot be read or fails etcd's checks. */
   | "data-corrupt"
+  /** etcd's check at the start found another hash at some peer: one of the two is corrupt, nobody knows which (R33). */
+  | "data-differs"
   /** etcd says that this member was removed from its cluster (R8). */
   | "removed"
   /** The joiner's list does not match the member list any more (H7). */

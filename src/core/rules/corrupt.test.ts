@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { HashReport, Observation } from "../observation.ts";
-import { edit, healthy, run } from "../testing/cluster.ts";
+import { edit, exited, healthy, run } from "../testing/cluster.ts";
 
 function alarmed(observation: Observation, byMember?: HashReport["byMember"]): Observation {
   const { hashes: _none, ...etcd } = observation.etcd;
@@ -68,4 +68,34 @@ test("a learner that the alarm names is made anew (H8)", () => {
   const alarms = [{ memberID: "id-of-demo-4", alarm: "CORRUPT" as const }];
   const { act } = decide({ ...named, etcd: { ...named.etcd, alarms } });
   assert.equal(act?.action.kind === "UpdateMember" && act.action.member, "demo-4");
+});
+
+/** demo-3 was ended by etcd's check at the start; the others were compared without it. */
+function suspected(others: HashReport["byMember"]): Observation {
+  const world = exited(healthy(), "demo-3", "data-differs");
+  return { ...world, etcd: { ...world.etcd, hashes: { at: world.now, revision: 7, byMember: others } } };
+}
+
+test("a member that etcd ended for differing from a peer is a suspect: first the others are compared (R33)", () => {
+  const world = suspected({ "demo-1": good, "demo-2": good, "demo-3": good });
+  assert.equal(decide(world).act?.action.kind, "CompareHashes");
+});
+
+test("a suspect is replaced when the others agree without it, and its volume is kept", () => {
+  const { act } = decide(suspected({ "demo-1": good, "demo-2": good }));
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-3");
+  assert.equal(act.action.change.leaving?.volume, "Retain");
+});
+
+test("when the others differ, the suspect may be the good one: it starts without the check, to be compared", () => {
+  const { act } = decide(suspected({ "demo-1": good, "demo-2": { ...good, hash: 2 } }));
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-3");
+  assert.equal(act.action.change.leaving, undefined);
+  assert.equal(act.action.change.template?.options.corruptCheck.initial, false);
+});
+
+test("a suspect that has stood still for long is not replaced for being down", () => {
+  const world = suspected({ "demo-1": good, "demo-2": { ...good, hash: 2 } });
+  const later = { ...world, now: world.now + 3_600_000 };
+  assert.equal(decide(later).act?.action.kind, "CompareHashes");
 });

@@ -2,8 +2,13 @@
  * CORRUPT (R30–R33). The alarm names no member on 3.5 and older, so the hashes of all voters decide on
  * every version: when a majority agrees at one revision, those that differ are replaced; then the alarm is
  * disarmed. Without a majority nobody can know who is right, and that is said.
+ *
+ * A member that etcd's check at the start ended is only a suspect: any peer that differs ends it, also when
+ * the peer is the corrupt one (R33). It is replaced when the others agree without it; when they do not, it
+ * is started without that check, so that its hash can decide.
  */
 import { act, hold, update } from "../outcome.ts";
+import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import type { HashReport } from "../observation.ts";
 import { quorum, survivesRemoval } from "../quorum.ts";
@@ -11,18 +16,26 @@ import { healthyVotersBut, names, type MemberView, type View } from "../view.ts"
 
 /** A comparison made longer ago than this says nothing about an alarm that is armed now. */
 const FRESH_MS = 60_000;
+/** Comparing reads all data: not again at once. */
+const AGAIN_MS = 5_000;
 
 export const corrupt: Rule = (view) => {
   const { alarms, hashes } = view.observation.etcd;
   const armed = alarms.find((alarm) => alarm.alarm === "CORRUPT");
+  const suspect = view.staying.find(isSuspect);
   const verdict = hashes ? judge(view, hashes) : undefined;
-  if (!armed && !(verdict && verdict.odd.length > 0)) return [];
+  if (!armed && !suspect && !(verdict && verdict.odd.length > 0)) return [];
   if (!view.hasQuorum) return [];
 
-  if (!hashes || !verdict || view.now - hashes.at > FRESH_MS) {
+  if (!hashes || !verdict || view.now - hashes.at > FRESH_MS || isOlder(hashes, suspect)) {
     return [act("heal", "find out which member is corrupt", { kind: "CompareHashes" })];
   }
   if (!verdict.majority) {
+    const hidden = verdict.missing.find((member) => member.healthy);
+    if (hidden && view.now - hashes.at > AGAIN_MS) {
+      return [act("heal", `${hidden.name} can be compared now`, { kind: "CompareHashes" })];
+    }
+    if (suspect) return [unveil(suspect)];
     return [
       hold({
         classes: ["join", "promote", "shrink", "roll", "maintain"],
@@ -66,6 +79,7 @@ export const corrupt: Rule = (view) => {
       ),
     ];
   }
+  if (suspect) return [replaceSuspect(view, suspect)];
   if (verdict.missing.length > 0) {
     return [
       hold({
@@ -86,6 +100,55 @@ export const corrupt: Rule = (view) => {
       ]
     : [];
 };
+
+/** A voter that etcd's check at the start has ended. */
+function isSuspect({ isVoter, workload }: MemberView): boolean {
+  return isVoter && workload.state === "exited" && workload.cause === "data-differs";
+}
+
+/** A comparison from before it ended says nothing about it. */
+function isOlder(hashes: HashReport, suspect: MemberView | undefined): boolean {
+  return suspect?.workload.state === "exited" && hashes.byMember[suspect.name] !== undefined;
+}
+
+/** Its copy may be the good one: without etcd's check it starts, and can be compared with the others. */
+function unveil(suspect: MemberView): Outcome {
+  const { template } = suspect.record;
+  if (!template.options.corruptCheck.initial) {
+    return hold({
+      classes: ["join", "promote", "shrink", "roll", "maintain"],
+      reason: "Corrupt",
+      message: `${suspect.name} differs from its peers, and they differ from each other`,
+      next: "Compare the members' data, keep the right copy, and restore from it or from a verified snapshot.",
+    });
+  }
+  const corruptCheck = { ...template.options.corruptCheck, initial: false };
+  return act(
+    "heal",
+    `${suspect.name} starts without etcd's check, so that its data can be compared: the others differ from each other`,
+    update(suspect, "revert", { template: { ...template, options: { ...template.options, corruptCheck } } }),
+  );
+}
+
+function replaceSuspect(view: View, suspect: MemberView): Outcome {
+  if (!survivesRemoval(view.voters, healthyVotersBut(view, suspect))) {
+    return hold({
+      classes: ["join", "promote", "shrink", "roll", "maintain"],
+      reason: "Corrupt",
+      message: `${suspect.name} is corrupt and is replaced once enough of the other voters are healthy`,
+    });
+  }
+  const leaving = {
+    reason: "its data differs from the other voters'",
+    volume: "Retain" as const,
+    broken: true,
+  };
+  return act(
+    "heal",
+    `${suspect.name} is corrupt: the other voters agree with each other`,
+    update(suspect, "leave", { leaving }),
+  );
+}
 
 interface Verdict {
   readonly majority: boolean;

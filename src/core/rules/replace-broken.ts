@@ -50,6 +50,9 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
   }
   if (workload.state === "exited" && workload.cause in FATAL)
     return { reason: FATAL[workload.cause as keyof typeof FATAL] };
+  // A copy of a voter may be the good one: rule corrupt finds out, and replaces whoever is the odd one (R33).
+  if (workload.state === "exited" && workload.cause === "data-differs")
+    return member.isVoter ? undefined : { reason: "its data differs from a peer's" };
   // Another founder that met an existing cluster: it must join it properly (H2).
   if (workload.state === "exited" && workload.cause === "already-bootstrapped") {
     return { reason: "it was started for a new cluster, but the cluster exists" };

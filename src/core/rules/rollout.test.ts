@@ -111,3 +111,10 @@ test("another name in the certificates restarts nobody (R45)", () => {
   for (const [i, facts] of end.members.entries())
     assert.deepEqual(facts.workload, world.members[i]?.workload);
 });
+
+test("copies are compared before the first member restarts, unless they were lately (R33)", () => {
+  const world = edit(healthy(), { options: { snapshotCount: 20_000 } });
+  assert.equal(decide(world).act?.action.kind, "UpdateMember");
+  const later = { ...world, now: world.now + 600_000 };
+  assert.equal(decide(later).act?.action.kind, "CompareHashes");
+});

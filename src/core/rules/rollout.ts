@@ -3,6 +3,7 @@
  * the leader last (R10). Versions cross one minor at a time; a downgrade is told to etcd before any binary
  * changes (R15, H13). Changes that the volume cannot follow are swaps: a newcomer, then the old one goes.
  */
+import { needsComparison } from "../compared.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
@@ -83,6 +84,10 @@ function roll(view: View, template: MemberTemplate, to: string): readonly Outcom
   if (storage) return [storage];
   const canary = awaitCanary(view, template);
   if (canary) return [canary];
+  // Beside a corrupt peer nobody passes etcd's check at the start: find it before anybody restarts (R33).
+  if (needsComparison(view)) {
+    return [act("roll", "compare the copies before members restart", { kind: "CompareHashes" })];
+  }
   return [rememberOldLog(view, outdated, to) ?? rollNext(view, outdated, template)];
 }
 

@@ -3,7 +3,7 @@
  * replaced (H6); retiring ones go once their successors vote; then those that do not vote yet; then the
  * youngest that does not lead.
  */
-import { millisecondsOf } from "../../api/duration.ts";
+import { needsComparison } from "../compared.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
@@ -11,9 +11,6 @@ import { survivesRemoval } from "../quorum.ts";
 import type { MemberRole } from "../record.ts";
 import { wantedLearners } from "../size.ts";
 import { healthyVotersBut, type MemberView, type View } from "../view.ts";
-
-/** How old a comparison of all voters may be when a healthy one of them is about to go. */
-const COMPARED_MS = 300_000;
 
 export const scaleIn: Rule = (view) => {
   if (!view.established || !view.hasQuorum || view.members.some((member) => member.record.leaving)) return [];
@@ -46,11 +43,6 @@ function surplus(view: View, role: MemberRole, wanted: number): readonly Outcome
   return undefined;
 }
 
-/** Somebody who turned the comparison off does not want it here either. */
-function comparesHashes(view: View): boolean {
-  return millisecondsOf(view.spec.maintenance.hashCheck.interval) > 0;
-}
-
 function leastUseful(members: readonly MemberView[]): MemberView {
   const rank = (member: MemberView) => (member.isLeader ? 3 : !member.healthy ? 0 : !member.isVoter ? 1 : 2);
   const [first] = members.toSorted((a, b) => rank(a) - rank(b) || b.record.ordinal - a.record.ordinal);
@@ -67,8 +59,7 @@ function leave(view: View, member: MemberView, reason: string): Outcome {
     });
   }
   // Each removal deletes a copy: first make sure that those which stay are good ones.
-  const compared = view.observation.etcd.hashes?.at ?? 0;
-  if (member.isVoter && member.healthy && view.now - compared > COMPARED_MS && comparesHashes(view)) {
+  if (member.isVoter && member.healthy && needsComparison(view)) {
     return act("shrink", "compare the copies before one of them goes", { kind: "CompareHashes" });
   }
   const leaving = { reason, volume: view.spec.storage.retention.onScaleIn };

@@ -175,6 +175,7 @@ const workloadOf = (record: MemberRecord): fc.Arbitrary<WorkloadFacts> => {
         cause: fc.constantFrom(
           "data-missing",
           "data-corrupt",
+          "data-differs",
           "removed",
           "member-list-mismatch",
           "already-bootstrapped",

@@ -95,7 +95,14 @@ export function change(
 export function exited(
   observation: Observation,
   name: string,
-  cause: "killed" | "data-missing" | "data-corrupt" | "bad-configuration" | "removed" | "unknown" = "killed",
+  cause:
+    | "killed"
+    | "data-missing"
+    | "data-corrupt"
+    | "data-differs"
+    | "bad-configuration"
+    | "removed"
+    | "unknown" = "killed",
   options: { restarts?: number; since?: number } = {},
 ): Observation {
   const since = options.since ?? observation.now;
