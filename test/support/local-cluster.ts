@@ -68,6 +68,7 @@ export class LocalCluster {
   #spec: EtcdClusterSpec | undefined;
   #client: GrpcTransport | undefined;
   #controller: Controller | undefined;
+  readonly #opened: Controller[] = [];
   #running: { readonly stop: AbortController; readonly done: Promise<unknown> } | undefined;
 
   private constructor(options: LocalOptions) {
@@ -125,6 +126,7 @@ export class LocalCluster {
       onStep: (entry) => this.steps.push(entry),
       onTrouble: (error) => this.troubles.push(error),
     });
+    this.#opened.push(this.#controller);
   }
 
   #clock(): Clock {
@@ -326,6 +328,11 @@ export class LocalCluster {
     // A timer keeps us awake: a detached child does not.
     const awake = setInterval(() => undefined, 1_000);
     await Promise.all(this.children.map((child) => child.exit));
+    // Every controller of this test hears of these ends, and writes them down: not after the directory is gone.
+    for (const { platform } of this.#opened) {
+      for (const name of platform.workloads.names()) await platform.workloads.kill(name, "SIGKILL");
+      await platform.workloads.stopAndWait([]);
+    }
     clearInterval(awake);
     await this.#client?.close();
     for (const close of this.#closing) await close();

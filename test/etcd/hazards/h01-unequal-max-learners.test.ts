@@ -80,15 +80,14 @@ describe("H1 unequal max-learners", { concurrency: 2 }, () => {
     await joinTwoTogether(cluster);
     const client = cluster.client();
     assert.deepEqual(cluster.members.map(snapshots), [0, 0, 0]);
+    const storageIs = async (wanted: string) => {
+      const answers = cluster.members.map(({ endpoint }) => client.maintenance.status(endpoint));
+      return (await Promise.all(answers)).every(({ storageVersion }) => storageVersion === wanted);
+    };
+    // Storage begins as 3.5 and is raised once the members have agreed on a version.
+    await eventually("the storage is of 3.6", () => storageIs("3.6.0"), 20_000);
     await client.maintenance.downgrade("ENABLE", "3.5.0");
-    await eventually(
-      "the storage is of 3.5",
-      async () => {
-        const answers = cluster.members.map(({ endpoint }) => client.maintenance.status(endpoint));
-        return (await Promise.all(answers)).every(({ storageVersion }) => storageVersion === "3.5.0");
-      },
-      20_000,
-    );
+    await eventually("the storage is of 3.5", () => storageIs("3.5.0"), 20_000);
     assert.deepEqual(cluster.members.map(snapshots), [1, 1, 1]);
     const [first] = cluster.members as [TestMember];
     await first.running.stop();
