@@ -2,7 +2,8 @@
  * The testbed's private network. It exists only in network namespaces without a link to the machine's own, so
  * several testbeds can use the same addresses, and no packet to them can leave the machine.
  */
-export const BRIDGE = "br0";
+/** No other network has a link of this name: by it a process knows that it is in the right one. */
+export const BRIDGE = "quorate-bed";
 /** The host of the nodes, as they see it: API server, name server, registry, and webhooks of tests. */
 export const HOST = "10.77.0.1";
 export const PODS = "10.244.0.0/16";

@@ -43,7 +43,6 @@ export interface NodeLayout {
   world: number;
   volumes: string;
   hierarchies: Hierarchy[];
-  quick: boolean;
 }
 
 export function worldScript(usr: string, resolvConf: string, nodes: number): string {

@@ -44,7 +44,8 @@ export function nodeDir(paths: BedPaths, n: number): string {
 
 /** The node's first process as this machine sees it, if it is up. */
 export function nodeProcess(paths: BedPaths, n: number): { pid: number; spec: string } | undefined {
-  return ownedProcesses(paths.dir).find(({ role }) => role === nodeName(n));
+  // While it starts, its maker has the same role; the later one is the one that stays.
+  return ownedProcesses(paths.dir).findLast(({ role }) => role === nodeName(n));
 }
 
 /** Starts the node unless it runs with just these settings; tells whether it had to. */
@@ -67,7 +68,6 @@ export async function ensureNode(
     world,
     volumes: paths.volumes,
     hierarchies: hierarchies(),
-    quick,
   });
   const files: Record<string, string> = {
     "setup.sh": setup,

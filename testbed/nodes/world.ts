@@ -13,7 +13,7 @@ import { shortHash } from "../paths.ts";
 import { endOwned, marks, ownedProcesses } from "../processes.ts";
 import { controlAddress } from "../state.ts";
 import type { OwnBed } from "../state.ts";
-import { HOST, REGISTRY_PORT } from "./addresses.ts";
+import { BRIDGE, HOST, REGISTRY_PORT } from "./addresses.ts";
 import { resolvConf, worldScript } from "./node-files.ts";
 
 const ROLE = "world";
@@ -27,7 +27,8 @@ export interface StewardConfig {
 
 /** The process that holds the world's namespaces, if it is up. */
 export function worldProcess(paths: BedPaths): number | undefined {
-  return ownedProcesses(paths.dir).find(({ role }) => role === ROLE)?.pid;
+  // While it starts, its maker has the same role; the later one is the one that stays.
+  return ownedProcesses(paths.dir).findLast(({ role }) => role === ROLE)?.pid;
 }
 
 export async function ensureWorld(
@@ -97,9 +98,13 @@ export function inWorld(component: Component, world: number): Component {
   };
 }
 
-/** Arguments of nsenter for a process that is to dial Pods, Services and cluster names. */
+/**
+ * Arguments of nsenter for a process that is to dial Pods, Services and cluster names. It looks where it is before
+ * it begins: if the world ended this moment and its number is another's already, it must not dial from there.
+ */
 export function enterArgs(world: number): string[] {
-  return [`--net=/proc/${world}/ns/net`, `--mount=/proc/${world}/ns/mnt`, "--"];
+  const check = `grep -q ' *${BRIDGE}:' /proc/net/dev || { echo "the testbed's network is gone" >&2; exit 1; }; exec "$@"`;
+  return [`--net=/proc/${world}/ns/net`, `--mount=/proc/${world}/ns/mnt`, "--", "/bin/sh", "-c", check, "sh"];
 }
 
 /** Carries single ports between the machine and the world. */
