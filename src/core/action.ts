@@ -120,6 +120,7 @@ export type HoldReason =
   | "ReplacementBudget"
   | "ForeignMember"
   | "VersionRefused"
+  | "VersionArriving"
   | "OptionRefused"
   | "TargetFailed"
   | "AwaitingApproval"

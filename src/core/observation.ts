@@ -36,6 +36,8 @@ export interface PlatformFacts {
   readonly highestLeftover: number;
   /** Versions the platform already knows it cannot run, with the reason. */
   readonly unavailableVersions: Readonly<Record<string, string>>;
+  /** Versions that are on their way to the platform, with how far they are. */
+  readonly arrivingVersions?: Readonly<Record<string, string>>;
   /** Objects of our names that belong to somebody else: never touched, and told (I9). */
   readonly clashes: readonly string[];
   /** When a step last succeeded or a wait last ended; losing it only delays a message. */

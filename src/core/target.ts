@@ -34,6 +34,10 @@ export function targetOf(view: View): Target {
   const [wrong] = unsupportedOptions(view.spec.options, view.spec.version);
   if (wrong) return { step: { kind: "refused", ...wrong, next: `Correct or remove spec.${wrong.field}.` } };
   if (step.kind !== "run") return { step };
+  const arriving = platform.arrivingVersions?.[step.to];
+  if (arriving !== undefined) {
+    return { step: { kind: "refused", reason: `etcd ${step.to} is on its way: ${arriving}` } };
+  }
   const missing = platform.unavailableVersions[step.to];
   if (missing !== undefined) {
     return {
@@ -68,7 +72,7 @@ export function refusal(
 ): Omit<Hold, "rule"> {
   return {
     classes,
-    reason: field === undefined ? "VersionRefused" : "OptionRefused",
+    reason: field !== undefined ? "OptionRefused" : next === undefined ? "VersionArriving" : "VersionRefused",
     message: `spec.${field ?? "version"}: ${reason}`,
     next,
   };

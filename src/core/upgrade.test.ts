@@ -113,7 +113,7 @@ test("refusals give the reason and the way out", () => {
     assert.equal(step.kind, "refused", name);
     if (step.kind === "refused") {
       assert.match(step.reason, reason, name);
-      assert.match(step.next, next, name);
+      assert.match(step.next ?? "", next, name);
     }
   }
 });

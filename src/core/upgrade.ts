@@ -35,7 +35,8 @@ export type VersionStep =
       /** Path below `spec` when it is not the version. */
       readonly field?: string;
       readonly reason: string;
-      readonly next: string;
+      /** What a person can do; undefined when the platform will have it in a while. */
+      readonly next?: string;
     };
 
 const known = () =>

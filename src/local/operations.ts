@@ -111,7 +111,9 @@ export const operations = {
     const checked = checkChange(stored, change);
     const { observation } = await subject.look();
     const { step } = targetOf(viewOf(withSpec(observation, checked.spec)));
-    if (step.kind === "refused") throw fieldError("spec.version", `${step.reason}. ${step.next}`);
+    // Without a next action it is only on its way, and worth waiting for.
+    if (step.kind === "refused" && step.next !== undefined)
+      throw fieldError("spec.version", `${step.reason}. ${step.next}`);
     const after = await subject.platform.store.updateCluster({ spec: checked.spec });
     subject.wake();
     const text =

@@ -11,6 +11,7 @@ import {
   type PlatformState,
 } from "../control/platform.ts";
 import { clientURLOf } from "../core/flags.ts";
+import type { PlatformFacts } from "../core/observation.ts";
 import { ordinalOf, type MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status.ts";
 import type { MemberView, View } from "../core/view.ts";
@@ -128,7 +129,7 @@ export class LocalPlatform implements Platform {
         fenced,
         offers: await this.#offers(cluster, records, highestLeftover),
         highestLeftover,
-        unavailableVersions: this.#unavailable(cluster, records),
+        ...this.#missingVersions(cluster, records),
         clashes,
       },
     };
@@ -154,17 +155,21 @@ export class LocalPlatform implements Platform {
     return free;
   }
 
-  #unavailable(cluster: StoredCluster, records: readonly MemberRecord[]): Record<string, string> {
+  #missingVersions(
+    cluster: StoredCluster,
+    records: readonly MemberRecord[],
+  ): Pick<PlatformFacts, "unavailableVersions" | "arrivingVersions"> {
     if (cluster.generation !== this.#generation) this.#options.binaries.forgetFailures();
     this.#generation = cluster.generation;
     const running = records.map(({ template }) => template.version);
-    return Object.fromEntries(
-      versionsOnTheWay(running, cluster.spec.version).flatMap((version) => {
-        const state = this.#options.binaries.get(version);
-        if (state.state === "ready") return [];
-        return [[version, state.state === "failed" ? state.reason : `it is being installed (${state.text})`]];
-      }),
-    );
+    const unavailableVersions: Record<string, string> = {};
+    const arrivingVersions: Record<string, string> = {};
+    for (const version of versionsOnTheWay(running, cluster.spec.version)) {
+      const state = this.#options.binaries.get(version);
+      if (state.state === "failed") unavailableVersions[version] = state.reason;
+      else if (state.state !== "ready") arrivingVersions[version] = `it is being installed (${state.text})`;
+    }
+    return { unavailableVersions, arrivingVersions };
   }
 
   async apply(view: View): Promise<Applied> {

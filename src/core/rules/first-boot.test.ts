@@ -106,3 +106,12 @@ test("a founder whose volume came late starts even while quorum is lost", () => 
   });
   assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "permit-start");
 });
+
+test("a version that is being fetched is waited for, and is nobody's fault", () => {
+  const world = asked();
+  const platform = { ...world.platform, arrivingVersions: { "3.6.16": "compiling" } };
+  const { act, holds } = decide({ ...world, platform });
+  assert.equal(act, undefined);
+  assert.equal(holds[0]?.reason, "VersionArriving");
+  assert.equal(holds[0]?.next, undefined);
+});
