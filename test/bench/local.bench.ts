@@ -1,89 +1,158 @@
-/**
- * How long a newcomer waits for the local cluster: up, and healed after a kill, a wipe and the death of all
- * members. Medians of five on an idle machine are what counts; the reference beside them tells how idle.
- */
-import { EtcdClient } from "../../src/etcd/client.ts";
-import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
-import { systemClock } from "../../src/seams/clock.ts";
-import { readFileSync } from "node:fs";
-import { loadavg } from "node:os";
+/** How soon a local cluster is there, and how soon it is well again, beside plain etcd doing the same. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { WorkloadFacts } from "../../src/core/observation.ts";
+import type { EtcdClient } from "../../src/etcd/client.ts";
 import { etcdOf } from "../support/etcd-cluster.ts";
-import { Home, membersUnder } from "../support/quorate.ts";
+import { LocalCluster } from "../support/local-cluster.ts";
+import { measure, tellLoad, timed } from "./measure.ts";
+import { insist, prepareThree, replaceByHand, startAll, startThree } from "./plain-etcd.ts";
 
-const RUNS = 5;
 const VERSION = "3.6.16";
+/** etcd admits nobody before its voters have been connected for 5 s (R19), which in real life they have. */
+const CONNECTED_MS = 6_000;
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
-const times: Record<string, number[]> = { up: [], kill: [], wipe: [], "all killed, writable": [] };
 await etcdOf(VERSION);
-for (let run = 0; run < RUNS; run++) {
-  await using home = new Home();
-  const up = home.up("--version", VERSION);
-  await up.until("three members", (event) => event.readyReplicas === 3);
-  times["up"]?.push(performance.now() - up.startedAt);
-  await up.settled();
+tellLoad();
 
-  let from = up.events.length;
-  times["kill"]?.push(
-    await timed(async () => {
-      await home.json("kill", "etcd-2");
-      await up.until("down", (event) => event.readyReplicas !== undefined && event.readyReplicas < 3, from);
-      await up.until("back", (event) => event.readyReplicas === 3, up.events.length - 1);
-    }),
-  );
-  await up.settled(up.events.length - 1);
+await measure({
+  what: "npm start: three healthy members with TLS",
+  unit: "ms",
+  goal: 5_000,
+  run: npmStart,
+  reference: {
+    what: "three plain members started at once, certificates ready",
+    run: async () => {
+      await using cluster = await prepareThree(VERSION);
+      return await timed(() => startAll(cluster, "new"));
+    },
+  },
+});
 
-  from = up.events.length;
-  times["wipe"]?.push(
-    await timed(async () => {
-      await home.json("wipe", "etcd-1");
-      await up.until("promoted", (event) => event.step === "Promote", from);
-      await up.until("three voters", (event) => event.readyReplicas === 3, up.events.length - 1);
-    }),
-  );
-  await up.settled(up.events.length - 1);
+await measure({
+  what: "a killed member, the leader, is back",
+  unit: "ms",
+  goal: 3_000,
+  run: async () => {
+    await using local = await startLocal();
+    const { name = "", workload } = local.view().leader ?? {};
+    return await timed(async () => {
+      await local.controller.platform.workloads.kill(name, "SIGKILL");
+      await local.until("back", ({ members }) => {
+        const member = members.find((candidate) => candidate.name === name);
+        return member?.healthy === true && since(member.workload) !== since(workload);
+      });
+    });
+  },
+  reference: {
+    what: "a plain leader killed and started again",
+    run: async () => {
+      await using cluster = await startThree(VERSION);
+      const member = await cluster.leader();
+      return await timed(async () => {
+        await member.running.kill();
+        await cluster.restart(member);
+      });
+    },
+  },
+});
 
-  const { cluster, files } = await home.status();
-  const pem = readFileSync(files?.cert ?? "", "utf8");
-  const transport = new GrpcTransport({
-    clock: systemClock,
-    tls: { ca: readFileSync(files?.ca ?? "", "utf8"), cert: pem, key: pem },
-  });
-  const endpoints = (cluster.status?.endpoints ?? []).map((url) => ({ url }));
-  const client = new EtcdClient({ transport, clock: systemClock, endpoints, timeoutMs: 1_000 });
-  const members = await membersUnder(home.dir);
-  times["all killed, writable"]?.push(
-    await timed(async () => {
-      for (const { pid } of members) process.kill(pid, "SIGKILL");
-      for (;;) {
-        const written = await client.kv.put("bench", "x").then(
-          () => true,
-          () => false,
-        );
-        if (written) return;
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-    }),
-  );
-  await transport.close();
+await measure({
+  what: "after SIGKILL of all three the cluster is writable",
+  unit: "ms",
+  goal: 3_000,
+  run: async () => {
+    await using local = await startLocal();
+    const client = await local.client();
+    const { workloads } = local.controller.platform;
+    const pids = (await local.names()).flatMap((name) => workloads.identity(name)?.pid ?? []);
+    return await timed(async () => {
+      for (const pid of pids) process.kill(pid, "SIGKILL");
+      await writable(client);
+    });
+  },
+  reference: {
+    what: "three plain members killed and started again at once",
+    run: async () => {
+      await using cluster = await startThree(VERSION);
+      return await timed(async () => {
+        await Promise.all(cluster.members.map((member) => member.running.kill()));
+        await startAll(cluster, "existing");
+        await writable(cluster.client());
+      });
+    },
+  },
+});
+
+await measure({
+  what: "a wiped member is replaced and the newcomer promoted",
+  unit: "ms",
+  goal: 10_000,
+  run: async () => {
+    await using local = await startLocal();
+    await new Promise((resolve) => setTimeout(resolve, CONNECTED_MS));
+    const before = await local.names();
+    const [name = ""] = before;
+    return await timed(async () => {
+      await local.wipe(name);
+      await local.until("promoted", ({ members }) =>
+        members.some((member) => !before.includes(member.name) && member.isVoter && member.healthy),
+      );
+    });
+  },
+  reference: {
+    what: "a plain member removed, added, started and promoted by hand",
+    run: async () => {
+      await using cluster = await startThree(VERSION);
+      await new Promise((resolve) => setTimeout(resolve, CONNECTED_MS));
+      const [lost] = await cluster.followers();
+      if (lost === undefined) throw new Error("no follower");
+      return await timed(async () => {
+        await lost.running.kill();
+        await replaceByHand(cluster, lost);
+      });
+    },
+  },
+});
+
+/** A new one each time: members that end soon after their start are started again later each time. */
+async function startLocal(): Promise<LocalCluster> {
+  const local = await LocalCluster.start({ version: VERSION, replicas: 3, tls: { mode: "Managed" } });
+  await (await local.client()).kv.put("a", "1");
+  return local;
 }
-const reference = await timed(() => Promise.resolve(spin()));
-for (const [what, measured] of Object.entries(times)) {
-  const sorted = measured.toSorted((a, b) => a - b).map((ms) => Math.round(ms));
-  console.log(
-    `  ${what}: median ${sorted[Math.floor(sorted.length / 2)]} ms, ${sorted[0]} to ${sorted.at(-1)} ms (${RUNS} runs)`,
-  );
-}
-console.log(`  reference loop ${Math.round(reference)} ms, load ${loadavg()[0]?.toFixed(1)}`);
 
-async function timed(work: () => Promise<void>): Promise<number> {
+/** From the command to the moment at which it says that three members are ready. */
+async function npmStart(): Promise<number> {
+  const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-bench-"));
   const began = performance.now();
-  await work();
-  return performance.now() - began;
+  const args = ["start", "--silent", "--", "--version", VERSION, "--dir", path.join(dir, "c"), "-o", "json"];
+  const child = spawn("npm", args, { cwd: root, stdio: ["ignore", "pipe", "inherit"], detached: true });
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const event = JSON.parse(line) as { readyReplicas?: number };
+      if (event.readyReplicas === 3) return performance.now() - began;
+    }
+    throw new Error("npm start ended");
+  } finally {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGINT");
+    child.stdout.resume();
+    await ended;
+    rmSync(dir, { recursive: true, force: true });
+  }
 }
 
-/** A fixed piece of work: the same number on the same machine, unless others use it too. */
-function spin(): void {
-  let sum = 0;
-  for (let i = 0; i < 200_000_000; i++) sum = (sum + i) | 0;
-  if (sum === 1) console.log("never");
+async function writable(client: EtcdClient): Promise<void> {
+  await insist(() => client.kv.put("writable", "1", { timeoutMs: 500 }));
+}
+
+function since(workload: WorkloadFacts | undefined): number | undefined {
+  return workload && "since" in workload ? workload.since : undefined;
 }
