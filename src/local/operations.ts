@@ -12,6 +12,7 @@ import { targetOf } from "../core/target.ts";
 import { viewOf } from "../core/view.ts";
 import { why, type Explanation } from "../core/why.ts";
 import type { Disk } from "../seams/disk.ts";
+import { applicableSpec } from "./applicable-spec.ts";
 import { checkManifest, fieldError, toResource, type CheckedCluster } from "./change.ts";
 import { corruptDatabase } from "./corrupt.ts";
 import type { Layout } from "./layout.ts";
@@ -253,7 +254,8 @@ export function warningsOf({ notApplicable, spec }: CheckedCluster): string[] {
 
 function withSpec(observation: Observation, spec: Observation["cluster"]["spec"]): Observation {
   const { cluster } = observation;
-  return { ...observation, cluster: { ...cluster, spec, generation: cluster.generation + 1 } };
+  const generation = cluster.generation + 1;
+  return { ...observation, cluster: { ...cluster, spec: applicableSpec(spec), generation } };
 }
 
 async function storedCluster({ platform, layout }: Subject): Promise<StoredCluster> {

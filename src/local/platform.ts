@@ -19,6 +19,7 @@ import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
 import { SpawnError } from "../seams/processes.ts";
+import { applicableSpec } from "./applicable-spec.ts";
 import { offers, slotIsFree, slotOf, type Offer } from "./addresses.ts";
 import { versionsOnTheWay, type Binaries } from "./binaries.ts";
 import { Certificates, tlsPlanes, type ClientCredentials } from "./certificates.ts";
@@ -117,7 +118,7 @@ export class LocalPlatform implements Platform {
         generation,
         deleting,
         ...(approved !== undefined && { approved }),
-        spec,
+        spec: applicableSpec(spec),
         marks,
       },
       members: stored.map((member, index) => ({
@@ -301,7 +302,9 @@ export class LocalPlatform implements Platform {
 
   async describe(view: View): Promise<GivenStatus> {
     const records = view.members.map((member) => member.record);
-    const notApplicable = kubernetesOnlyFields({ spec: view.spec }).map(({ path }) => path);
+    // Of what was asked for: the view holds only what applies here.
+    const asked = (await this.store.cluster())?.spec ?? view.spec;
+    const notApplicable = kubernetesOnlyFields({ spec: asked }).map(({ path }) => path);
     return {
       certificates: await this.certificates.describe(records),
       ...(notApplicable.length > 0 && { notApplicable }),

@@ -1,0 +1,27 @@
+/**
+ * The spec as far as it means anything on one machine. Fields that only Kubernetes applies stand at their
+ * defaults here: an edited Pod label must not restart processes, nor another storage class swap members.
+ * What was asked for is kept in the store and told in `status.notApplicable`.
+ */
+import { etcdClusterSpecSchema, type EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
+
+const known = new WeakMap<EtcdClusterSpec, EtcdClusterSpec>();
+
+export function applicableSpec(spec: EtcdClusterSpec): EtcdClusterSpec {
+  let applicable = known.get(spec);
+  if (!applicable) {
+    const defaults = etcdClusterSpecSchema.parse({ version: spec.version });
+    const { image, pod, service, disruptionBudget } = defaults;
+    const { className: _class, ...storage } = spec.storage;
+    applicable = {
+      ...spec,
+      image,
+      pod,
+      service,
+      disruptionBudget,
+      storage: { ...storage, size: defaults.storage.size },
+    };
+    known.set(spec, applicable);
+  }
+  return applicable;
+}
