@@ -1,8 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { systemRandom } from "../seams/random.ts";
 import { KubeClient } from "./client.ts";
 import { isReason } from "./errors.ts";
-import { configMaps, leases, pathOf, pods, resource, type Resource } from "./resources.ts";
+import { uniqueIdentity } from "./lease.ts";
+import {
+  configMaps,
+  isControlledBy,
+  keyOf,
+  leases,
+  pathOf,
+  pods,
+  refOf,
+  resource,
+  type Resource,
+} from "./resources.ts";
 import { isInScope, selectors } from "./scope.ts";
 import { bench, CONFIG_MAPS, refusal, settle } from "./testing.ts";
 
@@ -22,6 +34,20 @@ test("paths are made of group, version, namespace and name, and names cannot cli
   );
   assert.throws(() => pathOf(pods, { namespace: "n", name: ".." }), /no name/);
   assert.throws(() => pathOf(pods, { name: "p" }), /a namespace is needed/);
+});
+
+test("a key names an object and back, and an owner is known by its UID", () => {
+  for (const metadata of [a, { name: "node-1" }]) assert.deepEqual(refOf(keyOf({ metadata })), metadata);
+  const owner = { apiVersion: "v1", kind: "Db", name: "db", uid: "u1", controller: true };
+  const owned = { metadata: { ...a, ownerReferences: [owner] } };
+  assert.equal(isControlledBy(owned, "u1"), true);
+  assert.equal(isControlledBy(owned, "u2"), false);
+  const guest = { metadata: { ...a, ownerReferences: [{ ...owner, controller: false }] } };
+  assert.equal(isControlledBy(guest, "u1"), false);
+});
+
+test("two processes on one host have two identities", () => {
+  assert.notEqual(uniqueIdentity(systemRandom), uniqueIdentity(systemRandom));
 });
 
 test("a scope selects at the server and here alike", () => {

@@ -69,3 +69,14 @@ test("a server that is away gets them when it is back; one that refuses them is 
   assert.equal(recorder.dropped, 1);
   await recorder.stop();
 });
+
+test("a series whose event has expired at the server begins anew, with its count", async () => {
+  const { server, clock, recorder, told } = made();
+  recorder.record(wish("again"));
+  await clock.advance(1_000);
+  server.remove(EVENTS, server.list(EVENTS)[0]?.metadata.name ?? "");
+  recorder.record(wish("again"));
+  await clock.advance(70_000);
+  assert.deepEqual(told(), ["Grew again ×2"]);
+  await recorder.stop();
+});

@@ -133,6 +133,17 @@ test("a holder that was frozen may do nothing when it wakes up, before any timer
   await b.lease.stop();
 });
 
+test("a clock that was set back does not hide that a holder was frozen", async () => {
+  const server = new FakeServer();
+  const a = candidate(server, "a");
+  a.lease.start();
+  await pass(1_000, a);
+  a.clock.jump(-3_600_000);
+  a.clock.freeze(13_000);
+  assert.throws(() => a.terms[0]?.check(), LeaseLost);
+  await a.lease.stop();
+});
+
 test("a machine that slept, its monotonic clock with it, is seen by the wall clock", async () => {
   const server = new FakeServer();
   const a = candidate(server, "a");
@@ -172,11 +183,32 @@ test("a stolen lease is noticed at the next renewal", async () => {
   a.lease.start();
   await pass(1_000, a);
   server.put(LEASES, "leader", { spec: { holderIdentity: "thief", leaseDurationSeconds: 15 } });
-  await pass(2_500, a);
+  await pass(1_000, a);
   assert.deepEqual(a.told, ["elected", "lost: thief holds the lease now"]);
   await pass(20_000, a);
   assert.equal(a.told.at(-1), "elected", "and taken back when the thief does not renew");
   await a.lease.stop();
+});
+
+test("stopping does not take a lease from whoever holds it by then, nor take one for itself", async () => {
+  const server = new FakeServer();
+  const [a, b] = [candidate(server, "a"), candidate(server, "b")];
+  a.lease.start();
+  await pass(1_000, a);
+  server.put(LEASES, "leader", { spec: { holderIdentity: "thief", leaseDurationSeconds: 15 } });
+  await a.lease.stop();
+  assert.equal(holder(server), "thief");
+
+  b.lease.start();
+  await pass(1_000, b);
+  let finish = () => {};
+  const stopping = b.lease.stop(() => new Promise((resolve) => (finish = resolve)));
+  server.remove(LEASES, "leader");
+  await pass(10_000, b);
+  assert.deepEqual(b.told, []);
+  assert.equal(holder(server), undefined);
+  finish();
+  await stopping;
 });
 
 test("a deleted lease is made anew by its holder", async () => {

@@ -15,7 +15,7 @@ export interface Limits {
   readonly perSecond: number;
   /** Calls that may come at once after a quiet time. */
   readonly burst: number;
-  /** Calls under way; watches, which do not end, are not counted. */
+  /** Calls under way; watches, which do not end, count until they are open. */
   readonly concurrent: number;
   /** Calls that may wait; more are refused. */
   readonly waiting: number;
@@ -29,11 +29,9 @@ export function limited(
   limits: Limits = DEFAULT_LIMITS,
 ): KubeTransport {
   const gate = new Gate(clock, limits);
-  const passing = async <T>(options: KubeCallOptions, lasts: boolean, call: () => Promise<T>): Promise<T> => {
+  const passing = async <T>(options: KubeCallOptions, call: () => Promise<T>): Promise<T> => {
     if (options.urgent === true) return await call();
     const leave = await gate.enter(options.signal);
-    // A watch has its turn like others, and then does not count.
-    if (lasts) leave();
     try {
       return await call();
     } finally {
@@ -41,10 +39,8 @@ export function limited(
     }
   };
   return {
-    request: (request: KubeRequest, options) =>
-      passing(options, false, () => transport.request(request, options)),
-    stream: (request: KubeRequest, options) =>
-      passing(options, true, () => transport.stream(request, options)),
+    request: (request: KubeRequest, options) => passing(options, () => transport.request(request, options)),
+    stream: (request: KubeRequest, options) => passing(options, () => transport.stream(request, options)),
     close: () => transport.close(),
   };
 }

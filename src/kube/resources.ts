@@ -2,10 +2,9 @@
  * What a kind of object is called in URLs. A descriptor carries the TypeScript type of its objects, so that
  * `client.get(pods, …)` gives a Pod and nobody writes a path by hand.
  */
-import type { ConfigMap, PersistentVolumeClaim, Pod, Secret, Service } from "kubernetes-types/core/v1.d.ts";
+import type { ConfigMap, Pod, Service } from "kubernetes-types/core/v1.d.ts";
 import type { Lease as LeaseObject } from "kubernetes-types/coordination/v1.d.ts";
 import type { Event } from "kubernetes-types/events/v1.d.ts";
-import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 
 export interface OwnerReference {
   readonly apiVersion: string;
@@ -72,20 +71,10 @@ export function resource<T extends KubeObject>(
   };
 }
 
+/** Those that this runtime and its tests use; a program describes its own in one line each. */
 export const configMaps = resource<ConfigMap>("v1", "ConfigMap", "configmaps");
-export const persistentVolumeClaims = resource<PersistentVolumeClaim>(
-  "v1",
-  "PersistentVolumeClaim",
-  "persistentvolumeclaims",
-);
 export const pods = resource<Pod>("v1", "Pod", "pods");
-export const secrets = resource<Secret>("v1", "Secret", "secrets");
 export const services = resource<Service>("v1", "Service", "services");
-export const podDisruptionBudgets = resource<PodDisruptionBudget>(
-  "policy/v1",
-  "PodDisruptionBudget",
-  "poddisruptionbudgets",
-);
 export const leases = resource<LeaseObject>("coordination.k8s.io/v1", "Lease", "leases");
 export const events = resource<Event>("events.k8s.io/v1", "Event", "events");
 

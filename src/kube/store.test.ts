@@ -109,3 +109,10 @@ test("one can wait until the watch has come as far as a version, and give up", a
   ending.abort(new Error("enough"));
   await assert.rejects(never, /enough/);
 });
+
+test("a write of ours that a restored control plane has forgotten is forgotten here too", () => {
+  const store = synced(400);
+  store.wrote(object("a", 500));
+  relist(store, 200, object("b", 150));
+  assert.deepEqual(store.keys(), ["n/b"]);
+});
