@@ -30,7 +30,8 @@ before(async () => {
 });
 after(() => down(NAME));
 
-const roles = () => ownedProcesses(bedPaths(NAME).dir).map(({ role }) => role);
+/** Each once: a containerd has as many shims as there are Pods. */
+const roles = () => [...new Set(ownedProcesses(bedPaths(NAME).dir).map(({ role }) => role))];
 
 /** Starts the testbed's command line and kills it as soon as the moment has come. */
 async function killedWhen(args: string[], moment: () => boolean): Promise<void> {
