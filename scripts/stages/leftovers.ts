@@ -3,7 +3,7 @@
  * process that is in its group, or that names the folder in its command line or environment, is one of its
  * children, also when it was started in a group of its own.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,9 +12,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 const CACHES = ["node-compile-cache", "jiti"];
 const GRACE_MS = 2000;
 
-/** Short, because paths of sockets may have no more than 107 bytes. */
+/** Short, because paths of sockets may have no more than 107 bytes; open, because some tests act as another user. */
 export function makeFolder(): string {
-  return mkdtempSync(join(tmpdir(), "q-"));
+  const folder = mkdtempSync(join(tmpdir(), "q-"));
+  chmodSync(folder, 0o755);
+  return folder;
 }
 
 /** Removes the folder and names what was still in it. */

@@ -214,8 +214,10 @@ export class TestCluster {
   /** Resolves when the cluster has settled on its version: from 3.6 on the data says which (R13). */
   async settled(member: TestMember): Promise<void> {
     if (member.version.startsWith("3.5")) return;
+    const minor = member.version.split(".").slice(0, 2).join(".");
     await eventually("the storage version", async () => {
-      return (await this.client().maintenance.status(member.endpoint)).storageVersion !== undefined;
+      const { storageVersion } = await this.client().maintenance.status(member.endpoint);
+      return storageVersion?.startsWith(minor) === true;
     });
   }
 

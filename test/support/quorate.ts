@@ -2,8 +2,8 @@
  * The program `quorate` as a person runs it: as a process of its own, with its own data directory. What it
  * leaves behind, controllers and etcd members, is ended with the test.
  */
-import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { execFileSync, spawn, spawnSync, type ChildProcess, type SpawnOptions } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
@@ -12,7 +12,8 @@ import { fileURLToPath } from "node:url";
 import { systemProcesses } from "../../src/seams/processes.ts";
 import type { LocalReport } from "../../src/local/operations.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const MAIN = path.join(ROOT, "src/cli/main.ts");
 const PATIENCE_MS = 60_000;
 
 export interface Ended {
@@ -37,10 +38,13 @@ export class Home implements AsyncDisposable {
   readonly dir = mkdtempSync(path.join(os.tmpdir(), "quorate-cli-"));
   readonly #ups: Up[] = [];
   readonly #options: SpawnOptions;
+  readonly #program: Program = { node: process.execPath, main: MAIN };
 
   constructor(options: SpawnOptions = {}) {
     this.#options = options;
-    if (options.uid !== undefined) chmodSync(this.dir, 0o777);
+    if (options.uid === undefined) return;
+    chmodSync(this.dir, 0o777);
+    this.#program = programFor(options, path.join(this.dir, "program"));
   }
 
   clusterDir(name = "etcd"): string {
@@ -49,7 +53,7 @@ export class Home implements AsyncDisposable {
 
   spawn(args: readonly string[]): ChildProcess {
     const env = { ...process.env, XDG_DATA_HOME: this.dir, ...this.#options.env };
-    return spawn(process.execPath, [MAIN, ...args], { ...this.#options, env });
+    return spawn(this.#program.node, [this.#program.main, ...args], { ...this.#options, env });
   }
 
   /** Runs a verb to its end. */
@@ -90,6 +94,24 @@ export class Home implements AsyncDisposable {
     }
     rmSync(this.dir, { recursive: true, force: true });
   }
+}
+
+interface Program {
+  readonly node: string;
+  readonly main: string;
+}
+
+/** The program where this user can read it: here, or in a copy where the checkout is closed to them. */
+function programFor({ uid, gid }: SpawnOptions, copy: string): Program {
+  const here = { node: process.execPath, main: MAIN };
+  if (spawnSync(here.node, [here.main, "--version"], { uid, gid }).status === 0) return here;
+  mkdirSync(copy);
+  for (const part of ["src", "package.json", "node_modules"]) {
+    execFileSync("cp", ["-r", path.join(ROOT, part), copy]);
+  }
+  execFileSync("cp", [process.execPath, path.join(copy, "node")]);
+  execFileSync("chmod", ["-R", "a+rX", copy]);
+  return { node: path.join(copy, "node"), main: path.join(copy, "src/cli/main.ts") };
 }
 
 /** etcd processes whose configuration lies under this directory. */
