@@ -72,6 +72,7 @@ for (const version of newestVersions) {
     });
 
     test("status is one member's own, and exactly one leads", async () => {
+      await cluster.settled(cluster.members[0] as TestMember);
       const all = await Promise.all(cluster.endpoints.map((endpoint) => client.maintenance.status(endpoint)));
       assert.equal(all.filter(({ isLeader }) => isLeader).length, 1);
       assert.equal(new Set(all.map(({ header }) => header.memberId)).size, 3);
