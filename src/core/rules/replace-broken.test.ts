@@ -102,3 +102,10 @@ test("an unreachable volume is told with its node, waited for, then given up", (
   assert.match(holds[0]?.message ?? "", /node b is gone/);
   assert.equal(decide({ ...world, now: world.now + 5 * MINUTE }).act?.rule, "replace-broken");
 });
+
+test("with replacing turned off a broken member is told of, and left", () => {
+  const world = exited(edit(healthy(), { repair: { maxReplacementsPerHour: 0 } }), "demo-2", "data-missing");
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.match(holds[0]?.message ?? "", /its data is gone; replacing is turned off/);
+});

@@ -98,9 +98,12 @@ function replace(view: View, member: MemberView, fault: Fault): Outcome {
   }
   const budget = budgetFreeAt(view);
   if (budget !== undefined) {
+    const { maxReplacementsPerHour: limit } = view.spec.repair;
+    const why =
+      limit === 0 ? "replacing is turned off" : `${limit} members were replaced within the hour already`;
     return wait(
       "ReplacementBudget",
-      `${member.name}: ${fault.reason}; ${view.spec.repair.maxReplacementsPerHour} members were replaced within the hour already`,
+      `${member.name}: ${fault.reason}; ${why}`,
       budget,
       "Find out what breaks the members; raise spec.repair.maxReplacementsPerHour to go on at once.",
     );
