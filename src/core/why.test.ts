@@ -113,9 +113,9 @@ const SITUATIONS: readonly (readonly [
     /Restore a snapshot into this cluster/,
   ],
   [
-    "too many replacements within the hour",
+    "replacing is turned off",
     () => exited(healthy({ repair: { maxReplacementsPerHour: 0 } }), "demo-2", "data-missing"),
-    /demo-2: its data is gone; 0 members were replaced within the hour already/,
+    /demo-2: its data is gone; replacing is turned off/,
     /raise spec\.repair\.maxReplacementsPerHour/,
   ],
   [
