@@ -48,7 +48,10 @@ async function main(argv: string[]): Promise<number> {
         stage.files.some((glob) => matchesGlob(path, glob)) &&
         (!chosen.file || chosen.file.some((part) => path.includes(part))),
     );
-    if (files.length === 0) continue;
+    if (files.length === 0) {
+      if (chosen.stage) voice.say(`\n▶ ${stage.title}: no file matches ${chosen.file?.join(" or ")}`);
+      continue;
+    }
     const { signal } = stop;
     const narrow = chosen.name === undefined ? {} : { namePattern: chosen.name };
     results.push(await runStage({ root: repo.root, stage, files, signal, voice, ...narrow }));

@@ -11,7 +11,7 @@ export interface StageResult {
   readonly skipped: number;
   readonly todo: number;
   readonly ms: number;
-  /** Name and place of each failure. */
+  /** Name, place and reason of each failure. */
   readonly failures: readonly string[];
   /** Why the stage did not run, and what to do about it. */
   readonly couldNotRun?: string;

@@ -92,7 +92,7 @@ class Tally {
     const failed = !record.ok && !record.todo;
     if (failed) {
       this.#file.failed += 1;
-      this.#failures.push(`${file}:${record.line}: ${name}`);
+      this.#failures.push(`${file}:${record.line}: ${name}\n${indent(beginning(record.error ?? ""))}`);
       this.#run.voice.say(`  ✖ ${name} (${file}:${record.line})\n${indent(record.error ?? "")}`);
     } else if (this.#run.stage.processes === "apart") {
       this.#run.voice.say(`    ${mark(record)} ${name} (${seconds(record.ms)})`);
@@ -146,6 +146,14 @@ class Tally {
 function mark(record: TestRecord): string {
   if (record.skipped) return "﹣";
   return record.ok ? "✔" : "⚠";
+}
+
+/** Enough to see what went wrong where only the end of the run's output is kept. */
+function beginning(text: string): string {
+  const lines = text.split("\n");
+  return lines.length > 40
+    ? [...lines.slice(0, 40), `… ${lines.length - 40} more lines above`].join("\n")
+    : text;
 }
 
 function indent(text: string): string {

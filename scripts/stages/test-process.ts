@@ -11,6 +11,7 @@ import { RecordSplitter, type Counts, type StageRecord } from "./records.ts";
 export interface TestProcess {
   readonly root: string;
   readonly files: readonly string[];
+  /** How long one test may take; nothing told for clearly longer means that none runs any more. */
   readonly testLimitMs: number;
   readonly processLimitMs: number;
   /** Only tests whose name matches. */
@@ -28,6 +29,8 @@ export interface TestProcessEnd {
 }
 
 const MOST_OUTPUT = 4 * 1024 * 1024;
+/** A test that ran out of its time is told by then, and has cleaned up. */
+const QUIET_MS = 30_000;
 
 export async function runTestProcess(options: TestProcess): Promise<TestProcessEnd> {
   const { root, testLimitMs, processLimitMs, namePattern, signal, onRecord } = options;
@@ -56,7 +59,9 @@ export async function runTestProcess(options: TestProcess): Promise<TestProcessE
   };
   let counts: Counts | undefined;
   const faults: string[] = [];
+  let heard = performance.now();
   const splitter = new RecordSplitter((record) => {
+    heard = performance.now();
     if (record.kind === "summary") counts = record.counts;
     else if (record.kind === "remark") faults.push(record.text);
     onRecord(record);
@@ -66,13 +71,16 @@ export async function runTestProcess(options: TestProcess): Promise<TestProcessE
 
   const stop = () => stopAll(child.pid, folder, "SIGTERM");
   signal.addEventListener("abort", stop, { once: true });
-  let overran = false;
-  const limit = setTimeout(() => {
-    overran = true;
-    stop();
-  }, processLimitMs);
-  // A process that ignores SIGTERM does not get to ignore the limit.
-  const lastWord = setTimeout(() => stopAll(child.pid, folder, "SIGKILL"), processLimitMs + 10_000);
+  const started = performance.now();
+  let overran: number | undefined;
+  const limit = setInterval(() => {
+    const now = performance.now();
+    if (now - started < processLimitMs && now - heard < testLimitMs + QUIET_MS) return;
+    // A process that ignores SIGTERM does not get to ignore the limit.
+    if (overran === undefined) stop();
+    else if (now - started - overran > 10_000) stopAll(child.pid, folder, "SIGKILL");
+    overran ??= now - started;
+  }, 100);
   const how = await new Promise<string | number>((resolve, reject) => {
     child.on("error", reject);
     // "exit", not "close": a server that a test left running keeps the pipes open.
@@ -80,14 +88,13 @@ export async function runTestProcess(options: TestProcess): Promise<TestProcessE
   });
   const children = await endChildren(child.pid, folder);
   await pipesClosed(child);
-  clearTimeout(limit);
-  clearTimeout(lastWord);
+  clearInterval(limit);
   signal.removeEventListener("abort", stop);
   splitter.end();
   const files = clearFolder(folder);
 
-  if (overran) {
-    const seconds = Math.round(processLimitMs / 1000);
+  if (overran !== undefined) {
+    const seconds = Math.round(overran / 1000);
     faults.push(
       counts
         ? `the tests ended, but the process was still running after ${seconds} s: something is left open`
@@ -99,7 +106,7 @@ export async function runTestProcess(options: TestProcess): Promise<TestProcessE
     faults.push(`all tests passed, but the process ended with ${how}`);
   }
   // A process that was stopped had no chance to clean up.
-  if (!overran && !signal.aborted && counts) {
+  if (overran === undefined && !signal.aborted && counts) {
     for (const command of children) faults.push(`left a process running (ended now): ${command}`);
     if (files.length > 0)
       faults.push(`left files in its temporary folder (removed now): ${files.join(", ")}`);

@@ -7,7 +7,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -20,6 +19,7 @@ import { memberSans } from "../../src/pki/sans.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import type { IssuedCertificate, KeyPair, Pki } from "../../src/seams/pki.ts";
 import { systemRandom } from "../../src/seams/random.ts";
+import { freePorts } from "../support/free-ports.ts";
 
 const pki = createPki(systemClock, systemRandom);
 const MINUTE = 60_000;
@@ -102,15 +102,6 @@ async function eventually<T>(what: string, attempt: () => Promise<T>, limitMs = 
       await delay(50);
     }
   }
-}
-
-/** Free now; held together while choosing, so that no two are the same. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), "close")));
-  return ports;
 }
 
 /** Certificate and key in one file, renamed into place: no reader sees a half-written or mismatched pair for long. */

@@ -3,7 +3,6 @@
  * purpose: it starts, stops, wipes and adds what a test says, and knows no rules.
  */
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
@@ -18,6 +17,7 @@ import { systemDisk } from "../../src/seams/disk.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import { systemProcesses } from "../../src/seams/processes.ts";
 import { makeTestPki, type TestPki } from "./etcd-pki.ts";
+import { freePorts } from "./free-ports.ts";
 
 export const world: ProcessWorld = { processes: systemProcesses, disk: systemDisk, clock: systemClock };
 
@@ -242,24 +242,6 @@ export class TestCluster {
     await Promise.all(this.#transports.map((transport) => transport.close()));
     rmSync(this.dir, { recursive: true, force: true });
   }
-}
-
-/** Ports that were free a moment ago, all different. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => {
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("no port");
-    return address.port;
-  });
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }
 
 /** Polls until the condition holds; the last failure is the message. */

@@ -21,7 +21,10 @@ describe("H2 first boot", { concurrency: 2 }, () => {
       const [first, second, third] = cluster.members as [TestMember, TestMember, TestMember];
       await Promise.all([first, second].map((member) => cluster.launch(member, { state: "new" })));
       await Promise.all([first, second].map((member) => cluster.serving(member)));
-      await cluster.client([first.endpoint]).kv.put("acknowledged", "by two of three");
+      await eventually("a write is acknowledged", async () => {
+        await cluster.client([first.endpoint]).kv.put("acknowledged", "by two of three");
+        return true;
+      });
       const before = await cluster.client().maintenance.status(second.endpoint);
 
       await first.running.stop();
@@ -36,8 +39,11 @@ describe("H2 first boot", { concurrency: 2 }, () => {
         [after.header.clusterId, after.header.memberId],
         [before.header.clusterId, before.header.memberId],
       );
+      await eventually("the impostor takes a write", async () => {
+        await client.kv.put("written", "to the impostor");
+        return true;
+      });
       assert.equal(await client.kv.get("acknowledged"), undefined);
-      await client.kv.put("written", "to the impostor");
     });
   }
 
