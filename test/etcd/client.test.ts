@@ -202,6 +202,8 @@ for (const version of newestVersions) {
       assert.deepEqual(updated.members.find(({ id }) => id === added.member.id)?.peerUrls, [moved]);
       await client.cluster.memberUpdate(added.member.id, [member.peerUrl]);
 
+      // Through those that stay: a member that removes itself may end before it has answered.
+      client.setEndpoints(cluster.endpoints.slice(0, -1));
       const left = await untilAllowed(() => client.cluster.memberRemove(added.member.id));
       assert.equal(left.members.length, 3);
       assert.equal((await member.running.exited).reason, "permanently-removed");
