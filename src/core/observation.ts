@@ -111,6 +111,8 @@ export type WorkloadFacts =
       readonly restarts: number;
       readonly cause: ExitCause;
       readonly detail: string;
+      /** Nobody starts it again (an evicted Pod): it has to be taken away and made anew. */
+      readonly ended?: boolean;
     }
   /** Being stopped. `lostNode` names a node that will never confirm it. */
   | {

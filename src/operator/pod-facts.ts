@@ -80,6 +80,7 @@ function finished(pod: Pod, record: MemberRecord): WorkloadFacts {
     restarts: status?.restartCount ?? 0,
     cause: dataEnded ? "data-missing" : "killed",
     detail: dataEnded ? `${why}; its data ended with the Pod` : why,
+    ended: true,
   };
 }
 
