@@ -1,6 +1,17 @@
 /**
  * What the objects of a cluster are called, how they are labelled, and where members are reached. Names are
  * made from the cluster's and the member's, which are never used twice (H11).
+ *
+ * Two clusters of a namespace never make the same name. Within a kind every name ends with a dash and a word of
+ * that kind's own, and no such word ends with a dash and another one, so that a name tells its cluster:
+ *
+ *   Service                 -peers, -client, -learners
+ *   Secret                  -client-ca, -peer-ca, -operator, -client-tls, -<ordinal> (a member's)
+ *   EtcdMember, Pod, claim  -<ordinal> (claims with data- in front)
+ *   PodDisruptionBudget     nothing: there is one per cluster
+ *
+ * This is why the headless Service does not simply bear the cluster's name: that of a cluster `a-client` would
+ * be the client Service of `a`. What somebody else made under one of these names is told as a clash (I9).
  */
 import { GROUP } from "../api/metadata.ts";
 import { isSecure } from "../core/flags.ts";
@@ -24,10 +35,17 @@ export const ANNOTATIONS = {
   marks: `${GROUP}/marks`,
   /** On an EtcdMember with medium HostPath: the node that holds its directory, once its first Pod was placed. */
   node: `${GROUP}/node`,
+  /** On a Pod: which labels and annotations of it come from the spec, so that they can be taken away again. */
+  given: `${GROUP}/given`,
+  /** On Services and budgets: the hash of what was applied last. */
+  applied: `${GROUP}/applied`,
 } as const;
 
 /** Keeps a Pod that is its member's volume from starting before the record permits it (H2, H4). */
 export const PERMIT_GATE = `${GROUP}/permit`;
+
+/** Keeps a cluster until its members have ended and its volumes are dealt with as the retention says. */
+export const CLUSTER_FINALIZER = `${GROUP}/cluster`;
 
 /** Keeps a record until its member has left etcd: deleting it by hand means "replace this member" (I5). */
 export const MEMBER_FINALIZER = `${GROUP}/member`;
@@ -98,13 +116,20 @@ export function certificateNames(
     `${service}.${namespace}.svc.cluster.local`,
   ];
   const own = full(peers).map((domain) => `${member}.${domain}`);
-  if (plane === "peer") return { hosts: own, domains: full(peers) };
+  const here = ["localhost", "127.0.0.1", "::1"];
+  if (plane === "peer") return { hosts: [...here, ...own], domains: full(peers) };
   const short = (service: string) => [service, `${service}.${namespace}`, ...full(service)];
   return {
-    hosts: ["localhost", "127.0.0.1", "::1", ...own, ...short(client), ...short(learners)],
+    hosts: [...here, ...own, ...short(client), ...short(learners)],
     domains: full(peers),
   };
 }
+
+/**
+ * Go reads 0.0.0.0 as every address of every family that the kernel has: IPv4, IPv6 or both. [::] does the same,
+ * but cannot be listened on where IPv6 is switched off in the kernel.
+ */
+const EVERYWHERE = "0.0.0.0";
 
 export function memberAddress(cluster: Place, ordinal: number): MemberAddress {
   const host = hostOf(cluster, memberName(cluster.name, ordinal));
@@ -114,9 +139,9 @@ export function memberAddress(cluster: Place, ordinal: number): MemberAddress {
     peerURL: `${peer}://${host}:${PORTS.peer}`,
     clientURL: `${client}://${host}:${PORTS.client}`,
     metricsURL: `http://${host}:${PORTS.metrics}`,
-    listenPeerURL: `${peer}://0.0.0.0:${PORTS.peer}`,
-    listenClientURL: `${client}://0.0.0.0:${PORTS.client}`,
-    listenMetricsURL: `http://0.0.0.0:${PORTS.metrics}`,
+    listenPeerURL: `${peer}://${EVERYWHERE}:${PORTS.peer}`,
+    listenClientURL: `${client}://${EVERYWHERE}:${PORTS.client}`,
+    listenMetricsURL: `http://${EVERYWHERE}:${PORTS.metrics}`,
   };
 }
 

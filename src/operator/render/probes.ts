@@ -24,23 +24,24 @@ export function probesOf({
   return {
     // A large database takes long to open; ending a member meanwhile would begin it anew.
     startupProbe: {
-      ...get(live),
+      ...handler(live),
       periodSeconds: STARTUP_PERIOD_S,
       timeoutSeconds: 5,
       failureThreshold: Math.ceil((STARTUP_MS + patienceMs) / 1000 / STARTUP_PERIOD_S),
     },
     // H12: longer than a defragmentation at full quota.
     livenessProbe: {
-      ...get(live),
+      ...handler(live),
       periodSeconds: LIVENESS_PERIOD_S,
       timeoutSeconds: 5,
       failureThreshold: Math.ceil(patienceMs / 1000 / LIVENESS_PERIOD_S),
     },
     // A read through the leader: an election or a slow disk must not take all members from clients at once.
-    readinessProbe: { ...get(ready), periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 5 },
+    readinessProbe: { ...handler(ready), periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 5 },
   };
 }
 
-function get(path: string): Probe {
+function handler(path: string | undefined): Probe {
+  if (path === undefined) return { tcpSocket: { port: "metrics" } };
   return { httpGet: { path, port: "metrics", scheme: "HTTP" } };
 }
