@@ -60,6 +60,8 @@ export interface StoreFacts {
   readonly synced: boolean;
   /** Why it may be behind. */
   readonly trouble?: string | undefined;
+  /** It follows the server no longer, by an error of ours. */
+  readonly ended?: boolean;
 }
 
 /** `starting` says what has to happen before any store can be looked at. */
