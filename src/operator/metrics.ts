@@ -104,14 +104,9 @@ export class OperatorMetrics {
     };
   }
 
-  /** The cluster `namespace/name` is no more, or another process looks after it. */
+  /** The cluster `namespace/name` is no more. */
   forget(key: string): void {
     this.#clusters.delete(key);
-  }
-
-  /** This process does not lead any more: what it knew of clusters grows old. */
-  forgetAll(): void {
-    this.#clusters.clear();
   }
 
   text(): string {

@@ -1,6 +1,7 @@
 /**
  * What the operator may do, and why: the source of the roles in config/install*.yaml. A test runs the operator
- * with nothing but these rights, and fails on a right that is missing as on one that was never used.
+ * with nothing but these rights through a cluster's life, and fails on one that is missing as on one that was not
+ * used.
  */
 import { GROUP } from "../api/metadata.ts";
 
@@ -11,10 +12,14 @@ export interface Permission {
   /** The plural, with its subresource. */
   readonly resource: string;
   readonly verbs: readonly KubeVerb[];
+  /** Those that only unusual paths take, so that no test of a usual life asks for them. */
+  readonly rarely?: readonly KubeVerb[];
   readonly why: string;
 }
 
 const SEE: readonly KubeVerb[] = ["list", "watch"];
+/** To look at an object that has a name of ours and is not in the caches: whose is it? */
+const WHOSE: readonly KubeVerb[] = ["get"];
 
 /** In the namespaces of the clusters. */
 export const NAMESPACED: readonly Permission[] = [
@@ -28,35 +33,46 @@ export const NAMESPACED: readonly Permission[] = [
   {
     group: GROUP,
     resource: "etcdclusters/finalizers",
-    verbs: ["update"],
-    why: "owner references that hold back deletion",
+    verbs: [],
+    rarely: ["update"],
+    why: "owners that hold back their deletion, where the server asks who may say so (OpenShift)",
   },
   {
     group: GROUP,
     resource: "etcdmembers",
     verbs: [...SEE, "create", "update", "patch", "delete"],
+    rarely: WHOSE,
     why: "the records of members",
   },
   { group: GROUP, resource: "etcdmembers/status", verbs: ["patch"], why: "what a member is doing" },
   {
     group: GROUP,
     resource: "etcdmembers/finalizers",
-    verbs: ["update"],
-    why: "owner references that hold back deletion",
+    verbs: [],
+    rarely: ["update"],
+    why: "owners that hold back their deletion, where the server asks who may say so (OpenShift)",
   },
-  { group: "", resource: "pods", verbs: [...SEE, "create", "patch", "delete"], why: "members' workloads" },
-  { group: "", resource: "pods/resize", verbs: ["patch"], why: "resources changed in place" },
+  {
+    group: "",
+    resource: "pods",
+    verbs: [...SEE, "create", "patch", "delete"],
+    rarely: WHOSE,
+    why: "members' workloads",
+  },
   {
     group: "",
     resource: "persistentvolumeclaims",
-    verbs: [...SEE, "create", "patch", "delete"],
+    verbs: [...SEE, "create", "delete"],
+    // To grow.
+    rarely: [...WHOSE, "patch"],
     why: "members' volumes",
   },
   {
     group: "",
     resource: "secrets",
-    verbs: [...SEE, "get", "create", "patch", "delete"],
-    why: "certificates and members' configuration",
+    verbs: [...SEE, "create", "update"],
+    rarely: WHOSE,
+    why: "certificates and members' configuration; the garbage collector takes them away",
   },
   {
     group: "",
@@ -73,7 +89,9 @@ export const NAMESPACED: readonly Permission[] = [
   {
     group: "events.k8s.io",
     resource: "events",
-    verbs: ["create", "patch"],
+    verbs: ["create"],
+    // The same again within minutes.
+    rarely: ["patch"],
     why: "what was done, for people",
   },
 ];
@@ -98,3 +116,8 @@ export const LEASE: readonly Permission[] = [
     why: "one operator acts at a time",
   },
 ];
+
+/** All that a permission grants. */
+export function verbsOf({ verbs, rarely = [] }: Permission): KubeVerb[] {
+  return [...verbs, ...rarely];
+}

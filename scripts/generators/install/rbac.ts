@@ -3,6 +3,7 @@ import {
   CLUSTER_WIDE,
   LEASE,
   NAMESPACED,
+  verbsOf,
   type KubeVerb,
   type Permission,
 } from "../../../src/operator/permissions.ts";
@@ -61,10 +62,14 @@ function binding(kind: string, roleKind: string, name: string, namespace: string
   };
 }
 
+const VERBS: readonly KubeVerb[] = ["get", "list", "watch", "create", "update", "patch", "delete"];
+
 /** Of each group, resources with the same verbs share a rule. */
 function rules(permissions: readonly Permission[]) {
   const merged = new Map<string, { group: string; resources: string[]; verbs: readonly KubeVerb[] }>();
-  for (const { group, resource, verbs } of permissions) {
+  for (const permission of permissions) {
+    const { group, resource } = permission;
+    const verbs = VERBS.filter((verb) => verbsOf(permission).includes(verb));
     const key = `${group} ${verbs.join(",")}`;
     const rule = merged.get(key) ?? { group, resources: [], verbs };
     rule.resources.push(resource);
