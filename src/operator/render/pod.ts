@@ -52,7 +52,7 @@ function podSpec(cluster: Identity, record: MemberRecord, how: PodWishes): PodSp
     ...asTheyAre
   } = pod;
   return {
-    ...(asTheyAre as Partial<PodSpec>),
+    ...(withoutEmpty(asTheyAre) as Partial<PodSpec>),
     hostname: record.name,
     subdomain: serviceNames(cluster.name).peers,
     restartPolicy: "Always",
@@ -66,6 +66,13 @@ function podSpec(cluster: Identity, record: MemberRecord, how: PodWishes): PodSp
     containers: [etcdContainer(record), ...sidecars.map(sidecar)],
     volumes: podVolumes(cluster, record),
   };
+}
+
+/** Empty lists and maps ask for nothing, and the API server keeps none. */
+function withoutEmpty(fields: object): object {
+  const isEmpty = (value: unknown) =>
+    typeof value === "object" && value !== null && Object.keys(value).length === 0;
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 }
 
 function etcdContainer(record: MemberRecord): Container {

@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim, Pod, Secret, Service } from "kubernetes-typ
 import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { EtcdClusterSpec, EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
 import type { Observation } from "../../core/observation.ts";
-import type { MemberRecord } from "../../core/record.ts";
+import { clusterToken, type MemberRecord } from "../../core/record.ts";
 import { templateFor } from "../../core/template.ts";
 import { healthy } from "../../core/testing/cluster.ts";
 import { viewOf, type View } from "../../core/view.ts";
@@ -21,12 +21,15 @@ const settled = healthy({ replicas: 3, learners: 1 });
 
 /** A settled cluster as if it had been made with this spec, from three voters and one learner. */
 export function clusterWith(spec: EtcdClusterSpec, change: Partial<Observation["cluster"]> = {}): View {
-  const cluster = { ...settled.cluster, ...change, spec };
+  const { uid, marks } = { ...settled.cluster, ...change };
+  const token = clusterToken(uid, marks);
+  const established = { token, clusterID: "1" };
+  const cluster = { ...settled.cluster, ...change, spec, marks: { ...marks, established } };
   const template = templateFor(spec, spec.version);
   const members = settled.members.map((facts) => {
     const { ordinal } = facts.record;
     const [name, address] = [`${cluster.name}-${ordinal}`, memberAddress(cluster, ordinal)];
-    return { ...facts, record: { ...facts.record, name, address, template } };
+    return { ...facts, record: { ...facts.record, name, token, address, template } };
   });
   return viewOf({ ...settled, cluster, members });
 }
