@@ -12,7 +12,7 @@ import type { ClusterFacts, PlatformFacts } from "../core/observation.ts";
 import { ordinalOf, type MemberRecord } from "../core/record.ts";
 import { readCluster } from "./cluster-object.ts";
 import { belongsTo, recordOf } from "./member-object.ts";
-import { claimName, LABELS, memberAddress, ordinalInName } from "./names.ts";
+import { ANNOTATIONS, claimName, LABELS, memberAddress, ordinalInName } from "./names.ts";
 import { workloadOf } from "./pod-facts.ts";
 import { volumeOf } from "./volume-facts.ts";
 
@@ -58,7 +58,14 @@ export function observeObjects(
     return {
       record,
       deleting: object.metadata.deletionTimestamp !== undefined,
-      volume: volumeOf(record, { claim, pod, nodes, classes }),
+      volume: volumeOf(record, {
+        claim,
+        pod,
+        nodes,
+        classes,
+        node: object.metadata.annotations?.[ANNOTATIONS.node],
+        ending: cluster.deleting || record.leaving !== undefined,
+      }),
       workload: workloadOf(pod, { record, nodes, now }),
     };
   });

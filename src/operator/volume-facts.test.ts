@@ -63,6 +63,20 @@ describe("a claim", () => {
   });
 });
 
+test("what is on its way out already is not deleted again and again", () => {
+  const ending = true;
+  const deletionTimestamp = "2026-01-01T00:00:00Z";
+  assert.equal(volumeOf(record, { claim: claim("Bound"), ending }).state, "ready");
+  assert.equal(volumeOf(record, { claim: claim("Bound", { deleting: true }), ending }).state, "pending");
+  const pod: Pod = { metadata: { uid: "p-1", deletionTimestamp } };
+  assert.equal(volumeOf(on("Memory"), { pod }).state, "ready");
+  assert.equal(volumeOf(on("Memory"), { pod, ending }).state, "pending");
+  assert.deepEqual(volumeOf(on("HostPath"), { node: "node-1", ending }), {
+    state: "pending",
+    reason: "its directory stays on node-1",
+  });
+});
+
 test("H4: in memory and on ephemeral disk the Pod is the volume", () => {
   const pod: Pod = { metadata: { uid: "p-1" } };
   for (const medium of ["Memory", "Ephemeral"] as const) {
@@ -82,4 +96,6 @@ test("a directory on a node is reached as long as the node exists", () => {
     uid: record.uid,
     reason: "its node node-1 is gone",
   });
+  const remembered = volumeOf(on("HostPath"), { node: "node-1", nodes: new Map() });
+  assert.equal(remembered.state, "unreachable", "also when its Pod is gone");
 });

@@ -13,6 +13,10 @@ export interface VolumeObjects {
   readonly nodes?: ReadonlyMap<string, Node>;
   /** By name; undefined when they cannot be read. */
   readonly classes?: ReadonlyMap<string, StorageClass>;
+  /** With medium HostPath: the node that its directory is on, as far as it is known. */
+  readonly node?: string;
+  /** The member is on its way out: what is left of its volume is nobody's concern but the deletion's. */
+  readonly ending?: boolean;
 }
 
 export function volumeOf(record: MemberRecord, objects: VolumeObjects): VolumeFacts {
@@ -21,17 +25,17 @@ export function volumeOf(record: MemberRecord, objects: VolumeObjects): VolumeFa
       return claimFacts(record, objects);
     case "Memory":
     case "Ephemeral":
-      return podFacts(objects.pod);
+      return podFacts(objects);
     case "HostPath":
       return hostFacts(record, objects);
   }
 }
 
-function claimFacts(record: MemberRecord, { claim, classes }: VolumeObjects): VolumeFacts {
+function claimFacts(record: MemberRecord, { claim, classes, ending }: VolumeObjects): VolumeFacts {
   const uid = claim?.metadata?.uid;
   if (!claim || uid === undefined) return { state: "absent" };
-  // Nobody may start on what is about to go; who has started there keeps it until it is gone.
-  if (claim.metadata?.deletionTimestamp !== undefined && record.volumeUID === undefined)
+  // Nobody may start on what is about to go; who has started there keeps it until it is gone, unless it goes too.
+  if (claim.metadata?.deletionTimestamp !== undefined && (record.volumeUID === undefined || ending))
     return { state: "pending", reason: "its claim is being deleted" };
   switch (claim.status?.phase) {
     case "Bound":
@@ -61,14 +65,19 @@ function pending(claim: PersistentVolumeClaim): VolumeFacts {
   return { state: "pending", reason };
 }
 
-function podFacts(pod: Pod | undefined): VolumeFacts {
+function podFacts({ pod, ending }: VolumeObjects): VolumeFacts {
   const uid = pod?.metadata?.uid;
+  // On a lost node a Pod never ends; there is nothing to be deleted but the Pod itself.
+  if (ending && pod?.metadata?.deletionTimestamp !== undefined)
+    return { state: "pending", reason: "it ends with its Pod" };
   return uid === undefined ? { state: "absent" } : { state: "ready", uid };
 }
 
 /** The directory is named after the record's UID, so that the two are one. */
-function hostFacts({ uid }: MemberRecord, { pod, nodes }: VolumeObjects): VolumeFacts {
-  const node = pod?.spec?.nodeName;
+function hostFacts({ uid }: MemberRecord, { pod, nodes, node: pinned, ending }: VolumeObjects): VolumeFacts {
+  const node = pod?.spec?.nodeName ?? pinned;
+  // Nothing of ours runs on the node to delete it with.
+  if (ending && !pod) return { state: "pending", reason: `its directory stays on ${node ?? "its node"}` };
   if (node && nodes && !nodes.has(node))
     return { state: "unreachable", uid, reason: `its node ${node} is gone` };
   return { state: "ready", uid };

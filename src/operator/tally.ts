@@ -1,0 +1,40 @@
+/** What applying the objects of a cluster came to so far, and what all parts of it share. */
+import type { KubeClient } from "../kube/client.ts";
+import type { Resource } from "../kube/resources.ts";
+import type { Certificates } from "./certificates.ts";
+import type { Clashes } from "./clashes.ts";
+import type { Kept } from "./keep.ts";
+import type { Stores } from "./stores.ts";
+
+export interface ApplyContext {
+  readonly client: KubeClient;
+  readonly stores: Stores;
+  /** `namespace/name` of the cluster. */
+  readonly key: string;
+  readonly certificates: Certificates;
+  readonly clashes: Clashes;
+}
+
+export class Tally {
+  readonly problems: string[] = [];
+  changed = false;
+
+  /** Takes note of one object; true when it is there and ours. */
+  note<T>(context: Pick<ApplyContext, "clashes">, resource: Resource, kept: Kept<T>): boolean {
+    if (kept.done === "changed") this.changed = true;
+    if (kept.done === "foreign") {
+      context.clashes.add(resource, kept.object as object);
+      this.changed = true;
+    }
+    return kept.done === "changed" || kept.done === "unchanged";
+  }
+
+  /** Runs one part; what it throws is a problem of that part and of no other. */
+  async part(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.problems.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}
