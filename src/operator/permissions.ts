@@ -18,9 +18,6 @@ export interface Permission {
 }
 
 const SEE: readonly KubeVerb[] = ["list", "watch"];
-/** To look at an object that has a name of ours and is not in the caches: whose is it? */
-const WHOSE: readonly KubeVerb[] = ["get"];
-
 /** In the namespaces of the clusters. */
 export const NAMESPACED: readonly Permission[] = [
   {
@@ -41,7 +38,6 @@ export const NAMESPACED: readonly Permission[] = [
     group: GROUP,
     resource: "etcdmembers",
     verbs: [...SEE, "create", "update", "patch", "delete"],
-    rarely: WHOSE,
     why: "the records of members",
   },
   { group: GROUP, resource: "etcdmembers/status", verbs: ["patch"], why: "what a member is doing" },
@@ -56,7 +52,6 @@ export const NAMESPACED: readonly Permission[] = [
     group: "",
     resource: "pods",
     verbs: [...SEE, "create", "patch", "delete"],
-    rarely: WHOSE,
     why: "members' workloads",
   },
   {
@@ -64,14 +59,13 @@ export const NAMESPACED: readonly Permission[] = [
     resource: "persistentvolumeclaims",
     verbs: [...SEE, "create", "delete"],
     // To grow.
-    rarely: [...WHOSE, "patch"],
+    rarely: ["patch"],
     why: "members' volumes",
   },
   {
     group: "",
     resource: "secrets",
-    verbs: [...SEE, "create", "update"],
-    rarely: WHOSE,
+    verbs: [...SEE, "create", "patch"],
     why: "certificates and members' configuration; the garbage collector takes them away",
   },
   {
