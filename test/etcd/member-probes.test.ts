@@ -8,12 +8,17 @@ import { request } from "node:http";
 import { createServer } from "node:net";
 import { describe, test } from "node:test";
 import { specOf } from "../../src/core/testing/cluster.ts";
-import type { MemberRole } from "../../src/core/record.ts";
 import { memberAddress } from "../../src/operator/names.ts";
 import { healthPaths } from "../../src/operator/render/health.ts";
 import { eventually, TestCluster, type TestMember } from "../support/etcd-cluster.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
 import { freePorts } from "../support/free-ports.ts";
+
+const KINDS = {
+  founder: { boot: "New", role: "Voter" },
+  joiner: { boot: "Join", role: "Voter" },
+  learner: { boot: "Join", role: "Learner" },
+} as const;
 
 /** HTTP status. */
 async function ask(host: string, port: number | string, path: string, body?: object): Promise<number> {
@@ -79,18 +84,19 @@ for (const version of newestVersions) {
         await cluster.serving(member);
         return member;
       };
-      const probe = (member: TestMember, kind: "live" | "ready", role: MemberRole) =>
-        ask("127.0.0.1", ports.get(member) ?? 0, healthPaths(version, role)[kind] ?? "");
+      const probe = (member: TestMember, kind: "live" | "ready", what: keyof typeof KINDS) =>
+        ask("127.0.0.1", ports.get(member) ?? 0, healthPaths(version, KINDS[what])[kind] ?? "");
       const voter = await launch("new");
-      await eventually("the voter is ready", async () => (await probe(voter, "ready", "Voter")) === 200);
+      await eventually("the voter is ready", async () => (await probe(voter, "ready", "founder")) === 200);
       const learner = await launch("existing");
-      await eventually("the learner serves", async () => (await probe(learner, "ready", "Learner")) === 200);
+      await eventually("the learner serves", async () => (await probe(learner, "ready", "learner")) === 200);
       assert.equal(
-        await probe(learner, "ready", "Voter"),
+        await probe(learner, "ready", "joiner"),
         503,
         "one that is to vote is not ready before it does",
       );
-      assert.equal(await probe(learner, "live", "Voter"), 200);
+      assert.equal(await probe(learner, "live", "joiner"), 200);
+      assert.equal(await probe(voter, "ready", "joiner"), 200, "and is once it votes");
 
       const alarm = { action: "ACTIVATE", memberID: 0, alarm: "CORRUPT" };
       assert.equal(
@@ -103,15 +109,15 @@ for (const version of newestVersions) {
         "by itself it counts the alarm",
       );
       for (const kind of ["ready", "live"] as const)
-        assert.equal(await probe(voter, kind, "Voter"), 200, kind);
+        assert.equal(await probe(voter, kind, "founder"), 200, kind);
 
       await voter.running.kill();
       await eventually(
         "without a leader nobody is ready",
-        async () => (await probe(learner, "ready", "Learner")) === 503,
+        async () => (await probe(learner, "ready", "learner")) === 503,
         20_000,
       );
-      assert.equal(await probe(learner, "live", "Learner"), 200, "but alive");
+      assert.equal(await probe(learner, "live", "learner"), 200, "but alive");
     });
   });
 }

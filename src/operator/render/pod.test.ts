@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Container, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { MemberRecord } from "../../core/record.ts";
 import { startHash } from "../../core/template.ts";
 import { specOf } from "../../core/testing/cluster.ts";
 import { ANNOTATIONS, hostOf, LABELS } from "../names.ts";
 import { clusterWith, memberOf, type Wish } from "../testing/rendered.ts";
 import { memberPod, type PodWishes } from "./pod.ts";
 
-function podOf(wish: Wish = {}, how: Partial<PodWishes> = {}, ordinal = 1): Pod {
+function podOf(wish: Wish = {}, how: Partial<PodWishes> = {}): Pod {
   const view = clusterWith(specOf(wish));
-  return memberPod(view.observation.cluster, memberOf(view, ordinal), {
+  return memberPod(view.observation.cluster, memberOf(view), {
     role: "voter",
     gated: false,
     ...how,
@@ -206,11 +207,16 @@ describe("how it is probed", () => {
     assert.ok(patience >= 600);
   });
 
-  test("R36: members that are to vote are ready once they do, those that stay learners as such", () => {
-    const path = (ordinal: number) =>
-      etcdOf(podOf({ learners: 1 }, {}, ordinal)).readinessProbe?.httpGet?.path;
-    assert.equal(path(1), "/readyz?exclude=data_corruption");
-    assert.equal(path(4), "/readyz?exclude=data_corruption&exclude=non_learner");
+  test("R36: who joins to vote is ready once it votes; founders and standing learners without that", () => {
+    const view = clusterWith(specOf({ learners: 1 }));
+    const path = (record: MemberRecord) => {
+      const pod = memberPod(view.observation.cluster, record, { role: "voter", gated: false });
+      return etcdOf(pod).readinessProbe?.httpGet?.path;
+    };
+    const [founder, learner] = [memberOf(view), memberOf(view, 4)];
+    assert.equal(path({ ...founder, boot: "Join" }), "/readyz?exclude=data_corruption");
+    for (const record of [founder, learner])
+      assert.equal(path(record), "/readyz?exclude=data_corruption&exclude=non_learner");
   });
 
   test("R34: of versions without these paths, an open port is enough to be alive", () => {

@@ -12,14 +12,11 @@ const STARTUP_PERIOD_S = 2;
 /** On top of the patience with a silent member: for reading its log and waiting for its volume. */
 const STARTUP_MS = 600_000;
 
-export function probesOf({
-  role,
-  template: { version, options },
-}: Pick<MemberRecord, "role" | "template">): Pick<
-  Container,
-  "startupProbe" | "livenessProbe" | "readinessProbe"
-> {
-  const { live, ready } = healthPaths(version, role);
+export function probesOf(
+  record: Pick<MemberRecord, "boot" | "role" | "template">,
+): Pick<Container, "startupProbe" | "livenessProbe" | "readinessProbe"> {
+  const { version, options } = record.template;
+  const { live, ready } = healthPaths(version, record);
   const patienceMs = livenessPatienceMs(options);
   return {
     // A large database takes long to open; ending a member meanwhile would begin it anew.

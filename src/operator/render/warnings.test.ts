@@ -15,6 +15,7 @@ test("each thing that is seldom meant is told, with its field", () => {
     [{ pod: { env: [{ name: "ETCD_NAME", value: "x" }] } }, "spec.pod.env[0]"],
     [{ storage: { medium: "HostPath", hostPath: "/data" } }, "spec.storage.medium"],
     [{ service: { type: "NodePort" } }, "spec.service.type"],
+    [{ storage: { size: "256Mi" }, options: { quotaBackendBytes: "64Mi" } }, "spec.storage.size"],
     [{ replicas: 1 }, "spec.disruptionBudget.enabled"],
     [{ version: "3.6.13" }, "spec.version"],
     [

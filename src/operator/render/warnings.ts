@@ -14,6 +14,7 @@ export function kubernetesWarnings(spec: EtcdClusterSpec): ApiError[] {
     ...env(spec),
     ...hostPath(spec),
     ...memory(spec),
+    ...smallVolume(spec),
     ...outside(spec),
     ...drains(spec),
     ...openFaults(spec),
@@ -59,6 +60,15 @@ function memory({ storage, pod, options }: EtcdClusterSpec): Found {
   if (bytesOf(limit) >= bytesOf(storage.size) + bytesOf(options.quotaBackendBytes)) return [];
   const message = `the data is in memory too: with less than storage.size and quotaBackendBytes together a member is killed before its database is full, and its data with it`;
   return [["spec.pod.resources.limits.memory", message]];
+}
+
+/** etcd takes 64Mi for its log before it starts, another 64Mi beside it, and keeps five of them. */
+const SMALLEST_VOLUME = 512 * 2 ** 20;
+
+function smallVolume({ storage }: EtcdClusterSpec): Found {
+  if (storage.medium === "HostPath" || bytesOf(storage.size) >= SMALLEST_VOLUME) return [];
+  const message = `etcd's write-ahead log alone takes up to 384Mi: a member may not start on a volume of less than 512Mi, or not start again`;
+  return [["spec.storage.size", message]];
 }
 
 function outside({ service, tls }: EtcdClusterSpec): Found {
