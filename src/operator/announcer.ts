@@ -35,8 +35,10 @@ export class Announcer {
     this.#regarding = regarding;
   }
 
-  step({ step, member, reason, error }: TranscriptEntry): void {
+  step({ step, member, reason, error, rule }: TranscriptEntry): void {
     if (error === undefined && BOOKKEEPING.has(step)) return;
+    // The first members come together, and the cluster that they form is told of.
+    if (error === undefined && step === "CreateMember" && rule === "first-boot") return;
     const [kind = step, purpose] = step.split("/");
     const word = purpose === undefined ? kind : camelCase(purpose);
     const about = member === undefined ? "" : `${member}: `;

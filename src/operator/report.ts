@@ -20,6 +20,8 @@ import type { Stores } from "./stores.ts";
 const BURST_MS = 1_000;
 /** What a member passes through on its way is told only when it lasts. */
 const PASSING_MS = 2_000;
+/** Words and numbers that change while no condition does are written at most this often. */
+const WORDS_MS = 3_000;
 
 export class Reporter {
   readonly #client: KubeClient;
@@ -53,6 +55,7 @@ export class Reporter {
     const now = this.#clock.monotonic();
     const since = this.#writtenAt === undefined ? 0 : now - this.#writtenAt;
     if (!object || sameStatus(object.status, status, since)) return;
+    if (this.#writtenAt !== undefined && since < WORDS_MS && !isUrgent(object.status, status)) return;
     await this.#write(etcdClusters, refOf(this.#key), object, object.status, status);
     this.#writtenAt = now;
   }
@@ -92,6 +95,16 @@ export class Reporter {
       if (!isReason(error, "NotFound", "Conflict")) throw error;
     }
   }
+}
+
+/** A condition changed, or the status is about another spec: whoever waits for that waits for nothing else. */
+function isUrgent(before: EtcdClusterStatus | undefined, after: EtcdClusterStatus): boolean {
+  const essence = ({ observedGeneration, conditions }: EtcdClusterStatus) =>
+    canonical([
+      observedGeneration,
+      conditions?.map(({ type, status, observedGeneration: seen }) => [type, status, seen]),
+    ]);
+  return before === undefined || essence(before) !== essence(after);
 }
 
 /** Without which generation of its record it was seen for: that alone is no news. */
