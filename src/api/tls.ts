@@ -14,13 +14,15 @@ const plane = (name: string) =>
     .describe(`Overrides tls.mode for the ${name} plane. Cannot be changed after the cluster was created.`);
 
 const DNS_NAME = "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
-const IPV6_NAME = "^[0-9a-f:.]*:[0-9a-f:.]*$";
+/** Only digits and dots, or with colons: a mistyped address, not a name. */
+const ADDRESS = "^([0-9.]+|[0-9a-f:.]*:[0-9a-f:.]*)$";
 
 const subjectAlternativeName: Rule<string> = {
-  cel: `self.matches('${DNS_NAME.replaceAll("\\", "\\\\")}') || (self.matches('${IPV6_NAME}') && isIP(self))`,
+  cel: `self.matches('${ADDRESS}') ? isIP(self) : self.matches('${DNS_NAME.replaceAll("\\", "\\\\")}')`,
   message:
     "must be a lower-case DNS name (a leading '*.' is allowed) or an IP address, without scheme and port",
-  check: (name) => new RegExp(DNS_NAME).test(name) || (new RegExp(IPV6_NAME).test(name) && isIPv6(name)),
+  check: (name) =>
+    new RegExp(ADDRESS).test(name) ? isIPv4(name) || isIPv6(name) : new RegExp(DNS_NAME).test(name),
 };
 
 const tlsFields = z.strictObject({

@@ -59,9 +59,12 @@ after(async () => {
   await bed?.down();
 });
 
-const selector = { matchLabels: { app: "web" }, matchExpressions: [{ key: "tier", operator: "Exists" }] };
+const selector = {
+  matchLabels: { app: "web" },
+  matchExpressions: [{ key: "tier", operator: "Exists" as const }],
+};
 const term = { topologyKey: "kubernetes.io/hostname", labelSelector: selector, namespaces: ["default"] };
-const nodes = { matchExpressions: [{ key: "disk", operator: "In", values: ["fast"] }] };
+const nodes = { matchExpressions: [{ key: "disk", operator: "In" as const, values: ["fast"] }] };
 
 /** Every field of a Pod that a spec can set. */
 const everything: Wish = {

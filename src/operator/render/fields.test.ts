@@ -98,7 +98,7 @@ test("the walk sees nested fields, lists, maps and Kubernetes' own shapes", () =
     "pod.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[].topologyKey",
     "pod.tolerations[].tolerationSeconds",
     "pod.sidecars[].<any>",
-    "pod.env[].valueFrom.<any>",
+    "pod.env[].valueFrom.secretKeyRef.name",
     "image.pullSecrets[]",
     "service.annotations.<key>",
   ])

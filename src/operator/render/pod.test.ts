@@ -154,7 +154,7 @@ describe("what it may do", () => {
 describe("where it may run", () => {
   const required = (pod: Pod) =>
     pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
-  const here = { key: "metadata.name", operator: "In", values: ["node-7"] };
+  const here = { key: "metadata.name", operator: "In" as const, values: ["node-7"] };
 
   test("is rather not beside another member of its cluster, by node and by zone", () => {
     const terms = podOf().spec?.affinity?.podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
@@ -167,7 +167,7 @@ describe("where it may run", () => {
   });
 
   test("is the node that holds its directory, beside what the user says", () => {
-    const disk = { key: "disk", operator: "In", values: ["fast"] };
+    const disk = { key: "disk", operator: "In" as const, values: ["fast"] };
     const nodeSelectorTerms = [{ matchExpressions: [disk] }, { matchFields: [] }];
     const affinity = {
       nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },

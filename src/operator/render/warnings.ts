@@ -11,7 +11,6 @@ import { compareVersions, minorOf, version } from "../../core/version.ts";
 
 export function kubernetesWarnings(spec: EtcdClusterSpec): ApiError[] {
   return [
-    ...env(spec),
     ...hostPath(spec),
     ...memory(spec),
     ...smallVolume(spec),
@@ -22,17 +21,6 @@ export function kubernetesWarnings(spec: EtcdClusterSpec): ApiError[] {
 }
 
 type Found = readonly [path: string, message: string][];
-
-/** With a configuration file etcd reads no variables (H3); this one is read before it looks for the file. */
-const READ_ANYWAY = "ETCD_UNSUPPORTED_ARCH";
-
-function env({ pod }: EtcdClusterSpec): Found {
-  return pod.env.flatMap(({ name }, index): Found => {
-    if (!name.startsWith("ETCD_") || name === READ_ANYWAY) return [];
-    const message = `etcd takes nothing from ${name}, since it is started with a configuration file: use spec.options, or spec.options.extraArgs`;
-    return [[`spec.pod.env[${index}]`, message]];
-  });
-}
 
 function hostPath({ storage, pod }: EtcdClusterSpec): Found {
   if (storage.medium !== "HostPath") return [];
