@@ -5,7 +5,7 @@
 import type { PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdMember } from "../api/etcd-member.ts";
 import { shouldRun } from "../control/should-run.ts";
-import { isVolatile } from "../core/template.ts";
+import { isVolatile, startHash } from "../core/template.ts";
 import type { MemberView, View } from "../core/view.ts";
 import { isReason } from "../kube/errors.ts";
 import { isControlledBy, pods } from "../kube/resources.ts";
@@ -80,7 +80,7 @@ export async function applyPod(
   const pod = context.stores.pod(key);
   const object = context.stores.member(key);
   if (!object || (pod && !isControlledBy(pod, record.uid))) return;
-  if (pod) return await changePod(context, view, member, pod, object, tally);
+  if (pod) return await changePod(context, view, member, pod, object, isConfigured, tally);
   // Its Pod is its volume: it has to exist before the record can permit it.
   const gated = isVolatile(record.template) && record.volumeUID === undefined && !record.leaving;
   if (!isConfigured || workload.state !== "absent" || !(gated || shouldRun(view, member))) return;
@@ -110,17 +110,22 @@ async function changePod(
   member: MemberView,
   pod: Pod,
   object: EtcdMember,
+  isConfigured: boolean,
   tally: Tally,
 ): Promise<void> {
   const { record } = member;
   const { name = "", namespace = "", uid = "", deletionTimestamp } = pod.metadata ?? {};
   if (deletionTimestamp !== undefined) return;
   const gated = (pod.spec?.schedulingGates?.length ?? 0) > 0;
-  const open = gated && record.volumeUID === uid && shouldRun(view, member);
+  const open = gated && isConfigured && record.volumeUID === uid && shouldRun(view, member);
   const wanted = wantedPod(view, member, object, pod, gated);
-  const metadata = metadataPatch(pod, wanted, record.template.pod);
+  const metadata = metadataPatch(pod, wanted, record.template.pod)?.metadata;
   if (metadata || open) {
-    const patch = { ...metadata, ...(open && { spec: { schedulingGates: null } }) };
+    const start = { annotations: { ...metadata?.annotations, [ANNOTATIONS.startedFrom]: startHash(record) } };
+    // It starts now, and with what its record says now.
+    const patch = open
+      ? { metadata: { ...metadata, ...start }, spec: { schedulingGates: null } }
+      : { metadata: { ...metadata } };
     await client.patch(pods, { name, namespace }, patch, { uid });
     tally.changed = true;
   }

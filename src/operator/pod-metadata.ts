@@ -11,6 +11,12 @@ import type { PodRole } from "./render/metadata.ts";
 type Given = Pick<MemberTemplate["pod"], "labels" | "annotations">;
 type Texts = Readonly<Record<string, string>>;
 
+type Changes = Record<string, string | null>;
+
+export interface MetadataPatch {
+  readonly metadata: { readonly labels?: Changes; readonly annotations?: Changes };
+}
+
 /** The Pod with a note of what it was given. */
 export function withGiven(pod: Pod, given: Given): Pod {
   const note = noteOf(given);
@@ -20,7 +26,7 @@ export function withGiven(pod: Pod, given: Given): Pod {
 }
 
 /** A merge patch that brings the metadata of `pod` to what is wanted; undefined when it is so already. */
-export function metadataPatch(pod: Pod, wanted: Pod, given: Given): object | undefined {
+export function metadataPatch(pod: Pod, wanted: Pod, given: Given): MetadataPatch | undefined {
   const before = readNote(pod.metadata?.annotations?.[ANNOTATIONS.given]);
   // What it was started from does not change with the record.
   const { [ANNOTATIONS.startedFrom]: _start, ...annotations } = wanted.metadata?.annotations ?? {};
