@@ -12,8 +12,19 @@ import { imageTar, writeImage, type ImageSpec } from "../../testbed/nodes/oci.ts
 import type { Entry } from "../../testbed/nodes/tar.ts";
 import { CONTAINER_USER } from "../generators/install/deployment.ts";
 
-/** A small young generation: it halves the memory under load and costs no time that can be measured. */
-const NODE_FLAGS = ["--max-semi-space-size=1"];
+/**
+ * For little memory: a small young generation, and code that is compiled once and not optimized further. What is
+ * computed between two answers of a server is milliseconds; with these, three times as many of them (measured on
+ * decide()), and 15 MB less.
+ */
+export const NODE_FLAGS = [
+  "--max-semi-space-size=1",
+  "--no-opt",
+  "--no-maglev",
+  "--optimize-for-size",
+] as const;
+/** Free memory goes back to the system; each thread would keep an arena of its own. */
+export const MEMORY_ENV = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" } as const;
 const NODE = "usr/local/bin/node";
 const PROGRAM = "app/quorate.mjs";
 const CACHE = "app/cache";
@@ -84,6 +95,7 @@ function imageSpec(
       "NODE_ENV=production",
       `NODE_COMPILE_CACHE=/${CACHE}`,
       "NODE_COMPILE_CACHE_PORTABLE=1",
+      ...Object.entries(MEMORY_ENV).map(([name, value]) => `${name}=${value}`),
     ],
     user: `${CONTAINER_USER}:${CONTAINER_USER}`,
   };

@@ -44,12 +44,13 @@ before(async () => {
   const token = await operatorToken(bed.client);
   writeFileSync(kubeconfig, kubeconfigText("operator", { ...access, token }), { mode: 0o600 });
   [metricsPort = 0, healthPort = 0] = await freePorts(2);
-  const args = [
-    ...["operator", "--kubeconfig", kubeconfig, "--lease-namespace", OPERATOR.namespace],
-    ...["--metrics-address", `127.0.0.1:${metricsPort}`, "--health-address", `127.0.0.1:${healthPort}`],
-  ];
+  const own = ["operator", "--kubeconfig", kubeconfig, "--lease-namespace", OPERATOR.namespace];
+  const metrics = ["--metrics-address", `127.0.0.1:${metricsPort}`];
+  const health = ["--health-address", `127.0.0.1:${healthPort}`];
   const main = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
-  operator = spawn(process.execPath, [main, ...args], { stdio: ["ignore", "ignore", "pipe"] });
+  operator = spawn(process.execPath, [main, ...own, ...metrics, ...health], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   operator.stderr?.on("data", (chunk) => (log += String(chunk)));
 });
 
@@ -129,8 +130,6 @@ test("it scales, adds a learner and takes it away again, with what belongs to it
   await settled(3);
   await edit({ replicas: 1 });
   await settled(1);
-  await edit({ replicas: 3 });
-  await settled(3);
 });
 
 test("it changes what can be changed in place, and takes the budget away", async () => {
@@ -147,11 +146,11 @@ test("it changes what can be changed in place, and takes the budget away", async
         `${CORE}/pods?labelSelector=colour%3Dblue`,
       );
       const left = await bed.client.get<{ items: unknown[] }>(budgets);
-      return items.length === 3 && left.items.length === 0;
+      return items.length === 1 && left.items.length === 0;
     },
     PATIENCE,
   );
-  await settled(3);
+  await settled(1);
 });
 
 test("it deletes the cluster, with its volumes where the retention says so", async () => {
