@@ -153,9 +153,12 @@ test("it changes what can be changed in place, and takes the budget away", async
   await settled(1);
 });
 
-test("it deletes the cluster, with its volumes where the retention says so", async () => {
+test("it deletes the cluster, with its volumes where the retention says so", async (t) => {
+  const started = Date.now();
+  const say = (what: string) => t.diagnostic(`${what}: ${((Date.now() - started) / 1000).toFixed(1)} s`);
   await bed.client.delete(THREE);
   await eventually("the cluster to be gone", async () => !(await exists(THREE)), PATIENCE);
+  say("gone");
   for (const kind of ["pods", "persistentvolumeclaims", "secrets", "services"]) {
     await eventually(
       `no ${kind}`,
@@ -165,6 +168,7 @@ test("it deletes the cluster, with its volumes where the retention says so", asy
       },
       PATIENCE,
     );
+    say(`no ${kind}`);
   }
 });
 
