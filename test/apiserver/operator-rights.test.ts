@@ -17,7 +17,15 @@ import { eventually } from "../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
 import { kubeconfigText } from "../../testbed/kubeconfig.ts";
 import { freePorts } from "../support/free-ports.ts";
-import { applyAll, manifests, operatorToken, OPERATOR, sample, whenServed } from "../support/install.ts";
+import {
+  applyAll,
+  manifests,
+  operatorToken,
+  OPERATOR,
+  pathOf,
+  sample,
+  whenServed,
+} from "../support/install.ts";
 
 const CLUSTERS = `/apis/${API_VERSION}/namespaces/default/etcdclusters`;
 const MEMBERS = `/apis/${API_VERSION}/namespaces/default/etcdmembers`;
@@ -39,20 +47,26 @@ before(async () => {
   const objects = manifests("install.yaml").filter(({ kind }) => kind !== "Deployment");
   await applyAll(bed.client, objects);
   await whenServed(bed.client, CLUSTERS, MEMBERS);
+  operator = await startOperator(OPERATOR.namespace);
+});
+
+/** As the service account of this namespace, with further arguments. */
+async function startOperator(namespace: string, ...args: string[]): Promise<ChildProcess> {
   const { cert: _, key: __, ...access } = bed.access;
-  const kubeconfig = join(folder, "kubeconfig");
-  const token = await operatorToken(bed.client);
+  const kubeconfig = join(folder, `kubeconfig-${namespace}`);
+  const token = await operatorToken(bed.client, namespace);
   writeFileSync(kubeconfig, kubeconfigText("operator", { ...access, token }), { mode: 0o600 });
   [metricsPort = 0, healthPort = 0] = await freePorts(2);
-  const own = ["operator", "--kubeconfig", kubeconfig, "--lease-namespace", OPERATOR.namespace];
+  const own = ["operator", "--kubeconfig", kubeconfig, "--lease-namespace", namespace, ...args];
   const metrics = ["--metrics-address", `127.0.0.1:${metricsPort}`];
   const health = ["--health-address", `127.0.0.1:${healthPort}`];
   const main = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
-  operator = spawn(process.execPath, [main, ...own, ...metrics, ...health], {
+  const child = spawn(process.execPath, [main, ...own, ...metrics, ...health], {
     stdio: ["ignore", "ignore", "pipe"],
   });
-  operator.stderr?.on("data", (chunk) => (log += String(chunk)));
-});
+  child.stderr.on("data", (chunk) => (log += String(chunk)));
+  return child;
+}
 
 after(async () => {
   if (operator?.exitCode === null) {
@@ -172,16 +186,33 @@ test("it deletes the cluster, with its volumes where the retention says so", asy
   }
 });
 
-test("no call of it was refused, and each of its rights was used", async () => {
+interface Calls {
+  verb: string;
+  resource: string;
+  code: string;
+  count: number;
+}
+
+/** What it asked of the API server, by its own count. */
+async function calls(): Promise<Calls[]> {
   const { body } = await asked(metricsPort, "/metrics");
-  const calls = [
-    ...body.matchAll(/^quorate_api_calls_total\{verb="(\w+)",resource="(\w+)",code="(\w+)"\} \d+$/gm),
-  ];
-  assert.ok(calls.length > 20, body);
-  const refused = calls.filter(([, , , code]) => code === "403" || code === "401").map(([line]) => line);
-  assert.deepEqual(refused, [], log);
+  const series = /^quorate_api_calls_total\{verb="(\w+)",resource="(\w+)",code="(\w+)"\} (\d+)$/gm;
+  return [...body.matchAll(series)].map(([, verb = "", resource = "", code = "", count]) => ({
+    verb,
+    resource,
+    code,
+    count: Number(count),
+  }));
+}
+
+const refusals = async () => (await calls()).filter(({ code }) => code === "403" || code === "401");
+
+test("no call of it was refused, and each of its rights was used", async () => {
+  const made = await calls();
+  assert.ok(made.length > 20);
+  assert.deepEqual(await refusals(), [], log);
   // An apply is a patch; a status is counted with its object.
-  const used = new Set(calls.map(([, verb, resource]) => `${verb === "apply" ? "patch" : verb} ${resource}`));
+  const used = new Set(made.map(({ verb, resource }) => `${verb === "apply" ? "patch" : verb} ${resource}`));
   const wanted = [...NAMESPACED, ...CLUSTER_WIDE, ...LEASE].flatMap(({ resource, verbs }) =>
     verbs.map((verb) => `${verb} ${resource.split("/")[0]}`),
   );
@@ -197,4 +228,34 @@ test("told to stop, it hands its lease over and ends well", async () => {
   const lease = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR.namespace}/leases/quorate`;
   const { spec } = await bed.client.get<{ spec?: { holderIdentity?: string } }>(lease);
   assert.equal(spec?.holderIdentity ?? "", "");
+});
+
+test("with a Role for one namespace it works there, and does without nodes and storage classes", async () => {
+  await bed.client.create("/api/v1/namespaces", { metadata: { name: "etcd" } });
+  const objects = manifests("install-namespaced.yaml").filter(({ kind }) => kind !== "Deployment");
+  await applyAll(bed.client, objects);
+  // Cluster-wide, and about another operator's service account.
+  for (const object of manifests("install.yaml"))
+    if (object.kind.startsWith("ValidatingAdmissionPolicy")) await bed.client.delete(pathOf(object));
+  operator = await startOperator("etcd", "--namespace", "etcd");
+  const clusters = CLUSTERS.replace("/default/", "/etcd/");
+  await bed.client.create(clusters, sample("one-member"));
+  await eventually(
+    "the cluster to be available",
+    async () => {
+      assert.equal(operator.exitCode, null, log);
+      const { status } = await bed.client.get<EtcdCluster>(`${clusters}/one`);
+      return status?.conditions?.some((one) => one.type === "Available" && one.status === "True");
+    },
+    PATIENCE,
+  );
+  const refused = await refusals();
+  assert.deepEqual([...new Set(refused.map(({ resource }) => resource))].toSorted(), [
+    "nodes",
+    "storageclasses",
+  ]);
+  assert.ok(
+    refused.every(({ count }) => count === 1),
+    "asked once, and not again and again",
+  );
 });

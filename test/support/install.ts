@@ -59,13 +59,12 @@ export async function whenServed(client: Client, ...paths: string[]): Promise<vo
 }
 
 /** A token of the operator's service account. */
-export async function operatorToken(client: Client): Promise<string> {
+export async function operatorToken(client: Client, namespace: string = OPERATOR.namespace): Promise<string> {
   interface TokenRequest {
     spec: { expirationSeconds: number };
     status?: { token: string };
   }
-  const { namespace, name } = OPERATOR;
-  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${OPERATOR.name}/token`;
   const { status } = await client.create<TokenRequest>(path, { spec: { expirationSeconds: 3600 } });
   if (!status) throw new Error("the server gave no token");
   return status.token;
