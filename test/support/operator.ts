@@ -49,13 +49,18 @@ export const SMALL = {
 
 export async function upWithDefinitions(): Promise<TestTestbed> {
   const bed = await upForTests({ kubelet: "process", backoffMs: { first: 200, max: 2_000 } });
+  await define(bed);
+  return bed;
+}
+
+/** Installs the resource definitions. */
+export async function define(bed: TestTestbed): Promise<void> {
   const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   for (const resource of resources) await bed.client.create(definitions, customResourceDefinition(resource));
   await eventually("the resources are served", async () => {
     await bed.client.get(PATHS.clusters);
     return await bed.client.get(PATHS.members);
   });
-  return bed;
 }
 
 export interface Running {
