@@ -255,6 +255,24 @@ describe("a record that somebody deletes", () => {
     assert.equal(decision.converged, false);
     assert.match(step(decision), /^(UpdateMember demo-1 retire|CreateMember demo-4)$/);
   });
+
+  test("is gone as soon as our finalizer is, and its name stays taken", () => {
+    const { now, objects } = troubled("record-deleted");
+    const members = objects.members.map((one) => ({
+      ...one,
+      metadata: {
+        ...one.metadata,
+        ...(one.metadata.deletionTimestamp && { finalizers: ["foregroundDeletion"] }),
+      },
+    }));
+    const observed = observeObjects({ ...objects, members }, { now, fenced: false });
+    assert.ok(observed.ok);
+    assert.deepEqual(
+      observed.state.members.map(({ record }) => record.name),
+      ["demo-2", "demo-3"],
+    );
+    assert.equal(observed.state.platform.highestLeftover, 3);
+  });
 });
 
 describe("a member in memory", () => {
