@@ -11,13 +11,16 @@ import { applySecrets } from "./apply-secrets.ts";
 import { Tally, type ApplyContext } from "./tally.ts";
 
 export async function applyObjects(context: ApplyContext, view: View): Promise<Applied> {
-  const tally = new Tally();
+  const { waits } = context;
+  waits.follow(view.observation.cluster.generation);
+  const tally = new Tally(waits);
   if (view.observation.platform.clashes.length > 0) {
     await tally.part("objects of our names", async () => {
       tally.changed = await context.clashes.recheck();
     });
   } else if (!view.spec.paused) await applyAll(context, view, tally);
-  const lookAgainAt = view.spec.paused ? undefined : context.certificates.lookAgainAt;
+  const times = [context.certificates.lookAgainAt, waits.lookAgainAt].filter((at) => at !== undefined);
+  const lookAgainAt = view.spec.paused || times.length === 0 ? undefined : Math.min(...times);
   return {
     changed: tally.changed,
     problems: [...new Set(tally.problems)],

@@ -25,6 +25,7 @@ import { executeAction, type Decided } from "./execute.ts";
 import type { Fence } from "./fencing.ts";
 import { hostOf, isOurPeerURL, PORTS, secretNames } from "./names.ts";
 import { observeObjects } from "./observe-objects.ts";
+import { PartWaits } from "./part-waits.ts";
 import { Reporter } from "./report.ts";
 import type { Stores } from "./stores.ts";
 import type { ApplyContext } from "./tally.ts";
@@ -64,7 +65,8 @@ export class KubePlatform implements Platform {
     this.transport = new GrpcTransport({ clock });
     this.#reporter = new Reporter(client, stores, clock, key);
     const certificates = new Certificates(pki, () => clock.now());
-    this.#apply = { client, stores, key, certificates, clashes: new Clashes(client, clock) };
+    const clashes = new Clashes(client, clock);
+    this.#apply = { client, stores, key, certificates, clashes, waits: new PartWaits(clock) };
   }
 
   // The caches hold our own last writes, so that nothing has to be waited for.

@@ -4,6 +4,7 @@ import type { Resource } from "../kube/resources.ts";
 import type { Certificates } from "./certificates.ts";
 import type { Clashes } from "./clashes.ts";
 import type { Kept } from "./keep.ts";
+import type { PartWaits } from "./part-waits.ts";
 import type { Stores } from "./stores.ts";
 
 export interface ApplyContext {
@@ -13,11 +14,17 @@ export interface ApplyContext {
   readonly key: string;
   readonly certificates: Certificates;
   readonly clashes: Clashes;
+  readonly waits: PartWaits;
 }
 
 export class Tally {
   readonly problems: string[] = [];
   changed = false;
+  readonly #waits: PartWaits;
+
+  constructor(waits: PartWaits) {
+    this.#waits = waits;
+  }
 
   /** Takes note of one object; true when it is there and ours. */
   note<T>(context: Pick<ApplyContext, "clashes">, resource: Resource, kept: Kept<T>): boolean {
@@ -29,12 +36,20 @@ export class Tally {
     return kept.done === "changed" || kept.done === "unchanged";
   }
 
-  /** Runs one part; what it throws is a problem of that part and of no other. */
+  /** Runs one part, unless it failed just before; what it throws is a problem of that part and of no other. */
   async part(what: string, work: () => Promise<void>): Promise<void> {
+    const waiting = this.#waits.problemOf(what);
+    if (waiting !== undefined) {
+      this.problems.push(waiting);
+      return;
+    }
     try {
       await work();
+      this.#waits.succeeded(what);
     } catch (error) {
-      this.problems.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      const problem = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+      this.#waits.failed(what, problem);
+      this.problems.push(problem);
     }
   }
 }
