@@ -17,6 +17,7 @@ import { Http2Transport } from "../kube/transport.ts";
 import { createPki } from "../pki/issue.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
+import type { KubeTransport } from "../seams/kube-transport.ts";
 import type { Random } from "../seams/random.ts";
 import { ClusterWorker } from "./cluster-worker.ts";
 import { EFFECT_MS, Fence, fencedTransport } from "./fencing.ts";
@@ -52,6 +53,8 @@ export interface OperatorOptions {
     readonly retryMs?: number;
   };
   readonly userAgent?: string;
+  /** Given instead of connections of our own; closed with the operator. */
+  readonly transport?: KubeTransport;
   readonly hooks?: OperatorHooks;
 }
 
@@ -65,7 +68,7 @@ const FIELD_MANAGER = "quorate";
 export class Operator {
   readonly identity: string;
   readonly #options: OperatorOptions;
-  readonly #http: Http2Transport;
+  readonly #http: KubeTransport;
   readonly #plain: KubeClient;
   readonly #fence = new Fence();
   readonly #stores: Stores;
@@ -92,7 +95,7 @@ export class Operator {
     } = options;
     this.#options = options;
     this.identity = uniqueIdentity(random);
-    this.#http = new Http2Transport({ config, clock, disk, userAgent });
+    this.#http = options.transport ?? new Http2Transport({ config, clock, disk, userAgent });
     const shared = { clock, fieldManager: FIELD_MANAGER, ...(hooks.onCall && { onCall: hooks.onCall }) };
     const bounded = limited(this.#http, clock);
     this.#plain = new KubeClient({ ...shared, transport: bounded });
