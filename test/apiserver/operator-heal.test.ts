@@ -161,4 +161,23 @@ describe("three members in memory", () => {
     await checker.judged();
     assert.deepEqual(await cluster.claims(), []);
   });
+
+  test("one cluster that does not answer is told so, and delays no other", async (t) => {
+    const names = await cluster.list(PATHS.pods);
+    for (const name of names) await fault.freeze("default", name);
+    try {
+      await cluster.waitFor("Available", "False");
+      const other = new ClusterOnBed(bed, "other", running);
+      const began = Date.now();
+      await other.create({ replicas: 1 });
+      await other.converged(1);
+      t.diagnostic(`the other one was made in ${Date.now() - began} ms`);
+      assert.match(await cluster.condition("Available"), /^False/);
+    } finally {
+      for (const name of names) await fault.thaw("default", name);
+    }
+    await cluster.waitFor("Available");
+    await cluster.converged(3);
+    await cluster.assertSound(3);
+  });
 });
