@@ -11,6 +11,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { isReason } from "../kube/errors.ts";
 import { refOf, type KubeObject, type Ref, type Resource } from "../kube/resources.ts";
 import type { Clock } from "../seams/clock.ts";
+import { fitCluster, fitMember } from "./fit-status.ts";
 import { memberStatusOf } from "./member-status.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { etcdClusters, etcdMembers } from "./resources.ts";
@@ -50,7 +51,8 @@ export class Reporter {
       if (!view.members.some((member) => member.name === name)) this.#passing.delete(name);
   }
 
-  async #cluster(status: EtcdClusterStatus): Promise<void> {
+  async #cluster(seen: EtcdClusterStatus): Promise<void> {
+    const status = fitCluster(seen);
     const object = this.#stores.cluster(this.#key);
     const now = this.#clock.monotonic();
     const since = this.#writtenAt === undefined ? 0 : now - this.#writtenAt;
@@ -64,7 +66,7 @@ export class Reporter {
     const ref = { ...refOf(this.#key), name: member.name };
     const object = this.#stores.member(`${ref.namespace}/${ref.name}`);
     if (!object || object.metadata.uid !== member.record.uid) return;
-    const status = memberStatusOf(view, member, object.metadata.generation, object.status);
+    const status = fitMember(memberStatusOf(view, member, object.metadata.generation, object.status));
     if (!member.healthy && !this.#lasts(member.name, status)) return;
     if (canonical(steady(object.status)) === canonical(steady(status))) return;
     await this.#write(etcdMembers, ref, object, object.status, status);
