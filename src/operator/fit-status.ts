@@ -41,6 +41,6 @@ function fitCondition(condition: Condition): Condition {
 /** Counted in characters, as the API server does; a pair of surrogates is one. */
 function cut(text: string, longest: number): string {
   if (text.length <= longest) return text;
-  const characters = [...text];
+  const characters = Array.from(text);
   return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join("")}…`;
 }
