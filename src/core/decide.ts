@@ -25,6 +25,7 @@ import { restartOutdated } from "./rules/restart-outdated.ts";
 import { scaleIn } from "./rules/scale-in.ts";
 import { scaleOut } from "./rules/scale-out.ts";
 import { rollout } from "./rules/rollout.ts";
+import { outgrown } from "./rules/outgrown.ts";
 import { compareHashes } from "./rules/compare-hashes.ts";
 import { defragment } from "./rules/defragment.ts";
 import { viewOf, type View } from "./view.ts";
@@ -52,6 +53,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["scale-in", scaleIn],
   ["scale-out", scaleOut],
   ["rollout", rollout],
+  ["outgrown", outgrown],
   ["compare-hashes", compareHashes],
   ["defragment", defragment],
 ];

@@ -38,31 +38,26 @@ export async function applyClaim(
   }
 }
 
-/** The class decides whether it can; where it cannot, the member would have to be replaced by another. */
+/** The class decides whether it can; where it cannot, another member takes its place. */
 async function growClaim(
-  { client, stores, key }: ApplyContext,
-  { record }: MemberView,
+  { client }: ApplyContext,
+  { record, volume }: MemberView,
   claim: PersistentVolumeClaim,
   tally: Tally,
 ): Promise<void> {
   const size = wantedClaimSize(record, claim);
   const { name = "", namespace = "", uid = "" } = claim.metadata ?? {};
   if (size === undefined || claim.metadata?.deletionTimestamp !== undefined) return;
-  const className = claim.spec?.storageClassName;
-  const classes = stores.objectsOf(key)?.storageClasses;
-  const found = classes?.find(({ metadata }) => metadata?.name === className);
-  const cannot = `the claim ${name} cannot grow to ${size}: its storage class ${className ?? "(none)"} does not allow it; choose another storage.className, and the members move one at a time`;
-  if (classes && found?.allowVolumeExpansion !== true) {
-    tally.problems.push(cannot);
-    return;
-  }
+  if (volume.state !== "ready" || volume.tooSmall !== undefined) return;
   try {
     const spec = { resources: { requests: { storage: size } } };
     await client.patch(claims, { name, namespace }, { spec }, { uid });
     tally.changed = true;
   } catch (error) {
     if (!isReason(error, "Forbidden", "Invalid")) throw error;
-    tally.problems.push(`${cannot} (${error.message})`);
+    tally.problems.push(
+      `the claim ${name} cannot grow to ${size} (${error.message}); choose another storage.className, and the members move one at a time`,
+    );
   }
 }
 

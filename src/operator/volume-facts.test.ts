@@ -51,6 +51,25 @@ describe("a claim", () => {
     assert.match(classless.reason, /no storage class/);
   });
 
+  test("that is smaller than its record asks for and cannot grow says so", () => {
+    const small = (storageClassName: string): PersistentVolumeClaim => ({
+      ...claim("Bound"),
+      spec: { storageClassName, resources: { requests: { storage: "1Gi" } } },
+    });
+    const known = new Map<string, StorageClass>([
+      ["fixed", { provisioner: "x" }],
+      ["elastic", { provisioner: "x", allowVolumeExpansion: true }],
+    ]);
+    const fixed = volumeOf(record, { claim: small("fixed"), classes: known });
+    assert.ok(fixed.state === "ready");
+    assert.match(
+      fixed.tooSmall ?? "",
+      /^10Gi are asked for, and its storage class fixed does not let it grow$/,
+    );
+    for (const objects of [{ claim: small("elastic"), classes: known }, { claim: small("fixed") }])
+      assert.deepEqual(volumeOf(record, objects), { state: "ready", uid: "c-1" });
+  });
+
   test("that lost its volume cannot be reached", () => {
     const lost = volumeOf(record, { claim: claim("Lost") });
     assert.deepEqual(lost, { state: "unreachable", uid: "c-1", reason: "the PersistentVolume pv-1 is gone" });

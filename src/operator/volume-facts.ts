@@ -6,6 +6,7 @@ import type { Node, PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { VolumeFacts } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
+import { wantedClaimSize } from "./render/claim.ts";
 
 export interface VolumeObjects {
   readonly claim?: PersistentVolumeClaim;
@@ -39,12 +40,26 @@ function claimFacts(record: MemberRecord, { claim, classes, ending }: VolumeObje
     return { state: "pending", reason: "its claim is being deleted" };
   switch (claim.status?.phase) {
     case "Bound":
-      return { state: "ready", uid };
+      return { state: "ready", uid, ...growth(record, claim, classes) };
     case "Lost":
       return { state: "unreachable", uid, reason: `the PersistentVolume ${claim.spec?.volumeName} is gone` };
     default:
       return waitsForPod(claim, classes) ? { state: "ready", uid } : pending(claim);
   }
+}
+
+/** Where classes cannot be read, the API server tells when the claim is to grow. */
+function growth(
+  record: MemberRecord,
+  claim: PersistentVolumeClaim,
+  classes: VolumeObjects["classes"],
+): { tooSmall?: string } {
+  const wanted = wantedClaimSize(record, claim);
+  const name = claim.spec?.storageClassName ?? "";
+  if (wanted === undefined || !classes || classes.get(name)?.allowVolumeExpansion === true) return {};
+  return {
+    tooSmall: `${wanted} are asked for, and its storage class ${name || "(none)"} does not let it grow`,
+  };
 }
 
 /**
