@@ -74,6 +74,12 @@ export class Announcer {
     this.#told = now;
   }
 
+  /** Of a spec that nobody has seen before. */
+  warn(warnings: readonly string[]): void {
+    for (const note of warnings)
+      this.#record({ type: "Warning", reason: "SpecWarning", action: "Read", note });
+  }
+
   invalid(message: string): void {
     if (this.#told.has(message)) return;
     this.#told = new Set([message]);

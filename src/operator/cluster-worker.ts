@@ -45,6 +45,8 @@ export class ClusterWorker {
   readonly #platform: KubePlatform;
   readonly #loop: Loop;
   readonly #announcer: Announcer;
+  /** The newest generation of the spec that was looked at, by us or, as the status says, by whoever led before. */
+  #seen = 0;
 
   constructor(key: string, uid: string, options: WorkerOptions) {
     const { stores, clock, fence, events, onPass, onStep } = options;
@@ -60,6 +62,7 @@ export class ClusterWorker {
       beforeEffect: () => fence.check(),
       onPass: (pass) => {
         this.#announcer.pass(pass);
+        this.#warnOnce(pass);
         onPass?.(pass);
       },
     });
@@ -75,6 +78,7 @@ export class ClusterWorker {
     // Its end was ours to delay and is not any more: whatever is left goes with it.
     if (deletionTimestamp !== undefined && !held) return;
     if (!held) await this.#hold(cluster, [...finalizers, CLUSTER_FINALIZER]);
+    this.#seen = Math.max(this.#seen, cluster.status?.observedGeneration ?? 0);
     try {
       const next = await this.#loop.pass();
       return next === "gone" ? undefined : { againMs: next };
@@ -87,6 +91,13 @@ export class ClusterWorker {
 
   async close(): Promise<void> {
     await this.#platform.close();
+  }
+
+  #warnOnce({ observation, status }: Pass): void {
+    const { generation } = observation.cluster;
+    if (generation <= this.#seen) return;
+    this.#seen = generation;
+    this.#announcer.warn(status.warnings ?? []);
   }
 
   /** Before anything is made: what we make has to be taken away by us. */

@@ -26,7 +26,10 @@ import type { Fence } from "./fencing.ts";
 import { hostOf, isOurPeerURL, PORTS, secretNames } from "./names.ts";
 import { observeObjects } from "./observe-objects.ts";
 import { PartWaits } from "./part-waits.ts";
+import { Preflight } from "./preflight.ts";
 import { Reporter } from "./report.ts";
+import { scaleSelector } from "./render/metadata.ts";
+import { warningsOf } from "./render/warnings.ts";
 import type { Stores } from "./stores.ts";
 import type { ApplyContext } from "./tally.ts";
 
@@ -56,6 +59,7 @@ export class KubePlatform implements Platform {
   readonly #options: KubePlatformOptions;
   readonly #apply: ApplyContext;
   readonly #reporter: Reporter;
+  readonly #preflight: Preflight;
   #decided: Decided | undefined;
   #credentials = "";
 
@@ -64,23 +68,29 @@ export class KubePlatform implements Platform {
     this.#options = options;
     this.transport = new GrpcTransport({ clock });
     this.#reporter = new Reporter(client, stores, clock, key);
+    this.#preflight = new Preflight(client, clock);
     const certificates = new Certificates(pki, () => clock.now());
     const clashes = new Clashes(client, clock);
     this.#apply = { client, stores, key, certificates, clashes, waits: new PartWaits(clock) };
   }
 
-  // The caches hold our own last writes, so that nothing has to be waited for.
-  read(): Promise<PlatformState | undefined> {
+  // The caches hold our own last writes, so that nothing has to be waited for but an answer about a new spec.
+  async read(): Promise<PlatformState | undefined> {
     const { stores, key, clock, fence } = this.#options;
     const objects = stores.objectsOf(key);
-    if (objects === undefined) return Promise.resolve(undefined);
+    if (objects === undefined) return undefined;
     const observed = observeObjects(objects, { now: clock.now(), fenced: !fence.leads });
-    if (!observed.ok) return Promise.reject(new InvalidCluster(observed.errors));
+    if (!observed.ok) throw new InvalidCluster(observed.errors);
     const { cluster, members, platform } = observed.state;
     this.#decided = { object: objects.cluster as EtcdCluster, facts: cluster };
     this.#useCredentials(cluster);
     const clashes = [...new Set([...platform.clashes, ...this.#apply.clashes.texts])];
-    return Promise.resolve({ cluster, members, platform: { ...platform, clashes } });
+    const records = members.map(({ record }) => record);
+    const refusedWorkload = fence.leads
+      ? await this.#preflight.refusal(cluster, records, platform.offers[0]?.address)
+      : undefined;
+    const facts = { ...platform, clashes, ...(refusedWorkload !== undefined && { refusedWorkload }) };
+    return { cluster, members, platform: facts };
   }
 
   async apply(view: View): Promise<Applied> {
@@ -114,6 +124,8 @@ export class KubePlatform implements Platform {
       return at === undefined ? [] : [[member.name, at] as const];
     });
     return Promise.resolve({
+      selector: scaleSelector(view.observation.cluster),
+      warnings: warningsOf(spec),
       nodes: Object.fromEntries(nodes),
       certificates: { problems: certificates.problems, expiry: Object.fromEntries(expiry) },
       ...(isSecure(spec.tls, "client") && { clientSecret: secretNames(name).client }),

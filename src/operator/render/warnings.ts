@@ -5,9 +5,17 @@
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { bytesOf } from "../../api/quantity.ts";
 import type { ApiError } from "../../api/validate.ts";
+import { clusterWarnings } from "../../api/warnings.ts";
 import { tolerance } from "../../core/quorum.ts";
 import { releaseOf } from "../../core/releases.ts";
 import { compareVersions, minorOf, version } from "../../core/version.ts";
+
+/** All that is to be said of a spec here, as users read it. */
+export function warningsOf(spec: EtcdClusterSpec): string[] {
+  return [...clusterWarnings(spec), ...kubernetesWarnings(spec)].map(
+    ({ path, message }) => `${path}: ${message}`,
+  );
+}
 
 export function kubernetesWarnings(spec: EtcdClusterSpec): ApiError[] {
   return [
