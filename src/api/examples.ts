@@ -179,6 +179,12 @@ export const ruleExamples: readonly Example[] = [
     good: spec({ tls: { extraSANs: ["10.0.0.255"] } }),
   },
   {
+    title: "an IPv4 address in the clothes of IPv6",
+    path: "spec.tls.extraSANs[0]",
+    bad: spec({ tls: { extraSANs: ["::ffff:10.0.0.1"] } }),
+    good: spec({ tls: { extraSANs: ["64:ff9b::10.0.0.1"] } }),
+  },
+  {
     title: "plain text for a cluster with encryption",
     path: "spec.tls",
     old: spec({}),

@@ -57,6 +57,7 @@ export type RecordPurpose =
   | "roll"
   | "revert"
   | "retire"
+  | "stay"
   | "leave"
   | "hibernate"
   | "wake";

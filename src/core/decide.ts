@@ -13,6 +13,7 @@ import { hibernate } from "./rules/hibernate.ts";
 import { establish } from "./rules/establish.ts";
 import { finishRemovals } from "./rules/finish-removals.ts";
 import { strangers } from "./rules/strangers.ts";
+import { stay } from "./rules/stay.ts";
 import { finishJoins } from "./rules/finish-joins.ts";
 import { corrupt } from "./rules/corrupt.ts";
 import { noSpace } from "./rules/no-space.ts";
@@ -40,6 +41,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["establish", establish],
   ["finish-removals", finishRemovals],
   ["strangers", strangers],
+  ["stay", stay],
   ["finish-joins", finishJoins],
   ["corrupt", corrupt],
   ["no-space", noSpace],

@@ -60,7 +60,8 @@ export interface MemberFacts {
 
 export type VolumeFacts =
   | { readonly state: "absent" }
-  | { readonly state: "pending"; readonly reason: string }
+  /** Not yet, or not any more, to be used. `uid`: there is something to be deleted. */
+  | { readonly state: "pending"; readonly reason: string; readonly uid?: string }
   | {
       readonly state: "ready";
       readonly uid: string;

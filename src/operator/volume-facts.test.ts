@@ -45,7 +45,14 @@ describe("a claim", () => {
     assert.deepEqual(volumeOf(record, { claim: waiting, classes }), {
       state: "pending",
       reason: "its claim waits for a volume of class Immediate",
+      uid: waiting.metadata?.uid,
     });
+    const nowhere = volumeOf(record, { claim: claim("Pending", { class: "no-such" }), classes });
+    assert.ok(nowhere.state === "pending");
+    assert.match(
+      nowhere.reason,
+      /class no-such, which does not exist: make it, or set spec.storage.className/,
+    );
     const classless = volumeOf(record, { claim: claim("Pending"), classes });
     assert.ok(classless.state === "pending");
     assert.match(classless.reason, /no storage class/);

@@ -44,7 +44,7 @@ function claimFacts(record: MemberRecord, { claim, classes, ending }: VolumeObje
     case "Lost":
       return { state: "unreachable", uid, reason: `the PersistentVolume ${claim.spec?.volumeName} is gone` };
     default:
-      return waitsForPod(claim, classes) ? { state: "ready", uid } : pending(claim);
+      return waitsForPod(claim, classes) ? { state: "ready", uid } : pending(claim, uid, classes);
   }
 }
 
@@ -72,12 +72,16 @@ function waitsForPod(claim: PersistentVolumeClaim, classes: VolumeObjects["class
   return !classes || classes.get(name)?.volumeBindingMode === "WaitForFirstConsumer";
 }
 
-function pending(claim: PersistentVolumeClaim): VolumeFacts {
+function pending(claim: PersistentVolumeClaim, uid: string, classes: VolumeObjects["classes"]): VolumeFacts {
   const name = claim.spec?.storageClassName;
+  const missing =
+    name && classes && !classes.has(name)
+      ? ", which does not exist: make it, or set spec.storage.className to another"
+      : "";
   const reason = name
-    ? `its claim waits for a volume of class ${name}`
-    : "its claim has no storage class, and the cluster has no default one";
-  return { state: "pending", reason };
+    ? `its claim waits for a volume of class ${name}${missing}`
+    : "its claim has no storage class, and the cluster has no default one: set spec.storage.className";
+  return { state: "pending", reason, uid };
 }
 
 function podFacts({ pod, ending }: VolumeObjects): VolumeFacts {

@@ -10,6 +10,7 @@ import type { Rule } from "../decide.ts";
 import type { InitialPeer } from "../record.ts";
 import { sortPeers } from "../template.ts";
 import { canonical } from "../hash.ts";
+import { waitsForVolume } from "./first-boot.ts";
 import { batchIsOpen, hasRoomForLearner } from "../size.ts";
 import { names, unhealthyVoters, type MemberView, type View } from "../view.ts";
 
@@ -61,7 +62,7 @@ function startJoiner(view: View, joiner: MemberView): readonly Outcome[] {
     hold({ classes: ["join", "roll", "maintain"], reason, message }),
   ];
   if (record.volumeUID === undefined) {
-    if (volume.state !== "ready") return wait("VolumePending", `${joiner.name} waits for its volume`);
+    if (volume.state !== "ready") return wait("VolumePending", waitsForVolume(joiner));
     const start = { memberID: entry?.id, volumeUID: volume.uid, initialCluster: currentPeers(view) };
     return [act("join", `etcd knows ${joiner.name}: it may start`, update(joiner, "permit-start", start))];
   }

@@ -115,3 +115,17 @@ test("a version that is being fetched is waited for, and is nobody's fault", () 
   assert.equal(holds[0]?.reason, "VersionArriving");
   assert.equal(holds[0]?.next, undefined);
 });
+
+test("a volume that never comes is waited for with its reason, until the spec asks for another", () => {
+  let world = after(asked({ storage: { className: "no-such" } }), 3);
+  for (const name of ["demo-1", "demo-2", "demo-3"])
+    world = change(world, name, { volume: { state: "pending", reason: "no such class", uid: `c-${name}` } });
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.match(holds[0]?.message ?? "", /^demo-1 waits for its volume: no such class$/);
+  const end = run(edit(world, { storage: { className: "fast" } }));
+  assert.deepEqual(
+    end.members.map(({ record }) => [record.name, record.template.storage.className]),
+    [4, 5, 6].map((ordinal) => [`demo-${ordinal}`, "fast"]),
+  );
+});
