@@ -40,10 +40,22 @@ export const firstBoot: Rule = (view) => {
     hold({
       classes: ["join", "promote", "shrink", "roll", "maintain"],
       reason: "Booting",
-      message: `the first members start: waiting for ${names(starting)}`,
+      message: `the first members start: waiting for ${names(starting)}${obstacle(view, starting)}`,
     }),
   ];
 };
+
+/** What a start usually passes through is not told; what lasts is. */
+const LASTS_MS = 5_000;
+
+function obstacle(view: View, starting: readonly MemberView[]): string {
+  for (const { name, workload } of starting) {
+    if (workload.state === "exited") return ` (${name} ended: ${workload.detail || workload.cause})`;
+    if (workload.state === "waiting" && view.now - workload.since >= LASTS_MS)
+      return ` (${name} cannot start: ${workload.reason})`;
+  }
+  return "";
+}
 
 function beginAnew(view: View, why: string): Outcome {
   const change = { life: view.observation.cluster.marks.life + 1, highestOrdinal: view.nextOrdinal - 1 };
