@@ -4,6 +4,14 @@
  */
 import { referencePages, resourceDefinitions } from "./generators/api.ts";
 import { etcdProto } from "./generators/etcd-proto.ts";
+import { installation } from "./generators/install.ts";
+import { metricsPage } from "./generators/metrics.ts";
 import type { Generator } from "./generate/registry.ts";
 
-export const generators: readonly Generator[] = [resourceDefinitions, referencePages, etcdProto];
+export const generators: readonly Generator[] = [
+  resourceDefinitions,
+  referencePages,
+  etcdProto,
+  installation,
+  metricsPage,
+];

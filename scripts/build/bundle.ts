@@ -5,6 +5,7 @@
 import { chmodSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
+import { lazyBuiltins, oneLanguage } from "./plugins.ts";
 
 /** Program → where it begins. */
 export const programs: Readonly<Record<string, string>> = {
@@ -35,7 +36,7 @@ export async function bundle(root: string, folder: string): Promise<Bundle[]> {
         format: "esm",
         minifySyntax: true,
         minifyWhitespace: true,
-        keepNames: true,
+        plugins: [lazyBuiltins, oneLanguage],
         sourcemap: "linked",
         legalComments: "linked",
         banner: { js: REQUIRE },

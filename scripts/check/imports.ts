@@ -42,7 +42,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   // Beside the product: nothing above imports these.
   testbed: world,
   sim: product,
-  test: [...product, "sim", "testbed"],
+  test: [...product, "sim", "testbed", "scripts"],
   scripts: [...product, "sim", "testbed"],
 };
 

@@ -2,6 +2,7 @@
  * An operator without wires: observe, decide, do one thing, look again, on virtual time. It can die after
  * any effect; the next one starts with empty memory and finds its way by what it sees.
  */
+import { shouldRun } from "../../src/control/should-run.ts";
 import type { Act, Decision } from "../../src/core/action.ts";
 import { decide } from "../../src/core/decide.ts";
 import type { Observation } from "../../src/core/observation.ts";
@@ -196,13 +197,6 @@ export class Operator {
 
 function needsVolume({ volumes }: Hands["objects"], { record }: MemberView): boolean {
   return record.volumeUID === undefined && !record.leaving && !volumes.has(record.name);
-}
-
-function shouldRun(view: View, { record, volume, entry }: MemberView): boolean {
-  if (!record.run || volume.state !== "ready" || record.volumeUID !== volume.uid) return false;
-  if (!record.leaving) return true;
-  const removed = view.observation.etcd.list?.linearizable === true && entry === undefined;
-  return record.joined && record.token === view.token && !removed;
 }
 
 export function stepName({ action }: Act): string {

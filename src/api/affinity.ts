@@ -3,28 +3,47 @@
  * copied into the Pod as they are; the API server checks them again there.
  */
 import { z } from "zod";
-import { int, stringMap, text } from "./scalars.ts";
+import { labelSelectorMap } from "./labels.ts";
+import { withRules, type Rule } from "./rule.ts";
+import { int, text } from "./scalars.ts";
 
 const strings = (max: number) => z.array(text(253)).max(max);
+const key = () => text(317).min(1);
 
-const requirementSchema = z.strictObject({
-  key: text(317),
-  operator: text(32),
-  values: strings(64).optional(),
-});
+interface Requirement {
+  operator: string;
+  values?: string[] | undefined;
+}
+
+const WITHOUT_VALUES = ["Exists", "DoesNotExist"];
+
+const valuesWhereNeeded: Rule<Requirement> = {
+  cel: "(self.operator in ['Exists', 'DoesNotExist']) != (has(self.values) && size(self.values) > 0)",
+  fieldPath: ".values",
+  message: "Exists and DoesNotExist take no values, every other operator needs some: add or remove values",
+  check: ({ operator, values = [] }) => WITHOUT_VALUES.includes(operator) !== values.length > 0,
+};
+
+const requirement = <T extends string>(...operators: [T, ...T[]]) =>
+  withRules(
+    z.strictObject({ key: key(), operator: z.enum(operators), values: strings(64).optional() }),
+    valuesWhereNeeded,
+  );
+const labelRequirement = () => requirement("In", "NotIn", "Exists", "DoesNotExist");
+const nodeRequirement = () => requirement("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt");
 
 const labelSelectorSchema = z.strictObject({
-  matchLabels: stringMap(64, 63).optional(),
-  matchExpressions: z.array(requirementSchema).max(64).optional(),
+  matchLabels: labelSelectorMap().optional(),
+  matchExpressions: z.array(labelRequirement()).max(64).optional(),
 });
 
 const nodeSelectorTermSchema = z.strictObject({
-  matchExpressions: z.array(requirementSchema).max(64).optional(),
-  matchFields: z.array(requirementSchema).max(64).optional(),
+  matchExpressions: z.array(nodeRequirement()).max(64).optional(),
+  matchFields: z.array(nodeRequirement()).max(64).optional(),
 });
 
 const podAffinityTermSchema = z.strictObject({
-  topologyKey: text(317),
+  topologyKey: key(),
   labelSelector: labelSelectorSchema.optional(),
   namespaces: strings(64).optional(),
   namespaceSelector: labelSelectorSchema.optional(),
@@ -45,7 +64,7 @@ export const affinitySchema = z
     nodeAffinity: z
       .strictObject({
         requiredDuringSchedulingIgnoredDuringExecution: z
-          .strictObject({ nodeSelectorTerms: z.array(nodeSelectorTermSchema).max(32) })
+          .strictObject({ nodeSelectorTerms: z.array(nodeSelectorTermSchema).min(1).max(32) })
           .optional(),
         preferredDuringSchedulingIgnoredDuringExecution: z
           .array(z.strictObject({ weight: int(1, 100), preference: nodeSelectorTermSchema }))
@@ -58,28 +77,66 @@ export const affinitySchema = z
   })
   .meta({ kubernetesType: "Affinity" });
 
-export const topologySpreadConstraintSchema = z
-  .strictObject({
-    maxSkew: int(1, 100),
-    topologyKey: text(317),
-    whenUnsatisfiable: z.enum(["DoNotSchedule", "ScheduleAnyway"]),
-    labelSelector: labelSelectorSchema.optional(),
-    minDomains: int(1, 1000).optional(),
-    nodeAffinityPolicy: z.enum(["Honor", "Ignore"]).optional(),
-    nodeTaintsPolicy: z.enum(["Honor", "Ignore"]).optional(),
-    matchLabelKeys: strings(64).optional(),
-  })
-  .meta({ kubernetesType: "TopologySpreadConstraint" });
+const spreadFields = z.strictObject({
+  maxSkew: int(1, 100),
+  topologyKey: key(),
+  whenUnsatisfiable: z.enum(["DoNotSchedule", "ScheduleAnyway"]),
+  labelSelector: labelSelectorSchema.optional(),
+  minDomains: int(1, 1000).optional(),
+  nodeAffinityPolicy: z.enum(["Honor", "Ignore"]).optional(),
+  nodeTaintsPolicy: z.enum(["Honor", "Ignore"]).optional(),
+  matchLabelKeys: strings(64).optional(),
+});
 
-export const tolerationSchema = z
-  .strictObject({
-    key: text(317).optional(),
-    operator: z.enum(["Equal", "Exists"]).optional(),
-    value: text(63).optional(),
-    effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).optional(),
-    tolerationSeconds: int(0, Number.MAX_SAFE_INTEGER).optional(),
-  })
-  .meta({ kubernetesType: "Toleration" });
+const domainsOfAHardRule: Rule<z.output<typeof spreadFields>> = {
+  cel: "!has(self.minDomains) || self.whenUnsatisfiable == 'DoNotSchedule'",
+  fieldPath: ".minDomains",
+  message: "minDomains counts only with whenUnsatisfiable DoNotSchedule: remove it, or change that",
+  check: ({ minDomains, whenUnsatisfiable }) =>
+    minDomains === undefined || whenUnsatisfiable === "DoNotSchedule",
+};
+
+export const topologySpreadConstraintSchema = withRules(spreadFields, domainsOfAHardRule).meta({
+  kubernetesType: "TopologySpreadConstraint",
+});
+
+const tolerationFields = z.strictObject({
+  key: text(317).optional(),
+  operator: z.enum(["Equal", "Exists"]).optional(),
+  value: text(63).optional(),
+  effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).optional(),
+  tolerationSeconds: int(0, Number.MAX_SAFE_INTEGER).optional(),
+});
+
+type TolerationFields = z.output<typeof tolerationFields>;
+
+const existsHasNoValue: Rule<TolerationFields> = {
+  cel: "!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value == ''",
+  fieldPath: ".value",
+  message: "operator Exists tolerates every value: remove value, or use operator Equal",
+  check: ({ operator, value }) => operator !== "Exists" || value === undefined || value === "",
+};
+
+const everyKeyExists: Rule<TolerationFields> = {
+  cel: "(has(self.key) && self.key != '') || (has(self.operator) && self.operator == 'Exists')",
+  fieldPath: ".operator",
+  message: "without a key every taint is tolerated, which is written with operator Exists: add one of them",
+  check: ({ key: name, operator }) => (name !== undefined && name !== "") || operator === "Exists",
+};
+
+const secondsOfNoExecute: Rule<TolerationFields> = {
+  cel: "!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",
+  fieldPath: ".tolerationSeconds",
+  message: "tolerationSeconds counts only with effect NoExecute: remove it, or set that effect",
+  check: ({ tolerationSeconds, effect }) => tolerationSeconds === undefined || effect === "NoExecute",
+};
+
+export const tolerationSchema = withRules(
+  tolerationFields,
+  existsHasNoValue,
+  everyKeyExists,
+  secondsOfNoExecute,
+).meta({ kubernetesType: "Toleration" });
 
 export type Affinity = z.output<typeof affinitySchema>;
 export type Toleration = z.output<typeof tolerationSchema>;

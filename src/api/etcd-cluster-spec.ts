@@ -3,8 +3,9 @@
  * look at several concerns at once.
  */
 import { z } from "zod";
+import { annotationsSchema, labelsSchema, objectName } from "./labels.ts";
 import { optionsSchema, quotaFitsVolume } from "./options.ts";
-import { annotationsSchema, labelsSchema, podSchema } from "./pod.ts";
+import { podSchema } from "./pod.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { int, text } from "./scalars.ts";
 import { noHibernationOfVolatileData, storageSchema } from "./storage.ts";
@@ -56,7 +57,7 @@ const imageSchema = z.strictObject({
     .default("IfNotPresent")
     .describe("When nodes pull the image."),
   pullSecrets: z
-    .array(text(253))
+    .array(objectName())
     .max(16)
     .default([])
     .meta({ "x-kubernetes-list-type": "set" })

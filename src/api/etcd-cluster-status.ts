@@ -77,6 +77,12 @@ export const etcdClusterStatusSchema = z.strictObject({
     .optional()
     .describe("The last time that clients could notice something."),
   plan: z.array(planStepSchema).max(64).optional().describe("The next steps, in order."),
+  warnings: z
+    .array(text(1024))
+    .max(32)
+    .optional()
+    .meta({ "x-kubernetes-list-type": "atomic" })
+    .describe("What of the spec is allowed but seldom meant, with the field."),
   notApplicable: z
     .array(text(256))
     .max(64)

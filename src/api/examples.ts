@@ -3,6 +3,7 @@
  * validation, the tests with a real API server on that: both have to say the same.
  */
 import { API_VERSION } from "./metadata.ts";
+import { podExamples } from "./pod-examples.ts";
 
 export interface Example {
   /** What the bad one does wrong. */
@@ -17,7 +18,7 @@ export interface Example {
   readonly old?: Change;
 }
 
-type Change = { readonly name?: string; readonly spec?: Record<string, unknown> };
+export type Change = { readonly name?: string; readonly spec?: Record<string, unknown> };
 
 /** The smallest valid cluster, with a change on top: objects are merged, everything else replaced. */
 export function exampleCluster(change: Change = {}): Record<string, unknown> {
@@ -172,6 +173,18 @@ export const ruleExamples: readonly Example[] = [
     good: spec({ tls: { extraSANs: ["::1"] } }),
   },
   {
+    title: "something like an IPv4 address",
+    path: "spec.tls.extraSANs[0]",
+    bad: spec({ tls: { extraSANs: ["10.0.0.256"] } }),
+    good: spec({ tls: { extraSANs: ["10.0.0.255"] } }),
+  },
+  {
+    title: "an IPv4 address in the clothes of IPv6",
+    path: "spec.tls.extraSANs[0]",
+    bad: spec({ tls: { extraSANs: ["::ffff:10.0.0.1"] } }),
+    good: spec({ tls: { extraSANs: ["64:ff9b::10.0.0.1"] } }),
+  },
+  {
     title: "plain text for a cluster with encryption",
     path: "spec.tls",
     old: spec({}),
@@ -277,30 +290,7 @@ export const ruleExamples: readonly Example[] = [
     bad: options({ extraArgs: { "quota-backend-bytes": "1" } }),
     good: options({ quotaBackendBytes: "4Gi" }),
   },
-  {
-    title: "a request that is no quantity",
-    path: "spec.pod.resources.requests[cpu]",
-    bad: pod({ resources: { requests: { cpu: "much" } } }),
-    good: pod({ resources: { requests: { cpu: 2, memory: "8Gi" }, limits: { memory: "8Gi" } } }),
-  },
-  {
-    title: "a label of ours",
-    path: "spec.pod.labels",
-    bad: pod({ labels: { "etcd.quorate.dev/role": "x" } }),
-    good: pod({ labels: { team: "storage" } }),
-  },
-  {
-    title: "an annotation of ours on the Service",
-    path: "spec.service.annotations",
-    bad: spec({ service: { annotations: { "app.kubernetes.io/name": "x" } } }),
-    good: spec({ service: { type: "LoadBalancer", annotations: { "example.com/internal": "true" } } }),
-  },
-  {
-    title: "a sidecar called etcd",
-    path: "spec.pod.sidecars",
-    bad: pod({ sidecars: [{ name: "etcd", image: "example.com/x" }] }),
-    good: pod({ sidecars: [{ name: "proxy", image: "example.com/x", ports: [{ containerPort: 80 }] }] }),
-  },
+  ...podExamples,
   {
     title: "a ratio in percent",
     path: "spec.maintenance.defrag.ratioAbove",

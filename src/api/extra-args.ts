@@ -126,7 +126,13 @@ const notTyped: Rule<Args> = {
   },
 };
 
-export const extraArgsSchema = withRules(stringMap(32, 1024), names, notOwned, notOwnedFamily, notTyped);
+export const extraArgsSchema = withRules(
+  stringMap(32, text(1024)),
+  names,
+  notOwned,
+  notOwnedFamily,
+  notTyped,
+);
 
 const gateNames: Rule<Record<string, boolean>> = {
   cel: "self.all(gate, gate.matches('^[A-Z][A-Za-z0-9]*$'))",

@@ -15,9 +15,9 @@ export interface MemberExample {
 }
 
 const address: MemberAddress = {
-  peerURL: "https://demo-1.demo.default.svc:2380",
-  clientURL: "https://demo-1.demo.default.svc:2379",
-  metricsURL: "http://demo-1.demo.default.svc:2381",
+  peerURL: "https://demo-1.demo-peers.default.svc:2380",
+  clientURL: "https://demo-1.demo-peers.default.svc:2379",
+  metricsURL: "http://demo-1.demo-peers.default.svc:2381",
   listenPeerURL: "https://0.0.0.0:2380",
   listenClientURL: "https://0.0.0.0:2379",
   listenMetricsURL: "http://0.0.0.0:2381",
@@ -71,7 +71,7 @@ export const memberExamples: readonly MemberExample[] = [
   {
     title: "another peer URL",
     old: {},
-    change: { address: { ...address, peerURL: "https://demo-9.demo.default.svc:2380" } },
+    change: { address: { ...address, peerURL: "https://demo-9.demo-peers.default.svc:2380" } },
     refusedAt: "spec",
   },
   {

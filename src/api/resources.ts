@@ -108,15 +108,15 @@ spec:
   token: 6f0c9a52-6f9d-4a0e-9d3b-0d6e2f6a8f10-1
   boot: New
   address:
-    peerURL: https://demo-1.demo.default.svc:2380
-    clientURL: https://demo-1.demo.default.svc:2379
-    metricsURL: http://demo-1.demo.default.svc:2381
+    peerURL: https://demo-1.demo-peers.default.svc:2380
+    clientURL: https://demo-1.demo-peers.default.svc:2379
+    metricsURL: http://demo-1.demo-peers.default.svc:2381
     listenPeerURL: https://0.0.0.0:2380
     listenClientURL: https://0.0.0.0:2379
     listenMetricsURL: http://0.0.0.0:2381
   initialCluster:
     - name: demo-1
-      peerURL: https://demo-1.demo.default.svc:2380
+      peerURL: https://demo-1.demo-peers.default.svc:2380
   memberID: 8e9e05c52164694d
   volumeUID: 3f1f7c0e-2d5b-4b0e-8f0a-5f6d1c1b9a77
   joined: true

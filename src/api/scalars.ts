@@ -13,8 +13,8 @@ export const text = (max: number) => z.string().max(max);
 export const int = (min: number, max: number) => z.int().min(min).max(max);
 
 /** A map of strings, such as labels. */
-export const stringMap = (maxEntries: number, maxLength: number) =>
-  z.record(z.string(), text(maxLength)).meta({ maxProperties: maxEntries });
+export const stringMap = (maxEntries: number, value: z.ZodString) =>
+  z.record(z.string(), value).meta({ maxProperties: maxEntries });
 
 const positiveQuantity: Rule<Quantity> = {
   cel: "isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",

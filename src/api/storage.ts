@@ -2,6 +2,7 @@
  * Where members keep their data, how much of it, and what happens to it afterwards.
  */
 import { z } from "zod";
+import { objectName } from "./labels.ts";
 import { quantity, text } from "./scalars.ts";
 import { withRules, type Rule } from "./rule.ts";
 
@@ -34,7 +35,7 @@ const storageFields = z.strictObject({
     description:
       "Size of each member's volume. It has to hold the database, the write-ahead log and a second copy of the database during defragmentation. Growing resizes in place where the storage class can; otherwise, and for shrinking, members are replaced one at a time.",
   }),
-  className: text(253).min(1).optional().meta({
+  className: objectName().optional().meta({
     kubernetesOnly: "warn",
     description:
       "Storage class of the PersistentVolumeClaims. Absent: the cluster's default class. May be changed: members are replaced one at a time.",

@@ -14,13 +14,15 @@ const plane = (name: string) =>
     .describe(`Overrides tls.mode for the ${name} plane. Cannot be changed after the cluster was created.`);
 
 const DNS_NAME = "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
-const IPV6_NAME = "^[0-9a-f:.]*:[0-9a-f:.]*$";
+/** Only digits and dots, or with colons: a mistyped address, not a name. */
+const ADDRESS = "^([0-9.]+|[0-9a-f:.]*:[0-9a-f:.]*)$";
 
 const subjectAlternativeName: Rule<string> = {
-  cel: `self.matches('${DNS_NAME.replaceAll("\\", "\\\\")}') || (self.matches('${IPV6_NAME}') && isIP(self))`,
+  cel: `self.matches('${ADDRESS}') ? isIP(self) : self.matches('${DNS_NAME.replaceAll("\\", "\\\\")}')`,
   message:
     "must be a lower-case DNS name (a leading '*.' is allowed) or an IP address, without scheme and port",
-  check: (name) => new RegExp(DNS_NAME).test(name) || (new RegExp(IPV6_NAME).test(name) && isIPv6(name)),
+  check: (name) =>
+    new RegExp(ADDRESS).test(name) ? isIPv4(name) || isIPv6(name) : new RegExp(DNS_NAME).test(name),
 };
 
 const tlsFields = z.strictObject({
@@ -73,18 +75,25 @@ export const tlsSchema = withRules(tlsFields, securityIsKept);
 
 export type TLS = z.output<typeof tlsSchema>;
 
-/** Eight groups of hex, `::` at most once, an IPv4 tail allowed. */
+/** Eight groups of hex, `::` at most once, an IPv4 tail allowed; but not an IPv4 address in disguise, as CEL has it. */
 function isIPv6(address: string): boolean {
   const halves = address.split("::");
   if (halves.length > 2) return false;
-  const groups = halves.flatMap((half) => (half === "" ? [] : half.split(":")));
-  const last = groups.at(-1);
-  const ipv4 = last !== undefined && last.includes(".");
-  if (ipv4) groups.pop();
+  const [head = [], tail = []] = halves.map((half) => (half === "" ? [] : half.split(":")));
+  const last = (halves.length === 2 ? tail : head).at(-1) ?? "";
+  const ipv4 = last.includes(".");
   if (ipv4 && !isIPv4(last)) return false;
+  if (ipv4) (halves.length === 2 ? tail : head).splice(-1, 1, "0", "0");
+  const missing = 8 - head.length - tail.length;
+  if (halves.length === 2 ? missing < 1 : missing !== 0) return false;
+  const groups = [...head, ...Array.from({ length: missing }, () => "0"), ...tail];
   if (!groups.every((group) => /^[0-9a-f]{1,4}$/.test(group))) return false;
-  const width = groups.length + (ipv4 ? 2 : 0);
-  return halves.length === 2 ? width < 8 : width === 8;
+  return (
+    groups
+      .slice(0, 6)
+      .map((group) => Number.parseInt(group, 16))
+      .join() !== "0,0,0,0,0,65535"
+  );
 }
 
 function isIPv4(address: string): boolean {

@@ -12,6 +12,7 @@ import { processIo, type Verbs } from "./io.ts";
 const verbs: Verbs = {
   etcd: () => import("./etcd.ts"),
   local: () => import("./local.ts"),
+  operator: () => import("./operator.ts"),
 };
 
 /** A terminal and npm both deliver one Ctrl-C; only a later one is a second. */

@@ -34,7 +34,7 @@ function world(observation = asked({ replicas: 3 }), answers: Partial<Platform> 
   const clock = new ManualClock();
   const passes: Pass[] = [];
   const loop = new Loop({ platform, clock, onPass: (pass) => passes.push(pass) });
-  return { loop, clock, done, passes };
+  return { loop, platform, clock, done, passes };
 }
 
 test("one step per pass, then another look at once", async () => {
@@ -92,4 +92,26 @@ test("the loop ends when the cluster is gone, and goes on after a look that fail
   await clock.advance(1_000);
   assert.equal(await end, "gone");
   assert.equal(looks, 2);
+});
+
+test("who may not act any more takes no step, applies nothing and tells nothing", async () => {
+  const { done, ...fakes } = world();
+  const reported: unknown[] = [];
+  const platform = {
+    ...fakes.platform,
+    report: (status: unknown) => Promise.resolve(void reported.push(status)),
+  };
+  const beforeEffect = () => {
+    throw new Error("the lease is lost");
+  };
+  const loop = new Loop({ platform, clock: fakes.clock, beforeEffect });
+  await assert.rejects(loop.pass(), /the lease is lost/);
+  assert.deepEqual([done, reported], [[], []]);
+});
+
+test("the first status goes on from the one that users see", async () => {
+  const before = { conditions: [], revision: 77 };
+  const { loop } = world(undefined, { lastStatus: () => before });
+  await loop.pass();
+  assert.equal(loop.latest?.status.revision, 77);
 });

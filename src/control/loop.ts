@@ -31,6 +31,13 @@ export interface Pass {
 export interface LoopOptions {
   readonly platform: Platform;
   readonly clock: Clock;
+  /**
+   * Called right before each step and before objects are applied; throws when nothing may be done any more.
+   * The pass ends with what it throws.
+   */
+  readonly beforeEffect?: () => void;
+  /** How often a cluster is looked at that has nothing to do; events come on top. */
+  readonly restMs?: number;
   /** Called at the end of every pass; must not throw. */
   readonly onPass?: (pass: Pass) => void;
   /** A pass that failed as a whole: the loop goes on. */
@@ -115,9 +122,10 @@ export class Loop {
     if (step.done) this.#stepsInARow++;
     this.#note(decision, step.done || applied.changed);
     const facts = { observation, decision, failure: step.failure, problems: applied.problems };
-    const status = await passStatus(this.#options.platform, facts, this.#latest?.status);
+    const { platform } = this.#options;
+    const status = await passStatus(platform, facts, this.#latest?.status ?? platform.lastStatus?.());
     const pass: Pass = { number: ++this.#passes, ...facts, status };
-    await this.#options.platform.report(status);
+    await platform.report(status, view, step.done || applied.changed);
     this.#latest = pass;
     this.#options.onPass?.(pass);
     return this.#delay(pass, step.done || objectsTurn, applied);
@@ -130,6 +138,7 @@ export class Loop {
     if (!act) return { done: false };
     const waiting = this.#retries.waiting(act.action, clock.now());
     if (waiting) return { done: false, failure: waiting };
+    this.#options.beforeEffect?.();
     const began = clock.monotonic();
     const took = () => Math.round(clock.monotonic() - began);
     try {
@@ -153,6 +162,7 @@ export class Loop {
     this.#stepsInARow = 0;
     const { cluster, platform } = view.observation;
     if (platform.fenced || cluster.deleting) return NOTHING_APPLIED;
+    this.#options.beforeEffect?.();
     try {
       return await this.#options.platform.apply(view);
     } catch (error) {
@@ -171,10 +181,10 @@ export class Loop {
   #delay(pass: Pass, goOn: boolean, applied: Applied): number {
     if (goOn) return 0;
     if (applied.changed) return SOON_MS;
-    const { clock } = this.#options;
+    const { clock, restMs = CONVERGED_MS } = this.#options;
     const still = clock.monotonic() - this.#movedAt;
-    const pace = PACES.find(({ forMs }) => still < forMs)?.everyMs ?? CONVERGED_MS;
-    const usual = pass.decision.converged ? CONVERGED_MS : pace;
+    const pace = PACES.find(({ forMs }) => still < forMs)?.everyMs ?? restMs;
+    const usual = pass.decision.converged ? restMs : pace;
     const times = [pass.decision.lookAgainAt, pass.failure?.retryAt, applied.lookAgainAt];
     const due = times.flatMap((at) => (at === undefined ? [] : [at - clock.now()]));
     return Math.max(SOON_MS, Math.min(usual, ...due));

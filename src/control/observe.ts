@@ -3,6 +3,8 @@
  * a member is unhealthy, hashes, compactions): losing it costs time, never safety.
  */
 import type { EtcdFacts, HashReport, MemberFacts, Observation } from "../core/observation.ts";
+import type { MemberTemplate } from "../core/record.ts";
+import { sameTemplate } from "../core/template.ts";
 import { viewOf } from "../core/view.ts";
 import { EtcdClient } from "../etcd/client.ts";
 import type { Clock } from "../seams/clock.ts";
@@ -14,7 +16,8 @@ export class Observer {
   readonly client: EtcdClient;
   readonly #platform: Platform;
   readonly #clock: Clock;
-  readonly #unhealthySince = new Map<string, number>();
+  /** Since when, and with which template: another one is another chance, and must not be judged by what was before. */
+  readonly #unhealthySince = new Map<string, { readonly at: number; readonly template: MemberTemplate }>();
   /** The start of the process that last answered, by member. */
   readonly #answeredSince = new Map<string, number>();
   #hashes: HashReport | undefined;
@@ -93,11 +96,13 @@ export class Observer {
     }
     for (const { name, healthy, record } of view.members) {
       // A member that sleeps on purpose is not ill: else it would be replaced the moment it wakes.
+      const known = this.#unhealthySince.get(name);
       if (healthy || !record.run) this.#unhealthySince.delete(name);
-      else if (!this.#unhealthySince.has(name)) this.#unhealthySince.set(name, observation.now);
+      else if (!known || !sameTemplate(known.template, record.template))
+        this.#unhealthySince.set(name, { at: observation.now, template: record.template });
     }
     const members = observation.members.map((facts) => {
-      const unhealthySince = this.#unhealthySince.get(facts.record.name);
+      const unhealthySince = this.#unhealthySince.get(facts.record.name)?.at;
       return unhealthySince === undefined ? facts : { ...facts, unhealthySince };
     });
     return { ...observation, members };

@@ -60,8 +60,13 @@ export interface Platform {
   /** Makes every wanted object exist as rendered from the records. Never replaces and never deletes. */
   apply(view: View): Promise<Applied>;
   execute(action: ObjectAction): Promise<void>;
-  /** Keeps the status where users look; called on every pass, writes only what changed (I7). */
-  report(status: EtcdClusterStatus): Promise<void>;
+  /**
+   * Keeps the status where users look; called on every pass, writes only what changed (I7). `goesOn`: another
+   * pass follows at once, so that what is said now may be old in a moment.
+   */
+  report(status: EtcdClusterStatus, view: View, goesOn: boolean): Promise<void>;
+  /** The status that users see now, where a platform keeps one: a new controller goes on from it. */
+  lastStatus?(): EtcdClusterStatus | undefined;
   /** What of the status only the platform knows. */
   describe(view: View): Promise<Omit<GivenStatus, "plan" | "problems" | "failure">>;
   /** How the controller reaches this member's clients' port. */

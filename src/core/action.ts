@@ -57,6 +57,7 @@ export type RecordPurpose =
   | "roll"
   | "revert"
   | "retire"
+  | "stay"
   | "leave"
   | "hibernate"
   | "wake";
@@ -121,7 +122,9 @@ export type HoldReason =
   | "ForeignMember"
   | "VersionRefused"
   | "VersionArriving"
+  | "VersionMismatch"
   | "OptionRefused"
+  | "PodRefused"
   | "TargetFailed"
   | "AwaitingApproval"
   | "DowngradePreparing"

@@ -13,6 +13,7 @@ import { hibernate } from "./rules/hibernate.ts";
 import { establish } from "./rules/establish.ts";
 import { finishRemovals } from "./rules/finish-removals.ts";
 import { strangers } from "./rules/strangers.ts";
+import { stay } from "./rules/stay.ts";
 import { finishJoins } from "./rules/finish-joins.ts";
 import { corrupt } from "./rules/corrupt.ts";
 import { noSpace } from "./rules/no-space.ts";
@@ -25,6 +26,7 @@ import { restartOutdated } from "./rules/restart-outdated.ts";
 import { scaleIn } from "./rules/scale-in.ts";
 import { scaleOut } from "./rules/scale-out.ts";
 import { rollout } from "./rules/rollout.ts";
+import { outgrown } from "./rules/outgrown.ts";
 import { compareHashes } from "./rules/compare-hashes.ts";
 import { defragment } from "./rules/defragment.ts";
 import { viewOf, type View } from "./view.ts";
@@ -39,6 +41,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["establish", establish],
   ["finish-removals", finishRemovals],
   ["strangers", strangers],
+  ["stay", stay],
   ["finish-joins", finishJoins],
   ["corrupt", corrupt],
   ["no-space", noSpace],
@@ -52,6 +55,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["scale-in", scaleIn],
   ["scale-out", scaleOut],
   ["rollout", rollout],
+  ["outgrown", outgrown],
   ["compare-hashes", compareHashes],
   ["defragment", defragment],
 ];

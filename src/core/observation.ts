@@ -38,6 +38,8 @@ export interface PlatformFacts {
   readonly unavailableVersions: Readonly<Record<string, string>>;
   /** Versions that are on their way to the platform, with how far they are. */
   readonly arrivingVersions?: Readonly<Record<string, string>>;
+  /** Asked beforehand, the platform would make no workload from this spec: nobody stops for it. */
+  readonly refusedWorkload?: string;
   /** Objects of our names that belong to somebody else: never touched, and told (I9). */
   readonly clashes: readonly string[];
   /** When a step last succeeded or a wait last ended; losing it only delays a message. */
@@ -58,8 +60,14 @@ export interface MemberFacts {
 
 export type VolumeFacts =
   | { readonly state: "absent" }
-  | { readonly state: "pending"; readonly reason: string }
-  | { readonly state: "ready"; readonly uid: string }
+  /** Not yet, or not any more, to be used. `uid`: there is something to be deleted. */
+  | { readonly state: "pending"; readonly reason: string; readonly uid?: string }
+  | {
+      readonly state: "ready";
+      readonly uid: string;
+      /** It is smaller than its record asks for and cannot grow, and why: another one has to take its place. */
+      readonly tooSmall?: string;
+    }
   /** The volume exists but cannot be reached any more (its node or disk is gone). */
   | { readonly state: "unreachable"; readonly uid: string; readonly reason: string };
 
@@ -111,6 +119,8 @@ export type WorkloadFacts =
       readonly restarts: number;
       readonly cause: ExitCause;
       readonly detail: string;
+      /** Nobody starts it again (an evicted Pod): it has to be taken away and made anew. */
+      readonly ended?: boolean;
     }
   /** Being stopped. `lostNode` names a node that will never confirm it. */
   | {

@@ -23,15 +23,15 @@ test("creating three: all records, all permits, then the latches", () => {
   ]);
 });
 
-test("growing by two on 3.6: both are added before either starts (H7)", () => {
+test("growing by two on 3.6: the second is added when the first serves, before it votes (H7, R19)", () => {
   assert.deepEqual(steps(edit(healthy(), { replicas: 5 })), [
     "create member demo-4",
     "mark remember-batch",
     "create member demo-5",
     "add learner demo-4",
-    "add learner demo-5",
     "permit-start demo-4",
     "latch-joined demo-4",
+    "add learner demo-5",
     "permit-start demo-5",
     "latch-joined demo-5",
     "promote demo-4",

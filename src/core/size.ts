@@ -52,8 +52,8 @@ export function joining(view: View): MemberView[] {
 }
 
 /**
- * May one more newcomer be recorded, before the first of them is added to etcd? All adds come first, then
- * all starts (H7), so a batch is open only until its first add.
+ * May one more newcomer be recorded, before the first of them is added to etcd? All who join together are known
+ * before the first add: whether etcd 3.5 could replay what follows must be on record by then (H1).
  */
 export function batchIsOpen(view: View): boolean {
   const coming = joining(view);

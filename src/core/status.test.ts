@@ -304,6 +304,8 @@ describe("the other fields", () => {
     const result = status(o, undefined, {
       ...IN_PLACE,
       nodes: { "demo-1": "n1" },
+      selector: "role=voter",
+      warnings: ["spec.replicas: even"],
       notApplicable: ["spec.pod"],
     });
     assert.deepEqual(
@@ -315,7 +317,8 @@ describe("the other fields", () => {
       result.endpoints,
       [1, 2, 3].map((n) => `https://demo-${n}.demo:2379`),
     );
-    assert.equal(result.selector, "etcd.quorate.dev/cluster=demo,etcd.quorate.dev/role=voter");
+    assert.equal(result.selector, "role=voter");
+    assert.deepEqual(result.warnings, ["spec.replicas: even"]);
     assert.deepEqual(result.notApplicable, ["spec.pod"]);
     const roles = result.members?.map(({ role }) => role).toSorted();
     assert.deepEqual(roles, ["Follower", "Follower", "Leader", "Learner"]);

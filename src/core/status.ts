@@ -32,6 +32,10 @@ export interface GivenStatus {
   readonly plan?: readonly PlanStep[];
   readonly lastDisruption?: EtcdClusterStatus["lastDisruption"];
   readonly notApplicable?: readonly string[];
+  /** Of the Pods that vote, where there are any. */
+  readonly selector?: string;
+  /** What of the spec is allowed but seldom meant. */
+  readonly warnings?: readonly string[];
   readonly clientSecret?: string;
   readonly certificates?: Certificates;
   /** Nodes by member name. */
@@ -45,6 +49,7 @@ export interface GivenStatus {
 const MOST_MEMBERS = 64;
 const MOST_STEPS = 64;
 const MOST_ENDPOINTS = 32;
+const MOST_WARNINGS = 32;
 
 export function statusOf(
   observation: Observation,
@@ -69,13 +74,14 @@ export function statusOf(
     replicas: etcd.list ? view.voters : voters.filter(({ record }) => record.run).length,
     readyReplicas: view.healthyVoters,
     updatedReplicas: voters.filter((member) => isUpdated(view, member)).length,
-    selector: `etcd.quorate.dev/cluster=${cluster.name},etcd.quorate.dev/role=voter`,
+    ...(given.selector !== undefined && { selector: given.selector }),
     endpoints: voters.map(({ record }) => clientURLOf(record)).slice(0, MOST_ENDPOINTS),
     ...(given.clientSecret !== undefined && { clientSecret: given.clientSecret }),
     members: view.members.slice(0, MOST_MEMBERS).map((member) => memberStatus(view, member, given)),
     ...(revision > 0 && { revision }),
     ...(given.lastDisruption && { lastDisruption: given.lastDisruption }),
     plan: (given.plan ?? []).slice(0, MOST_STEPS),
+    ...(given.warnings?.length && { warnings: given.warnings.slice(0, MOST_WARNINGS) }),
     ...(given.notApplicable?.length && { notApplicable: [...given.notApplicable] }),
   };
 }

@@ -3,7 +3,7 @@
  * next step on the way. `learned` templates of siblings are the last known good.
  */
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
-import type { Hold, StepClass } from "./action.ts";
+import type { Hold, HoldReason, StepClass } from "./action.ts";
 import { unsupportedOptions } from "./flags.ts";
 import type { MemberTemplate } from "./record.ts";
 import { isVolatile, sameTemplate, templateFor, templateHash } from "./template.ts";
@@ -33,6 +33,11 @@ export function targetOf(view: View): Target {
   // Against the version asked for: on the way there, members do without what theirs does not have.
   const [wrong] = unsupportedOptions(view.spec.options, view.spec.version);
   if (wrong) return { step: { kind: "refused", ...wrong, next: `Correct or remove spec.${wrong.field}.` } };
+  const { refusedWorkload } = platform;
+  if (refusedWorkload !== undefined) {
+    const next = "Correct spec.pod, or what it names; what runs goes on as it was.";
+    return { step: { kind: "refused", field: "pod", reason: refusedWorkload, next } };
+  }
   if (step.kind !== "run") return { step };
   const arriving = platform.arrivingVersions?.[step.to];
   if (arriving !== undefined) {
@@ -72,10 +77,15 @@ export function refusal(
 ): Omit<Hold, "rule"> {
   return {
     classes,
-    reason: field !== undefined ? "OptionRefused" : next === undefined ? "VersionArriving" : "VersionRefused",
+    reason: reasonOf(field, next),
     message: `spec.${field ?? "version"}: ${reason}`,
     next,
   };
+}
+
+function reasonOf(field: string | undefined, next: string | undefined): HoldReason {
+  if (field !== undefined) return field === "pod" ? "PodRefused" : "OptionRefused";
+  return next === undefined ? "VersionArriving" : "VersionRefused";
 }
 
 /** The minor of a downgrade that etcd prepares or carries out, as a member on the higher minor tells it (H13). */

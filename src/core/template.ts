@@ -63,10 +63,12 @@ export function startHash(record: Pick<MemberRecord, "template" | "joined" | "in
   let base = starts.get(record.template);
   if (base === undefined) {
     // The volume is not part of it: a grown volume needs no restart, another one is another member (I4).
-    // Nor are names in certificates: etcd reads its leaves anew at every handshake (R45).
-    const { storage: _volume, renderVersion: _ours, tls, ...process } = record.template;
+    // Nor are names in certificates: etcd reads its leaves anew at every handshake (R45). Labels and
+    // annotations of a Pod change in place.
+    const { storage: _volume, renderVersion: _ours, tls, pod, ...process } = record.template;
     const { extraSANs: _names, ...planes } = tls;
-    base = shortHash(canonical({ ...process, tls: planes }));
+    const { labels: _labels, annotations: _annotations, ...workload } = pod;
+    base = shortHash(canonical({ ...process, tls: planes, pod: workload }));
     starts.set(record.template, base);
   }
   // Once joined, etcd ignores the list (R4) and the file holds only the member itself (H3).

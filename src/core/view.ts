@@ -123,7 +123,9 @@ function nextOrdinal(observation: Observation, list: readonly EtcdMemberEntry[])
 
 /** The UID of the volume that is this member's own; one that took its place is somebody else's (I9). */
 export function ownVolume({ record, volume }: MemberView): string | undefined {
-  return "uid" in volume && (record.volumeUID ?? volume.uid) === volume.uid ? volume.uid : undefined;
+  return "uid" in volume && volume.uid !== undefined && (record.volumeUID ?? volume.uid) === volume.uid
+    ? volume.uid
+    : undefined;
 }
 
 /** Healthy voters apart from this one. */

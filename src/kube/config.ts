@@ -4,7 +4,6 @@
  * is to talk to the wrong cluster or as the wrong person.
  */
 import { dirname, isAbsolute, join } from "node:path";
-import { parse } from "yaml";
 import type { Disk } from "../seams/disk.ts";
 
 /** A text given in place, or in a file that may be rotated under us and so is read again and again. */
@@ -104,7 +103,7 @@ async function fromKubeconfig(disk: Disk, files: readonly string[], wanted?: str
   const found: { file: string; config: ConfigFile }[] = [];
   for (const file of files) {
     const text = await disk.read(file);
-    if (text !== undefined) found.push({ file, config: parseFile(file, text) });
+    if (text !== undefined) found.push({ file, config: await parseFile(file, text) });
   }
   const where = files.join(", ");
   if (found.length === 0) throw new KubeConfigError("missing", `there is no kubeconfig at ${where}`);
@@ -139,7 +138,9 @@ async function fromKubeconfig(disk: Disk, files: readonly string[], wanted?: str
   };
 }
 
-function parseFile(file: string, text: string): ConfigFile {
+async function parseFile(file: string, text: string): Promise<ConfigFile> {
+  // In a Pod there is none to read: what reads it is loaded when there is.
+  const { parse } = await import("yaml");
   let parsed: unknown;
   try {
     parsed = parse(text);

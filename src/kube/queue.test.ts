@@ -179,3 +179,30 @@ test("stopping starts nothing more, waits for what runs, and in the end tells it
   assert.equal(queue.add("d"), false);
   assert.equal(clock.timers, 0);
 });
+
+test("the wait of the first in line is told, counted from when it could have begun", async () => {
+  const clock = new ManualClock();
+  const ends: (() => void)[] = [];
+  const queue = new WorkQueue({
+    clock,
+    random: noRandom,
+    concurrency: 1,
+    work: () => new Promise<void>((resolve) => ends.push(resolve)),
+    onFailure: () => undefined,
+  });
+  queue.add("a");
+  queue.add("b");
+  await clock.advance(5_000);
+  assert.equal(queue.longestWaitMs, 0);
+  queue.start();
+  await clock.advance(1_000);
+  queue.add("c");
+  await clock.advance(1_000);
+  assert.equal(queue.longestWaitMs, 2_000);
+  ends[0]?.();
+  await settle();
+  assert.equal(queue.longestWaitMs, 1_000);
+  ends[1]?.();
+  await settle();
+  assert.equal(queue.longestWaitMs, 0);
+});

@@ -32,6 +32,8 @@ interface Entry {
   timer: Timer | undefined;
   /** By the monotonic clock. */
   dueAt: number;
+  /** When it was last queued, then when it last began. */
+  queuedAt: number;
   startedAt: number;
 }
 
@@ -78,9 +80,18 @@ export class WorkQueue {
     return longest;
   }
 
+  /** How long the first in line has waited for a worker; 0 before there are any. */
+  get longestWaitMs(): number {
+    const [first] = this.#ready;
+    const entry = first === undefined || !this.#started ? undefined : this.#entries.get(first);
+    return entry === undefined ? 0 : this.#options.clock.monotonic() - entry.queuedAt;
+  }
+
   /** Until then keys are collected and nothing runs. */
   start(): void {
     this.#started = true;
+    // What came before waited for the start, and not for a worker.
+    for (const entry of this.#entries.values()) entry.queuedAt = this.#options.clock.monotonic();
     this.#pump();
   }
 
@@ -134,6 +145,7 @@ export class WorkQueue {
       failures: 0,
       timer: undefined,
       dueAt: Infinity,
+      queuedAt: 0,
       startedAt: 0,
     };
     this.#entries.set(key, entry);
@@ -143,6 +155,7 @@ export class WorkQueue {
   #enqueue(key: string, entry: Entry): void {
     this.#clear(entry);
     entry.state = "queued";
+    entry.queuedAt = this.#options.clock.monotonic();
     this.#ready.add(key);
     this.#pump();
   }

@@ -316,3 +316,26 @@ test("a write of ours is in the store before the watch tells of it", async () =>
   isEqual();
   await reflector.stop();
 });
+
+test("a cache that ends by an error of ours says so, and does not take the process with it", async () => {
+  const { server, client, clock } = bench();
+  server.put(CONFIG_MAPS, "a", {});
+  const errors: string[] = [];
+  const reflector = new Reflector({
+    client,
+    clock,
+    random: noRandom,
+    resource: configMaps,
+    scope: { namespace: "default" },
+    keep: () => {
+      throw new Error("not this one");
+    },
+    log: (level, message) => void (level === "error" && errors.push(message)),
+  });
+  assert.equal(reflector.ended, false);
+  reflector.start();
+  await settle();
+  assert.equal(reflector.ended, true);
+  assert.deepEqual(errors, ["the cache of configmaps has ended: not this one"]);
+  await reflector.stop();
+});

@@ -32,6 +32,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   readonly #ending = new AbortController();
   #running: Promise<void> | undefined;
   #trouble: KubeError | undefined;
+  #ended = false;
 
   constructor(options: ReflectorOptions<T, I>) {
     this.#options = options;
@@ -41,6 +42,11 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   /** Why the store may be behind; undefined while all is well. */
   get trouble(): KubeError | undefined {
     return this.#trouble;
+  }
+
+  /** By an error of ours: the store stays as it is for ever, and the process has to be restarted. */
+  get ended(): boolean {
+    return this.#ended;
   }
 
   start(): void {
@@ -73,6 +79,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       }
     } catch (error) {
       // Not the server's doing, so it would be the same again: a program error, told and not hidden.
+      this.#ended = true;
       log("error", `the cache of ${resource.plural} has ended: ${textOf(error)}`, error);
     } finally {
       forget();

@@ -7,11 +7,12 @@ import path from "node:path";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import { isSecure } from "../core/flags.ts";
 import type { MemberRecord } from "../core/record.ts";
-import { CA_LIFE_MS, judgeLeaf, LEAF_LIFE_MS, USAGES, type Found } from "../pki/plan.ts";
+import { CA_LIFE_MS, LEAF_LIFE_MS, USAGES, type Found } from "../pki/plan.ts";
+import { clientLeaf, findLeaf, readAuthority, renewLeaf, type Authority } from "../pki/renewal.ts";
 import { memberSans } from "../pki/sans.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
-import { PkiError, type CertificateFacts, type KeyPair, type LeafSpec, type Pki } from "../seams/pki.ts";
+import type { LeafSpec, Pki } from "../seams/pki.ts";
 import { HOST } from "./addresses.ts";
 import type { Layout } from "./layout.ts";
 
@@ -66,7 +67,7 @@ export class Certificates {
   readonly #disk: Disk;
   readonly #clock: Clock;
   readonly #pki: Pki;
-  readonly #authorities = new Map<Plane, { pair: KeyPair; facts: CertificateFacts }>();
+  readonly #authorities = new Map<Plane, Authority>();
   /** When each file has to be looked at again, by the wall clock. */
   readonly #checkedUntil = new Map<string, number>();
   readonly #ends = new Map<string, number>();
@@ -201,12 +202,8 @@ export class Certificates {
       ({ certificate, key } = issued);
       made = true;
     }
-    const pair = { certificate, key: key ?? "" };
-    const facts = this.#pki.inspect({
-      certificate: { text: certificate, where: certFile },
-      ...(key !== undefined && { key: { text: key, where: keyFile } }),
-    });
-    this.#authorities.set(plane, { pair, facts });
+    const keyPem = key === undefined ? undefined : { text: key, where: keyFile };
+    this.#authorities.set(plane, readAuthority(this.#pki, { text: certificate, where: certFile }, keyPem));
     return made;
   }
 
@@ -217,53 +214,38 @@ export class Certificates {
     const ca = this.#authorities.get(wanted.plane);
     if (!ca) throw new TypeError(`no authority for ${wanted.file}`);
     const found = await this.#find(wanted);
-    const verdict = judgeLeaf({ name: wanted.file, wanted: wanted.leaf, found, ca: ca.facts, now });
-    this.#problems.delete(wanted.file);
-    if (verdict.kind === "blocked") {
-      this.#problems.set(wanted.file, verdict.message);
-      return { issued: false, problem: verdict.message, lookAgainAt: now + RECHECK_MS };
+    const { file, leaf } = wanted;
+    const renewal = await renewLeaf(this.#pki, { name: file, leaf, found, ca, now });
+    this.#problems.delete(file);
+    if (renewal.kind === "blocked") {
+      this.#problems.set(file, renewal.message);
+      return { issued: false, problem: renewal.message, lookAgainAt: now + RECHECK_MS };
     }
-    if (verdict.kind === "keep") {
-      const lookAgainAt = Math.min(verdict.lookAgainAt, now + RECHECK_MS);
-      this.#checkedUntil.set(wanted.file, lookAgainAt);
-      return { issued: false, lookAgainAt };
+    const due = renewal.kind === "kept" ? renewal.lookAgainAt : Number.POSITIVE_INFINITY;
+    const lookAgainAt = Math.min(due, now + RECHECK_MS);
+    if (renewal.kind === "issued") {
+      const { certificate, key } = renewal.pair;
+      await this.#disk.write(file, certificate + key, { private: true });
+      this.#ends.set(file, renewal.notAfter);
     }
-    const issued = await this.#pki.issueLeaf({ ca: ca.pair, leaf: wanted.leaf });
-    await this.#disk.write(wanted.file, issued.certificate + issued.key, { private: true });
-    this.#checkedUntil.set(wanted.file, now + RECHECK_MS);
-    this.#ends.set(wanted.file, issued.notAfter);
-    return { issued: true, lookAgainAt: now + RECHECK_MS };
+    this.#checkedUntil.set(file, lookAgainAt);
+    return { issued: renewal.kind === "issued", lookAgainAt };
   }
 
   async #find({ file, plane }: Wanted): Promise<Found> {
     const text = await this.#disk.read(file);
-    if (text === undefined) return { kind: "absent" };
+    const pem = text === undefined ? undefined : { text, where: file };
     const trust =
       this.#authorities.get(plane)?.pair.certificate ?? (await this.#disk.read(this.caFile(plane)));
-    try {
-      const facts = this.#pki.inspect({
-        certificate: { text, where: file },
-        key: { text, where: file },
-        ...(trust !== undefined && { trust: { text: trust, where: this.caFile(plane) } }),
-      });
-      return { kind: "present", facts };
-    } catch (error) {
-      if (!(error instanceof PkiError)) throw error;
-      return { kind: "unreadable", message: error.message };
-    }
+    const trusted = trust === undefined ? undefined : { text: trust, where: this.caFile(plane) };
+    return findLeaf(this.#pki, pem, pem, trusted);
   }
 }
 
 function clientLeaves(spec: EtcdClusterSpec["tls"]): { name: string; leaf: LeafSpec }[] {
   if (!tlsPlanes(spec).client) return [];
-  const leaf = (commonName: string) => ({
-    commonName,
-    sans: { dns: [], ips: [] },
-    usages: USAGES.client,
-    lifeMs: LEAF_LIFE_MS,
-  });
   return [
-    { name: "user.pem", leaf: leaf("quorate-user") },
-    { name: "controller.pem", leaf: leaf("quorate-controller") },
+    { name: "user.pem", leaf: clientLeaf("quorate-user") },
+    { name: "controller.pem", leaf: clientLeaf("quorate-controller") },
   ];
 }

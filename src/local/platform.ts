@@ -10,6 +10,7 @@ import {
   type Platform,
   type PlatformState,
 } from "../control/platform.ts";
+import { shouldRun } from "../control/should-run.ts";
 import { clientURLOf } from "../core/flags.ts";
 import type { PlatformFacts } from "../core/observation.ts";
 import { ordinalOf, type MemberRecord } from "../core/record.ts";
@@ -322,12 +323,4 @@ export class LocalPlatform implements Platform {
   isOurs(peerURL: string): boolean {
     return slotOf(this.#basePort, peerURL) !== undefined;
   }
-}
-
-function shouldRun(view: View, { record, volume, entry }: MemberView): boolean {
-  if (!record.run || volume.state !== "ready" || record.volumeUID !== volume.uid) return false;
-  if (!record.leaving) return true;
-  // Until etcd has let it go, its vote may still be needed.
-  const removed = view.observation.etcd.list?.linearizable === true && entry === undefined;
-  return record.joined && record.token === view.token && !removed;
 }

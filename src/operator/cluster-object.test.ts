@@ -132,9 +132,9 @@ describe("addresses", () => {
 
   test("follow the cluster's Service and its TLS", () => {
     assert.deepEqual(memberAddress(cluster, 4), {
-      peerURL: "https://demo-4.demo.prod.svc:2380",
-      clientURL: "https://demo-4.demo.prod.svc:2379",
-      metricsURL: "http://demo-4.demo.prod.svc:2381",
+      peerURL: "https://demo-4.demo-peers.prod.svc:2380",
+      clientURL: "https://demo-4.demo-peers.prod.svc:2379",
+      metricsURL: "http://demo-4.demo-peers.prod.svc:2381",
       listenPeerURL: "https://0.0.0.0:2380",
       listenClientURL: "https://0.0.0.0:2379",
       listenMetricsURL: "http://0.0.0.0:2381",
@@ -142,13 +142,13 @@ describe("addresses", () => {
   });
 
   test("a peer URL is ours only under our Service, with a name that we give", () => {
-    assert.equal(isOurPeerURL(cluster, "https://demo-4.demo.prod.svc:2380"), true);
-    assert.equal(isOurPeerURL(cluster, "http://demo-4.demo.prod.svc:2380"), true);
+    assert.equal(isOurPeerURL(cluster, "https://demo-4.demo-peers.prod.svc:2380"), true);
+    assert.equal(isOurPeerURL(cluster, "http://demo-4.demo-peers.prod.svc:2380"), true);
     for (const url of [
-      "https://demo-4.demo.test.svc:2380",
-      "https://demo-4.other.prod.svc:2380",
-      "https://demo-x.demo.prod.svc:2380",
-      "https://demo-4.demo.prod.svc:2390",
+      "https://demo-4.demo-peers.test.svc:2380",
+      "https://demo-4.other-peers.prod.svc:2380",
+      "https://demo-x.demo-peers.prod.svc:2380",
+      "https://demo-4.demo-peers.prod.svc:2390",
       "https://10.0.0.1:2380",
       "demo-4",
     ]) {

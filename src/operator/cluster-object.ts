@@ -3,7 +3,7 @@
  * what a person approved.
  */
 import type { EtcdMember } from "../api/etcd-member.ts";
-import { parseCluster } from "../api/parse-cluster.ts";
+import { parseCluster, type ParsedCluster } from "../api/parse-cluster.ts";
 import type { ApiError } from "../api/validate.ts";
 import type { ClusterFacts } from "../core/observation.ts";
 import { marksOf } from "./marks.ts";
@@ -15,8 +15,8 @@ export type ReadCluster = { ok: true; facts: ClusterFacts } | { ok: false; error
  * `members` are this cluster's own records. The object is parsed again although the API server has checked
  * it: an older resource definition may not know all defaults.
  */
-export function readCluster(object: unknown, members: readonly EtcdMember[]): ReadCluster {
-  const parsed = parseCluster(object);
+export function readCluster(object: object, members: readonly EtcdMember[]): ReadCluster {
+  const parsed = parsedOnce(object);
   if (!parsed.ok) return parsed;
   const { metadata, spec } = parsed.cluster;
   const { uid, annotations = {} } = metadata;
@@ -42,4 +42,13 @@ export function readCluster(object: unknown, members: readonly EtcdMember[]): Re
       marks: read.marks,
     },
   };
+}
+
+/** Cached objects are frozen and live long: passes over an unchanged one share its spec, and all made from it. */
+const known = new WeakMap<object, ParsedCluster>();
+
+function parsedOnce(object: object): ParsedCluster {
+  let parsed = known.get(object);
+  if (parsed === undefined) known.set(object, (parsed = parseCluster(object)));
+  return parsed;
 }

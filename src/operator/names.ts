@@ -1,6 +1,17 @@
 /**
  * What the objects of a cluster are called, how they are labelled, and where members are reached. Names are
  * made from the cluster's and the member's, which are never used twice (H11).
+ *
+ * Two clusters of a namespace never make the same name. Within a kind every name ends with a dash and a word of
+ * that kind's own, and no such word ends with a dash and another one, so that a name tells its cluster:
+ *
+ *   Service                 -peers, -client, -learners
+ *   Secret                  -client-ca, -peer-ca, -operator, -client-tls, -<ordinal> (a member's)
+ *   EtcdMember, Pod, claim  -<ordinal> (claims with data- in front)
+ *   PodDisruptionBudget     nothing: there is one per cluster
+ *
+ * This is why the headless Service does not simply bear the cluster's name: that of a cluster `a-client` would
+ * be the client Service of `a`. What somebody else made under one of these names is told as a clash (I9).
  */
 import { GROUP } from "../api/metadata.ts";
 import { isSecure } from "../core/flags.ts";
@@ -22,17 +33,53 @@ export const ANNOTATIONS = {
   approve: `${GROUP}/approve`,
   /** On an EtcdMember: a copy of those marks of the cluster that must never be forgotten. */
   marks: `${GROUP}/marks`,
+  /** On an EtcdMember with medium HostPath: the node that holds its directory, once its first Pod was placed. */
+  node: `${GROUP}/node`,
+  /** On a Pod: which labels and annotations of it come from the spec, so that they can be taken away again. */
+  given: `${GROUP}/given`,
+  /** On Services and budgets: the hash of what was applied last. */
+  applied: `${GROUP}/applied`,
 } as const;
+
+/** Keeps a Pod that is its member's volume from starting before the record permits it (H2, H4). */
+export const PERMIT_GATE = `${GROUP}/permit`;
+
+/** Keeps a cluster until its members have ended and its volumes are dealt with as the retention says. */
+export const CLUSTER_FINALIZER = `${GROUP}/cluster`;
 
 /** Keeps a record until its member has left etcd: deleting it by hand means "replace this member" (I5). */
 export const MEMBER_FINALIZER = `${GROUP}/member`;
 
 export const ETCD_CONTAINER = "etcd";
 
-const PORTS = { client: 2379, peer: 2380, metrics: 2381 } as const;
+export const PORTS = { client: 2379, peer: 2380, metrics: 2381 } as const;
 
 export function claimName(member: string): string {
   return `data-${member}`;
+}
+
+/** Configuration and certificates of one member. */
+export function memberSecretName(member: string): string {
+  return member;
+}
+
+export function serviceNames(cluster: string) {
+  return { peers: `${cluster}-peers`, client: `${cluster}-client`, learners: `${cluster}-learners` } as const;
+}
+
+export function secretNames(cluster: string) {
+  return {
+    clientCA: `${cluster}-client-ca`,
+    peerCA: `${cluster}-peer-ca`,
+    /** What the operator dials etcd with. */
+    operator: `${cluster}-operator`,
+    /** For the users of the cluster; named in status.clientSecret. */
+    client: `${cluster}-client-tls`,
+  } as const;
+}
+
+export function budgetName(cluster: string): string {
+  return cluster;
 }
 
 /** The ordinal of a member's Pod, record or claim by its name; 0 for a name that is not of this cluster. */
@@ -42,10 +89,47 @@ export function ordinalInName(cluster: string, name: string): number {
 
 type Place = Pick<ClusterFacts, "name" | "namespace" | "spec">;
 
-/** Under the headless Service of the cluster, which bears the cluster's name. */
-function hostOf({ name, namespace }: Pick<Place, "name" | "namespace">, member: string): string {
-  return `${member}.${name}.${namespace}.svc`;
+/** The name of a member, under the headless Service of the cluster. */
+export function hostOf({ name, namespace }: Pick<Place, "name" | "namespace">, member: string): string {
+  return `${member}.${serviceNames(name).peers}.${namespace}.svc`;
 }
+
+export interface CertificateNames {
+  readonly hosts: readonly string[];
+  readonly domains: readonly string[];
+}
+
+/**
+ * The names in a member's leaf, for `memberSans` of src/pki. Peers are checked by their address, which is looked
+ * up under every name (R46): forward under the Service's own name, which leads to all members, and backward,
+ * where only wildcards match.
+ */
+export function certificateNames(
+  cluster: Pick<Place, "name" | "namespace">,
+  member: string,
+  plane: "client" | "peer",
+): CertificateNames {
+  const { name, namespace } = cluster;
+  const { peers, client, learners } = serviceNames(name);
+  const full = (service: string) => [
+    `${service}.${namespace}.svc`,
+    `${service}.${namespace}.svc.cluster.local`,
+  ];
+  const own = full(peers).map((domain) => `${member}.${domain}`);
+  const here = ["localhost", "127.0.0.1", "::1"];
+  if (plane === "peer") return { hosts: [...here, ...own], domains: full(peers) };
+  const short = (service: string) => [service, `${service}.${namespace}`, ...full(service)];
+  return {
+    hosts: [...here, ...own, ...short(client), ...short(learners)],
+    domains: full(peers),
+  };
+}
+
+/**
+ * Go reads 0.0.0.0 as every address of every family that the kernel has: IPv4, IPv6 or both. [::] does the same,
+ * but cannot be listened on where IPv6 is switched off in the kernel.
+ */
+const EVERYWHERE = "0.0.0.0";
 
 export function memberAddress(cluster: Place, ordinal: number): MemberAddress {
   const host = hostOf(cluster, memberName(cluster.name, ordinal));
@@ -55,9 +139,9 @@ export function memberAddress(cluster: Place, ordinal: number): MemberAddress {
     peerURL: `${peer}://${host}:${PORTS.peer}`,
     clientURL: `${client}://${host}:${PORTS.client}`,
     metricsURL: `http://${host}:${PORTS.metrics}`,
-    listenPeerURL: `${peer}://0.0.0.0:${PORTS.peer}`,
-    listenClientURL: `${client}://0.0.0.0:${PORTS.client}`,
-    listenMetricsURL: `http://0.0.0.0:${PORTS.metrics}`,
+    listenPeerURL: `${peer}://${EVERYWHERE}:${PORTS.peer}`,
+    listenClientURL: `${client}://${EVERYWHERE}:${PORTS.client}`,
+    listenMetricsURL: `http://${EVERYWHERE}:${PORTS.metrics}`,
   };
 }
 

@@ -55,7 +55,7 @@ describe("three healthy members", () => {
   test("the next names and addresses follow from the highest ordinal", () => {
     const [offer] = observation.platform.offers;
     assert.equal(offer?.ordinal, 4);
-    assert.equal(offer?.address.peerURL, "http://demo-4.demo.default.svc:2380");
+    assert.equal(offer?.address.peerURL, "http://demo-4.demo-peers.default.svc:2380");
     const grown = { ...observation.cluster, spec: { ...observation.cluster.spec, replicas: 5 } };
     assert.equal(step(decide({ ...observation, cluster: grown })), "CreateMember demo-4");
   });
@@ -254,6 +254,24 @@ describe("a record that somebody deletes", () => {
     const decision = decide(observation);
     assert.equal(decision.converged, false);
     assert.match(step(decision), /^(UpdateMember demo-1 retire|CreateMember demo-4)$/);
+  });
+
+  test("is gone as soon as our finalizer is, and its name stays taken", () => {
+    const { now, objects } = troubled("record-deleted");
+    const members = objects.members.map((one) => ({
+      ...one,
+      metadata: {
+        ...one.metadata,
+        ...(one.metadata.deletionTimestamp && { finalizers: ["foregroundDeletion"] }),
+      },
+    }));
+    const observed = observeObjects({ ...objects, members }, { now, fenced: false });
+    assert.ok(observed.ok);
+    assert.deepEqual(
+      observed.state.members.map(({ record }) => record.name),
+      ["demo-2", "demo-3"],
+    );
+    assert.equal(observed.state.platform.highestLeftover, 3);
   });
 });
 

@@ -12,7 +12,7 @@ import type { ClusterFacts, PlatformFacts } from "../core/observation.ts";
 import { ordinalOf, type MemberRecord } from "../core/record.ts";
 import { readCluster } from "./cluster-object.ts";
 import { belongsTo, recordOf } from "./member-object.ts";
-import { claimName, LABELS, memberAddress, ordinalInName } from "./names.ts";
+import { ANNOTATIONS, claimName, LABELS, MEMBER_FINALIZER, memberAddress, ordinalInName } from "./names.ts";
 import { workloadOf } from "./pod-facts.ts";
 import { volumeOf } from "./volume-facts.ts";
 
@@ -37,7 +37,9 @@ export function observeObjects(
   objects: ClusterObjects,
   { now, fenced }: { readonly now: number; readonly fenced: boolean },
 ): ObservedObjects {
-  const own = objects.members.filter((member) => belongsTo(objects.cluster.metadata?.uid ?? "", member));
+  const own = objects.members.filter(
+    (member) => belongsTo(objects.cluster.metadata?.uid ?? "", member) && !isLetGo(member),
+  );
   const read = readCluster(objects.cluster, own);
   if (!read.ok) return read;
   const cluster = read.facts;
@@ -58,7 +60,14 @@ export function observeObjects(
     return {
       record,
       deleting: object.metadata.deletionTimestamp !== undefined,
-      volume: volumeOf(record, { claim, pod, nodes, classes }),
+      volume: volumeOf(record, {
+        claim,
+        pod,
+        nodes,
+        classes,
+        node: object.metadata.annotations?.[ANNOTATIONS.node],
+        ending: cluster.deleting || record.leaving !== undefined,
+      }),
       workload: workloadOf(pod, { record, nodes, now }),
     };
   });
@@ -77,6 +86,11 @@ export function observeObjects(
     clashes,
   };
   return { ok: true, state: { cluster, members: sorted, platform } };
+}
+
+/** Its deletion is not ours to delay any more: it is as good as gone, whoever else still holds it. */
+function isLetGo({ metadata }: EtcdMember): boolean {
+  return metadata.deletionTimestamp !== undefined && !metadata.finalizers?.includes(MEMBER_FINALIZER);
 }
 
 type KubeObject = { readonly metadata?: ObjectMeta };

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ContainerStatus, Pod, PodStatus } from "kubernetes-types/core/v1.d.ts";
 import type { WorkloadFacts } from "../core/observation.ts";
+import { startHash } from "../core/template.ts";
 import { healthy } from "../core/testing/cluster.ts";
 import type { EtcdClusterSpecInput } from "../api/etcd-cluster-spec.ts";
 import { ANNOTATIONS } from "./names.ts";
@@ -66,6 +67,19 @@ test("a running container runs since its start, beside a sidecar that has ended"
     startedFrom: "abc",
     restarts: 4,
   });
+});
+
+test("H4: a Pod behind its gate has started from nothing yet, unless it was made from another template", () => {
+  const record = { ...recordIn("Memory", false), initialCluster: [] };
+  const gated = (startedFrom: string): Pod => ({
+    ...pod({ phase: "Pending" }, { annotations: { [ANNOTATIONS.startedFrom]: startedFrom } }),
+    spec: { schedulingGates: [{ name: "etcd.quorate.dev/permit" }], containers: [] },
+  });
+  const permitted = { ...record, initialCluster: [{ name: "demo-1", peerURL: "https://demo-1:2380" }] };
+  const made = seen(gated(startHash(record)), permitted);
+  assert.ok(made.state === "waiting" && made.startedFrom === undefined);
+  const old = seen(gated("abc/def"), permitted);
+  assert.ok(old.state === "waiting" && old.startedFrom === "abc/def");
 });
 
 test("a Pod without our annotation was started from nobody knows what: it is out of date", () => {

@@ -5,6 +5,7 @@
 import type { ContainerStatus, Node, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { WorkloadFacts } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
+import { startHash } from "../core/template.ts";
 import { ANNOTATIONS, ETCD_CONTAINER } from "./names.ts";
 import { etcdEnding, guardEnding, type Ending } from "./pod-exit.ts";
 
@@ -24,6 +25,7 @@ export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadF
   const etcd = pod.status?.containerStatuses?.find(({ name }) => name === ETCD_CONTAINER);
   const guard = pod.status?.initContainerStatuses?.find(hasNotSucceeded);
   if (guard) return started(pod, guard, guardEnding);
+  if (isGated(pod, context.record)) return { state: "waiting", ...placement(pod) };
   if (!etcd) return { state: "waiting", ...placement(pod), ...optionalStart(pod) };
   return started(pod, etcd, (terminated) => etcdEnding(terminated, context.record));
 }
@@ -56,6 +58,16 @@ function hasNotSucceeded({ state, started: runs }: ContainerStatus): boolean {
   return state?.terminated?.exitCode !== 0 && runs !== true;
 }
 
+/**
+ * A Pod that is its member's volume exists before its record permits it (H4). It has started from nothing yet, and
+ * will start with the list of that moment; only another template makes it the wrong Pod.
+ */
+function isGated(pod: Pod, record: MemberRecord): boolean {
+  if ((pod.spec?.schedulingGates?.length ?? 0) === 0) return false;
+  const [made] = (startOf(pod) ?? "").split("/");
+  return made === startHash({ ...record, joined: true });
+}
+
 /** Where the scheduler stands with it. */
 function placement(pod: Pod): { reason: string; since: number } {
   const scheduled = conditionOf(pod, "PodScheduled");
@@ -80,6 +92,7 @@ function finished(pod: Pod, record: MemberRecord): WorkloadFacts {
     restarts: status?.restartCount ?? 0,
     cause: dataEnded ? "data-missing" : "killed",
     detail: dataEnded ? `${why}; its data ended with the Pod` : why,
+    ended: true,
   };
 }
 

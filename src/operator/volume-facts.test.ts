@@ -45,10 +45,36 @@ describe("a claim", () => {
     assert.deepEqual(volumeOf(record, { claim: waiting, classes }), {
       state: "pending",
       reason: "its claim waits for a volume of class Immediate",
+      uid: waiting.metadata?.uid,
     });
+    const nowhere = volumeOf(record, { claim: claim("Pending", { class: "no-such" }), classes });
+    assert.ok(nowhere.state === "pending");
+    assert.match(
+      nowhere.reason,
+      /class no-such, which does not exist: make it, or set spec.storage.className/,
+    );
     const classless = volumeOf(record, { claim: claim("Pending"), classes });
     assert.ok(classless.state === "pending");
     assert.match(classless.reason, /no storage class/);
+  });
+
+  test("that is smaller than its record asks for and cannot grow says so", () => {
+    const small = (storageClassName: string): PersistentVolumeClaim => ({
+      ...claim("Bound"),
+      spec: { storageClassName, resources: { requests: { storage: "1Gi" } } },
+    });
+    const known = new Map<string, StorageClass>([
+      ["fixed", { provisioner: "x" }],
+      ["elastic", { provisioner: "x", allowVolumeExpansion: true }],
+    ]);
+    const fixed = volumeOf(record, { claim: small("fixed"), classes: known });
+    assert.ok(fixed.state === "ready");
+    assert.match(
+      fixed.tooSmall ?? "",
+      /^10Gi are asked for, and its storage class fixed does not let it grow$/,
+    );
+    for (const objects of [{ claim: small("elastic"), classes: known }, { claim: small("fixed") }])
+      assert.deepEqual(volumeOf(record, objects), { state: "ready", uid: "c-1" });
   });
 
   test("that lost its volume cannot be reached", () => {
@@ -60,6 +86,20 @@ describe("a claim", () => {
     const going = claim("Bound", { deleting: true });
     assert.equal(volumeOf(record, { claim: going }).state, "ready");
     assert.equal(volumeOf({ ...record, volumeUID: undefined }, { claim: going }).state, "pending");
+  });
+});
+
+test("what is on its way out already is not deleted again and again", () => {
+  const ending = true;
+  const deletionTimestamp = "2026-01-01T00:00:00Z";
+  assert.equal(volumeOf(record, { claim: claim("Bound"), ending }).state, "ready");
+  assert.equal(volumeOf(record, { claim: claim("Bound", { deleting: true }), ending }).state, "pending");
+  const pod: Pod = { metadata: { uid: "p-1", deletionTimestamp } };
+  assert.equal(volumeOf(on("Memory"), { pod }).state, "ready");
+  assert.equal(volumeOf(on("Memory"), { pod, ending }).state, "pending");
+  assert.deepEqual(volumeOf(on("HostPath"), { node: "node-1", ending }), {
+    state: "pending",
+    reason: "its directory stays on node-1",
   });
 });
 
@@ -82,4 +122,6 @@ test("a directory on a node is reached as long as the node exists", () => {
     uid: record.uid,
     reason: "its node node-1 is gone",
   });
+  const remembered = volumeOf(on("HostPath"), { node: "node-1", nodes: new Map() });
+  assert.equal(remembered.state, "unreachable", "also when its Pod is gone");
 });

@@ -21,7 +21,7 @@ import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import { HttpProbe } from "../../src/etcd/probe.ts";
 import { marksToAnnotations } from "../../src/operator/marks.ts";
 import { changedMember, newMember } from "../../src/operator/member-object.ts";
-import { ANNOTATIONS, claimName, isOurPeerURL, LABELS } from "../../src/operator/names.ts";
+import { ANNOTATIONS, claimName, isOurPeerURL, LABELS, serviceNames } from "../../src/operator/names.ts";
 import { observeObjects, type ClusterObjects } from "../../src/operator/observe-objects.ts";
 import type { Clock } from "../../src/seams/clock.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
@@ -211,7 +211,7 @@ function headlessService(cluster: string): KubeObject & { spec: object } {
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { name: cluster },
+    metadata: { name: serviceNames(cluster).peers },
     spec: { clusterIP: "None", publishNotReadyAddresses: true, selector: { [LABELS.cluster]: cluster } },
   };
 }
@@ -282,7 +282,7 @@ export function memberPod(record: MemberRecord, cluster: string, uid: string, ch
     },
     spec: {
       hostname: name,
-      subdomain: cluster,
+      subdomain: serviceNames(cluster).peers,
       terminationGracePeriodSeconds: 2,
       enableServiceLinks: false,
       automountServiceAccountToken: false,

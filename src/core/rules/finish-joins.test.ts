@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { predict } from "../predict.ts";
+import { settle } from "../settle.ts";
 import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
 
 function passes(observation: Observation, count: number): Observation {
@@ -18,13 +19,32 @@ test("a crash after etcd was told goes on by matching the peer URL (H10)", () =>
   assert.equal(act?.action.kind === "UpdateMember" && act.action.change.memberID, "id-of-demo-4");
 });
 
-test("the list a joiner starts with is etcd's, with names for those that have not started", () => {
-  const { act } = decide(passes(edit(healthy(), { replicas: 5 }), 5));
+test("the list a joiner starts with is etcd's, and names nobody else who has not started (H7)", () => {
+  const { act } = decide(passes(edit(healthy(), { replicas: 5 }), 4));
   assert.ok(act?.action.kind === "UpdateMember" && act.action.purpose === "permit-start");
   assert.deepEqual(
     act.action.change.initialCluster?.map((peer) => peer.name),
-    ["demo-1", "demo-2", "demo-3", "demo-4", "demo-5"],
+    ["demo-1", "demo-2", "demo-3", "demo-4"],
   );
+});
+
+test("of several newcomers the next is added when the former serves, before the former votes (R19)", () => {
+  let world = edit(healthy(), { replicas: 5 });
+  const steps: string[] = [];
+  while (steps.length < 20) {
+    const { act } = decide(world);
+    if (act) {
+      steps.push([act.action.kind, "member" in act.action ? act.action.member : ""].join(" "));
+      world = predict(world, act.action);
+    } else if (decide(world).converged) break;
+    world = settle(world);
+  }
+  assert.deepEqual(
+    steps.filter((step) => /AddLearner|Promote/.test(step)),
+    ["AddLearner demo-4", "AddLearner demo-5", "Promote demo-4", "Promote demo-5"],
+  );
+  const [second, latch] = [steps.indexOf("AddLearner demo-5"), steps.lastIndexOf("UpdateMember demo-4")];
+  assert.ok(latch < second, steps.join("; "));
 });
 
 test("a joiner whose list went stale before it started gets a new one (H7)", () => {
@@ -58,11 +78,13 @@ test("nobody is added while a voter is down (R19)", () => {
 });
 
 test("below 3.6 a second learner waits for the first, whoever recorded it (H1)", () => {
-  const world = passes(edit(healthy({ version: "3.5.35" }), { replicas: 4 }), 2);
+  const permitted = passes(edit(healthy({ version: "3.5.35" }), { replicas: 4 }), 3);
+  const world = passes(settle(permitted), 1);
   const [joiner] = world.members.slice(-1);
-  assert.ok(joiner && world.etcd.list?.members.some((entry) => entry.isLearner));
+  assert.ok(joiner?.record.joined && world.etcd.list?.members.some((entry) => entry.isLearner));
   const address = world.platform.offers.at(-1)?.address ?? joiner.record.address;
-  const second = { ...joiner, record: { ...joiner.record, name: "demo-5", ordinal: 5, address } };
+  const { memberID: _, ...fresh } = joiner.record;
+  const second = { ...joiner, record: { ...fresh, name: "demo-5", ordinal: 5, joined: false, address } };
   const { act, holds } = decide({ ...world, members: [...world.members, second] });
   assert.notEqual(act?.action.kind, "AddLearner");
   assert.ok(holds.some((hold) => hold.message.startsWith("demo-5 joins once the present learner")));

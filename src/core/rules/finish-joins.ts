@@ -1,7 +1,8 @@
 /**
  * Members on their way in. The record is the intent (H10); then etcd is told of a learner (R17); only then
- * may it start, on one volume, with the member list of that moment. All adds come before any start, and
- * joiners start one after another (H7).
+ * may it start, on one volume, with the member list of that moment. One after another: the next is added when
+ * the former serves. So no list goes stale before its member starts, and none names a member that never
+ * started, for whose name etcd would ask for 30 s where names come with Pods (H7).
  */
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
@@ -9,6 +10,7 @@ import type { Rule } from "../decide.ts";
 import type { InitialPeer } from "../record.ts";
 import { sortPeers } from "../template.ts";
 import { canonical } from "../hash.ts";
+import { waitsForVolume } from "./first-boot.ts";
 import { batchIsOpen, hasRoomForLearner } from "../size.ts";
 import { names, unhealthyVoters, type MemberView, type View } from "../view.ts";
 
@@ -19,15 +21,15 @@ export const finishJoins: Rule = (view) => {
   );
   if (joiners.length === 0 || !view.hasQuorum) return [];
 
-  const unknown = joiners.find((member) => !member.entry);
-  // More may join together with it: scale-out records them all before the first add (H7).
-  if (unknown) return batchIsOpen(view) ? [] : [addLearner(view, unknown)];
-
-  for (const joiner of joiners) {
+  const known = joiners.filter((member) => member.entry);
+  for (const joiner of known) {
     const outcomes = startJoiner(view, joiner);
     if (outcomes.length > 0) return outcomes;
   }
-  return [];
+  const [next] = joiners.filter((member) => !member.entry);
+  if (!next || known.length > 0) return [];
+  // More may join together with it: scale-out records them all before the first add.
+  return batchIsOpen(view) ? [] : [addLearner(view, next)];
 };
 
 function addLearner(view: View, joiner: MemberView): Outcome {
@@ -60,7 +62,7 @@ function startJoiner(view: View, joiner: MemberView): readonly Outcome[] {
     hold({ classes: ["join", "roll", "maintain"], reason, message }),
   ];
   if (record.volumeUID === undefined) {
-    if (volume.state !== "ready") return wait("VolumePending", `${joiner.name} waits for its volume`);
+    if (volume.state !== "ready") return wait("VolumePending", waitsForVolume(joiner));
     const start = { memberID: entry?.id, volumeUID: volume.uid, initialCluster: currentPeers(view) };
     return [act("join", `etcd knows ${joiner.name}: it may start`, update(joiner, "permit-start", start))];
   }

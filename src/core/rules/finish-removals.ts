@@ -15,10 +15,14 @@ import { successor } from "./successor.ts";
 const HOUR_MS = 3_600_000;
 
 export const finishRemovals: Rule = (view) => {
-  // A record of a former life: its attempt was abandoned before any client could write (H2). Keep its volume.
+  // A record of a former life: its attempt was abandoned before any client could write (H2). Keep its volume, if
+  // it may have been used.
   const former = view.members.find((member) => member.record.token !== view.token && !member.record.leaving);
   if (former) {
-    const leaving = { reason: "its first boot was abandoned", volume: "Retain" as const };
+    const leaving = {
+      reason: "its first boot was abandoned",
+      volume: former.record.volumeUID === undefined ? "Delete" : "Retain",
+    } as const;
     return [
       act("heal", `${former.name} belongs to an abandoned first boot`, update(former, "leave", { leaving })),
     ];

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { predict } from "../predict.ts";
+import { startHash } from "../template.ts";
 import { asked, change, edit, exited, healthy, run } from "../testing/cluster.ts";
 
 function after(observation: Observation, passes: number): Observation {
@@ -114,4 +115,43 @@ test("a version that is being fetched is waited for, and is nobody's fault", () 
   assert.equal(act, undefined);
   assert.equal(holds[0]?.reason, "VersionArriving");
   assert.equal(holds[0]?.next, undefined);
+});
+
+test("a volume that never comes is waited for with its reason, until the spec asks for another", () => {
+  let world = after(asked({ storage: { className: "no-such" } }), 3);
+  for (const name of ["demo-1", "demo-2", "demo-3"])
+    world = change(world, name, { volume: { state: "pending", reason: "no such class", uid: `c-${name}` } });
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.match(holds[0]?.message ?? "", /^demo-1 waits for its volume: no such class$/);
+  const end = run(edit(world, { storage: { className: "fast" } }));
+  assert.deepEqual(
+    end.members.map(({ record }) => [record.name, record.template.storage.className]),
+    [4, 5, 6].map((ordinal) => [`demo-${ordinal}`, "fast"]),
+  );
+});
+
+test("what keeps the first members from starting is told when it lasts, and a corrected spec reaches them", () => {
+  let world = after(asked({ image: { repository: "nowhere" } }), 6);
+  for (const name of ["demo-1", "demo-2", "demo-3"])
+    world = change(world, name, ({ record }) => ({
+      workload: {
+        state: "waiting",
+        reason: "ErrImagePull: no such image",
+        since: world.now,
+        startedFrom: startHash(record),
+      },
+      answer: { reachable: false, error: "no process runs" },
+      unhealthySince: world.now,
+    }));
+  const { list: _none, ...etcd } = world.etcd;
+  world = { ...world, etcd };
+  assert.doesNotMatch(decide(world).holds[0]?.message ?? "", /cannot start/);
+  const later = { ...world, now: world.now + 3 * 60_000 };
+  assert.match(
+    decide(later).holds[0]?.message ?? "",
+    /\(demo-1 cannot start: ErrImagePull: no such image\)$/,
+  );
+  const { act } = decide(edit(later, { image: {} }));
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "revert");
 });

@@ -9,6 +9,7 @@ import type { NewMemberRecord, Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import { memberName, ordinalOf, type MemberAddress, type MemberTemplate } from "../record.ts";
 import { refusal, targetOf } from "../target.ts";
+import { transition } from "../template.ts";
 import { names, type MemberView, type View } from "../view.ts";
 
 export const firstBoot: Rule = (view) => {
@@ -18,17 +19,12 @@ export const firstBoot: Rule = (view) => {
 
   const lost = founders.filter(hasLostItsVolume);
   if (lost.length > 0) {
-    return [
-      act(
-        "heal",
-        `${names(lost)} lost its volume or what was in it during the first boot: begin anew under another token`,
-        {
-          kind: "MarkCluster",
-          purpose: "new-life",
-          change: { life: view.observation.cluster.marks.life + 1, highestOrdinal: view.nextOrdinal - 1 },
-        },
-      ),
-    ];
+    return [beginAnew(view, `${names(lost)} lost its volume or what was in it during the first boot`)];
+  }
+  const { template } = targetOf(view);
+  const waiting = founders.filter(({ record, volume }) => !record.volumeUID && volume.state !== "ready");
+  if (template && waiting.some(({ record }) => transition(record.template, template, false) === "swap")) {
+    return [beginAnew(view, `${names(waiting)} waits for a volume that the spec does not ask for any more`)];
   }
   const [first] = founders;
   const plan = first?.record.initialCluster ?? [];
@@ -44,10 +40,28 @@ export const firstBoot: Rule = (view) => {
     hold({
       classes: ["join", "promote", "shrink", "roll", "maintain"],
       reason: "Booting",
-      message: `the first members start: waiting for ${names(starting)}`,
+      message: `the first members start: waiting for ${names(starting)}${obstacle(view, starting)}`,
     }),
   ];
 };
+
+/** What a start usually passes through is not told; what lasts is. */
+const LASTS_MS = 5_000;
+
+function obstacle(view: View, starting: readonly MemberView[]): string {
+  for (const { name, workload } of starting) {
+    if (workload.state === "exited") return ` (${name} ended: ${workload.detail || workload.cause})`;
+    if (workload.state === "waiting" && view.now - workload.since >= LASTS_MS)
+      return ` (${name} cannot start: ${workload.reason})`;
+  }
+  return "";
+}
+
+function beginAnew(view: View, why: string): Outcome {
+  const change = { life: view.observation.cluster.marks.life + 1, highestOrdinal: view.nextOrdinal - 1 };
+  const action = { kind: "MarkCluster", purpose: "new-life", change } as const;
+  return act("heal", `${why}: begin anew under another token`, action);
+}
 
 /** The volume it was permitted to start on is gone, or is there and empty although it was used. */
 function hasLostItsVolume({ record, volume, workload }: MemberView): boolean {
@@ -65,13 +79,17 @@ function permit(founders: readonly MemberView[]): readonly Outcome[] {
   for (const founder of founders) {
     if (founder.record.volumeUID !== undefined) continue;
     if (founder.volume.state !== "ready") {
-      const message = `${founder.name} waits for its volume`;
+      const message = waitsForVolume(founder);
       return [hold({ classes: ["join", "roll", "maintain"], reason: "VolumePending", message })];
     }
     const change = { volumeUID: founder.volume.uid };
     return [act("heal", `${founder.name} may start on its volume`, update(founder, "permit-start", change))];
   }
   return [];
+}
+
+export function waitsForVolume({ name, volume }: MemberView): string {
+  return `${name} waits for its volume${volume.state === "pending" ? `: ${volume.reason}` : ""}`;
 }
 
 function begin(view: View): readonly Outcome[] {

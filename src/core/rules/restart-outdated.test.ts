@@ -34,6 +34,24 @@ test("one that is down anyway restarts at once", () => {
   assert.equal(decide(world).act?.action.kind, "StopWorkload");
 });
 
+test("a workload that has ended for good is taken away, so that it can be made anew", () => {
+  const ended = change(exited(healthy(), "demo-3"), "demo-3", ({ workload }) => ({
+    workload: workload.state === "exited" ? { ...workload, ended: true } : workload,
+  }));
+  const { act } = decide(ended);
+  assert.equal(act?.action.kind === "StopWorkload" && act.action.member, "demo-3");
+  const restarting = decide(exited(healthy(), "demo-3"));
+  assert.equal(restarting.act, undefined, "one that is started again by itself is waited for");
+});
+
+test("H4: a workload whose data ended with it is not made anew under its old identity", () => {
+  const ended = change(exited(healthy(), "demo-3", "data-missing"), "demo-3", ({ workload }) => ({
+    workload: workload.state === "exited" ? { ...workload, ended: true } : workload,
+  }));
+  const { act } = decide(ended);
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "leave");
+});
+
 test("a latch is no reason to restart", () => {
   assert.ok(decide(healthy()).converged);
 });

@@ -1,15 +1,25 @@
 /**
  * A workload that was started from something else than its record says now is ended, and the platform makes
  * it anew. This is the second half of a roll, and of a revert; a healthy voter goes down only when the
- * others keep quorum (I1), and hands leadership over first (R10).
+ * others keep quorum (I1), and hands leadership over first (R10). A workload that has ended for good only
+ * stands in the way of its successor, if its data has not ended with it.
  */
 import { act, hold } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
 import { survivesRestart } from "../quorum.ts";
-import { healthyVotersBut } from "../view.ts";
+import { healthyVotersBut, type MemberView } from "../view.ts";
 import { successor } from "./successor.ts";
 
 export const restartOutdated: Rule = (view) => {
+  const ended = view.staying.find(hasEnded);
+  if (ended) {
+    return [
+      act("heal", `${ended.name} has ended and is made anew: ${ended.workload.detail}`, {
+        kind: "StopWorkload",
+        member: ended.name,
+      }),
+    ];
+  }
   const member = view.staying.find(
     (candidate) => !candidate.upToDate && candidate.workload.state !== "absent",
   );
@@ -49,3 +59,11 @@ export const restartOutdated: Rule = (view) => {
   }
   return [stop];
 };
+
+type Ended = MemberView & { readonly workload: Extract<MemberView["workload"], { state: "exited" }> };
+
+/** With its data lost it stays as it is until it is replaced (H4). */
+function hasEnded(member: MemberView): member is Ended {
+  const { workload } = member;
+  return workload.state === "exited" && workload.ended === true && workload.cause !== "data-missing";
+}

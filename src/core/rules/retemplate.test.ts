@@ -127,3 +127,21 @@ test("a single member is mended by a correction that also asks for another volum
   assert.deepEqual(act.action.change.template?.options.extraArgs, {});
   assert.equal(act.action.change.template?.storage.className, undefined);
 });
+
+test("a member whose workload cannot be made is given what the spec asks for by now", () => {
+  let world = edit(healthy(), { pod: { priorityClassName: "high" } });
+  world = predict(world, decide(world).act!.action);
+  world = change(world, "demo-3", {
+    workload: { state: "absent" },
+    answer: { reachable: false, error: "no process runs" },
+    unhealthySince: world.now,
+  });
+  const later = { ...world, now: world.now + 3 * 60_000 };
+  assert.equal(decide(world).act, undefined);
+  const { act } = decide(edit(later, { pod: {} }));
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.purpose === "revert");
+  const failed = decide(later).act?.action;
+  assert.equal(failed?.kind === "MarkCluster" && failed.purpose, "target-failed");
+  const noVolume = change(later, "demo-3", { volume: { state: "pending", reason: "not bound" } });
+  assert.notEqual(decide(edit(noVolume, { pod: {} })).act?.rule, "retemplate");
+});

@@ -77,7 +77,9 @@ function fails(view: View, member: MemberView): boolean {
   const { workload, unhealthySince } = member;
   if (workload.state === "exited" && isTemplateFault(member))
     return workload.restarts >= CERTAIN_AFTER_RESTARTS;
-  if (workload.state === "absent" || workload.state === "stopping" || !member.upToDate) return false;
+  if (workload.state === "stopping" || !member.upToDate) return false;
+  // What keeps its workload from being made may be its template, unless it is its volume that is missing.
+  if (workload.state === "absent" && member.volume.state !== "ready") return false;
   return (
     unhealthySince !== undefined &&
     view.now - unhealthySince >= millisecondsOf(view.spec.repair.unhealthyAfter)
@@ -124,5 +126,6 @@ function trouble(member: MemberView): string {
   const { workload, answer } = member;
   if (workload.state === "exited") return workload.detail || workload.cause;
   if (workload.state === "waiting") return workload.reason;
+  if (workload.state === "absent") return "it could not be made";
   return answer.reachable ? "it serves no reads" : answer.error;
 }

@@ -118,3 +118,40 @@ test("copies are compared before the first member restarts, unless they were lat
   const later = { ...world, now: world.now + 600_000 };
   assert.equal(decide(later).act?.action.kind, "CompareHashes");
 });
+
+test("an image that holds another version than asked for is told, and nobody follows it", () => {
+  const pinned = (digit: string) => ({ image: { digest: `sha256:${digit.repeat(64)}` } });
+  let world = edit(healthy(pinned("a")), pinned("b"));
+  world = predict(world, decide(world).act!.action);
+  world = predict(world, decide(world).act!.action);
+  const canary = world.members.find(
+    ({ record }) => record.template.image.digest === pinned("b").image.digest,
+  );
+  assert.ok(canary);
+  world = change(world, canary.record.name, ({ answer }) => ({
+    answer: answer.reachable ? { ...answer, version: "3.6.14" } : answer,
+  }));
+  const later = { ...world, now: world.now + 60_000 };
+  const { act, holds, converged } = decide(later);
+  assert.equal(act, undefined);
+  assert.ok(!converged);
+  assert.equal(holds[0]?.reason, "VersionMismatch");
+  assert.match(holds[0].message, /^spec\.image: demo-\d runs etcd 3\.6\.14, where 3\.6\.16 was asked for/);
+  assert.equal(decide(edit(later, pinned("a"))).act?.rule, "rollout");
+});
+
+test("a spec from which no workload can be made stops nobody, and newcomers run what the others run", () => {
+  const refused = "the API server refuses such a Pod: spec.containers[1].image: Required value";
+  const world = edit(healthy(), { options: { snapshotCount: 5000 } });
+  const platform = { ...world.platform, refusedWorkload: refused };
+  const { act, holds } = decide({ ...world, platform });
+  assert.equal(act, undefined);
+  assert.deepEqual([holds[0]?.reason, holds[0]?.message], ["PodRefused", `spec.pod: ${refused}`]);
+  const grows = decide({ ...edit(world, { replicas: 5 }), platform });
+  assert.ok(grows.act?.action.kind === "CreateMember");
+  assert.equal(grows.act.action.record.template.options.snapshotCount, undefined);
+  const first = asked();
+  const begun = decide({ ...first, platform: { ...first.platform, refusedWorkload: refused } });
+  assert.equal(begun.act, undefined);
+  assert.equal(begun.holds[0]?.reason, "PodRefused");
+});

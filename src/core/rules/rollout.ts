@@ -10,7 +10,7 @@ import type { Rule } from "../decide.ts";
 import type { MemberTemplate } from "../record.ts";
 import { hasFailed, refusal, targetOf } from "../target.ts";
 import { sameTemplate, templateHash, transition } from "../template.ts";
-import { minorNumber, minorOf } from "../version.ts";
+import { compareVersions, minorNumber, minorOf, parseVersion, version } from "../version.ts";
 import { names, type MemberView, type View } from "../view.ts";
 import { closeOldLog, leaveOldLog, rememberOldLog } from "./old-log.ts";
 import { successor } from "./successor.ts";
@@ -63,6 +63,8 @@ function roll(view: View, template: MemberTemplate, to: string): readonly Outcom
       }),
     ];
   }
+  const other = runsAnotherVersion(view, template);
+  if (other) return [other];
   const outdated = outdatedThan(view, template);
   if (outdated.length === 0) {
     const close = closeOldLog(view);
@@ -89,6 +91,22 @@ function roll(view: View, template: MemberTemplate, to: string): readonly Outcom
     return [act("roll", "compare the copies before members restart", { kind: "CompareHashes" })];
   }
   return [rememberOldLog(view, outdated, to) ?? rollNext(view, outdated, template)];
+}
+
+/** An image need not hold what its name says: nobody follows a member that runs something else than asked for. */
+function runsAnotherVersion(view: View, template: MemberTemplate): Outcome | undefined {
+  for (const { name, answer, upToDate, record } of view.staying) {
+    if (!answer.reachable || !upToDate || !sameTemplate(record.template, template)) continue;
+    const runs = parseVersion(answer.version);
+    if (!runs || compareVersions(runs, version(template.version)) === 0) continue;
+    return hold({
+      classes: ["roll"],
+      reason: "VersionMismatch",
+      message: `spec.image: ${name} runs etcd ${answer.version}, where ${template.version} was asked for`,
+      next: "Correct spec.image.digest or spec.image.repository, or set spec.version to what the image holds.",
+    });
+  }
+  return undefined;
 }
 
 function rollNext(view: View, outdated: readonly MemberView[], template: MemberTemplate): Outcome {

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { bundle } from "./bundle.ts";
+import { buildImage } from "./image.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const MOST_BYTES = 150e6;
+
+test("the image has Node, its libraries, the program compiled ahead for its user, and stays small", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "quorate-image-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const [quorate] = await bundle(root, folder);
+  assert.ok(quorate);
+  const image = await buildImage(quorate.path, folder, "registry.example/quorate:1", () => {});
+  assert.ok(image.bytes < MOST_BYTES, `${image.bytes} bytes unpacked`);
+  assert.ok(statSync(image.path).size < MOST_BYTES);
+  const read = (...args: string[]) => spawnSync("tar", args, { encoding: "utf8", maxBuffer: 1 << 28 }).stdout;
+  const index = JSON.parse(read("xOf", image.path, "index.json")) as {
+    manifests: { digest: string; annotations: Record<string, string> }[];
+  };
+  assert.equal(index.manifests[0]?.digest, image.digest);
+  assert.equal(index.manifests[0]?.annotations["io.containerd.image.name"], "registry.example/quorate:1");
+  const blob = (digest: string) => `blobs/sha256/${digest.split(":")[1]}`;
+  interface Blob {
+    digest: string;
+  }
+  const manifest = JSON.parse(read("xOf", image.path, blob(image.digest))) as {
+    config: Blob;
+    layers: Blob[];
+  };
+  const { config } = JSON.parse(read("xOf", image.path, blob(manifest.config.digest))) as {
+    config: { User: string; Entrypoint: string[]; Cmd: string[] };
+  };
+  assert.equal(config.User, "65532:65532");
+  assert.deepEqual(config.Cmd, ["operator"]);
+  const layer = blob(manifest.layers[0]?.digest ?? "");
+  spawnSync("tar", ["xf", image.path, "-C", folder, layer]);
+  const files = read("tf", join(folder, layer)).split("\n");
+  for (const path of [config.Entrypoint[0]?.slice(1), config.Entrypoint.at(-1)?.slice(1), "etc/passwd"])
+    assert.ok(files.includes(path ?? "?"), `${path} in ${files.join(" ")}`);
+  assert.ok(files.some((path) => /^lib64\/ld-linux|ld-linux/.test(path)));
+  assert.ok(files.some((path) => /^app\/cache\/v24[^/]*-65532\/\w+$/.test(path)));
+  assert.ok(!files.some((path) => /\/(sh|bash|busybox)$/.test(path)), "no shell");
+  assert.ok(!readdirSync(folder).includes("image"), "nothing is left of the work");
+});

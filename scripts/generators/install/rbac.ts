@@ -1,0 +1,83 @@
+/** Who the operator is and what it may do: just what src/operator/permissions.ts lists. */
+import {
+  CLUSTER_WIDE,
+  LEASE,
+  NAMESPACED,
+  verbsOf,
+  type KubeVerb,
+  type Permission,
+} from "../../../src/operator/permissions.ts";
+import { metadata, OPERATOR, type Manifest } from "./metadata.ts";
+
+const RBAC = "rbac.authorization.k8s.io";
+
+export function serviceAccount(namespace: string): Manifest {
+  return { apiVersion: "v1", kind: "ServiceAccount", metadata: metadata(OPERATOR, namespace) };
+}
+
+/** For all namespaces. */
+export function clusterRole(): Manifest[] {
+  return [
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRole",
+      metadata: metadata(OPERATOR),
+      rules: rules([...NAMESPACED, ...CLUSTER_WIDE]),
+    },
+  ];
+}
+
+export function clusterRoleBinding(namespace: string): Manifest {
+  return binding("ClusterRoleBinding", "ClusterRole", OPERATOR, namespace);
+}
+
+/** For the operator's own namespace only. */
+export function namespaceRole(namespace: string): Manifest[] {
+  return [
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "Role",
+      metadata: metadata(OPERATOR, namespace),
+      rules: rules([...NAMESPACED, ...LEASE]),
+    },
+    binding("RoleBinding", "Role", OPERATOR, namespace),
+  ];
+}
+
+export function leaseRole(namespace: string): Manifest[] {
+  const name = `${OPERATOR}-lease`;
+  return [
+    { apiVersion: `${RBAC}/v1`, kind: "Role", metadata: metadata(name, namespace), rules: rules(LEASE) },
+    binding("RoleBinding", "Role", name, namespace),
+  ];
+}
+
+function binding(kind: string, roleKind: string, name: string, namespace: string): Manifest {
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind,
+    metadata: metadata(name, kind === "RoleBinding" ? namespace : undefined),
+    roleRef: { apiGroup: RBAC, kind: roleKind, name },
+    subjects: [{ kind: "ServiceAccount", name: OPERATOR, namespace }],
+  };
+}
+
+const VERBS: readonly KubeVerb[] = ["get", "list", "watch", "create", "update", "patch", "delete"];
+
+/** Of each group, resources with the same verbs share a rule. */
+function rules(permissions: readonly Permission[]) {
+  const merged = new Map<string, { group: string; resources: string[]; verbs: readonly KubeVerb[] }>();
+  for (const permission of permissions) {
+    const { group, resource } = permission;
+    const verbs = VERBS.filter((verb) => verbsOf(permission).includes(verb));
+    const key = `${group} ${verbs.join(",")}`;
+    const rule = merged.get(key) ?? { group, resources: [], verbs };
+    rule.resources.push(resource);
+    merged.set(key, rule);
+  }
+  return [...merged.values()].map(({ group, resources, verbs }) => ({
+    apiGroups: [group],
+    resources,
+    verbs,
+  }));
+}

@@ -1,0 +1,55 @@
+/** Generates the page of metrics (`docs/metrics.md`) from the table in src/operator/metrics-table.ts. */
+import { METRICS } from "../../src/operator/metrics-table.ts";
+import type { Generator } from "../generate/registry.ts";
+
+const INTRODUCTION = `<!-- Generated from src/operator/metrics-table.ts by \`npm run generate\`. Do not edit. -->
+
+# Metrics of the operator
+
+\`quorate operator\` serves them in Prometheus' text format as \`/metrics\` on port 8080 (\`--metrics-address\`), in plain
+HTTP. Both replicas serve; what is told of clusters comes from the one that leads (\`quorate_lease_held\` is 1 there).
+The series of a cluster vanish with the cluster, those of a member with the member. Each metric keeps at most 20,000
+series; what is dropped beyond that is counted.
+
+etcd's own metrics are on port 2381 of each member.
+
+| metric | type | labels | meaning |
+|---|---|---|---|
+`;
+
+const ALERTS = `
+## Alerts to begin with
+
+\`\`\`yaml
+groups:
+  - name: quorate
+    rules:
+      - alert: EtcdClusterUnavailable
+        expr: quorate_cluster_condition{condition="Available"} == 0
+        for: 2m
+      - alert: EtcdClusterDegraded
+        expr: quorate_cluster_condition{condition="Degraded"} == 1
+        for: 15m
+      - alert: EtcdSpaceLow
+        expr: quorate_cluster_condition{condition="SpaceLow"} == 1
+      - alert: EtcdCertificateEndsSoon
+        expr: quorate_member_certificate_expiry_seconds < 7 * 86400
+      - alert: EtcdOperatorLeaderless
+        expr: sum(quorate_lease_held) != 1
+        for: 2m
+      - alert: EtcdOperatorStuck
+        expr: quorate_queue_oldest_wait_seconds > 300 or quorate_reconcile_longest_running_seconds > 400
+\`\`\`
+`;
+
+export const metricsPage: Generator = {
+  name: "metrics page (docs/metrics.md)",
+  outputs: ["docs/metrics.md"],
+  async generate() {
+    const rows = Object.values(METRICS).map(
+      ({ name, type, labels, help }) =>
+        `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(", ")} | ${help} |`,
+    );
+    return new Map([["docs/metrics.md", `${INTRODUCTION}${rows.join("\n")}\n${ALERTS}`]]);
+  },
+};

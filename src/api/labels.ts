@@ -1,0 +1,77 @@
+/**
+ * Labels, annotations and names of Kubernetes objects: what the API server would refuse on a Pod or a Service is
+ * refused on the cluster already, where the one who wrote it can see it.
+ */
+import { withRules, type Rule } from "./rule.ts";
+import { stringMap, text } from "./scalars.ts";
+
+const LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const SUBDOMAIN = `${LABEL}([.]${LABEL})*`;
+const WORD = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+
+/** CEL and its twin for a text that has to match. */
+const matches = (pattern: string, message: string): Rule<string> => ({
+  cel: `self.matches('^${pattern}$')`,
+  message,
+  check: (value) => new RegExp(`^${pattern}$`).test(value),
+});
+
+/** The name of an object that has to exist, such as a Secret or a class. */
+export const objectName = () =>
+  withRules(
+    text(253),
+    matches(SUBDOMAIN, "must be the name of an object: use lower-case letters, digits, dashes and dots"),
+  );
+
+export const containerName = () =>
+  withRules(
+    text(63),
+    matches(LABEL, "must be the name of a container: use lower-case letters, digits and dashes"),
+  );
+
+type Texts = Record<string, string>;
+
+const keys: Rule<Texts> = {
+  cel: `self.all(key, key.matches('^(${SUBDOMAIN}/)?${WORD}$'))`,
+  message:
+    "keys must be like example.com/team or team: a DNS name and a slash, or neither, then at most 63 letters, digits, dashes, underscores and dots",
+  check: (map) => Object.keys(map).every((key) => new RegExp(`^(${SUBDOMAIN}/)?${WORD}$`).test(key)),
+};
+
+const notReserved: Rule<Texts> = {
+  cel: "self.all(key, !key.startsWith('app.kubernetes.io/') && !key.startsWith('etcd.quorate.dev/'))",
+  message:
+    "labels and annotations under app.kubernetes.io/ and etcd.quorate.dev/ belong to Quorate: choose another prefix",
+  check: (map) =>
+    Object.keys(map).every(
+      (key) => !key.startsWith("app.kubernetes.io/") && !key.startsWith("etcd.quorate.dev/"),
+    ),
+};
+
+/** Characters of up to four bytes: the server's limit is 256Ki of them for all annotations of an object. */
+const MOST_ANNOTATED = 60_000;
+
+/** As CEL counts them. */
+const characters = (written: string): number => Array.from(written).length;
+
+const together: Rule<Texts> = {
+  cel: `self.map(key, size(key) + size(self[key])).sum() <= ${MOST_ANNOTATED}`,
+  message: `annotations may have ${MOST_ANNOTATED} characters together: keep what is larger in a ConfigMap`,
+  check: (map) =>
+    Object.entries(map).reduce((sum, [key, value]) => sum + characters(key) + characters(value), 0) <=
+    MOST_ANNOTATED,
+};
+
+const labelValue = () =>
+  withRules(
+    text(63),
+    matches(
+      `(${WORD})?`,
+      "must be the value of a label: letters, digits, dashes, underscores and dots, with a letter or digit at both ends",
+    ),
+  );
+
+/** Labels that something has to have, ours among them. */
+export const labelSelectorMap = () => withRules(stringMap(64, labelValue()), keys);
+export const labelsSchema = () => withRules(labelSelectorMap(), notReserved);
+export const annotationsSchema = () => withRules(stringMap(64, text(16384)), keys, notReserved, together);

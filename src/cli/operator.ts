@@ -1,0 +1,158 @@
+/**
+ * `quorate operator`: runs the Kubernetes operator in the foreground, in a Pod or anywhere with a kubeconfig, until
+ * it is told to stop.
+ */
+import { parseArgs } from "node:util";
+import manifest from "../../package.json" with { type: "json" };
+import { KubeConfigError, loadConfig } from "../kube/config.ts";
+import { isReason } from "../kube/errors.ts";
+import type { Log } from "../kube/log.ts";
+import { openEndpoints } from "../operator/endpoints.ts";
+import { OperatorMetrics } from "../operator/metrics.ts";
+import { Unmet } from "../operator/requirements.ts";
+import { Operator, type OperatorOptions } from "../operator/runtime.ts";
+import { parseAddress, type Address } from "../operator/serve.ts";
+import { systemDisk } from "../seams/disk.ts";
+import { UsageError, type CliIo } from "./io.ts";
+
+export const summary = "run the Kubernetes operator, in a Pod or with a kubeconfig";
+
+export const usage = `Usage: quorate operator [options]
+
+Makes, heals, scales and upgrades every EtcdCluster it can see, until it is stopped. Several may run: one of them
+leads and acts, the others stand by.
+
+Options:
+      --kubeconfig <file>        default: $KUBECONFIG, then the Pod's service account, then ~/.kube/config
+      --context <name>           the kubeconfig's current context by default
+      --namespace <a,b>          only these namespaces; all by default
+      --lease-namespace <name>   where the lease of the leader is; by default the operator's own namespace
+      --lease-name <name>        default: quorate
+      --health-address <addr>    /healthz and /readyz; default: ${defaultAddress("health")}, "off" for none
+      --metrics-address <addr>   /metrics; default: ${defaultAddress("metrics")}, "off" for none
+  -h, --help
+
+It logs one JSON object per line to stderr. Exit codes: 0 stopped, 1 it failed or lost its lease, 2 wrong options.
+`;
+
+function defaultAddress(what: "health" | "metrics"): string {
+  return what === "health" ? ":8081" : ":8080";
+}
+
+const OPTIONS = {
+  kubeconfig: { type: "string" },
+  context: { type: "string" },
+  namespace: { type: "string", multiple: true },
+  "lease-namespace": { type: "string" },
+  "lease-name": { type: "string" },
+  "health-address": { type: "string" },
+  "metrics-address": { type: "string" },
+} as const;
+
+export async function run(args: string[], io: CliIo): Promise<number> {
+  const { clock, random } = io;
+  const { wishes, metricsAddress, healthAddress } = readOptions(args, io);
+  const log = jsonLog(io);
+  const metrics = new OperatorMetrics({ clock, version: manifest.version, residentBytes });
+  const endpoints = await openEndpoints({ clock, metrics, metricsAddress, healthAddress });
+  try {
+    const options = await wishes();
+    const hooks = {
+      onCall: metrics.onCall,
+      onPass: metrics.onPass,
+      onStep: metrics.onStep,
+      onForget: (key: string) => metrics.forget(key),
+      timed: metrics.timed.bind(metrics),
+    };
+    const operator = new Operator({ ...options, clock, random, disk: systemDisk, log, hooks });
+    endpoints.watch({
+      queue: operator.queue,
+      leads: () => operator.leads,
+      stores: () => operator.caches(),
+    });
+    const where = options.namespaces?.join(", ") ?? "all namespaces";
+    log("info", `quorate ${manifest.version} starts as ${operator.identity}, for ${where}`);
+    const end = await operator.run(io.signal);
+    log(
+      end === "lost" ? "error" : "info",
+      end === "lost" ? "the lease is lost: ending, to begin afresh" : "stopped",
+    );
+    return end === "lost" ? 1 : 0;
+  } catch (error) {
+    if (!isExpected(error)) throw error;
+    io.stderr.write(`${error.message}\n`);
+    return 1;
+  } finally {
+    await endpoints.close();
+  }
+}
+
+/** What a person can do something about is told in a line, without a stack. */
+function isExpected(error: unknown): error is Error {
+  return (
+    error instanceof Unmet ||
+    error instanceof KubeConfigError ||
+    isReason(error, "Unreachable", "Unauthorized", "Forbidden", "Interrupted")
+  );
+}
+
+type Wishes = Pick<OperatorOptions, "config" | "namespaces" | "lease">;
+
+interface Given {
+  readonly wishes: () => Promise<Wishes>;
+  readonly metricsAddress: Address | undefined;
+  readonly healthAddress: Address | undefined;
+}
+
+function readOptions(args: string[], io: CliIo): Given {
+  const values = parse(args);
+  const namespaces = values.namespace?.flatMap((text) => text.split(",")).map((name) => name.trim());
+  const wrong = namespaces?.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
+  if (wrong !== undefined)
+    throw new UsageError(`--namespace ${JSON.stringify(wrong)}: no name of a namespace`);
+  return {
+    metricsAddress: address("metrics-address", values["metrics-address"] ?? defaultAddress("metrics")),
+    healthAddress: address("health-address", values["health-address"] ?? defaultAddress("health")),
+    async wishes() {
+      const { kubeconfig: file, context } = values;
+      const config = await loadConfig(systemDisk, io.env, {
+        ...(file && { file }),
+        ...(context && { context }),
+      });
+      const own = io.env["POD_NAMESPACE"] || config.namespace || "default";
+      return {
+        config,
+        lease: { namespace: values["lease-namespace"] ?? own, name: values["lease-name"] ?? "quorate" },
+        ...(namespaces && { namespaces: [...new Set(namespaces)] }),
+      };
+    },
+  };
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: false }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function address(option: string, text: string): Address | undefined {
+  if (text === "off") return undefined;
+  const found = parseAddress(text);
+  if (found === undefined)
+    throw new UsageError(`--${option} ${text}: write it like :8080, 127.0.0.1:8080, or off`);
+  return found;
+}
+
+function jsonLog(io: CliIo): Log {
+  return (level, message, error) => {
+    const stack = level === "error" && error instanceof Error ? { stack: error.stack } : {};
+    const time = new Date(io.clock.now()).toISOString();
+    io.stderr.write(`${JSON.stringify({ time, level, message, ...stack })}\n`);
+  };
+}
+
+function residentBytes(): number {
+  return process.memoryUsage.rss();
+}

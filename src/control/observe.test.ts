@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { change, healthy } from "../core/testing/cluster.ts";
+import { FakeTransport, ManualClock } from "../etcd/testing.ts";
+import { Observer } from "./observe.ts";
+import type { Platform } from "./platform.ts";
+
+/** A platform whose members never answer, with objects that a test may exchange. */
+function world() {
+  const clock = new ManualClock();
+  const seen = { now: healthy({ replicas: 1 }) };
+  const platform: Platform = {
+    read: () => {
+      const { cluster, members, platform: facts } = seen.now;
+      return Promise.resolve({ cluster, members, platform: facts });
+    },
+    apply: () => Promise.resolve({ changed: false, problems: [] }),
+    execute: () => Promise.resolve(),
+    describe: () => Promise.resolve({}),
+    report: () => Promise.resolve(),
+    endpoint: ({ name }) => ({ name, url: `http://${name}:2379` }),
+    isOurs: () => true,
+    transport: new FakeTransport(() => "silence"),
+    probe: { versions: () => Promise.reject(new Error("no answer")), alive: () => Promise.resolve(false) },
+  };
+  seen.now = change(seen.now, "demo-1", { workload: { state: "absent" } });
+  const observer = new Observer(platform, clock);
+  const since = async () => (await observer.observe())?.members[0]?.unhealthySince;
+  return { clock, seen, since };
+}
+
+test("a member is unhealthy since it was first seen so", async () => {
+  const { clock, since } = world();
+  const first = await since();
+  await clock.advance(5_000);
+  assert.equal(await since(), first);
+});
+
+test("another template is another chance: it is not judged by how long the last one failed", async () => {
+  const { clock, seen, since } = world();
+  const first = await since();
+  await clock.advance(5_000);
+  seen.now = change(seen.now, "demo-1", ({ record }) => ({
+    record: { ...record, template: { ...record.template, version: "3.6.17" } },
+  }));
+  assert.equal(await since(), (first ?? 0) + 5_000);
+});

@@ -1,0 +1,25 @@
+/**
+ * An edit that was taken back: a member that was to be replaced is what the spec asks for again. It stays, and
+ * whoever came to take its place goes, as one too many.
+ */
+import { act, update } from "../outcome.ts";
+import type { Rule } from "../decide.ts";
+import { targetOf } from "../target.ts";
+import { sameTemplate } from "../template.ts";
+
+export const stay: Rule = (view) => {
+  if (!view.established || !view.staying.some(({ record }) => record.retiring)) return [];
+  const { template } = targetOf(view);
+  const member = view.staying.find(
+    ({ record, healthy, deleting, volume }) =>
+      record.retiring &&
+      healthy &&
+      !deleting &&
+      !(volume.state === "ready" && volume.tooSmall !== undefined) &&
+      template &&
+      sameTemplate(record.template, template),
+  );
+  if (!member) return [];
+  const reason = `${member.name} is what the spec asks for again: it stays`;
+  return [act("revert", reason, update(member, "stay", { retiring: undefined }))];
+};

@@ -1,0 +1,125 @@
+/**
+ * The Secrets of a cluster: authorities first, then everybody's leaves, and with them each member's configuration
+ * file, which is rewritten as soon as its record or the latch says something else (I3, H3).
+ */
+import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import { isSecure } from "../core/flags.ts";
+import type { View } from "../core/view.ts";
+import { isControlledBy } from "../kube/resources.ts";
+import { authorityName, isPlaneInUse, PLANES, type Plane, type SecretsByName } from "./certificates.ts";
+import { keepCreated, keepSecret } from "./keep.ts";
+import { secretNames } from "./names.ts";
+import { configFile, FILES } from "./render/config.ts";
+import { clientSecret, memberSecret, operatorSecret } from "./render/secret.ts";
+import { secrets as secretResource } from "./resources.ts";
+import type { ApplyContext, Tally } from "./tally.ts";
+
+/** Common names: who a client is to etcd. */
+const NAMES = { operator: "quorate-operator", user: "quorate-user" } as const;
+
+/** Resolves with the members whose Secret is in place: only these may start. */
+export async function applySecrets(
+  context: ApplyContext,
+  view: View,
+  tally: Tally,
+): Promise<ReadonlySet<string>> {
+  const secrets: SecretsByName = new Map(
+    context.stores.ownObjects(context.key).secrets.map((secret) => [secret.metadata?.name ?? "", secret]),
+  );
+  const ready = new Set<string>();
+  const usable = new Set<Plane>();
+  await Promise.all(
+    planesOf(view).map((plane) =>
+      tally.part(`the ${plane} authority`, async () => {
+        if (await applyAuthority(context, view, plane, secrets, tally)) usable.add(plane);
+      }),
+    ),
+  );
+  const members = view.members.map(({ name }) =>
+    tally.part(`the Secret of ${name}`, async () => {
+      if (await applyMember(context, view, name, secrets, tally)) ready.add(name);
+    }),
+  );
+  const clients = usable.has("client") ? [applyClients(context, view, secrets, tally)] : [];
+  await Promise.all([...members, ...clients]);
+  tally.problems.push(...context.certificates.problems);
+  return ready;
+}
+
+/** Those that the spec asks for, and those that somebody still runs with. */
+function planesOf({ spec, members }: View): Plane[] {
+  const templates = [spec.tls, ...members.map(({ record }) => record.template.tls)];
+  return PLANES.filter((plane) => templates.some((tls) => isSecure(tls, plane)));
+}
+
+async function applyAuthority(
+  context: ApplyContext,
+  view: View,
+  plane: Plane,
+  secrets: SecretsByName,
+  tally: Tally,
+): Promise<boolean> {
+  const { certificates, client } = context;
+  const { cluster } = view.observation;
+  const name = authorityName(cluster, plane);
+  const known = secrets.get(name);
+  const records = view.members.map(({ record }) => record);
+  if (known === undefined && isPlaneInUse(plane, records, secrets)) {
+    // Members trust the old one until they restart (R45): a new one now would part them from each other.
+    const message = `Secret ${cluster.namespace}/${name} is gone, and members run with its certificates; put it back from a backup`;
+    certificates.tellProblem(plane, message);
+    return false;
+  }
+  const isOurs = (secret: Secret) => isControlledBy(secret, cluster.uid);
+  const kept = known
+    ? await keepCreated(client, secretResource, known, known, isOurs)
+    : await keepCreated(
+        client,
+        secretResource,
+        await certificates.newAuthority(cluster, plane),
+        undefined,
+        isOurs,
+      );
+  return tally.note(context, secretResource, kept) && certificates.useAuthority(cluster, plane, kept.object);
+}
+
+async function applyMember(
+  context: ApplyContext,
+  view: View,
+  name: string,
+  secrets: SecretsByName,
+  tally: Tally,
+): Promise<boolean> {
+  const { cluster } = view.observation;
+  const record = view.members.find((member) => member.name === name)?.record;
+  if (record === undefined) return false;
+  const known = secrets.get(name);
+  const files = await context.certificates.memberFiles(cluster, record, known);
+  if (files === undefined) return false;
+  const wanted = memberSecret(cluster, record, {
+    ...files,
+    [FILES.config]: configFile(record, view.established),
+  });
+  return tally.note(context, secretResource, await keepSecret(context.client, wanted, known, record.uid));
+}
+
+async function applyClients(
+  context: ApplyContext,
+  view: View,
+  secrets: SecretsByName,
+  tally: Tally,
+): Promise<void> {
+  const { cluster } = view.observation;
+  const names = secretNames(cluster.name);
+  const keep = async (name: string, commonName: string, render: typeof clientSecret) => {
+    const known = secrets.get(name);
+    const files = await context.certificates.clientFiles(commonName, known);
+    if (files === undefined) return;
+    const kept = await keepSecret(context.client, render(cluster, files), known, cluster.uid);
+    tally.note(context, secretResource, kept);
+  };
+  await Promise.all([
+    tally.part(`Secret ${names.operator}`, () => keep(names.operator, NAMES.operator, operatorSecret)),
+    tally.part(`Secret ${names.client}`, () => keep(names.client, NAMES.user, clientSecret)),
+  ]);
+}

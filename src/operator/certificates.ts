@@ -1,0 +1,213 @@
+/**
+ * The certificates of a cluster in Secrets: an authority per plane, made if absent and never rewritten; the leaves
+ * of members, the operator and the users, made anew when they are due (R45). What is in place is judged from
+ * the caches, so that nothing is asked of the API server for it.
+ */
+import { Buffer } from "node:buffer";
+import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import { isSecure } from "../core/flags.ts";
+import { canonical } from "../core/hash.ts";
+import type { ClusterFacts } from "../core/observation.ts";
+import type { MemberRecord } from "../core/record.ts";
+import { isControlledBy } from "../kube/resources.ts";
+import { CA_LIFE_MS, judgeCa, LEAF_LIFE_MS, USAGES } from "../pki/plan.ts";
+import { clientLeaf, findLeaf, readAuthority, renewLeaf, type Authority } from "../pki/renewal.ts";
+import { memberSans } from "../pki/sans.ts";
+import { PkiError, type LeafSpec, type Pki } from "../seams/pki.ts";
+import { certificateNames, secretNames } from "./names.ts";
+import { FILES } from "./render/config.ts";
+import { caSecret, type TLSFiles } from "./render/secret.ts";
+
+export type Plane = "client" | "peer";
+export const PLANES: readonly Plane[] = ["client", "peer"];
+
+/** The cached Secrets of the cluster, by name. */
+export type SecretsByName = ReadonlyMap<string, Secret>;
+
+/** What was found for a leaf: its text, or why there is none. */
+type Leaf = { readonly certificate: string; readonly key: string } | { readonly problem: string };
+
+interface Checked {
+  readonly asked: string;
+  readonly until: number;
+}
+
+export class Certificates {
+  readonly #pki: Pki;
+  readonly #now: () => number;
+  readonly #authorities = new Map<Plane, { readonly from: Secret; readonly authority: Authority }>();
+  readonly #checked = new Map<string, Checked>();
+  readonly #ends = new Map<string, number>();
+  readonly #problems = new Map<string, string>();
+
+  constructor(pki: Pki, now: () => number) {
+    this.#pki = pki;
+    this.#now = now;
+  }
+
+  get problems(): readonly string[] {
+    return [...this.#problems.values()];
+  }
+
+  /** When the next leaf is due; undefined when none is known. */
+  get lookAgainAt(): number | undefined {
+    const due = [...this.#checked.values()].map(({ until }) => until);
+    return due.length === 0 ? undefined : Math.min(...due);
+  }
+
+  /** When the first certificate of a member ends. */
+  expiryOf(member: string): number | undefined {
+    const ends = PLANES.flatMap((plane) => this.#ends.get(`${member} ${plane}`) ?? []);
+    return ends.length === 0 ? undefined : Math.min(...ends);
+  }
+
+  forget(member: string): void {
+    for (const plane of PLANES) {
+      const name = `${member} ${plane}`;
+      for (const known of [this.#checked, this.#ends, this.#problems]) known.delete(name);
+    }
+  }
+
+  /** A new authority as a Secret, to be made if there is none. */
+  async newAuthority(cluster: ClusterFacts, plane: Plane): Promise<Secret> {
+    const commonName = `${cluster.name} ${plane} CA`;
+    const { certificate, key } = await this.#pki.issueCa({ commonName, lifeMs: CA_LIFE_MS });
+    return caSecret(cluster, plane, { certificate, key, ca: certificate });
+  }
+
+  /** Reads the authority; what is wrong with it is a problem, and then nothing of its plane can be issued. */
+  useAuthority(cluster: ClusterFacts, plane: Plane, secret: Secret): boolean {
+    const known = this.#authorities.get(plane);
+    const where = `Secret ${cluster.namespace}/${secret.metadata?.name}`;
+    if (known?.from !== secret) {
+      this.#authorities.delete(plane);
+      try {
+        const [certificate, key] = [textIn(secret, "tls.crt"), textIn(secret, "tls.key")];
+        const authority = readAuthority(
+          this.#pki,
+          { text: certificate ?? "", where: `${where}, tls.crt` },
+          key === undefined ? undefined : { text: key, where: `${where}, tls.key` },
+        );
+        this.#authorities.set(plane, { from: secret, authority });
+      } catch (error) {
+        if (!(error instanceof PkiError)) throw error;
+        this.#problems.set(plane, `${error.message}; put back what it was`);
+        return false;
+      }
+    }
+    const { authority } = this.#authorities.get(plane) ?? {};
+    const verdict = authority && judgeCa(authority.facts, LEAF_LIFE_MS, this.#now());
+    if (verdict && verdict.state !== "valid") this.#problems.set(plane, `${where}: ${verdict.message}`);
+    else this.#problems.delete(plane);
+    return verdict !== undefined;
+  }
+
+  tellProblem(plane: Plane, message: string): void {
+    this.#problems.set(plane, message);
+  }
+
+  /** The certificates among the files of a member; undefined while one cannot be had. */
+  async memberFiles(
+    cluster: ClusterFacts,
+    { name, template }: MemberRecord,
+    present: Secret | undefined,
+  ): Promise<Record<string, string> | undefined> {
+    const files: Record<string, string> = {};
+    for (const plane of PLANES) {
+      if (!isSecure(template.tls, plane)) continue;
+      const [pemFile, caFile] =
+        plane === "client" ? [FILES.serverPem, FILES.clientCA] : [FILES.peerPem, FILES.peerCA];
+      const spec = memberLeaf(cluster, name, plane, template.tls.extraSANs);
+      const text = present && textIn(present, pemFile);
+      const leaf = await this.#leaf(`${name} ${plane}`, plane, spec, text, text);
+      const ca = this.#trust(plane);
+      if ("problem" in leaf || ca === undefined) return undefined;
+      files[pemFile] = leaf.certificate + leaf.key;
+      files[caFile] = ca;
+    }
+    return files;
+  }
+
+  /** A client's certificate, the operator's or a user's. */
+  async clientFiles(commonName: string, present: Secret | undefined): Promise<TLSFiles | undefined> {
+    const [certificate, key] = present ? [textIn(present, "tls.crt"), textIn(present, "tls.key")] : [];
+    const leaf = await this.#leaf(commonName, "client", clientLeaf(commonName), certificate, key);
+    const ca = this.#trust("client");
+    if ("problem" in leaf || ca === undefined) return undefined;
+    return { certificate: leaf.certificate, key: leaf.key, ca };
+  }
+
+  #trust(plane: Plane): string | undefined {
+    return this.#authorities.get(plane)?.authority.pair.certificate;
+  }
+
+  /** `certificate` and `key` may be one text that holds both. */
+  async #leaf(
+    name: string,
+    plane: Plane,
+    leaf: LeafSpec,
+    certificate: string | undefined,
+    key: string | undefined,
+  ): Promise<Leaf> {
+    const ca = this.#authorities.get(plane)?.authority;
+    if (!ca) return { problem: `no authority of the ${plane} plane` };
+    const now = this.#now();
+    const both = certificate !== undefined && certificate === key;
+    const present =
+      certificate === undefined || key === undefined ? undefined : { certificate, key: both ? "" : key };
+    const asked = canonical([leaf, ca.facts.fingerprint, certificate, key]);
+    const checked = this.#checked.get(name);
+    if (present && checked?.asked === asked && now < checked.until) return present;
+    const pem = (text: string | undefined, file: string) =>
+      text === undefined ? undefined : { text, where: `the certificate of ${name}, ${file}` };
+    const trust = { text: ca.pair.certificate, where: `the authority of the ${plane} plane` };
+    const found = findLeaf(this.#pki, pem(certificate, "certificate"), pem(key, "key"), trust);
+    const renewal = await renewLeaf(this.#pki, { name, leaf, found, ca, now });
+    if (renewal.kind === "blocked") {
+      this.#problems.set(name, renewal.message);
+      // A leaf that cannot be renewed may still serve for a while.
+      return present && found.kind === "present" ? present : { problem: renewal.message };
+    }
+    this.#problems.delete(name);
+    this.#ends.set(name, renewal.notAfter);
+    if (renewal.kind === "issued") return renewal.pair;
+    this.#checked.set(name, { asked, until: renewal.lookAgainAt });
+    return present ?? { problem: "no certificate" };
+  }
+}
+
+/** R46: etcd looks the address of a peer up under the names in its certificate; our own loopback counts too. */
+function memberLeaf(cluster: ClusterFacts, member: string, plane: Plane, extra: readonly string[]): LeafSpec {
+  const { hosts, domains } = certificateNames(cluster, member, plane);
+  const { sans } = memberSans({
+    hosts: [...hosts, "127.0.0.1", "::1"],
+    domains,
+    ...(plane === "client" && { extra }),
+  });
+  const usages = plane === "client" ? USAGES.server : USAGES.peer;
+  return { commonName: member, sans, usages, lifeMs: LEAF_LIFE_MS };
+}
+
+export function textIn({ data }: Secret, file: string): string | undefined {
+  const encoded = data?.[file];
+  return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString();
+}
+
+/** Whether a member was ever given certificates of this plane: then its authority must not be another one. */
+export function isPlaneInUse(
+  plane: Plane,
+  records: readonly MemberRecord[],
+  secrets: SecretsByName,
+): boolean {
+  const file = plane === "client" ? FILES.clientCA : FILES.peerCA;
+  return records.some(({ name, uid }) => {
+    const secret = secrets.get(name);
+    return secret !== undefined && isControlledBy(secret, uid) && secret.data?.[file] !== undefined;
+  });
+}
+
+/** The Secret of a plane's authority. */
+export function authorityName(cluster: Pick<ClusterFacts, "name">, plane: Plane): string {
+  const { clientCA, peerCA } = secretNames(cluster.name);
+  return plane === "client" ? clientCA : peerCA;
+}

@@ -1,0 +1,58 @@
+/**
+ * Objects that bear a name of ours and belong to somebody else: told, and never touched (I9). Those with our label
+ * are in the caches anyway; of the others we learn when we try to make ours, and look again now and then.
+ */
+import type { KubeClient } from "../kube/client.ts";
+import { apiVersionOf, type KubeObject, type Ref, type Resource } from "../kube/resources.ts";
+import type { Clock } from "../seams/clock.ts";
+import { findOne } from "./keep.ts";
+
+interface Clash {
+  readonly resource: Resource;
+  readonly ref: Ref;
+  readonly uid: string;
+  lookAt: number;
+}
+
+/** What the garbage collector is about to take goes in a second or two. */
+const RECHECK_MS = 2_000;
+
+export class Clashes {
+  readonly #client: KubeClient;
+  readonly #clock: Clock;
+  readonly #found = new Map<string, Clash>();
+
+  constructor(client: KubeClient, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** `Service default/demo-client`, for people. */
+  get texts(): string[] {
+    return [...this.#found.values()].map(
+      ({ resource, ref }) => `${resource.kind} ${ref.namespace}/${ref.name}`,
+    );
+  }
+
+  add(resource: Resource, { metadata }: KubeObject): void {
+    const { name = "", namespace = "", uid = "" } = metadata ?? {};
+    const ref = { name, namespace };
+    const key = `${apiVersionOf(resource)} ${resource.plural} ${name}`;
+    this.#found.set(key, { resource, ref, uid, lookAt: this.#clock.monotonic() + RECHECK_MS });
+  }
+
+  /** Forgets those that are gone. True when there is one less. */
+  async recheck(): Promise<boolean> {
+    const now = this.#clock.monotonic();
+    let fewer = false;
+    for (const [key, clash] of this.#found) {
+      if (now < clash.lookAt) continue;
+      clash.lookAt = now + RECHECK_MS;
+      const found = await findOne(this.#client, clash.resource, clash.ref);
+      if (found?.metadata?.uid === clash.uid) continue;
+      this.#found.delete(key);
+      fewer = true;
+    }
+    return fewer;
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * The worker of one cluster, as long as that cluster exists: the control loop over the Kubernetes platform, turned
+ * once whenever the queue says so. A cluster that cannot be understood is told so and left as it is.
+ */
+import type { EtcdCluster } from "../api/etcd-cluster.ts";
+import { Loop, type Pass } from "../control/loop.ts";
+import type { TranscriptEntry } from "../control/transcript.ts";
+import { sameStatus } from "../core/status-write.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { Outcome } from "../kube/queue.ts";
+import { refOf } from "../kube/resources.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Pki } from "../seams/pki.ts";
+import { Announcer } from "./announcer.ts";
+import type { Fence } from "./fencing.ts";
+import { invalidStatus } from "./invalid-status.ts";
+import { mergePatch } from "./merge-patch.ts";
+import { CLUSTER_FINALIZER } from "./names.ts";
+import { InvalidCluster, KubePlatform } from "./platform.ts";
+import { etcdClusters } from "./resources.ts";
+import type { Stores } from "./stores.ts";
+
+export interface WorkerOptions {
+  readonly client: KubeClient;
+  readonly stores: Stores;
+  readonly fence: Fence;
+  readonly clock: Clock;
+  readonly pki: Pki;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly onPass?: (pass: Pass) => void;
+  readonly onStep?: (entry: TranscriptEntry) => void;
+}
+
+/** A cluster at rest is woken by events; this is for what makes none, such as an etcd that hangs. */
+const REST_MS = 5_000;
+/** Nobody corrects a spec without an event. */
+const INVALID_MS = 60_000;
+
+export class ClusterWorker {
+  /** Of the cluster it is for; another one of the same name gets another worker. */
+  readonly uid: string;
+  readonly #key: string;
+  readonly #options: WorkerOptions;
+  readonly #platform: KubePlatform;
+  readonly #loop: Loop;
+  readonly #announcer: Announcer;
+  /** The newest generation of the spec that was looked at, by us or, as the status says, by whoever led before. */
+  #seen = 0;
+
+  constructor(key: string, uid: string, options: WorkerOptions) {
+    const { stores, clock, fence, events, onPass, onStep } = options;
+    this.uid = uid;
+    this.#key = key;
+    this.#options = options;
+    this.#platform = new KubePlatform({ ...options, key });
+    this.#announcer = new Announcer(events, () => stores.cluster(key));
+    this.#loop = new Loop({
+      platform: this.#platform,
+      clock,
+      restMs: REST_MS,
+      beforeEffect: () => fence.check(),
+      onPass: (pass) => {
+        this.#announcer.pass(pass);
+        this.#warnOnce(pass);
+        onPass?.(pass);
+      },
+    });
+    this.#loop.transcript.listen((entry) => {
+      this.#announcer.step(entry);
+      onStep?.(entry);
+    });
+  }
+
+  async turn(cluster: EtcdCluster): Promise<Outcome> {
+    const { deletionTimestamp, finalizers = [] } = cluster.metadata;
+    const held = finalizers.includes(CLUSTER_FINALIZER);
+    // Its end was ours to delay and is not any more: whatever is left goes with it.
+    if (deletionTimestamp !== undefined && !held) return;
+    if (!held) await this.#hold(cluster, [...finalizers, CLUSTER_FINALIZER]);
+    this.#seen = Math.max(this.#seen, cluster.status?.observedGeneration ?? 0);
+    try {
+      const next = await this.#loop.pass();
+      return next === "gone" ? undefined : { againMs: next };
+    } catch (error) {
+      if (!(error instanceof InvalidCluster)) throw error;
+      await this.#tellInvalid(cluster, error);
+      return { againMs: INVALID_MS };
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#platform.close();
+  }
+
+  #warnOnce({ observation, status }: Pass): void {
+    const { generation } = observation.cluster;
+    if (generation <= this.#seen) return;
+    this.#seen = generation;
+    this.#announcer.warn(status.warnings ?? []);
+  }
+
+  /** Before anything is made: what we make has to be taken away by us. */
+  async #hold({ metadata }: EtcdCluster, finalizers: string[]): Promise<void> {
+    const { uid = "", resourceVersion = "" } = metadata;
+    const patch = { metadata: { finalizers } };
+    await this.#options.client.patch(etcdClusters, refOf(this.#key), patch, { uid, resourceVersion });
+  }
+
+  async #tellInvalid(cluster: EtcdCluster, { errors, message }: InvalidCluster): Promise<void> {
+    const { client, stores, clock } = this.#options;
+    const { uid = "", generation = 0 } = cluster.metadata;
+    const before = stores.cluster(this.#key)?.status;
+    const status = invalidStatus(before, errors, generation, clock.now());
+    this.#announcer.invalid(message);
+    const patch = sameStatus(before, status, 0) ? undefined : mergePatch({ ...before }, { ...status });
+    if (patch) await client.patchStatus(etcdClusters, refOf(this.#key), patch, { uid });
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * One object that has to be there. Those that are ours as a whole (Secrets) are changed in the version that was
+ * read; those that others write into as well (Services, budgets) are applied; Pods and claims are only ever made.
+ */
+import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import { canonical } from "../core/hash.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { ensure } from "../kube/ensure.ts";
+import { isReason } from "../kube/errors.ts";
+import { isControlledBy, type KubeObject, type Ref, type Resource } from "../kube/resources.ts";
+import { mergePatch } from "./merge-patch.ts";
+import { ANNOTATIONS } from "./names.ts";
+import { secrets } from "./resources.ts";
+
+export type Kept<T> =
+  | { readonly done: "unchanged" | "changed"; readonly object: T }
+  /** Of our name, and not ours. */
+  | { readonly done: "foreign"; readonly object: T }
+  /** On its way out; it can be made anew when it is gone. */
+  | { readonly done: "ending"; readonly object: T };
+
+/** Made if absent, else left as it is. */
+export async function keepCreated<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  wanted: T,
+  known: T | undefined,
+  isOurs: (object: T) => boolean,
+): Promise<Kept<T>> {
+  let found = known;
+  if (found === undefined) {
+    try {
+      return { done: "changed", object: await client.create(resource, wanted) };
+    } catch (error) {
+      if (!isReason(error, "AlreadyExists")) throw error;
+      // The cache was behind, or does not hold it because it lacks our label.
+      const { name = "", namespace = "" } = wanted.metadata ?? {};
+      found = await findOne(client, resource, { name, namespace });
+      if (found === undefined) throw error;
+    }
+  }
+  if (!isOurs(found)) return { done: "foreign", object: found };
+  return { done: found.metadata?.deletionTimestamp === undefined ? "unchanged" : "ending", object: found };
+}
+
+export async function keepApplied<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  wanted: T,
+  known: T | undefined,
+  ownerUID: string,
+): Promise<Kept<T>> {
+  const isOurs = (object: T) => isControlledBy(object, ownerUID);
+  const { done, object } = await ensure(client, resource, {
+    wanted,
+    known,
+    isOurs,
+    stamp: ANNOTATIONS.applied,
+  });
+  return { done: done === "created" || done === "applied" ? "changed" : done, object };
+}
+
+/** All of its data is ours, so that what is not wanted any more goes too. */
+export async function keepSecret(
+  client: KubeClient,
+  wanted: Secret,
+  known: Secret | undefined,
+  ownerUID: string,
+): Promise<Kept<Secret>> {
+  const kept = await keepCreated(client, secrets, wanted, known, (found) => isControlledBy(found, ownerUID));
+  if (kept.done !== "unchanged" || canonical(kept.object.data) === canonical(wanted.data)) return kept;
+  const { name = "", namespace = "", uid = "", resourceVersion = "" } = kept.object.metadata ?? {};
+  const data = mergePatch({ ...kept.object.data }, { ...wanted.data });
+  const version = { uid, resourceVersion };
+  return { done: "changed", object: await client.patch(secrets, { name, namespace }, { data }, version) };
+}
+
+/** By a list of one: who may list need not be allowed to get. */
+export async function findOne<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  { name, namespace = "" }: Ref,
+): Promise<T | undefined> {
+  const { items } = await client.list(resource, { namespace, name });
+  return items[0];
+}

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PartWaits } from "./part-waits.ts";
+
+function waits() {
+  const time = { now: 1_000_000, monotonic: 0 };
+  return { time, waits: new PartWaits({ now: () => time.now, monotonic: () => time.monotonic }) };
+}
+
+test("a part that failed waits twice as long each time, ten seconds at most, and the others do not", () => {
+  const { time, waits: parts } = waits();
+  const waited: number[] = [];
+  for (let i = 0; i < 8; i++) {
+    parts.failed("the Pod of a-1", "forbidden");
+    assert.equal(parts.problemOf("the Pod of a-1"), "forbidden");
+    assert.equal(parts.problemOf("the Pod of a-2"), undefined);
+    const due = (parts.lookAgainAt ?? 0) - time.now;
+    waited.push(due);
+    time.now += due;
+    time.monotonic += due;
+    assert.equal(parts.problemOf("the Pod of a-1"), undefined);
+  }
+  assert.deepEqual(waited, [200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
+});
+
+test("success, and another spec, forget what was", () => {
+  const { waits: parts } = waits();
+  parts.follow(1);
+  parts.failed("one", "no");
+  parts.failed("two", "no");
+  parts.succeeded("one");
+  assert.equal(parts.problemOf("one"), undefined);
+  parts.follow(1);
+  assert.equal(parts.problemOf("two"), "no");
+  parts.follow(2);
+  assert.equal(parts.problemOf("two"), undefined);
+  assert.equal(parts.lookAgainAt, undefined);
+});

@@ -1,0 +1,171 @@
+/**
+ * The Kubernetes platform of one cluster: what the control loop asks of a platform, over cached objects and calls
+ * that are fenced by the lease. Nothing of it decides anything.
+ */
+import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
+import type { EtcdCluster } from "../api/etcd-cluster.ts";
+import type { ApiError } from "../api/validate.ts";
+import type { Applied, ObjectAction, Platform, PlatformState } from "../control/platform.ts";
+import { isSecure } from "../core/flags.ts";
+import type { ClusterFacts } from "../core/observation.ts";
+import type { MemberRecord } from "../core/record.ts";
+import type { GivenStatus } from "../core/status.ts";
+import type { View } from "../core/view.ts";
+import { GrpcTransport } from "../etcd/grpc/transport.ts";
+import { HttpProbe } from "../etcd/probe.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isControlledBy } from "../kube/resources.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Endpoint } from "../seams/etcd-transport.ts";
+import type { Pki } from "../seams/pki.ts";
+import { applyObjects } from "./apply.ts";
+import { Certificates, textIn } from "./certificates.ts";
+import { Clashes } from "./clashes.ts";
+import { executeAction, type Decided } from "./execute.ts";
+import type { Fence } from "./fencing.ts";
+import { hostOf, isOurPeerURL, PORTS, secretNames } from "./names.ts";
+import { observeObjects } from "./observe-objects.ts";
+import { PartWaits } from "./part-waits.ts";
+import { Preflight } from "./preflight.ts";
+import { Reporter } from "./report.ts";
+import { scaleSelector } from "./render/metadata.ts";
+import { warningsOf } from "./render/warnings.ts";
+import type { Stores } from "./stores.ts";
+import type { ApplyContext } from "./tally.ts";
+
+export interface KubePlatformOptions {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly client: KubeClient;
+  readonly stores: Stores;
+  readonly fence: Pick<Fence, "leads">;
+  readonly clock: Clock;
+  readonly pki: Pki;
+}
+
+/** The EtcdCluster cannot be understood: what it asks for is not tried, and what runs stays as it is. */
+export class InvalidCluster extends Error {
+  override name = "InvalidCluster";
+  readonly errors: readonly ApiError[];
+  constructor(errors: readonly ApiError[]) {
+    super(errors.map(({ path, message }) => `${path}: ${message}`).join("; "));
+    this.errors = errors;
+  }
+}
+
+export class KubePlatform implements Platform {
+  readonly transport: GrpcTransport;
+  readonly probe = new HttpProbe();
+  readonly #options: KubePlatformOptions;
+  readonly #apply: ApplyContext;
+  readonly #reporter: Reporter;
+  readonly #preflight: Preflight;
+  #decided: Decided | undefined;
+  #credentials = "";
+
+  constructor(options: KubePlatformOptions) {
+    const { client, stores, clock, key, pki } = options;
+    this.#options = options;
+    this.transport = new GrpcTransport({ clock });
+    this.#reporter = new Reporter(client, stores, clock, key);
+    this.#preflight = new Preflight(client, clock);
+    const certificates = new Certificates(pki, () => clock.now());
+    const clashes = new Clashes(client, clock);
+    this.#apply = { client, stores, key, certificates, clashes, waits: new PartWaits(clock) };
+  }
+
+  // The caches hold our own last writes, so that nothing has to be waited for but an answer about a new spec.
+  async read(): Promise<PlatformState | undefined> {
+    const { stores, key, clock, fence } = this.#options;
+    const objects = stores.objectsOf(key);
+    if (objects === undefined) return undefined;
+    const observed = observeObjects(objects, { now: clock.now(), fenced: !fence.leads });
+    if (!observed.ok) throw new InvalidCluster(observed.errors);
+    const { cluster, members, platform } = observed.state;
+    this.#decided = { object: objects.cluster as EtcdCluster, facts: cluster };
+    this.#useCredentials(cluster);
+    const clashes = [...new Set([...platform.clashes, ...this.#apply.clashes.texts])];
+    const records = members.map(({ record }) => record);
+    const refusedWorkload = fence.leads
+      ? await this.#preflight.refusal(cluster, records, platform.offers[0]?.address)
+      : undefined;
+    const facts = { ...platform, clashes, ...(refusedWorkload !== undefined && { refusedWorkload }) };
+    return { cluster, members, platform: facts };
+  }
+
+  async apply(view: View): Promise<Applied> {
+    return await applyObjects(this.#apply, view);
+  }
+
+  async execute(action: ObjectAction): Promise<void> {
+    const { client, stores } = this.#options;
+    if (!this.#decided) throw new TypeError("nothing was read yet");
+    await executeAction(client, stores, this.#decided, action);
+    if (action.kind === "DeleteMember") this.#apply.certificates.forget(action.member);
+  }
+
+  async report(status: EtcdClusterStatus, view: View, goesOn: boolean): Promise<void> {
+    if (this.#options.fence.leads) await this.#reporter.report(status, view, goesOn);
+  }
+
+  lastStatus(): EtcdClusterStatus | undefined {
+    return this.#options.stores.cluster(this.#options.key)?.status;
+  }
+
+  describe(view: View): Promise<Omit<GivenStatus, "plan" | "problems" | "failure">> {
+    const { certificates } = this.#apply;
+    const { name, namespace, spec } = view.observation.cluster;
+    const nodes = view.members.flatMap((member) => {
+      const node = this.#options.stores.pod(`${namespace}/${member.name}`)?.spec?.nodeName;
+      return node ? [[member.name, node] as const] : [];
+    });
+    const expiry = view.members.flatMap((member) => {
+      const at = certificates.expiryOf(member.name);
+      return at === undefined ? [] : [[member.name, at] as const];
+    });
+    return Promise.resolve({
+      selector: scaleSelector(view.observation.cluster),
+      warnings: warningsOf(spec),
+      nodes: Object.fromEntries(nodes),
+      certificates: { problems: certificates.problems, expiry: Object.fromEntries(expiry) },
+      ...(isSecure(spec.tls, "client") && { clientSecret: secretNames(name).client }),
+    });
+  }
+
+  /** By the Pod's address, so that nothing waits for DNS; the certificate is checked by the member's name. */
+  endpoint({ name, template }: MemberRecord): Endpoint {
+    const { facts } = this.#decided ?? {};
+    const address = this.#options.stores.pod(`${facts?.namespace}/${name}`)?.status?.podIP ?? "127.0.0.1";
+    const host = address.includes(":") ? `[${address}]` : address;
+    const scheme = isSecure(template.tls, "client") ? "https" : "http";
+    const serverName = facts && hostOf(facts, name);
+    return { name, url: `${scheme}://${host}:${PORTS.client}`, ...(serverName && { serverName }) };
+  }
+
+  isOurs(peerURL: string): boolean {
+    return this.#decided !== undefined && isOurPeerURL(this.#decided.facts, peerURL);
+  }
+
+  async close(): Promise<void> {
+    this.probe.close();
+    await this.transport.close();
+  }
+
+  /** What we dial etcd with, from our own Secret; it is replaced there when it is due. */
+  #useCredentials(cluster: ClusterFacts): void {
+    const { operator } = secretNames(cluster.name);
+    const { secrets } = this.#options.stores.ownObjects(this.#options.key);
+    const secret = secrets.find(({ metadata }) => metadata?.name === operator);
+    if (!secret || !isControlledBy(secret, cluster.uid)) return;
+    const version = `${secret.metadata?.uid} ${secret.metadata?.resourceVersion}`;
+    const [ca, cert, key] = ["ca.crt", "tls.crt", "tls.key"].map((file) => textIn(secret, file));
+    if (version === this.#credentials || !ca || !cert || !key) return;
+    this.#credentials = version;
+    try {
+      this.transport.setCredentials({ ca, cert, key });
+      this.probe.setCredentials({ ca, cert, key });
+    } catch {
+      // Somebody wrote nonsense there: the certificates are looked at on this very pass, and issued anew.
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * The claim of a member whose data is persistent. It has no owner: only a step deletes it (I5). Its labels tell
+ * whose it is, by UID, since names return (I9).
+ */
+import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
+import { bytesOf } from "../../api/quantity.ts";
+import type { MemberRecord } from "../../core/record.ts";
+import { claimName } from "../names.ts";
+import { memberObjectLabels, type Identity } from "./metadata.ts";
+import { canonicalQuantity } from "./quantity.ts";
+
+export function memberClaim(cluster: Identity, record: MemberRecord): PersistentVolumeClaim {
+  const { size, className } = record.template.storage;
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: {
+      name: claimName(record.name),
+      namespace: cluster.namespace,
+      labels: memberObjectLabels(cluster, record),
+    },
+    spec: {
+      accessModes: ["ReadWriteOnce"],
+      resources: { requests: { storage: canonicalQuantity(size) } },
+      ...(className !== undefined && { storageClassName: className }),
+    },
+  };
+}
+
+/** The size that the claim has to ask for from now on; undefined when it already asks for as much. */
+export function wantedClaimSize(record: MemberRecord, claim: PersistentVolumeClaim): string | undefined {
+  const wanted = record.template.storage.size;
+  const asked = claim.spec?.resources?.requests?.["storage"];
+  if (asked !== undefined && bytesOf(asked) >= bytesOf(wanted)) return undefined;
+  return canonicalQuantity(wanted);
+}

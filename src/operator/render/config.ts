@@ -1,0 +1,42 @@
+/**
+ * Where a member's container finds what it needs, and etcd's configuration file. One Secret holds the file and
+ * the certificates; it is mounted as a directory, so that the kubelet replaces its files when they change (R45).
+ */
+import { etcdConfig, isSecure } from "../../core/flags.ts";
+import type { MemberRecord } from "../../core/record.ts";
+
+/** Keys of a member's Secret, which are the names of its files. */
+export const FILES = {
+  config: "etcd.json",
+  /** Certificate and key in one file, so that etcd never reads a mismatched pair. */
+  serverPem: "server.pem",
+  peerPem: "peer.pem",
+  clientCA: "client-ca.crt",
+  peerCA: "peer-ca.crt",
+} as const;
+
+const CONFIG_DIR = "/etc/etcd";
+const DATA_MOUNT = "/var/lib/etcd";
+
+export const PATHS = {
+  configDir: CONFIG_DIR,
+  configFile: `${CONFIG_DIR}/${FILES.config}`,
+  dataMount: DATA_MOUNT,
+  /** Not the mount itself: many file systems keep a lost+found there, and etcd wants its directory to itself. */
+  dataDir: `${DATA_MOUNT}/data`,
+} as const;
+
+/** `established`: this life's cluster was seen to exist, so nobody starts as `new` any more (I3). */
+export function configFile(record: MemberRecord, established: boolean): string {
+  const { tls } = record.template;
+  const at = (file: string) => `${CONFIG_DIR}/${file}`;
+  const config = etcdConfig(record, {
+    established,
+    paths: {
+      dataDir: PATHS.dataDir,
+      ...(isSecure(tls, "client") && { serverPem: at(FILES.serverPem), clientCA: at(FILES.clientCA) }),
+      ...(isSecure(tls, "peer") && { peerPem: at(FILES.peerPem), peerCA: at(FILES.peerCA) }),
+    },
+  });
+  return `${JSON.stringify(config, undefined, 2)}\n`;
+}

@@ -1,0 +1,78 @@
+/**
+ * Secrets: of each member its files, of each plane its authority, and the client certificates of the operator
+ * and of the users. Only their shape is given here; what is in them comes from the caller.
+ */
+import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import { Buffer } from "node:buffer";
+import type { MemberRecord } from "../../core/record.ts";
+import { memberSecretName, secretNames } from "../names.ts";
+import {
+  clusterLabels,
+  memberObjectLabels,
+  ownedByCluster,
+  ownedByMember,
+  type Identity,
+} from "./metadata.ts";
+
+/** PEM texts. */
+export interface TLSFiles {
+  readonly certificate: string;
+  readonly key: string;
+  /** Who signed it, and whom to trust. */
+  readonly ca: string;
+}
+
+/** `files` by the names in FILES. */
+export function memberSecret(
+  cluster: Identity,
+  record: Pick<MemberRecord, "name" | "uid">,
+  files: Readonly<Record<string, string>>,
+): Secret {
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      name: memberSecretName(record.name),
+      namespace: cluster.namespace,
+      labels: memberObjectLabels(cluster, record),
+      ownerReferences: [ownedByMember(record)],
+    },
+    type: "Opaque",
+    data: encoded(files),
+  };
+}
+
+/** Created if absent and never rewritten: every certificate of the plane hangs on it. */
+export function caSecret(cluster: Identity, plane: "client" | "peer", files: TLSFiles): Secret {
+  const { clientCA, peerCA } = secretNames(cluster.name);
+  return tlsSecret(cluster, plane === "client" ? clientCA : peerCA, files);
+}
+
+/** For the users of the cluster. */
+export function clientSecret(cluster: Identity, files: TLSFiles): Secret {
+  return tlsSecret(cluster, secretNames(cluster.name).client, files);
+}
+
+export function operatorSecret(cluster: Identity, files: TLSFiles): Secret {
+  return tlsSecret(cluster, secretNames(cluster.name).operator, files);
+}
+
+function tlsSecret(cluster: Identity, name: string, { certificate, key, ca }: TLSFiles): Secret {
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      name,
+      namespace: cluster.namespace,
+      labels: clusterLabels(cluster),
+      ownerReferences: [ownedByCluster(cluster)],
+    },
+    type: "kubernetes.io/tls",
+    data: encoded({ "tls.crt": certificate, "tls.key": key, "ca.crt": ca }),
+  };
+}
+
+function encoded(files: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(files).map(([name, text]) => [name, Buffer.from(text).toString("base64")]);
+  return Object.fromEntries(entries) as Record<string, string>;
+}

@@ -1,0 +1,47 @@
+/**
+ * The volumes of a member's Pod: its data, by medium, and its Secret. What is mounted where is in config.ts.
+ */
+import type { Volume } from "kubernetes-types/core/v1.d.ts";
+import type { MemberRecord } from "../../core/record.ts";
+import { claimName, memberSecretName } from "../names.ts";
+import type { Identity } from "./metadata.ts";
+import { canonicalQuantity } from "./quantity.ts";
+import { podSecurity } from "./security.ts";
+
+/** Sidecars may mount them by these names. */
+export const VOLUMES = { data: "data", config: "config" } as const;
+
+export function podVolumes(cluster: Identity, record: MemberRecord): Volume[] {
+  return [
+    { name: VOLUMES.data, ...dataSource(cluster, record) },
+    {
+      name: VOLUMES.config,
+      secret: { secretName: memberSecretName(record.name), defaultMode: secretMode(record) },
+    },
+  ];
+}
+
+function dataSource(cluster: Identity, record: MemberRecord): Omit<Volume, "name"> {
+  const { medium, size, hostPath = "" } = record.template.storage;
+  switch (medium) {
+    case "Persistent":
+      return { persistentVolumeClaim: { claimName: claimName(record.name) } };
+    case "Memory":
+      return { emptyDir: { medium: "Memory", sizeLimit: canonicalQuantity(size) } };
+    case "Ephemeral":
+      return { emptyDir: { sizeLimit: canonicalQuantity(size) } };
+    case "HostPath":
+      return { hostPath: { path: hostDirectory(cluster, record, hostPath), type: "DirectoryOrCreate" } };
+  }
+}
+
+/** Named by the record's UID, which no other member ever has: a directory is never used twice (I4). */
+function hostDirectory({ namespace, name }: Identity, { uid }: MemberRecord, below: string): string {
+  return `${below.replace(/\/+$/, "")}/${namespace}/${name}/${uid}`;
+}
+
+/** Files of a Secret belong to root and to fsGroup; without one, etcd reads its key as one of the others. */
+function secretMode({ template: { storage, pod } }: MemberRecord): number {
+  const { fsGroup, runAsUser } = podSecurity(storage.medium, pod.securityContext);
+  return fsGroup !== undefined || runAsUser === 0 ? 0o440 : 0o444;
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { specOf } from "../../core/testing/cluster.ts";
+import type { Wish } from "../testing/rendered.ts";
+import { kubernetesWarnings } from "./warnings.ts";
+
+const paths = (wish: Wish) => kubernetesWarnings(specOf(wish)).map(({ path }) => path);
+
+test("an ordinary cluster has no warnings", () => {
+  assert.deepEqual(paths({}), []);
+});
+
+test("each thing that is seldom meant is told, with its field", () => {
+  const cases: [Wish, string][] = [
+    [{ storage: { medium: "HostPath", hostPath: "/data" } }, "spec.storage.medium"],
+    [{ service: { type: "NodePort" } }, "spec.service.type"],
+    [{ storage: { size: "256Mi" }, options: { quotaBackendBytes: "64Mi" } }, "spec.storage.size"],
+    [{ replicas: 1 }, "spec.disruptionBudget.enabled"],
+    [{ version: "3.6.13" }, "spec.version"],
+    [
+      { storage: { medium: "Memory", size: "4Gi" }, pod: { resources: { limits: { memory: "4Gi" } } } },
+      "spec.pod.resources.limits.memory",
+    ],
+  ];
+  for (const [wish, path] of cases) assert.deepEqual(paths(wish), [path], path);
+});
+
+test("a user that cannot write into the node's directories is told", () => {
+  const storage = { medium: "HostPath", hostPath: "/data" } as const;
+  const security = (securityContext: NonNullable<Wish["pod"]>["securityContext"]) =>
+    paths({ storage, pod: { securityContext } }).includes("spec.pod.securityContext");
+  assert.ok(security({ runAsUser: 1000 }));
+  assert.ok(security({}));
+  assert.ok(!security({ runAsUser: 0 }));
+});
+
+test("what the other choice cures is not told", () => {
+  for (const wish of [
+    { service: { type: "NodePort" }, tls: { extraSANs: ["etcd.example.com"] } },
+    { replicas: 1, disruptionBudget: { enabled: false } },
+    { storage: { medium: "Memory", size: "4Gi" }, pod: { resources: { limits: { memory: "6Gi" } } } },
+  ] satisfies Wish[])
+    assert.deepEqual(paths(wish), [], JSON.stringify(wish));
+});

@@ -1,0 +1,89 @@
+/**
+ * What is allowed but seldom meant, and shows only on Kubernetes. Beside src/api/warnings.ts, which holds for
+ * every platform; nothing here stops a cluster.
+ */
+import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
+import { bytesOf } from "../../api/quantity.ts";
+import type { ApiError } from "../../api/validate.ts";
+import { clusterWarnings } from "../../api/warnings.ts";
+import { tolerance } from "../../core/quorum.ts";
+import { releaseOf } from "../../core/releases.ts";
+import { compareVersions, minorOf, version } from "../../core/version.ts";
+
+/** All that is to be said of a spec here, as users read it. */
+export function warningsOf(spec: EtcdClusterSpec): string[] {
+  return [...clusterWarnings(spec), ...kubernetesWarnings(spec)].map(
+    ({ path, message }) => `${path}: ${message}`,
+  );
+}
+
+export function kubernetesWarnings(spec: EtcdClusterSpec): ApiError[] {
+  return [
+    ...hostPath(spec),
+    ...memory(spec),
+    ...smallVolume(spec),
+    ...outside(spec),
+    ...drains(spec),
+    ...openFaults(spec),
+  ].map(([path, message]) => ({ path, message }));
+}
+
+type Found = readonly [path: string, message: string][];
+
+function hostPath({ storage, pod }: EtcdClusterSpec): Found {
+  if (storage.medium !== "HostPath") return [];
+  const found: [string, string][] = [
+    [
+      "spec.storage.medium",
+      "directories of a node need a namespace whose Pod Security level is privileged; a member cannot leave its node, and nothing there keeps it to storage.size",
+    ],
+  ];
+  const user = pod.securityContext?.runAsUser;
+  if (pod.securityContext && user !== 0) {
+    const who = user === undefined ? "the image's user" : `user ${user}`;
+    found.push([
+      "spec.pod.securityContext",
+      `the kubelet makes the members' directories for root: ${who} may not be able to write there`,
+    ]);
+  }
+  return found;
+}
+
+/** What is written to tmpfs counts as memory of the container that wrote it. */
+function memory({ storage, pod, options }: EtcdClusterSpec): Found {
+  const limit = pod.resources.limits?.["memory"];
+  if (storage.medium !== "Memory" || limit === undefined) return [];
+  if (bytesOf(limit) >= bytesOf(storage.size) + bytesOf(options.quotaBackendBytes)) return [];
+  const message = `the data is in memory too: with less than storage.size and quotaBackendBytes together a member is killed before its database is full, and its data with it`;
+  return [["spec.pod.resources.limits.memory", message]];
+}
+
+/** etcd takes 64Mi for its log before it starts, another 64Mi beside it, and keeps five of them. */
+const SMALLEST_VOLUME = 512 * 2 ** 20;
+
+function smallVolume({ storage }: EtcdClusterSpec): Found {
+  if (storage.medium === "HostPath" || bytesOf(storage.size) >= SMALLEST_VOLUME) return [];
+  const message = `etcd's write-ahead log alone takes up to 384Mi: a member may not start on a volume of less than 512Mi, or not start again`;
+  return [["spec.storage.size", message]];
+}
+
+function outside({ service, tls }: EtcdClusterSpec): Found {
+  const secure = (tls.client?.mode ?? tls.mode) !== "Disabled";
+  if (service.type === "ClusterIP" || !secure || tls.extraSANs.length > 0) return [];
+  const message = `clients outside of Kubernetes use a name or an address that is not in the certificates: add it to tls.extraSANs`;
+  return [["spec.service.type", message]];
+}
+
+/** H14. */
+function drains({ replicas, disruptionBudget }: EtcdClusterSpec): Found {
+  if (!disruptionBudget.enabled || replicas === 0 || tolerance(replicas) > 0) return [];
+  const message = `with ${replicas} voting member${replicas === 1 ? "" : "s"} none may be missing: the disruption budget keeps their nodes from being drained`;
+  return [["spec.disruptionBudget.enabled", message]];
+}
+
+/** R43. */
+function openFaults({ version: asked }: EtcdClusterSpec): Found {
+  const floor = releaseOf(minorOf(asked))?.securityFloor;
+  if (floor === undefined || compareVersions(version(asked), version(floor)) >= 0) return [];
+  return [["spec.version", `etcd ${asked} has known security faults: choose ${floor} or later (R43)`]];
+}

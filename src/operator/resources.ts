@@ -1,0 +1,27 @@
+/** The kinds of object that the operator reads and writes. */
+import type { Node, PersistentVolumeClaim, Secret } from "kubernetes-types/core/v1.d.ts";
+import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
+import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
+import type { EtcdCluster } from "../api/etcd-cluster.ts";
+import type { EtcdMember } from "../api/etcd-member.ts";
+import { API_VERSION } from "../api/metadata.ts";
+import { resource } from "../kube/resources.ts";
+
+/** As the API server gives them: nothing of them was checked here yet. */
+export const etcdClusters = resource<EtcdCluster>(API_VERSION, "EtcdCluster", "etcdclusters");
+export const etcdMembers = resource<EtcdMember>(API_VERSION, "EtcdMember", "etcdmembers");
+export const secrets = resource<Secret>("v1", "Secret", "secrets");
+export const claims = resource<PersistentVolumeClaim>(
+  "v1",
+  "PersistentVolumeClaim",
+  "persistentvolumeclaims",
+);
+export const budgets = resource<PodDisruptionBudget>(
+  "policy/v1",
+  "PodDisruptionBudget",
+  "poddisruptionbudgets",
+);
+export const nodes = resource<Node>("v1", "Node", "nodes", { namespaced: false });
+export const storageClasses = resource<StorageClass>("storage.k8s.io/v1", "StorageClass", "storageclasses", {
+  namespaced: false,
+});

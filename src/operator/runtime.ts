@@ -1,0 +1,233 @@
+/**
+ * The operator as a process: caches, the lease, one queue with a worker for each cluster, and a graceful end. Caches
+ * are filled whether we lead or not, so that taking over takes no time; effects, reads of etcd and status are the
+ * leader's alone.
+ */
+import type { Pass } from "../control/loop.ts";
+import type { TranscriptEntry } from "../control/transcript.ts";
+import { KubeClient, type CallReport } from "../kube/client.ts";
+import type { KubeConfig } from "../kube/config.ts";
+import { Controller } from "../kube/controller.ts";
+import { EventRecorder } from "../kube/events.ts";
+import { Lease, uniqueIdentity } from "../kube/lease.ts";
+import { limited } from "../kube/limits.ts";
+import { textOf, type Log } from "../kube/log.ts";
+import type { Outcome, WorkQueue } from "../kube/queue.ts";
+import { Http2Transport } from "../kube/transport.ts";
+import { createPki } from "../pki/issue.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Disk } from "../seams/disk.ts";
+import type { KubeTransport } from "../seams/kube-transport.ts";
+import type { Random } from "../seams/random.ts";
+import { ClusterWorker } from "./cluster-worker.ts";
+import { EFFECT_MS, Fence, fencedTransport } from "./fencing.ts";
+import { checkRequirements } from "./requirements.ts";
+import { clusterSources } from "./sources.ts";
+import { Stores, type CacheFacts } from "./stores.ts";
+
+/** For those who look on: metrics, health, tests. */
+export interface OperatorHooks {
+  readonly onCall?: (call: CallReport) => void;
+  readonly onPass?: (pass: Pass) => void;
+  readonly onStep?: (entry: TranscriptEntry) => void;
+  /** A cluster is gone. */
+  readonly onForget?: (key: string) => void;
+  /** Wraps each reconcile, to time it. */
+  readonly timed?: (
+    reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>,
+  ) => (key: string, signal: AbortSignal) => Promise<Outcome>;
+}
+
+export interface OperatorOptions {
+  readonly config: KubeConfig;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly disk: Disk;
+  readonly log: Log;
+  /** All when absent. */
+  readonly namespaces?: readonly string[];
+  readonly lease: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly durationMs?: number;
+    readonly retryMs?: number;
+  };
+  readonly userAgent?: string;
+  /** Given instead of connections of our own; closed with the operator. */
+  readonly transport?: KubeTransport;
+  readonly hooks?: OperatorHooks;
+}
+
+/** Clusters that are worked on at the same time; one that does not answer holds its place for seconds only. */
+const CONCURRENCY = 64;
+const BACKOFF = { firstMs: 200, longestMs: 10_000 };
+/** A renewal may only be late. */
+const FENCED_MS = 1_000;
+const FIELD_MANAGER = "quorate";
+
+export class Operator {
+  readonly identity: string;
+  readonly #options: OperatorOptions;
+  readonly #http: KubeTransport;
+  readonly #plain: KubeClient;
+  readonly #fence = new Fence();
+  readonly #stores: Stores;
+  readonly #events: EventRecorder;
+  readonly #controller: Controller;
+  readonly #lease: Lease;
+  readonly #workers = new Map<string, ClusterWorker>();
+  readonly #worker: ConstructorParameters<typeof ClusterWorker>[2];
+  readonly #lost = Promise.withResolvers<"lost">();
+  readonly #failed = Promise.withResolvers<never>();
+  #synced = Promise.withResolvers<void>();
+
+  constructor(options: OperatorOptions) {
+    const {
+      config,
+      clock,
+      random,
+      disk,
+      log,
+      namespaces,
+      lease,
+      hooks = {},
+      userAgent = "quorate",
+    } = options;
+    this.#options = options;
+    this.identity = uniqueIdentity(random);
+    this.#http = options.transport ?? new Http2Transport({ config, clock, disk, userAgent });
+    const shared = { clock, fieldManager: FIELD_MANAGER, ...(hooks.onCall && { onCall: hooks.onCall }) };
+    const bounded = limited(this.#http, clock);
+    this.#plain = new KubeClient({ ...shared, transport: bounded });
+    const client = new KubeClient({
+      ...shared,
+      transport: fencedTransport(bounded, this.#fence),
+      timeoutMs: EFFECT_MS,
+    });
+    this.#stores = new Stores({ client, clock, random, log, ...(namespaces && { namespaces }) });
+    this.#events = new EventRecorder({
+      client: this.#plain,
+      clock,
+      random,
+      controller: "etcd.quorate.dev/operator",
+      instance: this.identity,
+      log,
+    });
+    this.#worker = {
+      client,
+      stores: this.#stores,
+      fence: this.#fence,
+      clock,
+      pki: createPki(clock, random),
+      events: this.#events,
+      ...(hooks.onPass && { onPass: hooks.onPass }),
+      ...(hooks.onStep && { onStep: hooks.onStep }),
+    };
+    const reconcile = (key: string) => this.#reconcile(key);
+    this.#controller = new Controller({
+      name: "clusters",
+      clock,
+      random,
+      log,
+      concurrency: CONCURRENCY,
+      backoff: BACKOFF,
+      sources: clusterSources(this.#stores),
+      reconcile: hooks.timed?.(reconcile) ?? reconcile,
+    });
+    this.#lease = new Lease({
+      ...lease,
+      client: this.#plain,
+      clock,
+      random,
+      identity: this.identity,
+      log,
+      onElected: (term) => {
+        this.#fence.lead(term);
+        this.#begin().catch((error: unknown) => this.#failed.reject(error));
+      },
+      onLost: () => this.#lost.resolve("lost"),
+    });
+    // Rejected before anybody waits for it, it would end the process.
+    this.#failed.promise.catch(() => undefined);
+    this.#synced.promise.catch(() => undefined);
+  }
+
+  get queue(): WorkQueue {
+    return this.#controller.queue;
+  }
+
+  get leads(): boolean {
+    return this.#fence.leads;
+  }
+
+  caches(): CacheFacts[] {
+    return this.#stores.facts();
+  }
+
+  /** Resolves when the caches hold everything once. */
+  whenSynced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  /** Runs until the signal aborts, or the lease is lost: then the process ends and a new one begins afresh. */
+  async run(signal: AbortSignal): Promise<"stopped" | "lost"> {
+    const { namespaces, log } = this.#options;
+    const ending = new AbortController();
+    const stop = Promise.withResolvers<"stopped">();
+    const onAbort = () => stop.resolve("stopped");
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      const filling = this.#stores.start(ending.signal);
+      filling.then(this.#synced.resolve, this.#synced.reject);
+      const ready = checkRequirements(this.#plain, namespaces, log).then(() => this.#lease.start());
+      const failing = Promise.all([ready, filling]).then(() => new Promise<never>(() => undefined));
+      return await Promise.race([stop.promise, this.#lost.promise, this.#failed.promise, failing]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      ending.abort(new Error("stopped"));
+      await this.#stop();
+    }
+  }
+
+  async #begin(): Promise<void> {
+    await this.#synced.promise;
+    await this.#controller.start();
+  }
+
+  /** The work ends, then the lease is handed over; events may still be told; caches and connections go last. */
+  async #stop(): Promise<void> {
+    await this.#lease.stop(() => this.#controller.stop(EFFECT_MS));
+    await this.#events.stop();
+    await this.#stores.stop();
+    await Promise.all([...this.#workers.values()].map((worker) => worker.close()));
+    await this.#http.close();
+  }
+
+  async #reconcile(key: string): Promise<Outcome> {
+    const cluster = this.#stores.cluster(key);
+    const uid = cluster?.metadata.uid;
+    let worker = this.#workers.get(key);
+    if (worker && worker.uid !== uid) {
+      this.#workers.delete(key);
+      this.#options.hooks?.onForget?.(key);
+      await worker.close();
+      worker = undefined;
+    }
+    if (!cluster || uid === undefined) return;
+    if (!worker) {
+      worker = new ClusterWorker(key, uid, this.#worker);
+      this.#workers.set(key, worker);
+    }
+    try {
+      return await worker.turn(cluster);
+    } catch (error) {
+      // A pass that ends because we do not lead any more is no failure of the cluster.
+      if (!this.#fence.leads) {
+        this.#options.log("info", `${key}: ${textOf(error)}`);
+        return { againMs: FENCED_MS };
+      }
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * What the operator keeps of large objects: of each Pod and Node only what is looked at. Nodes list every image
+ * that they hold, and a Pod's spec is ours anyway; a few hundred of them would be most of our memory.
+ */
+import type { Node, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
+import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
+
+export function slimPod({ apiVersion, kind, metadata, spec, status }: Pod): Pod {
+  const { nodeName, schedulingGates, containers = [] } = spec ?? {};
+  const { phase, reason, message, conditions, podIP, containerStatuses, initContainerStatuses } =
+    status ?? {};
+  return {
+    ...kindOf(apiVersion, kind),
+    ...(metadata && { metadata }),
+    spec: {
+      ...given({ nodeName, schedulingGates }),
+      containers: containers.map(({ name, resources }) => ({ name, ...given({ resources }) })),
+    },
+    status: given({ phase, reason, message, conditions, podIP, containerStatuses, initContainerStatuses }),
+  };
+}
+
+export function slimNode({ apiVersion, kind, metadata, spec, status }: Node): Node {
+  const ready = status?.conditions?.filter(({ type }) => type === "Ready");
+  return {
+    ...kindOf(apiVersion, kind),
+    metadata: identity(metadata),
+    spec: given({ taints: spec?.taints }),
+    status: given({ conditions: ready }),
+  };
+}
+
+export function slimClass(object: StorageClass): StorageClass {
+  const { apiVersion, kind, metadata, provisioner, volumeBindingMode, allowVolumeExpansion } = object;
+  return {
+    ...kindOf(apiVersion, kind),
+    metadata: identity(metadata),
+    provisioner,
+    ...given({ volumeBindingMode, allowVolumeExpansion }),
+  };
+}
+
+function kindOf<A, K>(apiVersion: A | undefined, kind: K | undefined): { apiVersion?: A; kind?: K } {
+  return { ...(apiVersion !== undefined && { apiVersion }), ...(kind !== undefined && { kind }) };
+}
+
+function identity(metadata: ObjectMeta | undefined): ObjectMeta {
+  const { name, uid, resourceVersion } = metadata ?? {};
+  return given({ name, uid, resourceVersion });
+}
+
+/** Without what is not there. */
+function given<T extends object>(fields: T): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}

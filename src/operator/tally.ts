@@ -1,0 +1,55 @@
+/** What applying the objects of a cluster came to so far, and what all parts of it share. */
+import type { KubeClient } from "../kube/client.ts";
+import type { Resource } from "../kube/resources.ts";
+import type { Certificates } from "./certificates.ts";
+import type { Clashes } from "./clashes.ts";
+import type { Kept } from "./keep.ts";
+import type { PartWaits } from "./part-waits.ts";
+import type { Stores } from "./stores.ts";
+
+export interface ApplyContext {
+  readonly client: KubeClient;
+  readonly stores: Stores;
+  /** `namespace/name` of the cluster. */
+  readonly key: string;
+  readonly certificates: Certificates;
+  readonly clashes: Clashes;
+  readonly waits: PartWaits;
+}
+
+export class Tally {
+  readonly problems: string[] = [];
+  changed = false;
+  readonly #waits: PartWaits;
+
+  constructor(waits: PartWaits) {
+    this.#waits = waits;
+  }
+
+  /** Takes note of one object; true when it is there and ours. */
+  note<T>(context: Pick<ApplyContext, "clashes">, resource: Resource, kept: Kept<T>): boolean {
+    if (kept.done === "changed") this.changed = true;
+    if (kept.done === "foreign") {
+      context.clashes.add(resource, kept.object as object);
+      this.changed = true;
+    }
+    return kept.done === "changed" || kept.done === "unchanged";
+  }
+
+  /** Runs one part, unless it failed just before; what it throws is a problem of that part and of no other. */
+  async part(what: string, work: () => Promise<void>): Promise<void> {
+    const waiting = this.#waits.problemOf(what);
+    if (waiting !== undefined) {
+      this.problems.push(waiting);
+      return;
+    }
+    try {
+      await work();
+      this.#waits.succeeded(what);
+    } catch (error) {
+      const problem = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+      this.#waits.failed(what, problem);
+      this.problems.push(problem);
+    }
+  }
+}

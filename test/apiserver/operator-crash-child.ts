@@ -1,0 +1,51 @@
+/**
+ * An operator that kills itself, as SIGKILL does, right after its n-th effect: a write to the API server (the lease's and
+ * events aside) or a change of membership in etcd. Its test goes on with another one.
+ */
+import { Http2Transport } from "../../src/kube/transport.ts";
+import { loadConfig } from "../../src/kube/config.ts";
+import { Operator } from "../../src/operator/runtime.ts";
+import { systemClock } from "../../src/seams/clock.ts";
+import { systemDisk } from "../../src/seams/disk.ts";
+import type { KubeTransport } from "../../src/seams/kube-transport.ts";
+import { systemRandom } from "../../src/seams/random.ts";
+
+const [kubeconfig = "", lease = "", last = ""] = process.argv.slice(2);
+const config = await loadConfig(systemDisk, {}, { file: kubeconfig });
+const seams = { clock: systemClock, random: systemRandom, disk: systemDisk };
+const http = new Http2Transport({ config, ...seams });
+let effects = 0;
+
+function effect(what: string): void {
+  process.stdout.write(`${what}\n`);
+  if (++effects === Number(last)) process.kill(process.pid, "SIGKILL");
+}
+
+const transport: KubeTransport = {
+  async request(request, options) {
+    const answer = await http.request(request, options);
+    const counts = request.method !== "GET" && !/\/(leases|events)(\/|$)/.test(request.path);
+    if (counts && answer.status < 300) effect(`${request.method} ${request.path}`);
+    return answer;
+  },
+  stream: (request, options) => http.stream(request, options),
+  close: () => http.close(),
+};
+
+const CALLS = new Set(["AddLearner", "Promote", "RemoveFromEtcd", "MoveLeader"]);
+
+const operator = new Operator({
+  config,
+  ...seams,
+  transport,
+  log: () => undefined,
+  lease: { namespace: "default", name: lease },
+  hooks: {
+    onStep: ({ step, member, error }) => {
+      if (error === undefined && CALLS.has(step)) effect(`${step} ${member}`);
+    },
+  },
+});
+const stop = new AbortController();
+process.stdin.resume().on("end", () => stop.abort());
+await operator.run(stop.signal);

@@ -1,0 +1,191 @@
+/**
+ * The operator killed right after an effect, at points spread over each operation, and followed by another: the cluster
+ * comes out the same. QUORATE_CRASH_ALL=1 kills it after every effect.
+ */
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { after, before, test, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { claimName } from "../../src/operator/names.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { faults, type Faults } from "../../testbed/faults.ts";
+import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { ClusterOnBed, PATHS, upWithDefinitions } from "../support/operator.ts";
+
+const CHILD = fileURLToPath(new URL("./operator-crash-child.ts", import.meta.url));
+const EVERY = process.env["QUORATE_CRASH_ALL"] === "1";
+
+let bed: TestTestbed;
+let fault: Faults;
+let lives = 0;
+const children = new Set<ChildProcess>();
+
+before(async () => {
+  bed = await upWithDefinitions();
+  fault = faults(bed.name);
+});
+
+after(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  await bed?.down();
+});
+
+interface Life {
+  /** What it did, in order. */
+  readonly effects: string[];
+  /** True when its hour had come; false when it was stopped. */
+  readonly ended: Promise<boolean>;
+  stop(): Promise<void>;
+}
+
+/** A life that ends after so many effects; each has a lease of its own, so that none waits for the dead. */
+function live(effects: number): Life {
+  const child = spawn(process.execPath, [CHILD, bed.kubeconfig, `life-${++lives}`, String(effects)], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  children.add(child);
+  const done: string[] = [];
+  createInterface({ input: child.stdout }).on("line", (line) => void done.push(line));
+  const exit = once(child, "exit").then(([code, signal]) => {
+    children.delete(child);
+    assert.ok(code === 0 || signal === "SIGKILL", `the child ended with ${code}`);
+    return signal === "SIGKILL";
+  });
+  return {
+    effects: done,
+    ended: exit,
+    async stop() {
+      child.stdin.end();
+      await exit;
+    },
+  };
+}
+
+interface Operation {
+  /** Makes the cluster that the operation begins with; the operator is alive. */
+  prepare?(cluster: ClusterOnBed): Promise<void>;
+  begin(cluster: ClusterOnBed): Promise<void>;
+  judge(cluster: ClusterOnBed): Promise<void>;
+}
+
+/** Runs the operation to its end by operators of which the first dies after `point` effects; tells how many there were. */
+async function survive(name: string, operation: Operation, point: number): Promise<number> {
+  const cluster = new ClusterOnBed(bed, name);
+  if (operation.prepare) {
+    const steady = live(0);
+    await operation.prepare(cluster);
+    await steady.stop();
+  }
+  const mortal = live(point);
+  await operation.begin(cluster);
+  const isOver = operation.judge(cluster).then(() => false);
+  isOver.catch(() => undefined);
+  const died = await Promise.race([mortal.ended, isOver]);
+  if (died) {
+    const next = live(0);
+    await isOver;
+    await next.stop();
+  } else await mortal.stop();
+  await cluster.assertSound((await cluster.members()).length);
+  const [members, claims] = [await cluster.list(PATHS.members), await cluster.list(PATHS.claims)];
+  assert.deepEqual(claims, members.map(claimName), "one volume for each member");
+  assert.deepEqual(await cluster.list(PATHS.pods), members);
+  await cluster.close();
+  await remove(cluster);
+  return mortal.effects.length;
+}
+
+async function remove(cluster: ClusterOnBed): Promise<void> {
+  const last = live(0);
+  await cluster.edit({ storage: { retention: { onDelete: "Delete" } } });
+  await cluster.delete();
+  await cluster.gone(`${PATHS.clusters}/${cluster.name}`);
+  await last.stop();
+}
+
+/** After every effect, or after some of them that are spread over the whole operation. */
+async function enumerate(
+  t: TestContext,
+  name: string,
+  operation: Operation,
+  points: readonly number[],
+): Promise<void> {
+  const every = EVERY ? Array.from({ length: 200 }, (_, i) => i + 1) : points;
+  for (const point of every) {
+    const effects = await survive(`${name}-${point}`, operation, point);
+    t.diagnostic(`killed after effect ${point}${effects < point ? `: there were only ${effects}` : ""}`);
+    if (effects < point) return;
+  }
+}
+
+test("killed while a cluster is created", { timeout: 3_600_000 }, async (t) => {
+  await enumerate(
+    t,
+    "create",
+    {
+      begin: (cluster) => cluster.create({ replicas: 3 }),
+      judge: async (cluster) => void (await cluster.converged(3)),
+    },
+    [9, 25],
+  );
+});
+
+test("killed while a cluster grows", { timeout: 3_600_000 }, async (t) => {
+  await enumerate(
+    t,
+    "grow",
+    {
+      async prepare(cluster) {
+        await cluster.create({ replicas: 1 });
+        await cluster.converged(1);
+      },
+      begin: (cluster) => cluster.edit({ replicas: 3 }),
+      judge: async (cluster) => void (await cluster.converged(3)),
+    },
+    [9],
+  );
+});
+
+test("killed while a member that lost its data is replaced", { timeout: 3_600_000 }, async (t) => {
+  await enumerate(
+    t,
+    "replace",
+    {
+      async prepare(cluster) {
+        await cluster.create({ replicas: 3 });
+        await cluster.converged(3);
+      },
+      begin: (cluster) => fault.loseVolume("default", `${cluster.name}-2`, "data"),
+      async judge(cluster) {
+        await eventually(
+          "the other one is there",
+          async () => (await cluster.list(PATHS.members)).includes(`${cluster.name}-4`),
+          { withinMs: 120_000 },
+        );
+        await cluster.converged(3);
+      },
+    },
+    [6],
+  );
+});
+
+test("killed while a cluster is upgraded", { timeout: 3_600_000 }, async (t) => {
+  await enumerate(
+    t,
+    "upgrade",
+    {
+      async prepare(cluster) {
+        await cluster.create({ replicas: 3, version: "3.6.14" });
+        await cluster.converged(3);
+      },
+      begin: (cluster) => cluster.edit({ version: "3.6.16" }),
+      async judge(cluster) {
+        const status = await cluster.converged(3);
+        assert.equal(status.version?.current, "3.6.16");
+      },
+    },
+    [7],
+  );
+});

@@ -1,0 +1,114 @@
+/**
+ * The operator makes clusters: of one, three and five members, with TLS, on real etcd in Pods of the stand-in kubelet;
+ * with few writes, and none at rest.
+ */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Pod, Service } from "kubernetes-types/core/v1.d.ts";
+import { LABELS, secretNames } from "../../src/operator/names.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import type { TestTestbed } from "../../testbed/for-tests.ts";
+import {
+  ClusterOnBed,
+  PATHS,
+  startOperator,
+  upWithDefinitions,
+  writes,
+  type Running,
+} from "../support/operator.ts";
+
+/** Writes to the API server for each member of a new cluster of three, everything included. */
+const MOST_WRITES_PER_MEMBER = 12;
+
+let bed: TestTestbed;
+let running: Running;
+
+before(async () => {
+  bed = await upWithDefinitions();
+  running = startOperator(bed);
+  await eventually("the operator leads", () => running.operator.leads);
+});
+
+after(async () => {
+  await running?.stop();
+  await bed?.down();
+});
+
+test("one member with TLS", async () => {
+  const cluster = new ClusterOnBed(bed, "one", running);
+  await cluster.create({ replicas: 1 });
+  await cluster.waitFor("Available");
+  await cluster.converged(1);
+  await cluster.assertSound(1);
+  await cluster.close();
+});
+
+test("three members with TLS: three voters, one leader, one cluster ID, equal copies, few writes", async (t) => {
+  const cluster = new ClusterOnBed(bed, "three", running);
+  const from = running.calls.length;
+  const began = Date.now();
+  await cluster.create({ replicas: 3 });
+  await cluster.waitFor("Available");
+  const availableMs = Date.now() - began;
+  const status = await cluster.converged(3);
+  const made = writes(running.calls.slice(from));
+  const table = Map.groupBy(made, ({ verb, resource }) => `${verb} ${resource}`);
+  const listed = [...table].map(([what, calls]) => `${calls.length} × ${what}`).join(", ");
+  t.diagnostic(`available after ${availableMs} ms; ${made.length} writes: ${listed}`);
+  assert.ok(made.length <= 3 * MOST_WRITES_PER_MEMBER, `${made.length} writes: ${listed}`);
+  assert.equal(status.clientSecret, secretNames("three").client);
+  assert.equal(await cluster.condition("TLSReady"), "True/Issued");
+  await cluster.assertSound(3);
+  const nodes = (await cluster.pods()).map(({ spec }) => spec?.nodeName);
+  assert.equal(new Set(nodes).size, 3, "rather on different nodes");
+  await cluster.close();
+});
+
+test("five members without TLS", async () => {
+  const cluster = new ClusterOnBed(bed, "five", running);
+  await cluster.create({ replicas: 5, tls: { mode: "Disabled" } });
+  const status = await cluster.converged(5);
+  assert.equal(status.clientSecret, undefined);
+  assert.equal(await cluster.condition("TLSReady"), "False/Disabled");
+  await cluster.assertSound(5);
+  await cluster.close();
+});
+
+test("the Services lead to voters, and the budget keeps their quorum", async () => {
+  const client = await bed.client.get<Service>(`${PATHS.services}/three-client`);
+  assert.equal(client.spec?.selector?.[LABELS.role], "voter");
+  const budget = await bed.client.get<{ spec: { minAvailable: number } }>(`${PATHS.budgets}/three`);
+  assert.equal(budget.spec.minAvailable, 2);
+  const { items } = await bed.client.get<{ items: Pod[] }>(
+    `${PATHS.pods}?labelSelector=${encodeURIComponent(`${LABELS.cluster}=three,${LABELS.role}=voter`)}`,
+  );
+  assert.equal(items.length, 3);
+});
+
+test("I7: clusters at rest cause no write but the lease's, and no call of membership", async () => {
+  for (const [name, size] of [
+    ["one", 1],
+    ["three", 3],
+    ["five", 5],
+  ] as const)
+    await new ClusterOnBed(bed, name, running).converged(size);
+  const [calls, steps] = [running.calls.length, running.steps.length];
+  await new Promise((resolve) => setTimeout(resolve, 30_000));
+  const after = running.calls.slice(calls).map(({ verb, resource }) => `${verb} ${resource}`);
+  assert.deepEqual(
+    after.filter((call) => !call.endsWith(" leases") && !call.startsWith("watch ")),
+    [],
+  );
+  assert.deepEqual(running.steps.slice(steps), []);
+});
+
+test("nothing went wrong on the way", () => {
+  assert.deepEqual(
+    running.log.filter((line) => line.startsWith("error")),
+    [],
+  );
+  assert.deepEqual(
+    running.steps.filter((step) => step.includes("failed")),
+    [],
+  );
+});

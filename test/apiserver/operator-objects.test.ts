@@ -1,0 +1,217 @@
+/**
+ * What a user may do to a cluster beside scaling: pause it, upgrade it, relabel it, have a neighbour or a stranger in its
+ * place, break its annotations, delete it.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Pod } from "kubernetes-types/core/v1.d.ts";
+import { ANNOTATIONS, CLUSTER_FINALIZER, LABELS } from "../../src/operator/names.ts";
+import { isCode } from "../../testbed/client.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { ClusterOnBed, PATHS, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+import { OperatorChecker } from "../support/operator-checker.ts";
+
+let bed: TestTestbed;
+let running: Running;
+const clusters: ClusterOnBed[] = [];
+
+before(async () => {
+  bed = await upWithDefinitions();
+  running = startOperator(bed);
+});
+
+after(async () => {
+  for (const cluster of clusters) await cluster.close();
+  await running?.stop();
+  await bed?.down();
+});
+
+function clusterOf(name: string): ClusterOnBed {
+  const cluster = new ClusterOnBed(bed, name, running);
+  clusters.push(cluster);
+  return cluster;
+}
+
+const soon = { withinMs: 60_000 };
+
+describe("a cluster of three", () => {
+  const cluster = () => clusters[0] ?? clusterOf("demo");
+  before(async () => {
+    await cluster().create({ replicas: 3, version: "3.5.33" });
+    await cluster().converged(3);
+  });
+
+  test("two clusters in one namespace do not touch each other", async () => {
+    const other = clusterOf("demo-2");
+    await other.create({ replicas: 1 });
+    await other.converged(1);
+    await cluster().converged(3);
+    assert.deepEqual(await other.list(PATHS.pods), ["demo-2-1"]);
+    await cluster().assertSound(3);
+    await other.delete();
+    await other.gone(`${PATHS.clusters}/demo-2`);
+  });
+
+  test("labels and annotations of the Pods change in place", async () => {
+    const uids = (await cluster().pods()).map(({ metadata }) => metadata?.uid);
+    await cluster().edit({ pod: { labels: { team: "a" }, annotations: { note: "x" } } });
+    const every = (look: (pod: Pod) => boolean) => async () => (await cluster().pods()).every(look);
+    await eventually(
+      "labelled",
+      every(({ metadata }) => metadata?.labels?.["team"] === "a"),
+      soon,
+    );
+    await cluster().edit({ pod: { labels: null, annotations: null } });
+    await eventually(
+      "unlabelled",
+      every(({ metadata }) => metadata?.labels?.["team"] === undefined),
+      soon,
+    );
+    const pods = await cluster().pods();
+    assert.deepEqual(
+      pods.map(({ metadata }) => metadata?.uid),
+      uids,
+    );
+    for (const { metadata } of pods) {
+      assert.equal(metadata?.labels?.[LABELS.role], "voter");
+      assert.equal(metadata?.annotations?.["note"], undefined);
+      assert.ok(metadata?.annotations?.[ANNOTATIONS.startedFrom]);
+    }
+    await cluster().converged(3);
+  });
+
+  test("paused: a Pod that dies is not made anew, and the status says so; then it is", async () => {
+    await cluster().edit({ paused: true });
+    await eventually(
+      "it says so",
+      async () => (await cluster().condition("Progressing")) === "False/Paused",
+      soon,
+    );
+    await cluster().deletePod("demo-3");
+    await eventually("the Pod is gone", async () => (await cluster().list(PATHS.pods)).length === 2, soon);
+    await eventually("it is told", async () => (await cluster().status()).readyReplicas === 2, soon);
+    const passes = running.steps.length;
+    await bed.client.patch(`${PATHS.clusters}/demo`, { metadata: { labels: { look: "now" } } });
+    await eventually(
+      "degraded",
+      async () => (await cluster().condition("Degraded")).startsWith("True"),
+      soon,
+    );
+    assert.equal((await cluster().list(PATHS.pods)).length, 2);
+    assert.deepEqual(running.steps.slice(passes), []);
+    await cluster().edit({ paused: false });
+    await cluster().converged(3);
+    assert.equal((await cluster().list(PATHS.pods)).length, 3);
+  });
+
+  test("a minor upgrade 3.5 → 3.6 and a patch, by editing only the version, under an application", async (t) => {
+    await using checker = await OperatorChecker.start(cluster());
+    const ids = (await cluster().members()).map(({ spec }) => spec.memberID);
+    for (const version of ["3.6.14", "3.6.16"]) {
+      const began = Date.now();
+      await cluster().edit({ version });
+      const status = await cluster().converged(3);
+      t.diagnostic(`${version} after ${Date.now() - began} ms`);
+      assert.equal(status.version?.current, version);
+    }
+    assert.deepEqual(
+      (await cluster().members()).map(({ spec }) => spec.memberID),
+      ids,
+    );
+    const report = await checker.judged();
+    t.diagnostic(`longest write gap ${Math.round(report.longestWriteGapMs)} ms`);
+    await cluster().assertSound(3);
+  });
+
+  test("a version that cannot be reached is refused with the reason, and nothing is changed", async () => {
+    const steps = running.steps.length;
+    await cluster().edit({ version: "3.4.23" });
+    await eventually(
+      "it is refused",
+      async () => (await cluster().condition("Progressing")) === "False/VersionRefused",
+      soon,
+    );
+    assert.deepEqual(running.steps.slice(steps), []);
+    await cluster().edit({ version: "3.6.16" });
+    await cluster().converged(3);
+  });
+
+  test("marks that cannot be read are a condition with the field; corrected, it goes on", async () => {
+    const path = `${PATHS.clusters}/demo`;
+    const life = "etcd.quorate.dev/highest-ordinal";
+    await bed.client.patch(path, { metadata: { annotations: { [life]: "many" } } });
+    await eventually(
+      "it is told",
+      async () => (await cluster().condition("Progressing")) === "False/InvalidSpec",
+      soon,
+    );
+    const { conditions } = await cluster().status();
+    assert.match(conditions?.find(({ type }) => type === "Progressing")?.message ?? "", /highest-ordinal/);
+    await cluster().assertSound(3);
+    await bed.client.patch(path, { metadata: { annotations: { [life]: null } } });
+    await cluster().converged(3);
+  });
+
+  test("deleted: nothing is left but the volumes, which storage.retention.onDelete keeps", async () => {
+    assert.ok((await cluster().get()).metadata.finalizers?.includes(CLUSTER_FINALIZER));
+    await cluster().delete();
+    await cluster().gone(`${PATHS.clusters}/demo`);
+    for (const path of [PATHS.pods, PATHS.members, PATHS.secrets, PATHS.services, PATHS.budgets])
+      await eventually(`${path} are gone`, async () => (await cluster().list(path)).length === 0, soon);
+    const kept = await cluster().list(PATHS.claims);
+    assert.deepEqual(kept, ["data-demo-1", "data-demo-2", "data-demo-3"]);
+  });
+
+  test("another cluster of the name takes nothing of what was kept: its members have other names", async () => {
+    await cluster().create({ replicas: 1, storage: { size: "1Gi", retention: { onDelete: "Delete" } } });
+    await cluster().converged(1);
+    assert.deepEqual(await cluster().list(PATHS.members), ["demo-4"]);
+    await cluster().delete();
+    await cluster().gone(`${PATHS.clusters}/demo`);
+    await cluster().gone(`${PATHS.claims}/data-demo-4`);
+    assert.equal((await cluster().list(PATHS.claims)).length, 3);
+  });
+});
+
+test("I9: a foreign Service of our name is a condition, and stays as it is; then the cluster is made", async () => {
+  const metadata = { name: "taken-peers", namespace: "default" };
+  const spec = { ports: [{ port: 80 }], selector: { app: "theirs" } };
+  await bed.client.create(PATHS.services, { apiVersion: "v1", kind: "Service", metadata, spec });
+  const theirs = await bed.client.get(`${PATHS.services}/taken-peers`);
+  const cluster = clusterOf("taken");
+  await cluster.create({ replicas: 1 });
+  await eventually(
+    "it is told",
+    async () => (await cluster.condition("Progressing")) === "False/NameClash",
+    soon,
+  );
+  const { phase } = await cluster.status();
+  assert.match(phase ?? "", /Service default\/taken-peers/);
+  assert.deepEqual(await bed.client.get(`${PATHS.services}/taken-peers`), theirs);
+  assert.deepEqual(await cluster.list(PATHS.pods), []);
+  await bed.client.delete(`${PATHS.services}/taken-peers`);
+  await cluster.converged(1);
+  await cluster.delete();
+  await cluster.gone(`${PATHS.clusters}/taken`);
+});
+
+test("each step and each refusal is an event of the cluster", async () => {
+  const { items } = await bed.client.get<{ items: { reason: string; regarding: { kind: string } }[] }>(
+    "/apis/events.k8s.io/v1/namespaces/default/events",
+  );
+  const reasons = new Set(
+    items.filter(({ regarding }) => regarding.kind === "EtcdCluster").map((one) => one.reason),
+  );
+  for (const reason of ["Establish", "Roll", "StopWorkload", "VersionRefused", "InvalidSpec", "NameClash"])
+    assert.ok(reasons.has(reason), `${reason} of ${[...reasons].join(", ")}`);
+});
+
+test("a cluster that is deleted before anything was made goes at once", async () => {
+  const cluster = clusterOf("brief");
+  await cluster.create({ replicas: 1, paused: true });
+  await eventually("it was seen", async () => (await cluster.condition("Progressing")) !== "", soon);
+  await cluster.delete();
+  await cluster.gone(`${PATHS.clusters}/brief`);
+  await assert.rejects(bed.client.get(`${PATHS.services}/brief-peers`), (error) => isCode(error, 404));
+});

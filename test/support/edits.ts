@@ -1,0 +1,75 @@
+/**
+ * Edits of a running cluster, for tests of what becomes of them: look while the edit is there, put it back, and see
+ * that the cluster is where it was.
+ */
+import assert from "node:assert/strict";
+import { eventually } from "../../testbed/eventually.ts";
+import type { TestTestbed } from "../../testbed/for-tests.ts";
+import type { SpecChange } from "./hostile-specs.ts";
+import { PATHS, type ClusterOnBed } from "./operator.ts";
+
+export const at = (cluster: ClusterOnBed, rest = "") => `${PATHS.clusters}/${cluster.name}${rest}`;
+
+/** Edits, looks, and puts the whole spec back as it was: a merge patch would leave what was added. */
+export async function tried(
+  bed: TestTestbed,
+  cluster: ClusterOnBed,
+  change: SpecChange,
+  look: () => Promise<void>,
+): Promise<void> {
+  const { spec } = await cluster.get();
+  try {
+    await cluster.edit(change);
+    await look();
+  } finally {
+    await eventually("the spec is put back", async () => {
+      const { status: _status, ...now } = await cluster.get();
+      return await bed.client.replace(at(cluster), { ...now, spec });
+    });
+    await cluster.converged(spec.replicas);
+  }
+}
+
+/** What the API server says against it; empty when it agrees. */
+export async function refusal(call: Promise<unknown>): Promise<string> {
+  return await call.then(
+    () => "",
+    (error: unknown) => (error as Error).message,
+  );
+}
+
+/** Waits until the condition of the newest spec says this. */
+export async function told(cluster: ClusterOnBed, type: string, reason: string, says: RegExp): Promise<void> {
+  await eventually(
+    `${cluster.name}: ${type} is ${reason} and says ${says}`,
+    async () => {
+      const { metadata, status } = await cluster.get();
+      const found = status?.conditions?.find((condition) => condition.type === type);
+      const isNew = found?.observedGeneration === metadata.generation;
+      if (found?.reason === reason && isNew && says.test(found.message)) return true;
+      throw new Error(`${found?.status}/${found?.reason}: ${found?.message}`);
+    },
+    { withinMs: 60_000, everyMs: 100 },
+  );
+}
+
+export async function podUIDs(cluster: ClusterOnBed): Promise<string[]> {
+  const pods = await cluster.pods();
+  return pods.map(({ metadata }) => metadata?.uid ?? "").toSorted();
+}
+
+/** A client can write, right now. */
+export async function serves(cluster: ClusterOnBed): Promise<void> {
+  const client = await cluster.etcd();
+  await eventually(
+    `${cluster.name} takes a write`,
+    async () => {
+      await client.kv.put("row", `${process.hrtime.bigint()}`, { timeoutMs: 2_000 });
+      return true;
+    },
+    { withinMs: 10_000 },
+  );
+  const [quorate] = (await cluster.condition("Quorate")).split("/");
+  assert.equal(quorate, "True");
+  await cluster.close();
+}
