@@ -26,6 +26,7 @@ const tasks = {
   bench: ["scripts/bench.ts"],
   sim: ["sim/main.ts"],
   crash: ["test/crash/main.ts"],
+  linearizability: ["test/linear/main.ts"],
   testbed: ["testbed/main.ts"],
   "etcd:matrix": ["scripts/etcd-matrix.ts"],
 };
