@@ -3,6 +3,7 @@
  * late or slow, a disk that writes slowly. One at a time, drawn from a seed, healed again.
  */
 import type { SeededRandom } from "../../sim/random.ts";
+import { systemProcesses } from "../../src/seams/processes.ts";
 import type { LocalCluster } from "../support/local-cluster.ts";
 import type { Network } from "./network.ts";
 import { pause } from "./recorder.ts";
@@ -63,7 +64,7 @@ export class Faults {
         return this.#network.impose({ to: member, bytesPerSecond: 20_000 });
       case "slow disk": {
         const child = this.#process(member);
-        if (child === undefined) return () => undefined;
+        if (child === undefined || !(await systemProcesses.isAlive(child))) return () => undefined;
         const { data } = this.#local.files.volume(member);
         const slowed = slowDisk(child.pid, data, (signal) => child.signal(signal));
         this.slowedBy.add(slowed.by);

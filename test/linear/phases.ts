@@ -57,6 +57,7 @@ export async function liveThrough(options: LifeOptions): Promise<LifeReport> {
   ];
   const stop = new AbortController();
   const storm = options.storm === false ? undefined : run.faults.storm(new SeededRandom(seed), stop.signal);
+  storm?.catch(() => stop.abort()); // Told of below, when it is waited for.
   const times: { name: string; from: number; until: number }[] = [];
   try {
     for (const [name, work] of phases) {

@@ -1,6 +1,6 @@
 /**
- * Concurrent clients on a few hot keys, and the history of what they did. Each client does one thing after
- * the other at a pace; what it does is drawn from a seed, when it happens is up to the machine.
+ * Concurrent clients on a few hot keys, and the history of what they did. Each client does two things at a
+ * time at a pace; what it does is drawn from a seed, when it happens is up to the machine.
  */
 import { SeededRandom } from "../../sim/random.ts";
 import type { TlsCredentials } from "../../src/etcd/grpc/tls.ts";
@@ -15,14 +15,14 @@ export interface RecorderOptions {
   readonly credentials?: TlsCredentials;
   readonly clients?: number;
   readonly keys?: number;
-  /** A client begins something no more often than this. */
+  /** A client begins something no more often than this, in each of its lanes. */
   readonly everyMs?: number;
   readonly timeoutMs?: number;
   /** Names the present life of a member's process. */
   readonly lifeOf: (member: string) => string;
 }
 
-const [CLIENTS, KEYS, EVERY_MS, TIMEOUT_MS] = [20, 5, 30, 1_000];
+const [CLIENTS, LANES, KEYS, EVERY_MS, TIMEOUT_MS] = [16, 2, 5, 40, 1_000];
 /** Now and then somebody watches from a revision of the past on, for a while. */
 const LATE_WATCH = { everyMs: 3_000, forMs: 2_500, back: 500 };
 const CATCH_UP_MS = 20_000;
@@ -67,7 +67,8 @@ export class Recorder implements AsyncDisposable {
     recorder.#workers.push(recorder.#lateWatches(recorder.#random.fork()));
     for (let i = 0; i < (options.clients ?? CLIENTS); i++) {
       const session = recorder.#session(`c${i + 1}`, i);
-      recorder.#workers.push(recorder.#work(session, recorder.#random.fork()));
+      for (let lane = 0; lane < LANES; lane++)
+        recorder.#workers.push(recorder.#work(session, recorder.#random.fork()));
     }
     return recorder;
   }

@@ -26,7 +26,9 @@ export function slowDisk(
 ): Slowed {
   const device = deviceOf(directory);
   const group = device === undefined ? undefined : throttledGroup(device);
-  return group === undefined ? inBursts(signal) : throttled(group, pid);
+  if (group === undefined) return inBursts(signal);
+  const end = throttle(group, pid);
+  return { by: "block throttling", end };
 }
 
 /** `major:minor` of the disk that the directory is on; undefined when it is no block device. */
@@ -62,28 +64,33 @@ function throttledGroup(device: string): string | undefined {
   }
 }
 
-function throttled(group: string, pid: number): Slowed {
+/** Puts the process into the group, and back to where it was. One that has ended meanwhile is in none. */
+function throttle(group: string, pid: number): () => void {
   const before = groupOf(pid);
-  writeFileSync(path.join(group, "cgroup.procs"), String(pid));
-  return {
-    by: "block throttling",
-    end: () => {
-      try {
-        writeFileSync(path.join(before, "cgroup.procs"), String(pid));
-      } catch {
-        // It has ended meanwhile.
-      }
-      removeWhenEmpty(group);
-    },
+  const moved = before !== undefined && move(pid, group);
+  return () => {
+    if (moved) move(pid, before);
+    removeWhenEmpty(group);
   };
 }
 
+function move(pid: number, group: string): boolean {
+  try {
+    writeFileSync(path.join(group, "cgroup.procs"), String(pid));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Where the process was before, as `4:blkio:/some/group` tells. */
-function groupOf(pid: number): string {
-  const line = readFileSync(`/proc/${pid}/cgroup`, "utf8")
-    .split("\n")
-    .find((one) => one.includes(":blkio:"));
-  return path.join(HIERARCHY, line?.split(":")[2] ?? "");
+function groupOf(pid: number): string | undefined {
+  try {
+    const lines = readFileSync(`/proc/${pid}/cgroup`, "utf8").split("\n");
+    return path.join(HIERARCHY, lines.find((line) => line.includes(":blkio:"))?.split(":")[2] ?? "");
+  } catch {
+    return undefined;
+  }
 }
 
 /** A process that was killed while it waited for the disk leaves its group a little later. */
