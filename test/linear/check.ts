@@ -7,7 +7,7 @@ import { writesOf, type History, type Violation } from "./history.ts";
 import { Horizon } from "./horizon.ts";
 import { logOf, type Log } from "./log.ts";
 import { stepsOf } from "./registers.ts";
-import { LIMITS, search, type SearchLimits } from "./search.ts";
+import { LIMITS, search, type Found, type SearchLimits } from "./search.ts";
 import { staleReads } from "./stale-reads.ts";
 import { deliveredUpTo, watchViolations } from "./watches.ts";
 import { contradictions, type Contradiction } from "./witness.ts";
@@ -75,6 +75,19 @@ export function check(history: History, options: CheckOptions = {}): Verdict {
     events: eventsOf(history),
     tookMs: performance.now() - began,
   };
+}
+
+/**
+ * A second opinion that does not look at revisions: every key searched as a plain register. Writes of
+ * unknown outcome that no watch showed, though one watched to the end, are left out: they did not happen.
+ */
+export function searchOnly(history: History, limits: SearchLimits = LIMITS): Map<string, Found> {
+  const log = logOf(history);
+  const last = log.commits.at(-1)?.revision ?? history.base;
+  const unseen = new Set(coveredUpTo(history) >= last ? log.unresolved : []);
+  const operations = history.operations.filter((operation) => !unseen.has(operation));
+  const seen = { ...history, operations };
+  return new Map(history.keys.map((key) => [key, search(stepsOf(seen, log, key, false), limits)]));
 }
 
 /** Up to which revision a watch from the beginning would have shown every write. */

@@ -44,7 +44,7 @@ export class Network implements AsyncDisposable {
     const connections = new Set<Connection>();
     const server = net.createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
       socket.on("error", () => socket.destroy());
-      void this.#join(socket, member, knownAt, listensAt, connections);
+      this.#join(socket, member, knownAt, listensAt, connections);
     });
     this.#proxies.set(member, { server, connections });
     await new Promise<void>((resolve, reject) => {
@@ -54,17 +54,10 @@ export class Network implements AsyncDisposable {
     server.unref();
   }
 
-  async #join(
-    dialer: Socket,
-    to: string,
-    knownAt: number,
-    listensAt: number,
-    connections: Set<Connection>,
-  ): Promise<void> {
+  #join(dialer: Socket, to: string, knownAt: number, listensAt: number, connections: Set<Connection>): void {
     this.accepted++;
-    const from = (await dialerOf(dialer.remotePort ?? 0, knownAt, this.#members())) ?? "unknown";
+    const from = dialerOf(dialer.remotePort ?? 0, knownAt, this.#members()) ?? "unknown";
     if (from !== "unknown") this.identified++;
-    if (dialer.destroyed || !this.#proxies.has(to)) return void dialer.destroy();
     const listener = net.connect({ host: HOST, port: listensAt, allowHalfOpen: true });
     const pipes = [
       new Pipe(dialer, listener, () => this.#conditions(from, to)),

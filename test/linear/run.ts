@@ -10,11 +10,12 @@ import { slotOf } from "../../src/local/addresses.ts";
 import type { Pki } from "../../src/seams/pki.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import { LocalCluster } from "../support/local-cluster.ts";
-import { check, type Verdict } from "./check.ts";
+import { check, searchOnly, type Verdict } from "./check.ts";
 import { Faults } from "./faults.ts";
 import type { History, Operation, Violation } from "./history.ts";
 import { Network } from "./network.ts";
 import { Recorder } from "./recorder.ts";
+import type { Found } from "./search.ts";
 import { timeline } from "./timeline.ts";
 
 /** Within a cluster's block of ports, beyond the slots that are given out first. */
@@ -47,6 +48,8 @@ export interface RunReport {
   readonly kinds: Readonly<Record<string, number>>;
   readonly interruptions: number;
   readonly progress: number;
+  /** What the search alone says of each key, and how long it took. */
+  readonly secondOpinion: { readonly keys: ReadonlyMap<string, Found["kind"]>; readonly tookMs: number };
   readonly proxied: { readonly accepted: number; readonly identified: number };
   /** Written when there are violations. */
   readonly picture?: string;
@@ -137,6 +140,9 @@ export class LinearRun implements AsyncDisposable {
     for (const { request } of history.operations) kinds[request.kind] = (kinds[request.kind] ?? 0) + 1;
     const items = history.watches.flatMap((watch) => watch.items);
     const seconds = durationMs / 1_000;
+    const searching = performance.now();
+    const opinions = [...searchOnly(history)].map(([key, { kind }]) => [key, kind] as const);
+    const secondOpinion = { keys: new Map(opinions), tookMs: performance.now() - searching };
     const answered = count("answered");
     const operations = history.operations.length;
     const report = {
@@ -153,6 +159,7 @@ export class LinearRun implements AsyncDisposable {
       kinds,
       interruptions: items.filter(({ type }) => type === "interrupted").length,
       progress: items.filter(({ type }) => type === "progress").length,
+      secondOpinion,
       proxied: { accepted: this.network.accepted, identified: this.network.identified },
     };
     if (violations.length === 0) return report;
@@ -207,6 +214,7 @@ export function describeReport(report: RunReport): string {
       .join(", ")}`,
     `${verdict.commits} revisions, ${verdict.events} events watched over ${report.interruptions} interruptions, ${report.progress} progress notifications`,
     `${verdict.kind}: ${report.violations.length} violations, checked in ${round(verdict.tookMs)} ms${verdict.searched.length > 0 ? `, ${verdict.searched.join(", ")} by search` : ""}${report.picture === undefined ? "" : `; see ${report.picture}`}`,
+    `by search alone, in ${round(report.secondOpinion.tookMs)} ms: ${[...report.secondOpinion.keys].map(([key, kind]) => `${key} ${kind === "order" ? "linearizable" : kind === "none" ? "NOT LINEARIZABLE" : kind}`).join(", ")}`,
     ...verdict.undecided.map((one) => `undecided: ${one}`),
     ...report.violations.slice(0, 10).map(({ rule, message }) => `${rule}: ${message}`),
   ].join("\n");
