@@ -6,7 +6,9 @@ h1 { font-size: 1.2rem; }
 ol { max-height: 14rem; overflow: auto; padding-left: 2.5rem; }
 li { cursor: pointer; }
 li:hover { background: #fee; }
-svg { border: 1px solid #ccc; display: block; cursor: grab; user-select: none; min-height: 12rem; }
+.picture { display: flex; border: 1px solid #ccc; overflow-y: auto; max-height: 80vh; align-items: flex-start; }
+#labels { flex: none; }
+#picture { flex: 1; min-width: 0; cursor: grab; user-select: none; }
 .lane { font-size: 11px; fill: #555; }
 .rule { stroke: #eee; }
 .note line { stroke: #b58900; stroke-dasharray: 4 3; vector-effect: non-scaling-stroke; }
@@ -25,12 +27,10 @@ export const PAGE_SCRIPT = `
 "use strict";
 const picture = document.getElementById("picture");
 const detail = document.getElementById("detail");
-const data = JSON.parse(document.getElementById("history").textContent);
-const whole = { x: 0, width: 1400 };
+const whole = { x: 0, width: Number(picture.dataset.width) };
 const height = Number(picture.dataset.height);
 let view = { ...whole };
 const draw = () => picture.setAttribute("viewBox", [view.x, 0, view.width, height].join(" "));
-picture.style.height = Math.min(Math.max(height, 200), 900) + "px";
 const toPicture = (event) => {
   const box = picture.getBoundingClientRect();
   return view.x + ((event.clientX - box.left) / box.width) * view.width;

@@ -17,7 +17,7 @@ export interface TimelineOptions {
 const MOST = 3_000;
 const MOST_VIOLATIONS = 50;
 const AROUND_MS = 500;
-const [WIDTH, LABEL, ROW, BAR] = [1400, 120, 18, 13];
+const [WIDTH, LABEL, ROW, BAR] = [1280, 120, 18, 13];
 
 export function timeline(
   history: History,
@@ -31,12 +31,13 @@ export function timeline(
   const from = Math.min(...shown.map(({ call }) => call), Number.POSITIVE_INFINITY);
   const until = Math.max(...shown.map(({ end }) => end), 0);
   const span = Math.max(until - from, 1);
-  const x = (time: number) => LABEL + ((time - from) / span) * (WIDTH - LABEL);
+  const x = (time: number) => ((time - from) / span) * WIDTH;
   const lanes = lanesOf(shown);
   const parts: string[] = [];
+  const labels: string[] = [];
   let row = 1;
   for (const [client, rows] of lanes) {
-    parts.push(`<text class="lane" x="4" y="${(row + 1) * ROW - 5}">${escape(client)}</text>`);
+    labels.push(`<text class="lane" x="4" y="${(row + 1) * ROW - 5}">${escape(client)}</text>`);
     for (const operations of rows) {
       row++;
       for (const operation of operations)
@@ -70,12 +71,17 @@ ${violations
   .join("\n")}
 </ol>
 <p class="legend"><span class="put">write</span> <span class="get">read</span> <span class="stale-get">serializable read</span> <span class="unknown">outcome unknown</span> <span class="refused">refused</span> <span class="violating">violating</span></p>
-<svg id="picture" viewBox="0 0 ${WIDTH} ${height}" data-height="${height}" width="100%" preserveAspectRatio="none">
+<div class="picture">
+<svg id="labels" viewBox="0 0 ${LABEL} ${height}" width="${LABEL}" height="${height}" preserveAspectRatio="none">
+${labels.join("\n")}
+</svg>
+<svg id="picture" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" data-height="${height}" data-width="${WIDTH}" preserveAspectRatio="none">
 <g id="bars">
 ${parts.join("\n")}
 ${notes.join("\n")}
 </g>
 </svg>
+</div>
 <pre id="detail"></pre>
 <script type="application/json" id="history">${json({ ...data, violations, operations: shown.map(plain) })}</script>
 <script>${PAGE_SCRIPT}</script>
