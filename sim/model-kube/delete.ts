@@ -86,8 +86,12 @@ export function deleteObject(world: World, kind: Kind, old: Stored, options: Del
   return settled(world, kind, old, marked);
 }
 
-/** Here the server names the kind, not the resource. */
-const asKind = (kind: Kind) => ({ ...kind, plural: kind.kind });
+/** Here the server names the kind, not the resource; an event is what it is stored as. */
+const asKind = (kind: Kind) => ({
+  ...kind,
+  plural: kind.kind,
+  group: kind.kind === "Event" ? "" : kind.group,
+});
 
 /** It is on its way out already: only the grace can become shorter, and the wish for dependents another. */
 function again(world: World, kind: Kind, old: Stored, finalizers: readonly string[], grace: number): Deleted {
@@ -95,7 +99,8 @@ function again(world: World, kind: Kind, old: Stored, finalizers: readonly strin
   const { deletionGracePeriodSeconds: left = 0, finalizers: had = [] } = object.metadata;
   const shorter = grace < left;
   const changed = finalizers.length !== had.length || finalizers.some((one) => !had.includes(one));
-  if (!shorter && !changed) return { gone: false, stored: old };
+  // Who waits for the end of a grace period is not asked a second time what to do with dependents.
+  if (!shorter && (!changed || kind.grace !== undefined)) return { gone: false, stored: old };
   const due = Date.parse(object.metadata.deletionTimestamp ?? "") - (left - grace) * 1_000;
   const marked: KubeJson = {
     ...object,

@@ -54,6 +54,8 @@ export interface Kind {
   admit?(object: Json, surroundings: Surroundings): Json;
   prepare?(object: Json, old: KubeJson | undefined, surroundings: Surroundings): Json;
   check?(object: KubeJson, old: KubeJson | undefined, subresource: string): readonly Cause[];
+  /** Why a change is forbidden that is not invalid. */
+  forbids?(object: KubeJson, old: KubeJson, surroundings: Surroundings): string | undefined;
   /** Seconds of grace when it is deleted; undefined for kinds that know none. */
   grace?(object: KubeJson, asked: number | undefined): number;
 }

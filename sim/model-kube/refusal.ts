@@ -101,6 +101,11 @@ export function badRequest(message: string): Refusal {
   return new Refusal(400, "BadRequest", message);
 }
 
+export function forbidden({ group, plural }: Named, name: string, why: string): Refusal {
+  const message = `${qualified(group, plural)} "${name}" is forbidden: ${why}`;
+  return new Refusal(403, "Forbidden", message, { name, ...groupOf(group), kind: plural });
+}
+
 export function expired(message: string): Refusal {
   return new Refusal(410, "Expired", message);
 }

@@ -155,8 +155,6 @@ function apply(world: World, route: Named, body: Json, query: Query): Written {
   if (old === undefined && subresource !== "" && !kind.createsOnUpdate) throw notFound(kind, name);
   const { uid, resourceVersion: version } = metadata;
   refuseUnknown(kind, body);
-  if (old !== undefined && version && version !== old.object.metadata.resourceVersion)
-    throw conflict(kind, name, MODIFIED);
   const live = old ? ownedPart(kind, old.object, subresource) : { ...zeroOf(route), metadata: {} };
   const by = { manager, operation: "Apply" as const, apiVersion: kind.apiVersion, subresource };
   const wanted = ownedPart(kind, body, subresource);
@@ -164,6 +162,8 @@ function apply(world: World, route: Named, body: Json, query: Query): Written {
   const managers = old ? managersOf(route, old, live, now) : NOBODY;
   const applied = afterApply(kind.schema, managers, live, wanted, by, now);
   if (applied.held.length > 0 && force !== "true") throw fieldConflict(applied.held);
+  if (old !== undefined && version && version !== old.object.metadata.resourceVersion)
+    throw conflict(kind, name, MODIFIED);
   const writer = { manager, subresource };
   const next = whole(applied.object, old?.object, "metadata" in live);
   if (old === undefined) {

@@ -13,7 +13,7 @@ import {
 } from "./managed.ts";
 import { checkMetadata, checkMetadataChange, keepMetadata, metadataOf, ownedPart } from "./metadata.ts";
 import { json, same, timestamp, type Json, type KubeJson } from "./object.ts";
-import { alreadyExists, invalid, type Cause } from "./refusal.ts";
+import { alreadyExists, forbidden, invalid, type Cause } from "./refusal.ts";
 import { Stored, type Storage } from "./storage.ts";
 
 export interface World {
@@ -103,6 +103,8 @@ export function update(
   const object = without({ ...prepared, metadata }) as KubeJson;
   const causes = [...checkMetadataChange(object.metadata, before.metadata), ...checkMetadata(kind, object)];
   refuseInvalid(kind, object, causes, kind.check?.(object, before, by.subresource) ?? []);
+  const why = kind.forbids?.(object, before, world.surroundings);
+  if (why !== undefined) throw forbidden(kind, object.metadata.name, why);
   const given2 = fromManagedFields(json(given["metadata"])["managedFields"]);
   const [left, right] = [ownedPart(kind, before, by.subresource), ownedPart(kind, decoded, by.subresource)];
   const after =
@@ -143,7 +145,9 @@ export function put(
     storage.put(kind, key, stored);
     return stored;
   }
-  storage.remove(kind, key, stored);
+  // Watches are told of it as it was before; only its version is that of its end.
+  const last = { ...old.object, metadata: { ...old.object.metadata, resourceVersion: storage.next } };
+  storage.remove(kind, key, new Stored(last, () => old.managers, depth));
   // Its last writer is answered with what was written, which has no version of its own.
   const { resourceVersion } = old.object.metadata;
   return new Stored({ ...object, metadata: { ...object.metadata, resourceVersion } }, () => stored.managers);

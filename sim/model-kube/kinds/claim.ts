@@ -72,8 +72,11 @@ function changes(object: KubeJson, old: KubeJson): readonly Cause[] {
   const found: Cause[] = [];
   const [after, before] = [requestOf(object), requestOf(old)];
   const bound = json(old["status"])["phase"] === "Bound";
+  const { volumeName } = spec;
+  // Its volume is chosen once.
+  const chosen = json(old["spec"])["volumeName"] === undefined && volumeName !== undefined;
   if (
-    !same(sizeless(object), sizeless(old)) ||
+    !same(sizeless(object), { ...sizeless(old), ...(chosen && { volumeName }) }) ||
     (!bound && !same(spec["resources"], json(old["spec"])["resources"]))
   )
     found.push(
@@ -112,6 +115,15 @@ export const claims: Kind = kindOf({
       metadata: { ...metadata, finalizers },
       spec: { ...spec, ...(className !== undefined && { storageClassName: className }) },
     };
+  },
+  forbids(object, old, surroundings) {
+    const [after, before] = [requestOf(object), requestOf(old)];
+    if (after === undefined || before === undefined || bytesOf(after) <= bytesOf(before)) return undefined;
+    const { storageClassName } = json(object["spec"]);
+    const found =
+      storageClassName === undefined ? undefined : surroundings.storageClass(String(storageClassName));
+    if (found?.["allowVolumeExpansion"] === true) return undefined;
+    return "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize";
   },
   prepare: (object, old) => (old ? object : { ...object, status: { phase: "Pending" } }),
   check,
