@@ -36,12 +36,10 @@ export class GarbageCollector {
         this.#dependents.set(uid, known.add(id));
       }
       if (metadata.ownerReferences || waitsForUs(after.object)) this.#later.wake(id);
-      // What keeps its owner from going may have begun to go itself.
-      for (const owner of metadata.ownerReferences ?? []) this.#wakeOwner(owner, metadata.namespace);
-      return;
-    }
-    for (const dependent of this.#dependents.get(metadata.uid) ?? []) this.#later.wake(dependent);
-    for (const owner of metadata.ownerReferences ?? []) this.#wakeOwner(owner, metadata.namespace);
+    } else for (const dependent of this.#dependents.get(metadata.uid) ?? []) this.#later.wake(dependent);
+    // What kept its owners from going may have gone, or have let go of them.
+    const owners = [...(before?.object.metadata.ownerReferences ?? []), ...(metadata.ownerReferences ?? [])];
+    for (const owner of owners) this.#wakeOwner(owner, metadata.namespace);
   }
 
   #wakeOwner(owner: OwnerReference, namespace: string | undefined): void {

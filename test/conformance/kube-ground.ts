@@ -35,8 +35,6 @@ export async function conformanceGround(): Promise<Ground> {
     for (const wanted of ["serviceaccounts/default", "configmaps/kube-root-ca.crt"])
       await eventually(`${wanted} in ${name}`, () => client.get(`/api/v1/namespaces/${name}/${wanted}`));
   controllers(bed, false);
-  for (const name of NAMESPACES)
-    await client.delete(`/api/v1/namespaces/${name}/configmaps/kube-root-ca.crt`);
   const transport = transportTo(configOf(bed));
   return {
     transport,

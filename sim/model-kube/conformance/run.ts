@@ -206,7 +206,7 @@ async function clearAway(
   const { body } = await send({ method: "GET", path });
   for (const item of items(json(body)["items"])) {
     const name = String(metaOf(item)["name"]);
-    if (!isOurs(name) || name === "kube-root-ca.crt") continue;
+    if (!isOurs(name)) continue;
     const options = { gracePeriodSeconds: 0, propagationPolicy: "Background" };
     await send({ method: "DELETE", path: `${path}/${name}`, body: options });
     const contentType = "application/merge-patch+json";

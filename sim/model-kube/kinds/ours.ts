@@ -3,14 +3,23 @@
  * definition states in CEL, in their TypeScript form.
  */
 import { resourceSchema, type SchemaNode } from "../../../src/api/json-schema.ts";
+import { etcdClusterStatusSchema } from "../../../src/api/etcd-cluster-status.ts";
+import { etcdMemberStatusSchema } from "../../../src/api/etcd-member.ts";
 import { API_VERSION } from "../../../src/api/metadata.ts";
+import { joinPath } from "../../../src/api/path.ts";
 import { resources, type Resource } from "../../../src/api/resources.ts";
-import { validator, type ApiError } from "../../../src/api/validate.ts";
+import { validator, type ApiError, type Validated } from "../../../src/api/validate.ts";
 import { normalised } from "../built-in.ts";
 import { kindOf, type Kind } from "../kind.ts";
 import { isJson, json, same, type Json, type KubeJson } from "../object.ts";
 import type { Cause } from "../refusal.ts";
 import { metadataSchema, schemaOf, struct } from "../schema.ts";
+
+/** A status alone is checked alone: most writes are about nothing else. */
+const STATUS: Readonly<Record<string, Resource["schema"]>> = {
+  EtcdCluster: etcdClusterStatusSchema,
+  EtcdMember: etcdMemberStatusSchema,
+};
 
 export const ours: readonly Kind[] = resources.map(ourKind);
 
@@ -19,6 +28,8 @@ function ourKind(resource: Resource): Kind {
   const spec = root.properties?.["spec"] ?? {};
   const status = root.properties?.["status"] ?? {};
   const rules = validator(resource.schema);
+  const statusSchema = STATUS[resource.kind];
+  const statusRules = statusSchema && validator(statusSchema);
   return kindOf({
     apiVersion: API_VERSION,
     kind: resource.kind,
@@ -36,8 +47,8 @@ function ourKind(resource: Resource): Kind {
         kind: object["kind"],
         metadata: normalised(metadataSchema, object["metadata"]),
       };
-      if (object["spec"] !== undefined) out["spec"] = filled(spec, pruned(spec, object["spec"]));
-      if (object["status"] !== undefined) out["status"] = filled(status, pruned(status, object["status"]));
+      if (object["spec"] !== undefined) out["spec"] = decoded(spec, object["spec"]);
+      if (object["status"] !== undefined) out["status"] = decoded(status, object["status"]);
       return out;
     },
     prepare(object, old) {
@@ -46,17 +57,35 @@ function ourKind(resource: Resource): Kind {
       return rest;
     },
     check(object, old) {
-      const unchanged = old && same(object["spec"], old["spec"]) && same(object["status"], old["status"]);
-      if (unchanged) return [];
+      const [kept, told] = [old && same(object["spec"], old["spec"]), object["status"]];
+      if (kept && (told === undefined || same(told, old?.["status"]))) return [];
+      if (kept && statusRules) return statusCauses(statusRules.validate(told));
       // What is of the server in metadata is not the schema's business.
       const plain = (given: KubeJson) => ({ ...given, metadata: { name: given.metadata.name } });
       const found = rules.validate(plain(object), old && (plain(old) as never));
-      if (found.ok) return [];
-      const told = found.errors.map(cause);
-      return told.some(({ reason }) => BLOCKING.has(reason)) ? [...told, NOT_ALL] : told;
+      return found.ok ? [] : complete(found.errors.map(cause));
     },
   });
 }
+
+function statusCauses(found: Validated<unknown>): readonly Cause[] {
+  if (found.ok) return [];
+  return complete(found.errors.map((one) => cause({ ...one, path: joinPath("status", one.path) })));
+}
+
+function complete(told: readonly Cause[]): readonly Cause[] {
+  return told.some(({ reason }) => BLOCKING.has(reason)) ? [...told, NOT_ALL] : told;
+}
+
+/** Pruned and filled in. What was so once is left as it is: patches share what they do not touch. */
+function decoded(node: SchemaNode, value: unknown): unknown {
+  if (typeof value === "object" && value !== null && finished.has(value)) return value;
+  const out = filled(node, pruned(node, value));
+  if (typeof out === "object" && out !== null) finished.add(out);
+  return out;
+}
+
+const finished = new WeakSet<object>();
 
 /** Without what the schema does not know. */
 function pruned(node: SchemaNode, value: unknown): unknown {

@@ -170,12 +170,12 @@ function check(object: KubeJson, old: KubeJson | undefined, subresource: string)
 }
 
 function changes(spec: Json, old: Json): readonly Cause[] {
+  if (items(spec["containers"]).length !== items(old["containers"]).length)
+    return [causes.forbidden("spec.containers", "pod updates may not add or remove containers")];
   const had = items(old["schedulingGates"]);
   const added = items(spec["schedulingGates"]).findIndex((gate) => !had.some((before) => same(before, gate)));
   if (added >= 0)
     return [causes.forbidden(`spec.schedulingGates[${added}].name`, "only deletion is allowed")];
-  if (items(spec["containers"]).length !== items(old["containers"]).length)
-    return [causes.forbidden("spec.containers", "pod updates may not add or remove containers")];
   return same(frozenPart(spec, old), old) ? [] : [UNCHANGEABLE];
 }
 

@@ -82,6 +82,12 @@ function prepare(object: Json, old: KubeJson | undefined, surroundings: Surround
   if (old && !any && (kept["ipFamilies"] as readonly string[]).includes("IPv6"))
     throw invalid(services, old.metadata.name, SINGLE_STACK);
   const external = kept["type"] === "LoadBalancer" || kept["type"] === "NodePort";
+  // What came with an outer type goes with it.
+  if (!external && before["type"] !== kept["type"] && old)
+    kept["ports"] = items(kept["ports"]).map((port) => {
+      const { nodePort: _, ...inner } = port;
+      return inner;
+    });
   if (external) {
     const known = new Map(items(before["ports"]).map((port) => [portKey(port), port["nodePort"]]));
     kept["ports"] = items(kept["ports"]).map((port) => ({

@@ -38,8 +38,8 @@ function immutable(object: Json, old: Json | undefined, ...fields: string[]): re
   if (old?.["immutable"] !== true) return [];
   const changed = fields.filter((field) => !same(object[field], old[field]));
   const why = "field is immutable when `immutable` is set";
-  if (object["immutable"] !== true) return [causes.forbidden("immutable", why)];
-  return changed.map((field) => causes.forbidden(field, why));
+  const opened = object["immutable"] === true ? [] : ["immutable"];
+  return [...opened, ...changed].map((field) => causes.forbidden(field, why));
 }
 
 const configMapSchema = struct(
@@ -124,6 +124,19 @@ const eventSchema = struct(
   plain,
 );
 
+/** What of an event never changes, and what the server calls it when it says so. */
+const EVENT_FIELDS = [
+  ["regarding", "involvedObject"],
+  ["reason", "reason"],
+  ["note", "message"],
+  ["type", "type"],
+  ["eventTime", "eventTime"],
+  ["action", "action"],
+  ["related", "related"],
+  ["reportingController", "reportingController"],
+  ["reportingInstance", "reportingInstance"],
+] as const;
+
 export const events: Kind = kindOf({
   apiVersion: "events.k8s.io/v1",
   kind: "Event",
@@ -146,9 +159,12 @@ export const events: Kind = kindOf({
   check(object, old) {
     const { namespace = "" } = json(object["regarding"]);
     const found: Cause[] = [];
-    if (old) return found;
+    for (const [field, name] of EVENT_FIELDS)
+      if (old && !same(object[field], old[field]))
+        found.push(causes.invalid(name, object[field], "field is immutable"));
     if (namespace === "" && object.metadata.namespace !== "default")
       found.push(causes.invalid("involvedObject.namespace", namespace, "does not match event.namespace"));
+    if (old) return found;
     if (object["eventTime"] === undefined) found.push(causes.required("eventTime"));
     if (!["Normal", "Warning"].includes(String(object["type"])))
       found.push(causes.invalid("type", object["type"], "has invalid value"));

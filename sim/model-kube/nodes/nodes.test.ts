@@ -368,3 +368,17 @@ test("an image that does not come, and a guard that refuses, are told in the kub
   assert.equal(guard()?.state?.terminated?.exitCode, 0);
   assert.ok(ready(pod("a")));
 });
+
+test("a deleted namespace takes everything in it along, Pods in their own time", async () => {
+  const made = cluster();
+  await three(made);
+  const { server, pass, pod, running } = made;
+  server.handle({ method: "DELETE", path: "/api/v1/namespaces/default" });
+  const body = { metadata: { name: "late" } };
+  const late = server.handle({ method: "POST", path: "/api/v1/namespaces/default/configmaps", body });
+  assert.equal(late.status, 403);
+  await pass(30_000);
+  assert.equal(pod("a"), undefined);
+  assert.deepEqual(running(), []);
+  assert.equal(server.handle({ method: "GET", path: "/api/v1/namespaces/default" }).status, 404);
+});

@@ -6,6 +6,7 @@ import { Hand, type Surround } from "../controllers.ts";
 import { GarbageCollector } from "../garbage.ts";
 import { pods } from "../kinds/pod.ts";
 import { nodes, storageClasses } from "../kinds/simple.ts";
+import { NamespaceController } from "../namespaces.ts";
 import { json, type Json, type KubeJson } from "../object.ts";
 import { DisruptionController } from "./disruption.ts";
 import type { Hooks } from "./hooks.ts";
@@ -47,6 +48,7 @@ export class ModelNodes {
       ...(graceMs !== undefined && { graceMs }),
     });
     new GarbageCollector(options);
+    new NamespaceController(options);
     new DisruptionController(options);
     this.#storageClasses();
     for (const name of options.nodes) this.add(name);
