@@ -61,7 +61,10 @@ function create(making: Making): Requests {
   const owner = slots.pickSeen(making.random);
   return twice(making.random, (random, side) => {
     const how = random.fraction();
-    const name = how < 0.05 ? { generateName: "made-" } : { name: how < 0.08 ? "Not_Valid" : slot.name };
+    const name =
+      how < 0.05
+        ? { generateName: `made-${random.between(10_000, 99_999)}-` }
+        : { name: how < 0.08 ? "Not_Valid" : slot.name };
     const body = {
       apiVersion: slot.payload.kind.apiVersion,
       kind: slot.payload.kind.kind,

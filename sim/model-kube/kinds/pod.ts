@@ -223,8 +223,10 @@ export const pods: Kind = kindOf({
   decode,
   admit,
   prepare(object, old, surroundings) {
-    if (old) return object;
     const spec = json(object["spec"]);
+    // Added on every write, so that a list that leaves them out does not take them away.
+    const kept = tolerations(items(spec["tolerations"]), surroundings.tolerationSeconds);
+    if (old) return { ...object, spec: { ...spec, tolerations: kept } };
     const gated = items(spec["schedulingGates"]).length > 0;
     const conditions = [
       {

@@ -129,6 +129,9 @@ function check(object: KubeJson, old: KubeJson | undefined): readonly Cause[] {
   }
   if (!["None", "ClientIP"].includes(String(spec["sessionAffinity"])))
     found.push(causes.unsupported("spec.sessionAffinity", "Unsupported value"));
+  const [address] = (spec["clusterIPs"] as readonly unknown[] | undefined) ?? [];
+  if (!old && address !== spec["clusterIP"])
+    found.push(causes.invalid("spec.clusterIPs", spec["clusterIPs"], "first value must match `clusterIP`"));
   if (old && !same(spec["clusterIPs"], before["clusterIPs"]))
     found.push(causes.invalid("spec.clusterIPs[0]", spec["clusterIPs"], "may not change once set"));
   if (
