@@ -25,7 +25,9 @@ const tasks = {
   lock: ["scripts/lock.ts"],
   bench: ["scripts/bench.ts"],
   sim: ["sim/main.ts"],
+  "sim:conformance": ["test/conformance/main.ts"],
   crash: ["test/crash/main.ts"],
+  linearizability: ["test/linear/main.ts"],
   testbed: ["testbed/main.ts"],
   "etcd:matrix": ["scripts/etcd-matrix.ts"],
 };

@@ -32,7 +32,7 @@ export const stages: readonly Stage[] = [
     id: "unit",
     title: "unit",
     fast: true,
-    files: ["src/**/*.test.ts", "scripts/**/*.test.ts", "testbed/**/*.test.ts"],
+    files: ["src/**/*.test.ts", "scripts/**/*.test.ts", "testbed/**/*.test.ts", "test/linear/*.test.ts"],
     processes: "together",
     testLimitMs: MINUTE,
     processLimitMs: 5 * MINUTE,

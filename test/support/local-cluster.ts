@@ -14,7 +14,7 @@ import type { Pass } from "../../src/control/loop.ts";
 import { describeEntry, type TranscriptEntry } from "../../src/control/transcript.ts";
 import type { Act } from "../../src/core/action.ts";
 import { decide } from "../../src/core/decide.ts";
-import type { MemberRecord } from "../../src/core/record.ts";
+import type { MemberAddress, MemberRecord } from "../../src/core/record.ts";
 import { viewOf, type MemberView, type View } from "../../src/core/view.ts";
 import { EtcdClient } from "../../src/etcd/client.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
@@ -23,10 +23,12 @@ import { checkManifest } from "../../src/local/change.ts";
 import { Controller } from "../../src/local/controller.ts";
 import { createCluster } from "../../src/local/create.ts";
 import { layout, type Layout } from "../../src/local/layout.ts";
+import type { LocalPlatform } from "../../src/local/platform.ts";
 import { Store } from "../../src/local/store.ts";
 import { createPki } from "../../src/pki/issue.ts";
 import { systemClock, type Clock } from "../../src/seams/clock.ts";
 import { systemDisk } from "../../src/seams/disk.ts";
+import type { Pki } from "../../src/seams/pki.ts";
 import { systemPorts } from "../../src/seams/ports.ts";
 import { systemProcesses, type Processes, type RunningProcess } from "../../src/seams/processes.ts";
 import { systemRandom } from "../../src/seams/random.ts";
@@ -51,6 +53,11 @@ export interface LocalOptions {
   readonly hurry?: number;
   /** Changes the spec after this platform's own checks, for what they would refuse. */
   readonly unchecked?: (spec: EtcdClusterSpec) => EtcdClusterSpec;
+  /** Where a newcomer listens, if not where it is known to be: something stands in between. */
+  readonly between?: (address: MemberAddress, basePort: number) => MemberAddress;
+  /** Called before a member's process is started. */
+  readonly onSpawn?: (member: string) => Promise<void>;
+  readonly pki?: Pki;
 }
 
 export class LocalCluster {
@@ -115,7 +122,14 @@ export class LocalCluster {
     this.#closing.push(() => probe.close());
     this.#controller = await Controller.open({
       layout: this.files,
-      seams: { ...seams, clock: this.#clock(), transport, probe, processes: this.#processes() },
+      seams: {
+        ...seams,
+        pki: this.#options.pki ?? seams.pki,
+        clock: this.#clock(),
+        transport,
+        probe,
+        processes: this.#processes(),
+      },
       install: async (version) => (await etcdOf(version)).etcd,
       socket: path.join(this.files.dir, "control.sock"),
       onCredentials: (credentials) => {
@@ -127,6 +141,23 @@ export class LocalCluster {
       onTrouble: (error) => this.troubles.push(error),
     });
     this.#opened.push(this.#controller);
+    this.#standBetween(this.#controller.platform);
+  }
+
+  /** Changes the addresses that newcomers are offered; their records then carry them for life. */
+  #standBetween(platform: LocalPlatform): void {
+    const { between } = this.#options;
+    if (between === undefined) return;
+    const read = platform.read.bind(platform);
+    platform.read = async () => {
+      const [state, cluster] = await Promise.all([read(), this.store.cluster()]);
+      if (state === undefined || cluster === undefined) return state;
+      const offers = state.platform.offers.map((offer) => ({
+        ...offer,
+        address: between(offer.address, cluster.basePort),
+      }));
+      return { ...state, platform: { ...state.platform, offers } };
+    };
   }
 
   #clock(): Clock {
@@ -138,8 +169,9 @@ export class LocalCluster {
   /** Real processes, remembered, so that the test's end is theirs. */
   #processes(): Processes {
     const spawn: Processes["spawn"] = async (request) => {
-      const child = await systemProcesses.spawn(request);
       const member = path.basename(request.log, ".log");
+      await this.#options.onSpawn?.(member);
+      const child = await systemProcesses.spawn(request);
       this.children.push({ ...child, member, signal: (signal) => child.signal(signal) });
       const { onExit } = this.#options;
       if (onExit === undefined) return child;

@@ -1,0 +1,97 @@
+/**
+ * Everything that happens to a cluster in its life, as one calls it by name: what the clients of a recorded
+ * run must not notice but by its slowness.
+ */
+import { X509Certificate } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { createPki } from "../../src/pki/issue.ts";
+import { systemClock } from "../../src/seams/clock.ts";
+import type { Pki } from "../../src/seams/pki.ts";
+import { systemRandom } from "../../src/seams/random.ts";
+import type { LinearRun } from "./run.ts";
+
+const SETTLE_MS = 120_000;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** Certificates issued by a clock that can be set back, so that leaves are due for renewal when it is set right. */
+export class AgedPki {
+  #ageMs = 80 * DAY_MS;
+  readonly pki: Pki = createPki({ ...systemClock, now: () => systemClock.now() - this.#ageMs }, systemRandom);
+
+  catchUp(): void {
+    this.#ageMs = 0;
+  }
+}
+
+/** When each leaf ends. */
+function leafEnds(directory: string): Map<string, number> {
+  const files = readdirSync(directory).filter((name) => name.endsWith(".pem"));
+  const ends = files.map((name) => {
+    const { validTo } = new X509Certificate(readFileSync(path.join(directory, name)));
+    return [name, Date.parse(validTo)] as const;
+  });
+  return new Map(ends);
+}
+
+export async function scale({ local }: LinearRun, replicas: number): Promise<void> {
+  await local.edit({ replicas });
+  await local.settled(SETTLE_MS);
+}
+
+export async function replace({ local }: LinearRun, which: "leader" | "follower"): Promise<string> {
+  const view = local.view();
+  const leader = view.leader?.name;
+  const name = view.members
+    .map((member) => member.name)
+    .find((one) => (one === leader) === (which === "leader"));
+  if (name === undefined) throw new Error(`there is no ${which}`);
+  await local.store.markDeleting(name);
+  local.controller.loop.wake();
+  await local.until(
+    `${name} is replaced`,
+    ({ members }, { decision }) => decision.converged && !members.some((member) => member.name === name),
+    SETTLE_MS,
+  );
+  return name;
+}
+
+export async function upgrade({ local }: LinearRun, version: string): Promise<void> {
+  await local.edit({ version });
+  await local.settled(SETTLE_MS);
+}
+
+/** All processes end at once; over when each serves again. */
+export async function outage({ local }: LinearRun): Promise<void> {
+  const { workloads } = local.controller.platform;
+  const starts = new Map(workloads.names().map((name) => [name, local.startsOf(name)]));
+  await Promise.all([...starts.keys()].map((name) => workloads.kill(name, "SIGKILL")));
+  await local.until(
+    "all serve again",
+    ({ members }, { decision }) =>
+      decision.converged &&
+      members.every(({ name, healthy }) => healthy && local.startsOf(name) > (starts.get(name) ?? 0)),
+    SETTLE_MS,
+  );
+}
+
+/**
+ * A controller that starts when leaves are due renews them all; then every connection between members is
+ * cut once, so that the new ones are shown.
+ */
+export async function renewLeaves({ local, network }: LinearRun, aged: AgedPki): Promise<void> {
+  const before = leafEnds(local.files.pki);
+  aged.catchUp();
+  await local.crash();
+  await local.open();
+  local.run();
+  const end = performance.now() + SETTLE_MS;
+  for (;;) {
+    const now = leafEnds(local.files.pki);
+    if ([...before].every(([name, notAfter]) => (now.get(name) ?? 0) > notAfter)) break;
+    if (performance.now() > end) throw new Error(`the leaves were not renewed\n${local.story()}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  network.reset();
+  await local.settled(SETTLE_MS);
+}
