@@ -123,3 +123,21 @@ test("a new cluster below a floor, of an unknown minor, or of no version at all 
     assert.equal(startStep(target).kind, "refused", target);
   for (const target of ["3.5.35", "3.6.16", "3.7.3"]) assert.equal(startStep(target).kind, "run", target);
 });
+
+test("a patch below the safe floor is entered from nowhere; who is there already moves on upwards", () => {
+  const to = (from: string, target: string) =>
+    versionStep({ members: [from], clusterVersion: minorOf(from), batchJoined: false }, target);
+  for (const [from, target] of [
+    ["3.6.16", "3.6.10"],
+    ["3.5.35", "3.6.10"],
+    ["3.6.16", "3.5.20"],
+    ["3.5.20", "3.5.19"],
+  ] as const) {
+    const step = to(from, target);
+    assert.ok(step.kind === "refused", `${from} → ${target}`);
+    assert.match(step.reason, /below the oldest safe/);
+    assert.match(step.next ?? "", /Set spec\.version to/);
+  }
+  for (const target of ["3.5.20", "3.5.21", "3.5.35"])
+    assert.deepEqual(to("3.5.20", target), { kind: "run", to: target, final: true });
+});

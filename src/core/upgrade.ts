@@ -96,9 +96,23 @@ export function versionStep(facts: VersionFacts, target: string): VersionStep {
   const distance = minorNumber(targetMinor) - minorNumber(base);
 
   if (facts.downgradeTarget && facts.downgradeTarget !== targetMinor) return { kind: "cancel-downgrade" };
+  const refusal = unsafe(lowest, target, distance);
+  if (refusal) return refusal;
   if (distance < 0) return downgrade(facts, base, target, distance);
   if (distance === 0) return { kind: "run", to: target, final: true };
   return upgrade(facts, lowest, base, target, distance);
+}
+
+/** Below the floor only who is there already may still move, upwards. */
+function unsafe(lowest: string, target: string, distance: number): VersionStep | undefined {
+  const minor = minorOf(target);
+  const floor = releaseOf(minor)?.startFloor;
+  if (distance < -1 || !floor || compareVersions(version(target), version(floor)) >= 0) return undefined;
+  if (minorOf(lowest) === minor && compareVersions(version(target), version(lowest)) >= 0) return undefined;
+  return refused(
+    `etcd ${target} is below the oldest safe ${minor}, ${floor}`,
+    `Set spec.version to ${floor} or newer.`,
+  );
 }
 
 function lowestOf(members: readonly string[]): string | undefined {
@@ -148,13 +162,6 @@ function downgrade(facts: VersionFacts, base: string, target: string, distance: 
     return refused(
       `etcd ${base} has no online downgrade`,
       "Restore a snapshot into a new cluster of the older version.",
-    );
-  }
-  const floor = releaseOf(targetMinor)?.startFloor;
-  if (floor && compareVersions(version(target), version(floor)) < 0) {
-    return refused(
-      `etcd ${target} is below the oldest safe ${targetMinor}, ${floor}`,
-      `Set spec.version to ${floor} or newer.`,
     );
   }
   if (targetMinor === "3.5" && facts.batchJoined) {

@@ -230,6 +230,35 @@ test("a storage class that does not exist: the member stays, and the newcomer go
   await eventually("no claim is left behind", async () => (await one.claims()).length === 1);
 });
 
+test("an upgrade by two minors goes in two steps, and the way back by two is refused with the next step", async () => {
+  const cluster = new ClusterOnBed(bed, "older", running);
+  await cluster.create({ ...GOOD, replicas: 1, version: "3.5.35" });
+  await cluster.converged(1);
+  const versions = new Set<string>();
+  await cluster.edit({ version: "3.7.3" });
+  await eventually(
+    "3.7.3 is reached",
+    async () => {
+      const { version, conditions } = await cluster.status();
+      if (version?.current !== undefined) versions.add(version.current);
+      const rests = conditions?.some(({ reason }) => reason === "Converged");
+      return version?.current === "3.7.3" && rests;
+    },
+    { withinMs: PATIENCE_MS },
+  );
+  assert.deepEqual([...versions], ["3.5.35", "3.6.16", "3.7.3"]);
+  await cluster.edit({ version: "3.5.35" });
+  await told(
+    cluster,
+    "Progressing",
+    "VersionRefused",
+    /one minor at a time.*Set spec\.version to 3\.6\.16 first/,
+  );
+  await cluster.edit({ version: "3.7.3" });
+  await cluster.converged(1);
+  await cluster.delete();
+});
+
 test("two edits in quick succession: the second is what counts", async () => {
   await tried(bed, one, { options: { snapshotCount: 5000 } }, async () => {
     await one.edit({ options: { snapshotCount: 6000 }, pod: { labels: { wave: "2" } } });
@@ -332,7 +361,7 @@ test("what is seldom meant is told once in an event, and stands in the status", 
   await cluster.delete();
 });
 
-test("autoscalers find the voters' Pods by the scale subresource, and scale by it", async () => {
+test("autoscalers find the voters' Pods by the scale subresource", async () => {
   interface Scale {
     readonly spec: { readonly replicas: number };
     readonly status: { readonly replicas: number; readonly selector: string };

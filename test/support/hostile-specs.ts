@@ -267,6 +267,12 @@ export const refusedWithACondition: readonly Told[] = [
     says: /^spec\.version: etcd 3\.5\.10 is below the oldest safe 3\.5.*Set spec\.version to/,
   },
   {
+    title: "a patch with faults that can lose data",
+    spec: { version: "3.6.10" },
+    reason: "VersionRefused",
+    says: /^spec\.version: etcd 3\.6\.10 is below the oldest safe 3\.6.*Set spec\.version to/,
+  },
+  {
     title: "a feature gate that nobody knows",
     spec: options({ featureGates: { NoSuchGate: true } }),
     reason: "OptionRefused",

@@ -172,7 +172,10 @@ export class ClusterOnBed {
         status.observedGeneration === metadata.generation &&
         progressing?.reason === "Converged" &&
         progressing.observedGeneration === metadata.generation;
-      if (rests && status.replicas === replicas && status.readyReplicas === replicas) return status;
+      // A status from before the last step may say so too, for a moment; it is about other members then.
+      const told = status.members?.filter(({ healthy }) => healthy).map(({ name }) => name) ?? [];
+      const isNew = told.toSorted().join() === (await this.list(PATHS.members)).toSorted().join();
+      if (rests && isNew && status.replicas === replicas && status.readyReplicas === replicas) return status;
       throw new Error(`${status.phase}`);
     });
   }
