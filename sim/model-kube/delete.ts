@@ -98,9 +98,11 @@ function again(world: World, kind: Kind, old: Stored, finalizers: readonly strin
   const { object } = old;
   const { deletionGracePeriodSeconds: left = 0, finalizers: had = [] } = object.metadata;
   const shorter = grace < left;
-  const changed = finalizers.length !== had.length || finalizers.some((one) => !had.includes(one));
   // Who waits for the end of a grace period is not asked a second time what to do with dependents.
-  if (!shorter && (!changed || kind.grace !== undefined)) return { gone: false, stored: old };
+  if (left > 0 && !shorter) return { gone: false, stored: old };
+  if (left === 0 && finalizers.length === 0) return { gone: true, stored: end(world, kind, old) };
+  const changed = finalizers.length !== had.length || finalizers.some((one) => !had.includes(one));
+  if (!shorter && !changed) return { gone: false, stored: old };
   const due = Date.parse(object.metadata.deletionTimestamp ?? "") - (left - grace) * 1_000;
   const marked: KubeJson = {
     ...object,

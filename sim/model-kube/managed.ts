@@ -159,6 +159,17 @@ export function isManaged(managers: Managers, path: readonly string[]): boolean 
   });
 }
 
+/** Without this field for anybody. */
+export function notManaging(managers: Managers, path: readonly string[]): Managers {
+  const taken = path.toReversed().reduce<Json>((under, name) => ({ [name]: under }), {});
+  const left = new Map<string, Entry>();
+  for (const [id, entry] of managers) {
+    const fields = difference(entry.fields, fromFieldsV1(taken));
+    if (!isEmpty(fields)) left.set(id, { ...entry, fields });
+  }
+  return left;
+}
+
 /** Whether nothing but times differs. */
 export function sameManagers(a: Managers, b: Managers): boolean {
   if (a === b) return true;

@@ -1,7 +1,15 @@
 /** PUT and the kinds of PATCH on one object, each with its own way of saying which state it was decided on. */
 import type { Kind } from "./kind.ts";
 import { scaleOf } from "./kinds/ours.ts";
-import { afterApply, afterWrite, isManaged, NOBODY, type Held, type Managers } from "./managed.ts";
+import {
+  afterApply,
+  afterWrite,
+  isManaged,
+  NOBODY,
+  notManaging,
+  type Held,
+  type Managers,
+} from "./managed.ts";
 import { ownedPart } from "./metadata.ts";
 import { isJson, json, timestamp, type Json, type KubeJson } from "./object.ts";
 import { jsonPatch, mergePatch } from "./patches.ts";
@@ -131,7 +139,10 @@ function patchScale(
   const next = { ...old.object, spec: { ...json(old.object["spec"]), replicas } };
   // Replicas that nobody has stated are nobody's, also when they are changed by way of the scale.
   const stated = isManaged(old.managers, REPLICAS);
-  return stated ? update(world, kind, old, next, by) : update(world, kind, old, next, by, old.managers);
+  if (!stated) return update(world, kind, old, next, by, old.managers);
+  // None is not written in a scale: whoever stated the number has lost it, and nobody else has it.
+  if (replicas === 0) return update(world, kind, old, next, by, notManaging(old.managers, REPLICAS));
+  return update(world, kind, old, next, by);
 }
 
 const REPLICAS = ["f:spec", "f:replicas"];

@@ -113,7 +113,7 @@ class Run {
   }
 
   async #call(): Promise<void> {
-    const { slot, requests } = nextCall(this.#random, this.#slots);
+    const { slot, requests } = nextCall(this.#random, this.#slots, this.#model);
     const { real, model } = await this.#send(requests);
     const isScale = requests.real.path.endsWith("/scale");
     const name = metaOf(json(real.body))["name"];
