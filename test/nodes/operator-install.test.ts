@@ -169,21 +169,20 @@ test("the leader's Pod is deleted and comes back with the same member", async (t
   assert.equal(after.status?.clusterID, before.status?.clusterID);
 });
 
-test("the operator that leads is deleted and the other one takes over", async (t) => {
+test("the operator that leads is deleted and another one takes over", async (t) => {
   const old = await leader();
-  const others = (await operators()).filter(isReady).filter((pod) => !nameIs(old)(pod));
   const started = Date.now();
   await bed.client.delete(`/api/v1/namespaces/${OPERATOR.namespace}/pods/${old}`);
-  const next = await eventually(
+  // The one that stood by, or the successor of the deleted one: whoever asks first.
+  await eventually(
     "another leader",
     async () => {
       const holder = await leader();
-      return holder !== old && holder;
+      return holder !== "" && holder !== old;
     },
     PATIENCE,
   );
   say(t, "taken over", started);
-  assert.ok(others.some(nameIs(next)), `${next} stood by`);
   // It works, too: what is asked of the cluster now is done by the new one.
   await bed.client.patch(THREE, { spec: { pod: { labels: { seen: "yes" } } } });
   await eventually(
