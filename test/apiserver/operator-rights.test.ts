@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
+import { exampleMember } from "../../src/api/member-examples.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { CLUSTER_WIDE, LEASE, NAMESPACED } from "../../src/operator/permissions.ts";
 import { isCode, type KubeObject } from "../../testbed/client.ts";
@@ -237,6 +238,17 @@ test("with a Role for one namespace it works there, and does without nodes and s
   // Cluster-wide, and about another operator's service account.
   for (const object of manifests("install.yaml"))
     if (object.kind.startsWith("ValidatingAdmissionPolicy")) await bed.client.delete(pathOf(object));
+  // It goes out of force a moment after it is gone.
+  const members = `${MEMBERS.replace("/default/", "/etcd/")}?dryRun=All`;
+  await eventually(
+    "the policy to be out of force",
+    () =>
+      bed.client.create(members, exampleMember()).then(
+        () => true,
+        (error: unknown) => (isCode(error, 403) ? false : Promise.reject(error as Error)),
+      ),
+    PATIENCE,
+  );
   operator = await startOperator("etcd", "--namespace", "etcd");
   const clusters = CLUSTERS.replace("/default/", "/etcd/");
   await bed.client.create(clusters, sample("one-member"));
