@@ -19,6 +19,7 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
       tally.changed = await context.clashes.recheck();
     });
   } else if (!view.spec.paused) await applyAll(context, view, tally);
+  waits.keepOnly(tally.parts);
   const times = [context.certificates.lookAgainAt, waits.lookAgainAt].filter((at) => at !== undefined);
   const lookAgainAt = view.spec.paused || times.length === 0 ? undefined : Math.min(...times);
   return {

@@ -60,6 +60,27 @@ describe("the certificates of a member", () => {
     assert.equal(renewed[FILES.clientCA], files[FILES.clientCA], "the authority stays");
   });
 
+  test("that are due and cannot be renewed stay in use, and are not looked at on every pass", async () => {
+    const { certificates, time, authorities } = await world();
+    const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+    await certificates.memberFiles(cluster, record, secretOf(files));
+    for (const plane of ["client", "peer"] as const) {
+      const { "tls.key": _lost, ...data } = authorities[plane]?.data ?? {};
+      certificates.useAuthority(cluster, plane, { ...authorities[plane], data });
+    }
+    time.now += 70 * DAY;
+    assert.deepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
+    assert.equal(certificates.problems.length, 4, "each authority, and each leaf that it should sign");
+    assert.equal(certificates.lookAgainAt, time.now + 10_000);
+    for (const plane of ["client", "peer"] as const)
+      certificates.useAuthority(cluster, plane, authorities[plane] ?? {});
+    time.now += 10_000;
+    const renewed = (await certificates.memberFiles(cluster, record, secretOf(files))) ?? {};
+    assert.notEqual(renewed[FILES.peerPem], files[FILES.peerPem]);
+    assert.deepEqual(certificates.problems, []);
+    assert.equal(certificates.lookAgainAt, undefined, "nothing is due before they are in place");
+  });
+
   test("are made anew when somebody wrote nonsense into them", async () => {
     const { certificates } = await world();
     const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};

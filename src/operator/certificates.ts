@@ -32,6 +32,9 @@ interface Checked {
   readonly until: number;
 }
 
+/** A leaf that is due and cannot be renewed is looked at again this late, not on every pass. */
+const RECHECK_MS = 10_000;
+
 export class Certificates {
   readonly #pki: Pki;
   readonly #now: () => number;
@@ -165,11 +168,16 @@ export class Certificates {
     const renewal = await renewLeaf(this.#pki, { name, leaf, found, ca, now });
     if (renewal.kind === "blocked") {
       this.#problems.set(name, renewal.message);
+      this.#checked.delete(name);
+      if (!present || found.kind !== "present") return { problem: renewal.message };
       // A leaf that cannot be renewed may still serve for a while.
-      return present && found.kind === "present" ? present : { problem: renewal.message };
+      this.#checked.set(name, { asked, until: now + RECHECK_MS });
+      return present;
     }
     this.#problems.delete(name);
     this.#ends.set(name, renewal.notAfter);
+    // Judged again once it is in place; until then nothing is due.
+    this.#checked.delete(name);
     if (renewal.kind === "issued") return renewal.pair;
     this.#checked.set(name, { asked, until: renewal.lookAgainAt });
     return present ?? { problem: "no certificate" };

@@ -36,3 +36,15 @@ test("success, and another spec, forget what was", () => {
   assert.equal(parts.problemOf("two"), undefined);
   assert.equal(parts.lookAgainAt, undefined);
 });
+
+test("a part that nobody asks for any more is waited for no longer, else every look would be due at once", () => {
+  const { time, waits: parts } = waits();
+  parts.failed("the Pod of a-1", "forbidden");
+  parts.failed("the Pod of a-2", "forbidden");
+  time.now += 60_000;
+  time.monotonic += 60_000;
+  parts.keepOnly(new Set(["the Pod of a-2"]));
+  assert.equal(parts.lookAgainAt, time.now);
+  parts.keepOnly(new Set());
+  assert.equal(parts.lookAgainAt, undefined);
+});

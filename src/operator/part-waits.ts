@@ -45,6 +45,11 @@ export class PartWaits {
     this.#waits.delete(part);
   }
 
+  /** Forgets the parts that nobody asks for any more: nothing would ever come of waiting for them. */
+  keepOnly(parts: ReadonlySet<string>): void {
+    for (const part of this.#waits.keys()) if (!parts.has(part)) this.#waits.delete(part);
+  }
+
   /** When the next of them may be tried, as time of day. */
   get lookAgainAt(): number | undefined {
     const untils = [...this.#waits.values()].map(({ until }) => until);

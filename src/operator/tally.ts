@@ -20,6 +20,8 @@ export interface ApplyContext {
 export class Tally {
   readonly problems: string[] = [];
   changed = false;
+  /** The parts that were asked for. */
+  readonly parts = new Set<string>();
   readonly #waits: PartWaits;
 
   constructor(waits: PartWaits) {
@@ -38,6 +40,7 @@ export class Tally {
 
   /** Runs one part, unless it failed just before; what it throws is a problem of that part and of no other. */
   async part(what: string, work: () => Promise<void>): Promise<void> {
+    this.parts.add(what);
     const waiting = this.#waits.problemOf(what);
     if (waiting !== undefined) {
       this.problems.push(waiting);
