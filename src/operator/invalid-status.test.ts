@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { invalidStatus } from "./invalid-status.ts";
 
-test("the field and the reason are told; what was last seen stays", () => {
+test("the field and the reason are told; what is not looked at any more is unknown (I6)", () => {
   const available = {
     type: "Available",
     status: "True" as const,
@@ -14,8 +14,8 @@ test("the field and the reason are told; what was last seen stays", () => {
   const status = invalidStatus(before, [{ path: "spec.version", message: "is no release" }], 7, 0);
   assert.equal(status.replicas, 3);
   assert.equal(status.observedGeneration, 7);
-  assert.deepEqual(status.conditions?.[0], available);
-  const [, progressing] = status.conditions ?? [];
+  const [was, progressing] = status.conditions ?? [];
+  assert.deepEqual([was?.type, was?.status, was?.reason], ["Available", "Unknown", "InvalidSpec"]);
   assert.deepEqual([progressing?.status, progressing?.reason], ["False", "InvalidSpec"]);
   assert.match(progressing?.message ?? "", /spec\.version: is no release/);
   const again = invalidStatus(status, [{ path: "spec.version", message: "is no release" }], 7, 3_600_000);

@@ -1,12 +1,14 @@
 /**
- * The status of a cluster that cannot be understood: which field, why, and what to do. Everything else stays as it
- * was last seen; what runs goes on running. Pure.
+ * The status of a cluster that cannot be understood: which field, why, and what to do. It is not looked at until it
+ * is corrected, so nothing is claimed of it (I6): what was true is unknown now. What runs goes on running. Pure.
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
+import type { Condition } from "../api/metadata.ts";
 import type { ApiError } from "../api/validate.ts";
 import { timestamp } from "../core/conditions.ts";
+import { fitCluster } from "./fit-status.ts";
 
-const LONGEST_PHASE = 1_000;
+const REASON = "InvalidSpec";
 
 export function invalidStatus(
   previous: EtcdClusterStatus | undefined,
@@ -17,21 +19,28 @@ export function invalidStatus(
   const what = errors.map(({ path, message }) => `${path}: ${message}`).join("; ");
   const message = `the cluster cannot be understood, and nothing is changed: ${what}. Correct it; what runs goes on as it was`;
   const before = previous?.conditions ?? [];
-  const known = before.find(({ type }) => type === "Progressing");
-  const lastTransitionTime = known?.status === "False" ? known.lastTransitionTime : timestamp(now);
-  const progressing = {
-    type: "Progressing",
-    status: "False" as const,
-    reason: "InvalidSpec",
-    message: message.slice(0, 32_768),
-    lastTransitionTime,
-    observedGeneration: generation,
+  const say = (type: string, status: Condition["status"], words: string): Condition => {
+    const known = before.find((condition) => condition.type === type);
+    return {
+      type,
+      status,
+      reason: REASON,
+      message: words,
+      lastTransitionTime: known?.status === status ? known.lastTransitionTime : timestamp(now),
+      observedGeneration: generation,
+    };
   };
-  return {
+  const others = before.filter(({ type }) => type !== "Progressing");
+  return fitCluster({
     ...previous,
     observedGeneration: generation,
-    phase: `Needs attention: ${message}`.slice(0, LONGEST_PHASE),
-    conditions: [...before.filter(({ type }) => type !== "Progressing"), progressing],
+    phase: `Needs attention: ${message}`,
+    conditions: [
+      ...others.map(({ type }) =>
+        say(type, "Unknown", "not looked at while the cluster cannot be understood"),
+      ),
+      say("Progressing", "False", message),
+    ],
     plan: [],
-  };
+  });
 }
