@@ -12,7 +12,7 @@ import { apiVersionOf, pathOf, pods } from "../kube/resources.ts";
 import type { Clock } from "../seams/clock.ts";
 import { memberPod } from "./render/pod.ts";
 
-/** An account or a class that was missing may be there by now. */
+/** An account or a class that was missing may be there by now, and a server that gave no answer may give one. */
 const ASK_AGAIN_MS = 10_000;
 
 /**
@@ -24,7 +24,8 @@ const NO_VERDICT = /exceeded quota|does not support dry run/;
 interface Verdict {
   readonly hash: string;
   readonly refused: string | undefined;
-  readonly at: number;
+  /** By the monotonic clock; what was taken once is taken again. */
+  readonly until: number;
 }
 
 export class Preflight {
@@ -51,12 +52,12 @@ export class Preflight {
     if (staying.length > 0 && staying.every((one) => templateHash(one.template) === hash)) return undefined;
     const now = this.#clock.monotonic();
     const known = this.#verdict;
-    if (known?.hash === hash && (known.refused === undefined || now - known.at < ASK_AGAIN_MS))
-      return known.refused;
-    const refused = await this.#ask(cluster, pretended(cluster, template, address));
-    if (refused === "unknown") return undefined;
-    this.#verdict = { hash, refused: refused?.why, at: now };
-    return refused?.why;
+    if (known?.hash === hash && now < known.until) return known.refused;
+    const answer = await this.#ask(cluster, pretended(cluster, template, address));
+    const refused = answer === "unknown" ? undefined : answer?.why;
+    const until = answer === undefined ? Number.POSITIVE_INFINITY : now + ASK_AGAIN_MS;
+    this.#verdict = { hash, refused, until };
+    return refused;
   }
 
   async #ask(cluster: ClusterFacts, record: MemberRecord): Promise<{ why: string } | "unknown" | undefined> {

@@ -183,12 +183,13 @@ export class Stores {
     const space = this.#space(key);
     const cluster = space?.clusters.store.get(key);
     if (space === undefined || cluster === undefined) return undefined;
+    const own = space.pods.store.by("cluster", key);
     return {
       cluster,
       members: space.members.store.by("cluster", key),
-      pods: space.pods.store.by("cluster", key),
+      pods: own,
       claims: space.claims.store.by("cluster", key),
-      ...(this.#nodes.store.synced && { nodes: this.#nodes.store.list() }),
+      ...(this.#nodes.store.synced && { nodes: this.#nodesOf(own) }),
       ...(this.#classes.store.synced && { storageClasses: this.#classes.store.list() }),
     };
   }
@@ -200,6 +201,12 @@ export class Stores {
       services: space?.services.store.by("cluster", key) ?? [],
       budgets: space?.budgets.store.by("cluster", key) ?? [],
     };
+  }
+
+  /** Only those that its Pods are on: there may be thousands, and every pass goes through them. */
+  #nodesOf(own: readonly Pod[]): Node[] {
+    const names = new Set(own.flatMap(({ spec }) => spec?.nodeName ?? []));
+    return [...names].flatMap((name) => this.#nodes.store.get(name) ?? []);
   }
 
   #space(key: string): Space | undefined {
