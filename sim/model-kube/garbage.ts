@@ -2,10 +2,11 @@
  * The garbage collector: deletes what has lost all its owners, waits for dependents of what is deleted in the
  * foreground, lets go of those that are to be orphaned. It lags, as the real one does.
  */
+import type { OwnerReference } from "../../src/kube/resources.ts";
 import { Hand, Later, type Surround } from "./controllers.ts";
 import type { Kind } from "./kind.ts";
 import { kindNamed, kinds } from "./kinds/all.ts";
-import type { KubeJson, OwnerReference } from "./object.ts";
+import type { KubeJson } from "./object.ts";
 import type { Change } from "./storage.ts";
 
 const ORPHAN = "orphan";

@@ -2,6 +2,7 @@
  * Objects of the model API server: plain JSON, frozen, shared and never copied. Helpers for reading what nobody
  * has typed, and for telling whether two are the same.
  */
+import type { OwnerReference } from "../../src/kube/resources.ts";
 
 export interface Meta {
   readonly name: string;
@@ -17,15 +18,6 @@ export interface Meta {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
   readonly ownerReferences?: readonly OwnerReference[];
-}
-
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly controller?: boolean;
-  readonly blockOwnerDeletion?: boolean;
 }
 
 /** Any JSON object. */

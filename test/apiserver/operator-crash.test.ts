@@ -12,7 +12,8 @@ import { claimName } from "../../src/operator/names.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { faults, type Faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { ClusterOnBed, PATHS, upWithDefinitions } from "../support/operator.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import { ClusterOnBed, upWithDefinitions } from "../support/operator.ts";
 
 const CHILD = fileURLToPath(new URL("./operator-crash-child.ts", import.meta.url));
 const EVERY = process.env["QUORATE_CRASH_ALL"] === "1";

@@ -8,14 +8,8 @@ import type { Pod, Service } from "kubernetes-types/core/v1.d.ts";
 import { LABELS, secretNames } from "../../src/operator/names.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import {
-  ClusterOnBed,
-  PATHS,
-  startOperator,
-  upWithDefinitions,
-  writes,
-  type Running,
-} from "../support/operator.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import { ClusterOnBed, startOperator, upWithDefinitions, writes, type Running } from "../support/operator.ts";
 
 /** Writes to the API server for each member of a new cluster of three, everything included. */
 const MOST_WRITES_PER_MEMBER = 12;

@@ -4,7 +4,8 @@ import { after, before, describe, test } from "node:test";
 import { eventually } from "../../testbed/eventually.ts";
 import { faults, type Faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { ClusterOnBed, PATHS, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
 import { OperatorChecker } from "../support/operator-checker.ts";
 
 let bed: TestTestbed;

@@ -19,9 +19,9 @@ import {
   refusedWithACondition,
   type SpecChange,
 } from "../support/hostile-specs.ts";
+import { PATHS } from "../support/kube-paths.ts";
 import {
   ClusterOnBed,
-  PATHS,
   PATIENCE_MS,
   SMALL,
   startOperator,

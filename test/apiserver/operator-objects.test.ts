@@ -9,7 +9,8 @@ import { ANNOTATIONS, CLUSTER_FINALIZER, LABELS } from "../../src/operator/names
 import { isCode } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { ClusterOnBed, PATHS, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
 import { OperatorChecker } from "../support/operator-checker.ts";
 
 let bed: TestTestbed;

@@ -7,7 +7,8 @@ import { after, before, test } from "node:test";
 import { ANNOTATIONS } from "../../src/operator/names.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { ClusterOnBed, PATHS, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
 import { OperatorChecker } from "../support/operator-checker.ts";
 
 let bed: TestTestbed;

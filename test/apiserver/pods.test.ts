@@ -19,7 +19,8 @@ import { isCode } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { faults, type Faults } from "../../testbed/faults.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
-import { memberPod, PATHS, PodPlatform, type PodChange } from "../support/pod-platform.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import { memberPod, PodPlatform, type PodChange } from "../support/pod-platform.ts";
 
 const RECORDING = process.env["QUORATE_RECORD"] === "1";
 const NAMESPACE = "default";

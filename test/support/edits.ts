@@ -6,7 +6,8 @@ import assert from "node:assert/strict";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import type { SpecChange } from "./hostile-specs.ts";
-import { PATHS, type ClusterOnBed } from "./operator.ts";
+import { PATHS } from "./kube-paths.ts";
+import { type ClusterOnBed } from "./operator.ts";
 
 export const at = (cluster: ClusterOnBed, rest = "") => `${PATHS.clusters}/${cluster.name}${rest}`;
 

@@ -23,18 +23,7 @@ import { isCode, type KubeObject } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
 import { configOf } from "./kube-runtime.ts";
-
-const CORE = "/api/v1/namespaces/default";
-const OURS = `/apis/${API_VERSION}/namespaces/default`;
-export const PATHS = {
-  clusters: `${OURS}/etcdclusters`,
-  members: `${OURS}/etcdmembers`,
-  pods: `${CORE}/pods`,
-  claims: `${CORE}/persistentvolumeclaims`,
-  secrets: `${CORE}/secrets`,
-  services: `${CORE}/services`,
-  budgets: "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
-} as const;
+import { PATHS } from "./kube-paths.ts";
 
 /** A loaded machine is slow; what is waited for is precise. */
 export const PATIENCE_MS = 120_000;

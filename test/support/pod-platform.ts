@@ -26,17 +26,7 @@ import { observeObjects, type ClusterObjects } from "../../src/operator/observe-
 import type { Clock } from "../../src/seams/clock.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import { isCode, type Client, type KubeObject } from "../../testbed/client.ts";
-
-const CORE = "/api/v1/namespaces/default";
-const OURS = `/apis/${API_VERSION}/namespaces/default`;
-export const PATHS = {
-  clusters: `${OURS}/etcdclusters`,
-  members: `${OURS}/etcdmembers`,
-  pods: `${CORE}/pods`,
-  claims: `${CORE}/persistentvolumeclaims`,
-  configMaps: `${CORE}/configmaps`,
-  services: `${CORE}/services`,
-} as const;
+import { PATHS } from "./kube-paths.ts";
 
 export class PodPlatform implements Platform {
   readonly transport: GrpcTransport;
