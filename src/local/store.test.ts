@@ -23,6 +23,32 @@ test("a changed spec is a new generation; marks and an equal spec are not", asyn
   assert.deepEqual([after.generation, after.marks.life], [2, 2]);
 });
 
+test("changes made at once are all kept: a person's edit and a mark of the controller", async () => {
+  const { store } = newStore();
+  const { spec } = await store.createCluster("c", specOf({ replicas: 1 }), 23_790);
+  await store.createMember(record);
+  await Promise.all([
+    store.updateCluster({ spec: { ...spec, replicas: 3 } }),
+    store.updateCluster({ marks: { life: 1, highestOrdinal: 2 } }),
+    store.updateMember("c-1", "1", { joined: true }),
+    store.markDeleting("c-1"),
+  ]);
+  const after = await store.cluster();
+  assert.deepEqual([after?.spec.replicas, after?.marks.highestOrdinal, after?.resourceVersion], [3, 2, 3]);
+  const [member] = await store.members();
+  assert.deepEqual([member?.record.joined, member?.deleting], [true, true]);
+});
+
+test("a change that fails does not hold up the next one", async () => {
+  const { store } = newStore();
+  await store.createMember(record);
+  const [failed, done] = await Promise.allSettled([
+    store.updateMember("c-1", "7", { joined: true }),
+    store.markDeleting("c-1"),
+  ]);
+  assert.deepEqual([failed.status, done.status], ["rejected", "fulfilled"]);
+});
+
 test("a record is written only over the version that was read (H10)", async () => {
   const { store } = newStore();
   await store.createMember(record);

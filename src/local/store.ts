@@ -57,6 +57,8 @@ export class Store {
   readonly #disk: Disk;
   readonly #clock: Clock;
   readonly #random: Random;
+  /** The last change that was asked for, failed or not. */
+  #lastChange: Promise<unknown> = Promise.resolve();
 
   constructor(layout: Layout, { disk, clock, random }: StoreSeams) {
     this.layout = layout;
@@ -90,22 +92,24 @@ export class Store {
   async updateCluster(
     change: Partial<Pick<StoredCluster, "spec" | "marks" | "deleting" | "approved">>,
   ): Promise<StoredCluster> {
-    const before = await this.cluster();
-    if (before === undefined) throw new Conflict(`${this.layout.cluster} does not exist any more`);
-    const respecified =
-      change.spec !== undefined && JSON.stringify(change.spec) !== JSON.stringify(before.spec);
-    const after: StoredCluster = {
-      ...before,
-      ...change,
-      generation: before.generation + (respecified ? 1 : 0),
-      resourceVersion: before.resourceVersion + 1,
-    };
-    await this.#write(this.layout.cluster, after);
-    return after;
+    return await this.#inTurn(async () => {
+      const before = await this.cluster();
+      if (before === undefined) throw new Conflict(`${this.layout.cluster} does not exist any more`);
+      const respecified =
+        change.spec !== undefined && JSON.stringify(change.spec) !== JSON.stringify(before.spec);
+      const after: StoredCluster = {
+        ...before,
+        ...change,
+        generation: before.generation + (respecified ? 1 : 0),
+        resourceVersion: before.resourceVersion + 1,
+      };
+      await this.#write(this.layout.cluster, after);
+      return after;
+    });
   }
 
   async removeCluster(): Promise<void> {
-    await this.#disk.remove(this.layout.cluster);
+    await this.#inTurn(() => this.#disk.remove(this.layout.cluster));
   }
 
   /** By ascending ordinal. */
@@ -136,19 +140,25 @@ export class Store {
   }
 
   async updateMember(name: string, resourceVersion: string, change: RecordChange): Promise<void> {
-    await this.#changeMember(name, resourceVersion, (before) => ({
-      ...before,
-      record: { ...before.record, ...change },
-    }));
+    const changed = (before: StoredMember) => ({ ...before, record: { ...before.record, ...change } });
+    await this.#inTurn(() => this.#changeMember(name, resourceVersion, changed));
   }
 
   /** The member is to be replaced (I5): what deleting an EtcdMember means on Kubernetes. */
   async markDeleting(name: string): Promise<void> {
-    await this.#changeMember(name, undefined, (before) => ({ ...before, deleting: true }));
+    const marked = (before: StoredMember) => ({ ...before, deleting: true });
+    await this.#inTurn(() => this.#changeMember(name, undefined, marked));
   }
 
   async removeMember(name: string): Promise<void> {
-    await this.#disk.remove(this.layout.member(name));
+    await this.#inTurn(() => this.#disk.remove(this.layout.member(name)));
+  }
+
+  /** A change reads before it writes: what a person asks for while the controller writes would be lost. */
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const done = this.#lastChange.then(change);
+    this.#lastChange = done.catch(() => undefined);
+    return done;
   }
 
   async #changeMember(

@@ -63,7 +63,7 @@ export interface LocalOptions {
 export class LocalCluster {
   /** Side by side with others of other tests, so that they see each other's ports. */
   readonly files: Layout = layout(mkdtempSync(path.join(os.tmpdir(), "quorate-local-")));
-  readonly store = new Store(this.files, seams);
+  readonly #idleStore = new Store(this.files, seams);
   /** Every step of every controller of this test, done or failed. */
   readonly steps: TranscriptEntry[] = [];
   readonly troubles: unknown[] = [];
@@ -262,6 +262,11 @@ export class LocalCluster {
       (view, { decision }) => decision.converged && view.observation.cluster.generation === generation,
       timeoutMs,
     );
+  }
+
+  /** The controller's own while there is one, as its server uses it: it lets no two changes overlap. */
+  get store(): Store {
+    return this.#controller?.platform.store ?? this.#idleStore;
   }
 
   /** Changes fields of the spec, through this platform's checks. */
