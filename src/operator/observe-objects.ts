@@ -23,7 +23,7 @@ export interface ClusterObjects {
   readonly members: readonly EtcdMember[];
   readonly pods: readonly Pod[];
   readonly claims: readonly PersistentVolumeClaim[];
-  /** At least those that the Pods are on and that exist; undefined where the operator may not read them. */
+  /** At least those, of the existing ones, that a Pod is on or a member's directory; undefined where the operator may not read them. */
   readonly nodes?: readonly Node[];
   readonly storageClasses?: readonly StorageClass[];
 }

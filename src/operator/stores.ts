@@ -15,7 +15,7 @@ import { pods, refOf, services, type KubeObject } from "../kube/resources.ts";
 import type { Store } from "../kube/store.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
-import { LABELS } from "./names.ts";
+import { ANNOTATIONS, LABELS } from "./names.ts";
 import type { ClusterObjects } from "./observe-objects.ts";
 import { budgets, claims, etcdClusters, etcdMembers, nodes, secrets, storageClasses } from "./resources.ts";
 import { slimClass, slimNode, slimPod } from "./slim.ts";
@@ -183,13 +183,14 @@ export class Stores {
     const space = this.#space(key);
     const cluster = space?.clusters.store.get(key);
     if (space === undefined || cluster === undefined) return undefined;
+    const members = space.members.store.by("cluster", key);
     const own = space.pods.store.by("cluster", key);
     return {
       cluster,
-      members: space.members.store.by("cluster", key),
+      members,
       pods: own,
       claims: space.claims.store.by("cluster", key),
-      ...(this.#nodes.store.synced && { nodes: this.#nodesOf(own) }),
+      ...(this.#nodes.store.synced && { nodes: this.#nodesOf(own, members) }),
       ...(this.#classes.store.synced && { storageClasses: this.#classes.store.list() }),
     };
   }
@@ -203,9 +204,15 @@ export class Stores {
     };
   }
 
-  /** Only those that its Pods are on: there may be thousands, and every pass goes through them. */
-  #nodesOf(own: readonly Pod[]): Node[] {
-    const names = new Set(own.flatMap(({ spec }) => spec?.nodeName ?? []));
+  /**
+   * Only those that its Pods are on or that have a member's directory, with or without a Pod: there may be
+   * thousands, and every pass goes through them.
+   */
+  #nodesOf(own: readonly Pod[], members: readonly EtcdMember[]): Node[] {
+    const names = new Set([
+      ...own.flatMap(({ spec }) => spec?.nodeName ?? []),
+      ...members.flatMap(({ metadata }) => metadata.annotations?.[ANNOTATIONS.node] ?? []),
+    ]);
     return [...names].flatMap((name) => this.#nodes.store.get(name) ?? []);
   }
 
