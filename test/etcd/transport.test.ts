@@ -147,7 +147,7 @@ describe("a server that misbehaves", () => {
     await using server = await Server.start((stream, calls) => (calls === 1 ? undefined : answer(stream)));
     const started = performance.now();
     await assert.rejects(statusOf(server.endpoint, transport, 200), { kind: "deadline", outcome: "unknown" });
-    assert.ok(performance.now() - started < 1_000);
+    assert.ok(performance.now() - started < 2_000);
     await statusOf(server.endpoint, transport);
     assert.equal(server.opened, 2);
     await eventually("the old connection is let go", () => Promise.resolve(server.sessions.size === 1));

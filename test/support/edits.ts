@@ -68,7 +68,7 @@ export async function serves(cluster: ClusterOnBed): Promise<void> {
       await client.kv.put("row", `${process.hrtime.bigint()}`, { timeoutMs: 2_000 });
       return true;
     },
-    { withinMs: 10_000 },
+    { withinMs: 60_000 },
   );
   const [quorate] = (await cluster.condition("Quorate")).split("/");
   assert.equal(quorate, "True");

@@ -161,7 +161,7 @@ export class TestCluster {
   }
 
   /** Resolves when the member answers Status. */
-  async serving(member: TestMember, timeoutMs = 20_000): Promise<void> {
+  async serving(member: TestMember, timeoutMs = 60_000): Promise<void> {
     const client = this.client();
     const serves = async (signal: AbortSignal) => {
       await client.maintenance
@@ -248,7 +248,7 @@ export class TestCluster {
 export async function eventually(
   what: string,
   holds: () => Promise<boolean>,
-  timeoutMs = 10_000,
+  timeoutMs = 60_000,
 ): Promise<void> {
   const end = performance.now() + timeoutMs;
   let last = "it did not become true";
