@@ -3,6 +3,8 @@
  * the test, and what it calls and does is written down.
  */
 import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { PersistentVolumeClaim, Pod, Secret } from "kubernetes-types/core/v1.d.ts";
 import { customResourceDefinition } from "../../src/api/crd.ts";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
@@ -21,6 +23,7 @@ import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import { systemRandom } from "../../src/seams/random.ts";
 import { isCode, type KubeObject } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { bedPaths } from "../../testbed/paths.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
 import { configOf } from "./kube-runtime.ts";
 import { PATHS } from "./kube-paths.ts";
@@ -104,6 +107,20 @@ export function writes(calls: readonly CallReport[]): CallReport[] {
   return calls.filter(({ verb, resource }) => WRITES.has(verb) && resource !== "leases");
 }
 
+/** The end of what a member's etcd wrote, as far as the stand-in has it. */
+function lastWords(bed: string, member: string): string {
+  const dir = join(bedPaths(bed).kubelet, "logs");
+  const runs = existsSync(dir)
+    ? readdirSync(dir).filter((name) => name.startsWith(`default_${member}_`))
+    : [];
+  const files = runs.flatMap((run) =>
+    readdirSync(join(dir, run, "etcd")).map((name) => join(dir, run, "etcd", name)),
+  );
+  const [newest] = files.toSorted((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+  const lines = newest === undefined ? [] : readFileSync(newest, "utf8").trimEnd().split("\n");
+  return `${member}, ${files.length} runs: ${lines.slice(-12).join("\n")}`;
+}
+
 /** What a user sees of a cluster, and what is in it. */
 export class ClusterOnBed {
   readonly name: string;
@@ -176,10 +193,13 @@ export class ClusterOnBed {
     try {
       return await eventually(what, look, { withinMs: PATIENCE_MS, everyMs: 100 });
     } catch (error) {
-      const status = JSON.stringify(await this.status().catch(() => undefined), undefined, 1);
+      const now = await this.status().catch(() => undefined);
+      const status = JSON.stringify(now, undefined, 1);
+      const ill = now?.members?.filter(({ healthy }) => !healthy).map(({ name }) => name) ?? [];
+      const logs = ill.map((name) => lastWords(this.#bed.name, name)).join("\n");
       const { steps = [], log = [] } = this.#running ?? {};
       throw new Error(
-        `${(error as Error).message}\nlast steps: ${steps.slice(-15).join("; ")}\nlog: ${log.slice(-8).join("\n")}\nstatus: ${status}`,
+        `${(error as Error).message}\nlast steps: ${steps.slice(-15).join("; ")}\nlog: ${log.slice(-8).join("\n")}\n${logs}\nstatus: ${status}`,
         { cause: error },
       );
     }
