@@ -79,6 +79,10 @@ export function execute(hands: Hands, view: View, action: Action): void {
       );
     case "AdvanceLog":
       return calls.advanceLog(voter(hands, view), action.entries);
+    case "NudgeLog":
+      calls.advanceLog(voter(hands, view), 1);
+      memory.nudgedAt = view.now;
+      return;
     case "CancelDowngrade":
       return done(() => void calls.downgrade(voter(hands, view), "CANCEL", ""), "noDowngrade");
     default: {

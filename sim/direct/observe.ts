@@ -19,10 +19,17 @@ export interface Memory {
   readonly defragmentedAt: Map<string, number>;
   hashes: EtcdFacts["hashes"];
   compacted: EtcdFacts["compacted"];
+  nudgedAt: number | undefined;
 }
 
 export function freshMemory(): Memory {
-  return { unhealthySince: new Map(), defragmentedAt: new Map(), hashes: undefined, compacted: undefined };
+  return {
+    unhealthySince: new Map(),
+    defragmentedAt: new Map(),
+    hashes: undefined,
+    compacted: undefined,
+    nudgedAt: undefined,
+  };
 }
 
 const OFFERS = 12;
@@ -101,6 +108,7 @@ function etcdFacts(
   const remembered = {
     ...(memory.hashes ? { hashes: memory.hashes } : {}),
     ...(memory.compacted ? { compacted: memory.compacted } : {}),
+    ...(memory.nudgedAt !== undefined && { nudgedAt: memory.nudgedAt }),
     defragmentedAt: Object.fromEntries(memory.defragmentedAt),
   };
   if (!witness) return { alarms: [], ...remembered };

@@ -71,6 +71,9 @@ async function callEtcd(executor: Executor, view: View, action: EtcdAction): Pro
     }
     case "AdvanceLog":
       return await advanceLog(executor, action.entries);
+    case "NudgeLog":
+      await advanceLog(executor, 1);
+      return observer.rememberNudge();
     default: {
       const unknown: never = action;
       throw new TypeError(`no such action: ${JSON.stringify(unknown)}`);

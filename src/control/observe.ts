@@ -22,6 +22,7 @@ export class Observer {
   readonly #answeredSince = new Map<string, number>();
   #hashes: HashReport | undefined;
   #compacted: EtcdFacts["compacted"];
+  #nudgedAt: number | undefined;
   readonly #defragmentedAt = new Map<string, number>();
   #progressAt: number;
 
@@ -41,6 +42,7 @@ export class Observer {
       ...asked.cluster,
       ...(this.#hashes && { hashes: this.#hashes }),
       ...(this.#compacted && { compacted: this.#compacted }),
+      ...(this.#nudgedAt !== undefined && { nudgedAt: this.#nudgedAt }),
       defragmentedAt: Object.fromEntries(this.#defragmentedAt),
     };
     const now = this.#clock.now();
@@ -61,6 +63,9 @@ export class Observer {
   }
   rememberCompaction(revision: number): void {
     this.#compacted = { revision, at: this.#clock.now() };
+  }
+  rememberNudge(): void {
+    this.#nudgedAt = this.#clock.now();
   }
   rememberDefragmentation(member: string): void {
     this.#defragmentedAt.set(member, this.#clock.now());

@@ -48,6 +48,8 @@ export type Action =
   | { readonly kind: "CancelDowngrade" }
   /** Adds entries to etcd's log that change nothing, until members make a snapshot of it (H5). */
   | { readonly kind: "AdvanceLog"; readonly entries: number }
+  /** One entry that changes nothing, for a joiner that waits for any. */
+  | { readonly kind: "NudgeLog" }
   | { readonly kind: "FinishDeletion" };
 
 export type RecordPurpose =

@@ -168,6 +168,8 @@ export interface EtcdFacts {
   readonly hashes?: HashReport;
   /** The newest compaction that this controller asked for. */
   readonly compacted?: { readonly revision: number; readonly at: number };
+  /** When this controller last nudged a joiner. */
+  readonly nudgedAt?: number;
   /** When each member was last defragmented by us, by name. */
   readonly defragmentedAt: Readonly<Record<string, number>>;
 }

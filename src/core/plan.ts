@@ -57,6 +57,8 @@ export function describeStep({ action }: Pick<Act, "action">): string {
       return "cancel downgrade";
     case "AdvanceLog":
       return "advance the log";
+    case "NudgeLog":
+      return "nudge the log";
     case "FinishDeletion":
       return "finish deletion";
     default:

@@ -93,6 +93,8 @@ function apply(o: Observation, action: Action): Observation {
         const raftIndex = answer.raftIndex + action.entries;
         return { ...answer, raftIndex, raftAppliedIndex: raftIndex };
       });
+    case "NudgeLog":
+      return { ...o, etcd: { ...o.etcd, nudgedAt: o.now } };
     case "FinishDeletion":
       return o;
   }

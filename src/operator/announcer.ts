@@ -21,6 +21,7 @@ const BOOKKEEPING = new Set([
   "MarkCluster/forget-failed-target",
   "CompareHashes",
   "AdvanceLog",
+  "NudgeLog",
   "FinishDeletion",
 ]);
 

@@ -196,7 +196,11 @@ export class ClusterOnBed {
       const now = await this.status().catch(() => undefined);
       const status = JSON.stringify(now, undefined, 1);
       const ill = now?.members?.filter(({ healthy }) => !healthy).map(({ name }) => name) ?? [];
-      const logs = ill.map((name) => lastWords(this.#bed.name, name)).join("\n");
+      const pods = (await this.pods().catch(() => [])).map(({ metadata, status: seen }) => {
+        const states = seen?.containerStatuses?.map(({ state }) => JSON.stringify(state)) ?? [];
+        return `${metadata?.name}: ${seen?.phase} ${states.join(" ")}`;
+      });
+      const logs = [...pods, ...ill.map((name) => lastWords(this.#bed.name, name))].join("\n");
       const { steps = [], log = [] } = this.#running ?? {};
       throw new Error(
         `${(error as Error).message}\nlast steps: ${steps.slice(-15).join("; ")}\nlog: ${log.slice(-8).join("\n")}\n${logs}\nstatus: ${status}`,

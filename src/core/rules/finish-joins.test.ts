@@ -70,6 +70,21 @@ test("a joiner whose list went stale before it started gets a new one (H7)", () 
   assert.equal(run(world).members.length, 4);
 });
 
+test("a joiner that runs and does not serve is nudged, again and again, and not before it had time (H7)", () => {
+  // demo-4 was added and permitted; it runs and says nothing.
+  const started = settle(passes(edit(healthy(), { replicas: 4 }), 3));
+  const silent = change(started, "demo-4", { answer: { reachable: false, error: "refused" } });
+  const after = (world: Observation, ms: number) => ({ ...world, now: world.now + ms });
+  const early = decide(after(silent, 1_999));
+  assert.equal(early.act, undefined);
+  assert.equal(early.lookAgainAt, silent.now + 2_000, "looked at when it is due");
+  const due = after(silent, 2_000);
+  assert.equal(decide(due).act?.action.kind, "NudgeLog");
+  const nudged = change(predict(due, { kind: "NudgeLog" }), "demo-4", silent.members.at(-1)!);
+  assert.equal(decide(after(nudged, 1_999)).act, undefined);
+  assert.equal(decide(after(nudged, 2_000)).act?.action.kind, "NudgeLog");
+});
+
 test("nobody is added while a voter is down (R19)", () => {
   const world = exited(passes(edit(healthy(), { replicas: 4 }), 1), "demo-2");
   const { act, holds } = decide(world);

@@ -5,7 +5,7 @@
  * started, for whose name etcd would ask for 30 s where names come with Pods (H7).
  */
 import { act, hold, update } from "../outcome.ts";
-import type { Outcome } from "../action.ts";
+import type { Hold, Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import type { InitialPeer } from "../record.ts";
 import { sortPeers } from "../template.ts";
@@ -58,11 +58,11 @@ function addLearner(view: View, joiner: MemberView): Outcome {
 
 function startJoiner(view: View, joiner: MemberView): readonly Outcome[] {
   const { record, volume, entry, workload } = joiner;
-  const wait = (reason: "VolumePending" | "MemberStarting", message: string) => [
-    hold({ classes: ["join", "roll", "maintain"], reason, message }),
-  ];
   if (record.volumeUID === undefined) {
-    if (volume.state !== "ready") return wait("VolumePending", waitsForVolume(joiner));
+    if (volume.state !== "ready") {
+      const message = waitsForVolume(joiner);
+      return [hold({ classes: ["join", "roll", "maintain"], reason: "VolumePending", message })];
+    }
     const start = { memberID: entry?.id, volumeUID: volume.uid, initialCluster: currentPeers(view) };
     return [act("join", `etcd knows ${joiner.name}: it may start`, update(joiner, "permit-start", start))];
   }
@@ -90,7 +90,36 @@ function startJoiner(view: View, joiner: MemberView): readonly Outcome[] {
   }
   // Something is wrong with it; retemplate and replace-broken see to that.
   if (workload.state === "exited") return [];
-  return wait("MemberStarting", `${joiner.name} starts and joins`);
+  return [nudge(view, joiner) ?? hold(starting(view, joiner))];
+}
+
+/** A joiner that serves does so within this time, unless it waits for an entry. */
+const NUDGE_MS = 2_000;
+
+/**
+ * From 3.6 on a joiner begins with a snapshot, and where that is beyond the first 5000 entries it takes itself for
+ * overloaded ("too many requests") until it has applied one entry more. Where nobody writes, none would come (H7).
+ */
+function nudge(view: View, joiner: MemberView): Outcome | undefined {
+  const { workload } = joiner;
+  if (workload.state !== "running" || joiner.answer.reachable || view.now < nextNudge(view, workload.since))
+    return undefined;
+  const reason = `${joiner.name} may wait for an entry of the log before it serves`;
+  return act("join", reason, { kind: "NudgeLog" });
+}
+
+function nextNudge(view: View, since: number): number {
+  return NUDGE_MS + Math.max(since, view.observation.etcd.nudgedAt ?? 0);
+}
+
+function starting(view: View, { name, workload, answer }: MemberView): Omit<Hold, "rule"> {
+  const nudged = workload.state === "running" && !answer.reachable;
+  return {
+    classes: ["join", "roll", "maintain"],
+    reason: "MemberStarting",
+    message: `${name} starts and joins`,
+    ...(nudged && { until: nextNudge(view, workload.since) }),
+  };
 }
 
 /** The list as etcd has it now, with our names for those that have not started and so have none. */

@@ -158,6 +158,7 @@ export function assertInvariants(o: Observation, action: Action): void {
     case "EnableDowngrade":
     case "CancelDowngrade":
     case "AdvanceLog":
+    case "NudgeLog":
       return assert.ok(seen.linearizable, "a call that needs quorum");
   }
 }
