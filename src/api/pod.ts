@@ -1,7 +1,7 @@
 /**
  * The Pods of the members: resources, scheduling, security, metadata, company. All of it is
  * Kubernetes' business; a change rolls the members one at a time, except for labels and
- * annotations, which are applied in place.
+ * annotations, which are applied in place, and for resources where the server can do the same.
  */
 import { z } from "zod";
 import { affinitySchema, tolerationSchema, topologySpreadConstraintSchema } from "./affinity.ts";
@@ -15,7 +15,9 @@ import { sidecarsSchema } from "./sidecars.ts";
 export const podSchema = z.strictObject({
   resources: computeResourcesSchema
     .default({ requests: { cpu: "100m", memory: "256Mi" } })
-    .describe("Resources of the etcd container."),
+    .describe(
+      "Resources of the etcd container. A change reaches running members without a restart where Kubernetes can.",
+    ),
   affinity: affinitySchema.optional().describe("Absent: members prefer different nodes and different zones."),
   topologySpreadConstraints: z
     .array(topologySpreadConstraintSchema)

@@ -108,6 +108,7 @@ export type HoldReason =
   | "NameClash"
   | "Hibernated"
   | "Stopping"
+  | "Resizing"
   | "Waking"
   | "QuorumLost"
   | "DataGone"

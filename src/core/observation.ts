@@ -111,6 +111,8 @@ export type WorkloadFacts =
       readonly since: number;
       readonly startedFrom: string;
       readonly restarts: number;
+      /** The platform can give it other resources while it runs. */
+      readonly resizable?: boolean;
     }
   | {
       readonly state: "exited";

@@ -11,8 +11,9 @@ import type {
   WorkloadFacts,
 } from "./observation.ts";
 import { quorum } from "./quorum.ts";
-import { startHash } from "./template.ts";
+import { lacksOnlyResources, startHash } from "./template.ts";
 import { minorNumber, minorOf } from "./version.ts";
+import { isResizable } from "./view.ts";
 
 type Answering = Extract<MemberAnswer, { reachable: true }>;
 
@@ -36,6 +37,8 @@ function startWorkloads(o: Observation): Observation {
     // A latch rewrites the file only; what runs goes on.
     if (workload.state === "running" && record.joined && workload.startedFrom.startsWith(startHash(record)))
       return facts;
+    if (isResizable(facts) && lacksOnlyResources(facts.workload.startedFrom, record))
+      return { ...facts, workload: { ...facts.workload, startedFrom: startHash(record) } };
     if (workload.state !== "absent" && workload.state !== "exited") return facts;
     if (workload.state === "exited" && repeats(workload.cause, workload.startedFrom === startHash(record)))
       return facts;

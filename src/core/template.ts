@@ -67,8 +67,9 @@ export function startHash(record: Pick<MemberRecord, "template" | "joined" | "in
     // annotations of a Pod change in place.
     const { storage: _volume, renderVersion: _ours, tls, pod, ...process } = record.template;
     const { extraSANs: _names, ...planes } = tls;
-    const { labels: _labels, annotations: _annotations, ...workload } = pod;
-    base = shortHash(canonical({ ...process, tls: planes, pod: workload }));
+    const { labels: _labels, annotations: _annotations, resources, ...workload } = pod;
+    // Apart, because a platform may be able to change them while the member runs.
+    base = `${shortHash(canonical({ ...process, tls: planes, pod: workload }))}.${shortHash(canonical(resources))}`;
     starts.set(record.template, base);
   }
   // Once joined, etcd ignores the list (R4) and the file holds only the member itself (H3).
@@ -81,6 +82,12 @@ export function sameStart(startedFrom: string, record: MemberRecord): boolean {
   return startedFrom === wanted || (record.joined && startedFrom.startsWith(`${wanted}/`));
 }
 
+/** Its workload lacks nothing but the resources that its record asks for. */
+export function lacksOnlyResources(startedFrom: string, record: MemberRecord): boolean {
+  const [process = ""] = startHash(record).split(".");
+  return record.joined && !sameStart(startedFrom, record) && startedFrom.startsWith(`${process}.`);
+}
+
 export function sortPeers(peers: readonly InitialPeer[]): InitialPeer[] {
   return peers.toSorted((a, b) => (a.peerURL < b.peerURL ? -1 : 1));
 }
@@ -89,6 +96,8 @@ export type TransitionKind =
   | "none"
   /** Only the record changes. */
   | "record"
+  /** The workload gets other resources while it runs. */
+  | "resize"
   /** The workload is made anew on the same volume. */
   | "restart"
   /** The volume cannot follow: a newcomer takes the member's place (H4, H6). */
@@ -99,8 +108,18 @@ export function isVolatile({ storage: { medium } }: MemberTemplate): boolean {
   return medium === "Memory" || medium === "Ephemeral";
 }
 
-/** `hasData`: it has joined, and so holds something that a restart could lose. */
-export function transition(from: MemberTemplate, to: MemberTemplate, hasData = true): TransitionKind {
+export interface Follower {
+  /** It has joined, and so holds something that a restart could lose. */
+  readonly hasData?: boolean;
+  /** The platform can change the resources of its workload while it runs. */
+  readonly resizable?: boolean;
+}
+
+export function transition(
+  from: MemberTemplate,
+  to: MemberTemplate,
+  { hasData = true, resizable = false }: Follower = {},
+): TransitionKind {
   if (sameTemplate(from, to)) return "none";
   // Volumes grow in place and never shrink: a smaller one is another one.
   const shrinks = bytesOf(to.storage.size) < bytesOf(from.storage.size);
@@ -110,8 +129,10 @@ export function transition(from: MemberTemplate, to: MemberTemplate, hasData = t
     from.storage.className !== to.storage.className ||
     from.storage.hostPath !== to.storage.hostPath;
   if (volumeMoves) return "swap";
-  const unjoined = { joined: true, initialCluster: [] };
-  const restarts = startHash({ template: from, ...unjoined }) !== startHash({ template: to, ...unjoined });
-  if (restarts) return hasData && isVolatile(from) ? "swap" : "restart";
-  return "record";
+  const [before, after] = [from, to].map((template) =>
+    startHash({ template, joined: true, initialCluster: [] }).split("."),
+  );
+  if (before?.[0] !== after?.[0] || (before?.[1] !== after?.[1] && !resizable))
+    return hasData && isVolatile(from) ? "swap" : "restart";
+  return before?.[1] === after?.[1] ? "record" : "resize";
 }

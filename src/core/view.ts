@@ -3,10 +3,10 @@
  * there quorum. Computed once per pass; the rules read it and never work it out again.
  */
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
-import type { EtcdMemberEntry, MemberFacts, Observation } from "./observation.ts";
+import type { EtcdMemberEntry, MemberFacts, Observation, WorkloadFacts } from "./observation.ts";
 import { quorum } from "./quorum.ts";
 import { clusterToken, isEstablished, ordinalOf } from "./record.ts";
-import { sameStart } from "./template.ts";
+import { lacksOnlyResources, sameStart } from "./template.ts";
 
 export interface MemberView extends MemberFacts {
   readonly name: string;
@@ -18,6 +18,8 @@ export interface MemberView extends MemberFacts {
   readonly healthy: boolean;
   /** Its workload was started from what its record says now. */
   readonly upToDate: boolean;
+  /** It lacks only resources, which the platform gives it without a restart. */
+  readonly resizing: boolean;
 }
 
 export interface View {
@@ -101,7 +103,14 @@ function memberView(
       workload.state === "absent" ||
       workload.startedFrom === undefined ||
       sameStart(workload.startedFrom, record),
+    resizing: isResizable(facts) && lacksOnlyResources(facts.workload.startedFrom, record),
   };
+}
+
+type Resizable = MemberFacts & { readonly workload: Extract<WorkloadFacts, { state: "running" }> };
+
+export function isResizable(facts: MemberFacts): facts is Resizable {
+  return facts.workload.state === "running" && facts.workload.resizable === true;
 }
 
 /** Names are never reused: one more than the highest ever seen anywhere (H11). */

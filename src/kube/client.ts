@@ -68,6 +68,7 @@ interface Scale extends KubeObject {
 const TIMEOUT_MS = 10_000;
 const PAGE = 500;
 const MERGE = "application/merge-patch+json";
+const STRATEGIC = "application/strategic-merge-patch+json";
 const APPLY = "application/apply-patch+yaml";
 
 export class KubeClient {
@@ -231,7 +232,7 @@ export class KubeClient {
     return await this.#write(resource, "update", request, options);
   }
 
-  /** A merge patch: `null` removes a field, lists are replaced as a whole. */
+  /** A merge patch: `null` removes a field, lists are replaced as a whole unless it is strategic. */
   async patch<T extends KubeObject>(
     resource: Resource<T>,
     ref: Ref,
@@ -239,17 +240,19 @@ export class KubeClient {
     options: CallOptions & {
       readonly uid: string;
       readonly resourceVersion?: string;
-      readonly subresource?: "status" | "scale";
+      readonly subresource?: "status" | "scale" | "resize";
+      /** Lists of built-in kinds are merged by their keys. */
+      readonly strategic?: boolean;
     },
   ): Promise<T> {
-    const { uid, resourceVersion, subresource } = options;
+    const { uid, resourceVersion, subresource, strategic } = options;
     const metadata = { ...patch.metadata, uid, ...(resourceVersion !== undefined && { resourceVersion }) };
     const request: KubeRequest = {
       method: "PATCH",
       path: pathOf(resource, { ...ref, ...(subresource && { subresource }) }),
       query: { fieldManager: this.#options.fieldManager },
       body: { ...patch, metadata },
-      contentType: MERGE,
+      contentType: strategic ? STRATEGIC : MERGE,
     };
     return await this.#write(resource, "patch", request, options);
   }

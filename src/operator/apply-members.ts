@@ -1,6 +1,6 @@
 /**
  * Claims and Pods: made when the record permits it, never replaced. What changes in place on those that exist: the
- * gate of a Pod that is its own volume (H4), labels and annotations, and the size of a claim.
+ * gate of a Pod that is its own volume (H4), labels and annotations, resources, and the size of a claim.
  */
 import type { PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdMember } from "../api/etcd-member.ts";
@@ -100,7 +100,7 @@ function wantedPod(
 }
 
 async function changePod(
-  { client }: ApplyContext,
+  { client, resizing }: ApplyContext,
   view: View,
   member: MemberView,
   pod: Pod,
@@ -124,6 +124,7 @@ async function changePod(
     await client.patch(pods, { name, namespace }, patch, { uid });
     tally.changed = true;
   }
+  if (member.resizing && (await resizing.proceed(pod, record))) tally.changed = true;
   // Where its directory is; from now on it runs there and nowhere else.
   const node = pod.spec?.nodeName;
   const known = object.metadata.annotations?.[ANNOTATIONS.node];

@@ -27,7 +27,7 @@ export const LABELS = {
 } as const;
 
 export const ANNOTATIONS = {
-  /** On a Pod: the hash of what its record said when it was made. */
+  /** On a Pod: the hash of what its record said when it was made, or when its resources were changed. */
   startedFrom: `${GROUP}/started-from`,
   /** On an EtcdCluster, by a person: the hash of the rollout that may go on. */
   approve: `${GROUP}/approve`,

@@ -13,7 +13,7 @@ import { ordinalOf, type MemberRecord } from "../core/record.ts";
 import { readCluster } from "./cluster-object.ts";
 import { belongsTo, recordOf } from "./member-object.ts";
 import { ANNOTATIONS, claimName, LABELS, MEMBER_FINALIZER, memberAddress, ordinalInName } from "./names.ts";
-import { workloadOf } from "./pod-facts.ts";
+import { workloadOf, type PodContext } from "./pod-facts.ts";
 import { volumeOf } from "./volume-facts.ts";
 
 /** Of the cluster's namespace; more than the cluster's own does no harm. */
@@ -33,9 +33,13 @@ export type ObservedObjects = { ok: true; state: PlatformState } | { ok: false; 
 /** More newcomers than this never join at once. */
 const OFFERS = 12;
 
+export interface ObservedAs extends Pick<PodContext, "now" | "isResizable"> {
+  readonly fenced: boolean;
+}
+
 export function observeObjects(
   objects: ClusterObjects,
-  { now, fenced }: { readonly now: number; readonly fenced: boolean },
+  { now, fenced, isResizable }: ObservedAs,
 ): ObservedObjects {
   const own = objects.members.filter(
     (member) => belongsTo(objects.cluster.metadata?.uid ?? "", member) && !isLetGo(member),
@@ -68,7 +72,7 @@ export function observeObjects(
         node: object.metadata.annotations?.[ANNOTATIONS.node],
         ending: cluster.deleting || record.leaving !== undefined,
       }),
-      workload: workloadOf(pod, { record, nodes, now }),
+      workload: workloadOf(pod, { record, nodes, now, isResizable }),
     };
   });
   const sorted = members.toSorted((a, b) => a.record.ordinal - b.record.ordinal);

@@ -54,6 +54,7 @@ export const NAMESPACED: readonly Permission[] = [
     verbs: [...SEE, "create", "patch", "delete"],
     why: "members' workloads",
   },
+  { group: "", resource: "pods/resize", verbs: ["patch"], why: "other resources without a restart" },
   {
     group: "",
     resource: "persistentvolumeclaims",

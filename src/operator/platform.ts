@@ -28,6 +28,7 @@ import { observeObjects } from "./observe-objects.ts";
 import { PartWaits } from "./part-waits.ts";
 import { Preflight } from "./preflight.ts";
 import { Reporter } from "./report.ts";
+import { Resizing } from "./resizing.ts";
 import { scaleSelector } from "./render/metadata.ts";
 import { warningsOf } from "./render/warnings.ts";
 import type { Stores } from "./stores.ts";
@@ -71,7 +72,15 @@ export class KubePlatform implements Platform {
     this.#preflight = new Preflight(client, clock);
     const certificates = new Certificates(pki, () => clock.now());
     const clashes = new Clashes(client, clock);
-    this.#apply = { client, stores, key, certificates, clashes, waits: new PartWaits(clock) };
+    this.#apply = {
+      client,
+      stores,
+      key,
+      certificates,
+      clashes,
+      waits: new PartWaits(clock),
+      resizing: new Resizing(client, clock),
+    };
   }
 
   // The caches hold our own last writes, so that nothing has to be waited for but an answer about a new spec.
@@ -79,7 +88,11 @@ export class KubePlatform implements Platform {
     const { stores, key, clock, fence } = this.#options;
     const objects = stores.objectsOf(key);
     if (objects === undefined) return undefined;
-    const observed = observeObjects(objects, { now: clock.now(), fenced: !fence.leads });
+    const observed = observeObjects(objects, {
+      now: clock.now(),
+      fenced: !fence.leads,
+      isResizable: (pod, record) => this.#apply.resizing.isPossible(pod, record),
+    });
     if (!observed.ok) throw new InvalidCluster(observed.errors);
     const { cluster, members, platform } = observed.state;
     this.#decided = { object: objects.cluster as EtcdCluster, facts: cluster };
@@ -101,7 +114,10 @@ export class KubePlatform implements Platform {
     const { client, stores } = this.#options;
     if (!this.#decided) throw new TypeError("nothing was read yet");
     await executeAction(client, stores, this.#decided, action);
-    if (action.kind === "DeleteMember") this.#apply.certificates.forget(action.member);
+    if (action.kind === "DeleteMember") {
+      this.#apply.certificates.forget(action.member);
+      this.#apply.resizing.forget(action.member);
+    }
   }
 
   async report(status: EtcdClusterStatus, view: View, goesOn: boolean): Promise<void> {

@@ -14,6 +14,8 @@ export interface PodContext {
   /** By name; undefined when nodes cannot be read, and then none counts as lost. */
   readonly nodes?: ReadonlyMap<string, Node>;
   readonly now: number;
+  /** Whether the resources of this Pod can be changed while it runs. */
+  readonly isResizable?: (pod: Pod, record: MemberRecord) => boolean;
 }
 
 export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadFacts {
@@ -27,7 +29,9 @@ export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadF
   if (guard) return started(pod, guard, guardEnding);
   if (isGated(pod, context.record)) return { state: "waiting", ...placement(pod) };
   if (!etcd) return { state: "waiting", ...placement(pod), ...optionalStart(pod) };
-  return started(pod, etcd, (terminated) => etcdEnding(terminated, context.record));
+  const facts = started(pod, etcd, (terminated) => etcdEnding(terminated, context.record));
+  const resizable = facts.state === "running" && context.isResizable?.(pod, context.record);
+  return resizable ? { ...facts, resizable } : facts;
 }
 
 function started(

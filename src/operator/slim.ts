@@ -8,8 +8,10 @@ import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 
 export function slimPod({ apiVersion, kind, metadata, spec, status }: Pod): Pod {
   const { nodeName, schedulingGates, containers = [] } = spec ?? {};
-  const { phase, reason, message, conditions, podIP, containerStatuses, initContainerStatuses } =
+  // observedGeneration is newer than the published types.
+  const { phase, reason, message, conditions, podIP, containerStatuses, initContainerStatuses, ...rest } =
     status ?? {};
+  const { observedGeneration } = rest as { observedGeneration?: number };
   return {
     ...kindOf(apiVersion, kind),
     ...(metadata && { metadata }),
@@ -17,7 +19,16 @@ export function slimPod({ apiVersion, kind, metadata, spec, status }: Pod): Pod 
       ...given({ nodeName, schedulingGates }),
       containers: containers.map(({ name, resources }) => ({ name, ...given({ resources }) })),
     },
-    status: given({ phase, reason, message, conditions, podIP, containerStatuses, initContainerStatuses }),
+    status: given({
+      phase,
+      reason,
+      message,
+      conditions,
+      podIP,
+      containerStatuses,
+      initContainerStatuses,
+      observedGeneration,
+    }),
   };
 }
 

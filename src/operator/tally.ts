@@ -5,6 +5,7 @@ import type { Certificates } from "./certificates.ts";
 import type { Clashes } from "./clashes.ts";
 import type { Kept } from "./keep.ts";
 import type { PartWaits } from "./part-waits.ts";
+import type { Resizing } from "./resizing.ts";
 import type { Stores } from "./stores.ts";
 
 export interface ApplyContext {
@@ -15,6 +16,7 @@ export interface ApplyContext {
   readonly certificates: Certificates;
   readonly clashes: Clashes;
   readonly waits: PartWaits;
+  readonly resizing: Resizing;
 }
 
 export class Tally {

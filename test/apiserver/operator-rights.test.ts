@@ -149,7 +149,7 @@ test("it scales, adds a learner and takes it away again, with what belongs to it
 
 test("it changes what can be changed in place, and takes the budget away", async () => {
   await edit({
-    pod: { labels: { colour: "blue" } },
+    pod: { labels: { colour: "blue" }, resources: { requests: { cpu: "120m", memory: "256Mi" } } },
     service: { labels: { colour: "blue" } },
     disruptionBudget: { enabled: false },
   });

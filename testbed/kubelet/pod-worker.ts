@@ -66,7 +66,7 @@ export class PodWorker {
     const before = this.pod;
     this.pod = pod;
     for (const [index, container] of (pod.spec?.containers ?? []).entries()) {
-      // The image is the one thing that may change while the Pod lives.
+      // Of a Pod that lives, other resources are simply there; another image is another process.
       if (container.image !== before.spec?.containers[index]?.image) {
         void this.main[index]?.kill(
           this.#grace(),
@@ -74,7 +74,8 @@ export class PodWorker {
         );
       }
     }
-    if (pod.spec?.readinessGates) this.changed();
+    const isOther = pod.metadata?.generation !== before.metadata?.generation;
+    if (pod.spec?.readinessGates || isOther) this.changed();
   }
 
   /** Stops everything within the grace period and deletes the object; `force` when it is already gone. */

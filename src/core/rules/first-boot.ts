@@ -23,7 +23,10 @@ export const firstBoot: Rule = (view) => {
   }
   const { template } = targetOf(view);
   const waiting = founders.filter(({ record, volume }) => !record.volumeUID && volume.state !== "ready");
-  if (template && waiting.some(({ record }) => transition(record.template, template, false) === "swap")) {
+  if (
+    template &&
+    waiting.some(({ record }) => transition(record.template, template, { hasData: false }) === "swap")
+  ) {
     return [beginAnew(view, `${names(waiting)} waits for a volume that the spec does not ask for any more`)];
   }
   const [first] = founders;

@@ -27,6 +27,26 @@ test("a healthy voter does not restart while another is down (I1)", () => {
   assert.ok(holds.some((hold) => hold.message.includes("demo-3 restarts once")));
 });
 
+const MORE = { requests: { cpu: "200m", memory: "512Mi" } };
+
+/** The record of demo-3 asks for more than its Pod was started with. */
+function grown(world: Observation, resizable: boolean): Observation {
+  return change(world, "demo-3", ({ record, workload }) => ({
+    record: {
+      ...record,
+      template: { ...record.template, pod: { ...record.template.pod, resources: MORE } },
+    },
+    workload: workload.state === "running" ? { ...workload, resizable } : workload,
+  }));
+}
+
+test("other resources alone restart nobody where the platform can give them to a member that runs", () => {
+  const { act, holds } = decide(grown(healthy(), true));
+  assert.equal(act, undefined);
+  assert.deepEqual([holds[0]?.reason, holds[0]?.classes], ["Resizing", ["roll", "maintain"]]);
+  assert.equal(decide(grown(healthy(), false)).act?.action.kind, "StopWorkload");
+});
+
 test("one that is down anyway restarts at once", () => {
   const world = change(outdated(healthy(), "demo-3"), "demo-3", {
     answer: { reachable: false, error: "hangs" },

@@ -1,6 +1,7 @@
 /**
  * A workload that was started from something else than its record says now is ended, and the platform makes
- * it anew. This is the second half of a roll, and of a revert; a healthy voter goes down only when the
+ * it anew; where it lacks only resources and the platform can give them to it as it runs, that is waited for.
+ * This is the second half of a roll, and of a revert; a healthy voter goes down only when the
  * others keep quorum (I1), and hands leadership over first (R10). A workload that has ended for good only
  * stands in the way of its successor, if its data has not ended with it.
  */
@@ -9,6 +10,9 @@ import type { Rule } from "../decide.ts";
 import { survivesRestart } from "../quorum.ts";
 import { healthyVotersBut, type MemberView } from "../view.ts";
 import { successor } from "./successor.ts";
+
+/** The kubelet tells when it is done; should its word be late, this is when to ask. */
+const RESIZE_LOOK_MS = 5_000;
 
 export const restartOutdated: Rule = (view) => {
   const ended = view.staying.find(hasEnded);
@@ -20,9 +24,8 @@ export const restartOutdated: Rule = (view) => {
       }),
     ];
   }
-  const member = view.staying.find(
-    (candidate) => !candidate.upToDate && candidate.workload.state !== "absent",
-  );
+  const outdated = view.staying.filter(({ upToDate, workload }) => !upToDate && workload.state !== "absent");
+  const member = outdated.find(({ resizing }) => !resizing) ?? outdated[0];
   if (!member) return [];
   if (member.workload.state === "stopping") {
     return [
@@ -30,6 +33,16 @@ export const restartOutdated: Rule = (view) => {
         classes: ["join", "roll", "maintain"],
         reason: "Stopping",
         message: `waiting for ${member.name} to stop`,
+      }),
+    ];
+  }
+  if (member.resizing) {
+    return [
+      hold({
+        classes: ["roll", "maintain"],
+        reason: "Resizing",
+        message: `${member.name} gets its new resources while it runs`,
+        until: view.now + RESIZE_LOOK_MS,
       }),
     ];
   }

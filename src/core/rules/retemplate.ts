@@ -118,7 +118,8 @@ function isTemplateFault({ workload }: MemberView): boolean {
 
 /** The volume must be able to follow (I4), and the data must allow the version (R13, H5). */
 function mayRun(view: View, member: MemberView, template: MemberView["record"]["template"]): boolean {
-  if (transition(member.record.template, template, member.record.joined) === "swap") return false;
+  if (transition(member.record.template, template, { hasData: member.record.joined }) === "swap")
+    return false;
   return !view.established || dataAllows(view, template.version);
 }
 

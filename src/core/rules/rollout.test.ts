@@ -55,6 +55,28 @@ test("a grown volume changes records and restarts nobody", () => {
   }
 });
 
+for (const medium of ["Persistent", "Memory"] as const)
+  test(`${medium}: other resources reach members that the platform can resize, and restart nobody`, () => {
+    const made = healthy({ storage: { medium } });
+    const resizable = made.members.map((facts) => ({
+      ...facts,
+      workload: facts.workload.state === "running" ? { ...facts.workload, resizable: true } : facts.workload,
+    }));
+    const world = edit({ ...made, members: resizable }, { pod: { resources: { requests: { cpu: "1" } } } });
+    const end = run(world);
+    assert.deepEqual(
+      end.members.map(({ record }) => [record.name, record.template.pod.resources]),
+      world.members.map(({ record }) => [record.name, { requests: { cpu: "1" } }]),
+    );
+    assert.equal(leaderOf(end), leaderOf(world));
+    for (const [i, { workload }] of end.members.entries()) {
+      const before = world.members[i]?.workload;
+      assert.ok(workload.state === "running" && before?.state === "running");
+      assert.deepEqual([workload.since, workload.restarts], [before.since, before.restarts]);
+      assert.notEqual(workload.startedFrom, before.startedFrom);
+    }
+  });
+
 test("an older binary waits until every storage version has come down (R15)", () => {
   let world = edit(healthy({ version: "3.7.3" }), { version: "3.6.16" });
   world = predict(world, decide(world).act!.action);

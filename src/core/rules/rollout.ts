@@ -11,7 +11,7 @@ import type { MemberTemplate } from "../record.ts";
 import { hasFailed, refusal, targetOf } from "../target.ts";
 import { sameTemplate, templateHash, transition } from "../template.ts";
 import { compareVersions, minorNumber, minorOf, parseVersion, version } from "../version.ts";
-import { names, type MemberView, type View } from "../view.ts";
+import { isResizable, names, type MemberView, type View } from "../view.ts";
 import { closeOldLog, leaveOldLog, rememberOldLog } from "./old-log.ts";
 import { successor } from "./successor.ts";
 
@@ -115,7 +115,8 @@ function rollNext(view: View, outdated: readonly MemberView[], template: MemberT
   const next = followers[0] ?? outdated[0];
   if (!next) throw new RangeError("nothing to roll");
   const what = describe(next.record.template, template);
-  if (transition(next.record.template, template) === "swap") {
+  const kind = transition(next.record.template, template, { resizable: isResizable(next) });
+  if (kind === "swap") {
     return act(
       "roll",
       `${next.name} cannot follow on its volume (${what}): a newcomer takes its place`,
@@ -125,7 +126,7 @@ function rollNext(view: View, outdated: readonly MemberView[], template: MemberT
   const heir = next.isLeader
     ? successor(view, next, (member) => sameTemplate(member.record.template, template))
     : undefined;
-  if (heir?.entry && transition(next.record.template, template) === "restart") {
+  if (heir?.entry && kind === "restart") {
     return act("roll", `${next.name} leads and is next: hand over first`, {
       kind: "MoveLeader",
       member: heir.name,

@@ -163,6 +163,7 @@ const workloadOf = (record: MemberRecord): fc.Arbitrary<WorkloadFacts> => {
         since: past,
         startedFrom: from,
         restarts,
+        resizable: fc.boolean(),
       }),
     },
     {

@@ -105,7 +105,7 @@ function imageOf({ image, version }: MemberTemplate): string {
     : `${image.repository}@${image.digest}`;
 }
 
-function resourcesOf({ pod: { resources } }: MemberTemplate): Container["resources"] {
+export function resourcesOf({ pod: { resources } }: MemberTemplate): Container["resources"] {
   const kinds = Object.entries(resources).map(([kind, amounts]) => [
     kind,
     Object.fromEntries(

@@ -1,0 +1,79 @@
+/** Other resources: given to members that run where the server can, by a restart where it cannot. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Pod } from "kubernetes-types/core/v1.d.ts";
+import { ANNOTATIONS } from "../../src/operator/names.ts";
+import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+import { OperatorChecker } from "../support/operator-checker.ts";
+
+let bed: TestTestbed;
+let running: Running;
+const clusters: ClusterOnBed[] = [];
+
+before(async () => {
+  bed = await upWithDefinitions();
+  running = startOperator(bed);
+});
+
+after(async () => {
+  for (const cluster of clusters) await cluster.close();
+  await running?.stop();
+  await bed?.down();
+});
+
+async function made(name: string, spec: object): Promise<ClusterOnBed> {
+  const cluster = new ClusterOnBed(bed, name, running);
+  clusters.push(cluster);
+  await cluster.create(spec);
+  await cluster.converged(3);
+  return cluster;
+}
+
+const uids = (pods: readonly Pod[]) => pods.map(({ metadata }) => metadata?.uid).toSorted();
+const etcd = (pod: Pod) => pod.spec?.containers.find(({ name }) => name === "etcd");
+const resources = (pods: readonly Pod[]) => pods.map((pod) => etcd(pod)?.resources);
+const three = <T>(value: T): T[] => [value, value, value];
+
+for (const medium of ["Persistent", "Memory"])
+  test(`${medium}: members get other resources while they run, and nobody restarts`, async () => {
+    const name = medium.toLowerCase();
+    const cluster = await made(name, { storage: { medium, size: "1Gi" } });
+    await using checker = await OperatorChecker.start(cluster);
+    const before = await cluster.pods();
+    const { leader } = await cluster.status();
+    const wanted = { requests: { cpu: "150m", memory: "300Mi" } };
+    await cluster.edit({ pod: { resources: wanted } });
+    await cluster.converged(3);
+    const pods = await cluster.pods();
+    assert.deepEqual(uids(pods), uids(before));
+    assert.deepEqual(resources(pods), three(wanted));
+    assert.deepEqual(
+      pods.map(({ status }) => status?.containerStatuses?.map((one) => [one.restartCount, one.resources])),
+      three([[0, wanted]]),
+    );
+    assert.equal((await cluster.status()).leader, leader, "nobody had to hand over");
+    for (const pod of pods)
+      assert.doesNotMatch(pod.metadata?.annotations?.[ANNOTATIONS.startedFrom] ?? "~", /~/);
+    await cluster.edit({ pod: { resources: { requests: { cpu: "100m", memory: "256Mi" } } } });
+    await cluster.converged(3);
+    assert.deepEqual(uids(await cluster.pods()), uids(before), "nor on the way back");
+    await checker.judged();
+  });
+
+test("what the server does not change in place comes by a restart, one member at a time", async () => {
+  const cluster = await made("class", {});
+  await using checker = await OperatorChecker.start(cluster);
+  const before = uids(await cluster.pods());
+  // With equal requests and limits it is Guaranteed, and a Pod keeps its class for life.
+  const wanted = { requests: { cpu: "100m", memory: "256Mi" }, limits: { cpu: "100m", memory: "256Mi" } };
+  await cluster.edit({ pod: { resources: wanted } });
+  await cluster.converged(3);
+  const pods = await cluster.pods();
+  assert.deepEqual(resources(pods), three(wanted));
+  assert.deepEqual(
+    uids(pods).filter((uid) => before.includes(uid)),
+    [],
+  );
+  await checker.judged();
+});
