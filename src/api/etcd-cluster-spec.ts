@@ -3,11 +3,12 @@
  * look at several concerns at once.
  */
 import { z } from "zod";
-import { annotationsSchema, labelsSchema, objectName } from "./labels.ts";
+import { objectName } from "./labels.ts";
 import { optionsSchema, quotaFitsVolume } from "./options.ts";
 import { podSchema } from "./pod.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { int, text } from "./scalars.ts";
+import { serviceSchema } from "./service.ts";
 import { noHibernationOfVolatileData, storageSchema } from "./storage.ts";
 import { tlsSchema } from "./tls.ts";
 import { maintenanceSchema, repairSchema, updateSchema } from "./upkeep.ts";
@@ -62,15 +63,6 @@ const imageSchema = z.strictObject({
     .default([])
     .meta({ "x-kubernetes-list-type": "set" })
     .describe("Names of Secrets with registry credentials."),
-});
-
-const serviceSchema = z.strictObject({
-  type: z
-    .enum(["ClusterIP", "NodePort", "LoadBalancer"])
-    .default("ClusterIP")
-    .describe("Type of the client Service, which leads to voting members only."),
-  labels: labelsSchema().default({}).describe("Further labels of the client Service."),
-  annotations: annotationsSchema().default({}).describe("Further annotations of the client Service."),
 });
 
 const specFields = z.strictObject({
@@ -154,7 +146,6 @@ export const etcdClusterSpecSchema = withRules(
 );
 
 export type Image = z.output<typeof imageSchema>;
-export type Service = z.output<typeof serviceSchema>;
 /** A spec with all defaults filled in, as everything but the parser sees it. */
 export type EtcdClusterSpec = z.output<typeof etcdClusterSpecSchema>;
 /** A spec as a person writes it. */

@@ -65,6 +65,11 @@ export const etcdClusterStatusSchema = z.strictObject({
   updatedReplicas: count().optional().describe("Voting members that run as the spec says."),
   selector: text(1024).optional().describe("Label selector of the voting members' Pods, for autoscalers."),
   endpoints: z.array(text(512)).max(32).optional().describe("Client URLs."),
+  externalEndpoints: z
+    .array(text(512))
+    .max(16)
+    .optional()
+    .describe("Client URLs from outside: the addresses of the client Service's load balancer."),
   clientSecret: text(253).optional().describe("Secret (on a machine: directory) with a client certificate."),
   members: z
     .array(memberStatusSchema)

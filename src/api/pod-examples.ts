@@ -187,4 +187,34 @@ export const podExamples: readonly Example[] = [
     bad: sidecar({ volumeMounts: [{ name: "cache", mountPath: "/cache" }] }),
     good: sidecar({ volumeMounts: [{ name: "config", mountPath: "/tls", readOnly: true }] }),
   },
+  {
+    title: "a traffic policy without an outside",
+    path: "spec.service.externalTrafficPolicy",
+    bad: spec({ service: { externalTrafficPolicy: "Local" } }),
+    good: spec({ service: { type: "NodePort", externalTrafficPolicy: "Local" } }),
+  },
+  {
+    title: "source ranges without a load balancer",
+    path: "spec.service",
+    bad: spec({ service: { loadBalancerSourceRanges: ["192.0.2.0/24"] } }),
+    good: spec({ service: { type: "LoadBalancer", loadBalancerSourceRanges: ["192.0.2.0/24", "::/0"] } }),
+  },
+  {
+    title: "a source range that is an address",
+    path: "spec.service.loadBalancerSourceRanges[0]",
+    bad: spec({ service: { type: "LoadBalancer", loadBalancerSourceRanges: ["192.0.2.1"] } }),
+  },
+  {
+    title: "a load balancer's class with a blank",
+    path: "spec.service.loadBalancerClass",
+    bad: spec({ service: { type: "LoadBalancer", loadBalancerClass: "my class" } }),
+    good: spec({ service: { type: "LoadBalancer", loadBalancerClass: "example.com/internal" } }),
+  },
+  {
+    title: "another class for a load balancer that is there",
+    path: "spec.service.loadBalancerClass",
+    old: spec({ service: { type: "LoadBalancer" } }),
+    bad: spec({ service: { type: "LoadBalancer", loadBalancerClass: "example.com/internal" } }),
+    good: spec({ service: { type: "NodePort" } }),
+  },
 ];

@@ -2,6 +2,7 @@
  * Encryption and client certificates, for the client plane and the peer plane.
  */
 import { z } from "zod";
+import { isIPv4, isIPv6 } from "./addresses.ts";
 import { text } from "./scalars.ts";
 import { withRules, type Rule } from "./rule.ts";
 
@@ -74,31 +75,3 @@ const securityIsKept: Rule<TLSFields> = {
 export const tlsSchema = withRules(tlsFields, securityIsKept);
 
 export type TLS = z.output<typeof tlsSchema>;
-
-/** Eight groups of hex, `::` at most once, an IPv4 tail allowed; but not an IPv4 address in disguise, as CEL has it. */
-function isIPv6(address: string): boolean {
-  const halves = address.split("::");
-  if (halves.length > 2) return false;
-  const [head = [], tail = []] = halves.map((half) => (half === "" ? [] : half.split(":")));
-  const last = (halves.length === 2 ? tail : head).at(-1) ?? "";
-  const ipv4 = last.includes(".");
-  if (ipv4 && !isIPv4(last)) return false;
-  if (ipv4) (halves.length === 2 ? tail : head).splice(-1, 1, "0", "0");
-  const missing = 8 - head.length - tail.length;
-  if (halves.length === 2 ? missing < 1 : missing !== 0) return false;
-  const groups = [...head, ...Array.from({ length: missing }, () => "0"), ...tail];
-  if (!groups.every((group) => /^[0-9a-f]{1,4}$/.test(group))) return false;
-  return (
-    groups
-      .slice(0, 6)
-      .map((group) => Number.parseInt(group, 16))
-      .join() !== "0,0,0,0,0,65535"
-  );
-}
-
-function isIPv4(address: string): boolean {
-  const parts = address.split(".");
-  return (
-    parts.length === 4 && parts.every((part) => /^(0|[1-9][0-9]{0,2})$/.test(part) && Number(part) <= 255)
-  );
-}

@@ -37,6 +37,8 @@ export interface GivenStatus {
   /** What of the spec is allowed but seldom meant. */
   readonly warnings?: readonly string[];
   readonly clientSecret?: string;
+  /** Client URLs from outside, where the platform has such. */
+  readonly externalEndpoints?: readonly string[];
   readonly certificates?: Certificates;
   /** Nodes by member name. */
   readonly nodes?: Readonly<Record<string, string>>;
@@ -76,6 +78,7 @@ export function statusOf(
     updatedReplicas: voters.filter((member) => isUpdated(view, member)).length,
     ...(given.selector !== undefined && { selector: given.selector }),
     endpoints: voters.map(({ record }) => clientURLOf(record)).slice(0, MOST_ENDPOINTS),
+    ...(given.externalEndpoints?.length && { externalEndpoints: [...given.externalEndpoints] }),
     ...(given.clientSecret !== undefined && { clientSecret: given.clientSecret }),
     members: view.members.slice(0, MOST_MEMBERS).map((member) => memberStatus(view, member, given)),
     ...(revision > 0 && { revision }),

@@ -7,6 +7,7 @@ import { isSecure } from "../core/flags.ts";
 import type { View } from "../core/view.ts";
 import { isControlledBy } from "../kube/resources.ts";
 import { authorityName, isPlaneInUse, PLANES, type Plane, type SecretsByName } from "./certificates.ts";
+import { externalAddresses } from "./external.ts";
 import { keepCreated, keepSecret } from "./keep.ts";
 import { secretNames } from "./names.ts";
 import { configFile, FILES } from "./render/config.ts";
@@ -94,7 +95,9 @@ async function applyMember(
   const record = view.members.find((member) => member.name === name)?.record;
   if (record === undefined) return false;
   const known = secrets.get(name);
-  const files = await context.certificates.memberFiles(cluster, record, known);
+  const { services } = context.stores.ownObjects(context.key);
+  const external = externalAddresses(cluster, services);
+  const files = await context.certificates.memberFiles(cluster, record, known, external);
   if (files === undefined) return false;
   const wanted = memberSecret(cluster, record, {
     ...files,

@@ -109,18 +109,19 @@ export class Certificates {
     this.#problems.set(plane, message);
   }
 
-  /** The certificates among the files of a member; undefined while one cannot be had. */
+  /** The certificates among the files of a member, with `external` names; undefined while one cannot be had. */
   async memberFiles(
     cluster: ClusterFacts,
     { name, template }: MemberRecord,
     present: Secret | undefined,
+    external: readonly string[] = [],
   ): Promise<Record<string, string> | undefined> {
     const files: Record<string, string> = {};
     for (const plane of PLANES) {
       if (!isSecure(template.tls, plane)) continue;
       const [pemFile, caFile] =
         plane === "client" ? [FILES.serverPem, FILES.clientCA] : [FILES.peerPem, FILES.peerCA];
-      const spec = memberLeaf(cluster, name, plane, template.tls.extraSANs);
+      const spec = memberLeaf(cluster, name, plane, [...template.tls.extraSANs, ...external]);
       const text = present && textIn(present, pemFile);
       const leaf = await this.#leaf(`${name} ${plane}`, plane, spec, text, text);
       const ca = this.#trust(plane);

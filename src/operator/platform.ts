@@ -22,6 +22,7 @@ import { applyObjects } from "./apply.ts";
 import { Certificates, textIn } from "./certificates.ts";
 import { Clashes } from "./clashes.ts";
 import { executeAction, type Decided } from "./execute.ts";
+import { externalEndpoints } from "./external.ts";
 import type { Fence } from "./fencing.ts";
 import { hostOf, isOurPeerURL, PORTS, secretNames } from "./names.ts";
 import { observeObjects } from "./observe-objects.ts";
@@ -139,7 +140,9 @@ export class KubePlatform implements Platform {
       const at = certificates.expiryOf(member.name);
       return at === undefined ? [] : [[member.name, at] as const];
     });
+    const { services } = this.#options.stores.ownObjects(this.#options.key);
     return Promise.resolve({
+      externalEndpoints: externalEndpoints(view.observation.cluster, services),
       selector: scaleSelector(view.observation.cluster),
       warnings: warningsOf(spec),
       nodes: Object.fromEntries(nodes),

@@ -3,6 +3,7 @@
  * only), and readers of standing learners.
  */
 import type { Service, ServicePort, ServiceSpec } from "kubernetes-types/core/v1.d.ts";
+import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import type { View } from "../../core/view.ts";
 import { PORTS, serviceNames } from "../names.ts";
 import { clusterLabels, ownedByCluster, selectorOf, type Identity } from "./metadata.ts";
@@ -23,7 +24,12 @@ export function clusterServices(view: View): Service[] {
   const client = render(
     cluster,
     names.client,
-    { type: service.type, selector: selectorOf(cluster, "voter"), ports: [port("client")] },
+    {
+      type: service.type,
+      selector: selectorOf(cluster, "voter"),
+      ports: [port("client")],
+      ...outside(service),
+    },
     service,
   );
   const readers = render(cluster, names.learners, {
@@ -32,6 +38,18 @@ export function clusterServices(view: View): Service[] {
     ports: [port("client")],
   });
   return [peers, client, ...(learners > 0 ? [readers] : [])];
+}
+
+function outside({
+  externalTrafficPolicy,
+  loadBalancerClass,
+  loadBalancerSourceRanges,
+}: EtcdClusterSpec["service"]): Partial<ServiceSpec> {
+  return {
+    ...(externalTrafficPolicy !== undefined && { externalTrafficPolicy }),
+    ...(loadBalancerClass !== undefined && { loadBalancerClass }),
+    ...(loadBalancerSourceRanges.length > 0 && { loadBalancerSourceRanges }),
+  };
 }
 
 interface Metadata {

@@ -69,8 +69,9 @@ function smallVolume({ storage }: EtcdClusterSpec): Found {
 
 function outside({ service, tls }: EtcdClusterSpec): Found {
   const secure = (tls.client?.mode ?? tls.mode) !== "Disabled";
-  if (service.type === "ClusterIP" || !secure || tls.extraSANs.length > 0) return [];
-  const message = `clients outside of Kubernetes use a name or an address that is not in the certificates: add it to tls.extraSANs`;
+  // The addresses of a load balancer come into the certificates by themselves.
+  if (service.type !== "NodePort" || !secure || tls.extraSANs.length > 0) return [];
+  const message = `clients outside of Kubernetes dial a node, whose name or address is not in the certificates: add it to tls.extraSANs`;
   return [["spec.service.type", message]];
 }
 

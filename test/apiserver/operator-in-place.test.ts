@@ -1,9 +1,15 @@
-/** Other resources: given to members that run where the server can, by a restart where it cannot. */
+/**
+ * What reaches members that run: other resources where the server can, by a restart where it cannot; and the address
+ * of a load balancer in their certificates.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Pod } from "kubernetes-types/core/v1.d.ts";
+import type { Pod, Secret, Service } from "kubernetes-types/core/v1.d.ts";
+import { X509Certificate } from "node:crypto";
 import { ANNOTATIONS } from "../../src/operator/names.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { PATHS } from "../support/kube-paths.ts";
 import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
 import { OperatorChecker } from "../support/operator-checker.ts";
 
@@ -76,4 +82,38 @@ test("what the server does not change in place comes by a restart, one member at
     [],
   );
   await checker.judged();
+});
+
+test("the address that a load balancer gives is in the members' certificates and in the status, without a restart", async () => {
+  const cluster = await made("outside", {
+    service: { type: "LoadBalancer", loadBalancerSourceRanges: ["192.0.2.0/24"] },
+  });
+  const before = uids(await cluster.pods());
+  const path = `${PATHS.services}/outside-client`;
+  const { spec } = await bed.client.get<Service>(path);
+  assert.deepEqual(spec?.loadBalancerSourceRanges, ["192.0.2.0/24"]);
+  const give = async (ingress: object[]) =>
+    await bed.client.patch(`${path}/status`, { status: { loadBalancer: { ingress } } });
+  await give([{ ip: "192.0.2.7" }, { hostname: "lb.example.com" }]);
+  const names = async () => {
+    const secret = await bed.client.get<Secret>(`${PATHS.secrets}/outside-1`);
+    const pem = Buffer.from(secret.data?.["server.pem"] ?? "", "base64");
+    return new X509Certificate(pem).subjectAltName ?? "";
+  };
+  await eventually("its names are certified", async () => {
+    const text = await names();
+    return text.includes("IP Address:192.0.2.7") && text.includes("DNS:lb.example.com");
+  });
+  await eventually("its endpoints are told", async () => {
+    const { externalEndpoints } = await cluster.status();
+    assert.deepEqual(externalEndpoints, ["https://192.0.2.7:2379", "https://lb.example.com:2379"]);
+    return true;
+  });
+  await cluster.edit({ service: { type: "ClusterIP", loadBalancerSourceRanges: null } });
+  await eventually("they are gone from both", async () => {
+    assert.equal((await cluster.status()).externalEndpoints, undefined);
+    return !(await names()).includes("192.0.2.7");
+  });
+  await cluster.converged(3);
+  assert.deepEqual(uids(await cluster.pods()), before);
 });

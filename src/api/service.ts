@@ -1,0 +1,79 @@
+/**
+ * The Service for clients, and what it takes to reach it from outside the Kubernetes cluster.
+ */
+import { z } from "zod";
+import { isCIDR } from "./addresses.ts";
+import { annotationsSchema, labelsSchema } from "./labels.ts";
+import { withRules, type Rule } from "./rule.ts";
+import { text } from "./scalars.ts";
+
+const sourceRange: Rule<string> = {
+  cel: "isCIDR(self)",
+  message: "must be a range of addresses like 192.0.2.0/24 or 2001:db8::/32",
+  check: isCIDR,
+};
+
+const className: Rule<string> = {
+  cel: "self.matches('^[a-z0-9A-Z]([-a-z0-9A-Z_./]*[a-z0-9A-Z])?$')",
+  message: "must be the name of a load balancer's class like example.com/internal",
+  check: (name) => /^[a-z0-9A-Z]([-a-z0-9A-Z_./]*[a-z0-9A-Z])?$/.test(name),
+};
+
+const fields = z.strictObject({
+  type: z
+    .enum(["ClusterIP", "NodePort", "LoadBalancer"])
+    .default("ClusterIP")
+    .describe(
+      "Type of the client Service, which leads to voting members only. The addresses of a load balancer come into the members' certificates and into status.externalEndpoints by themselves.",
+    ),
+  labels: labelsSchema().default({}).describe("Further labels of the client Service."),
+  annotations: annotationsSchema().default({}).describe("Further annotations of the client Service."),
+  externalTrafficPolicy: z
+    .enum(["Cluster", "Local"])
+    .optional()
+    .describe("Local: traffic from outside stays on the node it arrives at and keeps its source address."),
+  loadBalancerClass: withRules(text(253), className)
+    .optional()
+    .describe("Which load balancer serves the Service. Cannot be changed while the type stays LoadBalancer."),
+  loadBalancerSourceRanges: z
+    .array(withRules(text(43), sourceRange))
+    .max(64)
+    .default([])
+    .meta({ "x-kubernetes-list-type": "set" })
+    .describe("Who may reach the load balancer. Empty: everybody whom the network lets through."),
+});
+
+type Fields = z.output<typeof fields>;
+
+const policyNeedsOutside: Rule<Fields> = {
+  cel: "!has(self.externalTrafficPolicy) || self.type != 'ClusterIP'",
+  fieldPath: ".externalTrafficPolicy",
+  message: "externalTrafficPolicy needs service.type NodePort or LoadBalancer: a ClusterIP has no outside",
+  check: (service) => service.externalTrafficPolicy === undefined || service.type !== "ClusterIP",
+};
+
+const balancerNeedsType: Rule<Fields> = {
+  cel: "self.type == 'LoadBalancer' || (!has(self.loadBalancerClass) && size(self.loadBalancerSourceRanges) == 0)",
+  message: "loadBalancerClass and loadBalancerSourceRanges need service.type LoadBalancer",
+  check: (service) =>
+    service.type === "LoadBalancer" ||
+    (service.loadBalancerClass === undefined && service.loadBalancerSourceRanges.length === 0),
+};
+
+/** By Kubernetes' own rule; said here, because there it would only show as a Service that cannot be written. */
+const classIsKept: Rule<Fields> = {
+  cel: "self.type != 'LoadBalancer' || oldSelf.type != 'LoadBalancer' || (has(self.loadBalancerClass) == has(oldSelf.loadBalancerClass) && (!has(self.loadBalancerClass) || self.loadBalancerClass == oldSelf.loadBalancerClass))",
+  transition: true,
+  fieldPath: ".loadBalancerClass",
+  message:
+    "loadBalancerClass cannot be changed while the type is LoadBalancer: set service.type to ClusterIP first, then both",
+  check: (service, old) =>
+    old === undefined ||
+    service.type !== "LoadBalancer" ||
+    old.type !== "LoadBalancer" ||
+    service.loadBalancerClass === old.loadBalancerClass,
+};
+
+export const serviceSchema = withRules(fields, policyNeedsOutside, balancerNeedsType, classIsKept);
+
+export type Service = z.output<typeof serviceSchema>;
