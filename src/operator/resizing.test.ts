@@ -61,10 +61,12 @@ function world(refusal?: KubeError): World {
 }
 
 /** The kubelet has seen `generation`, and its container has these. */
-function told(pod: Pod, observedGeneration: number, resources: object, condition?: [string, string]): Pod {
+function seenBy(pod: Pod, observedGeneration: number, resources: object, condition?: [string, string]): Pod {
   const conditions = condition ? [{ type: condition[0], reason: condition[1], status: "True" }] : [];
-  const status = { name: "etcd", image: "", imageID: "", ready: true, restartCount: 0, resources };
-  return { ...pod, status: { ...{ observedGeneration }, conditions, containerStatuses: [status] } };
+  const container = { name: "etcd", image: "", imageID: "", ready: true, restartCount: 0, resources };
+  // observedGeneration is newer than the published types.
+  const status = { observedGeneration, conditions, containerStatuses: [container] };
+  return { ...pod, status };
 }
 
 test("noted first, then asked for, then confirmed when the kubelet has done it", async () => {
@@ -74,12 +76,12 @@ test("noted first, then asked for, then confirmed when the kubelet has done it",
   assert.deepEqual(at.calls, [`note ${startHash(after)}~`, "resize"]);
   assert.deepEqual(at.pod.spec?.containers[0]?.resources, NEW);
   const stages: Pod[] = [
-    told(at.pod, 1, OLD),
-    told(at.pod, 2, OLD, ["PodResizeInProgress", ""]),
-    told(at.pod, 2, OLD),
+    seenBy(at.pod, 1, OLD),
+    seenBy(at.pod, 2, OLD, ["PodResizeInProgress", ""]),
+    seenBy(at.pod, 2, OLD),
   ];
   for (const stage of stages) assert.equal(await at.resizing.proceed(stage, after), false);
-  assert.ok(await at.resizing.proceed(told(at.pod, 2, NEW), after));
+  assert.ok(await at.resizing.proceed(seenBy(at.pod, 2, NEW), after));
   assert.equal(at.calls[2], `note ${startHash(after)}`);
 });
 
@@ -92,7 +94,7 @@ test("whoever comes after a crash asks again, or confirms what was done", async 
   );
   await assert.rejects(next.proceed(at.pod, after), /not again/);
   await at.resizing.proceed(at.pod, after);
-  assert.equal(await next.proceed(told(at.pod, 1, OLD), after), false, "asked for already");
+  assert.equal(await next.proceed(seenBy(at.pod, 1, OLD), after), false, "asked for already");
 });
 
 test("an edit that is taken back is asked for the other way round", async () => {
@@ -116,8 +118,8 @@ test("what the server refuses, the kubelet cannot do, or nobody does in time, is
   const slow = world();
   await slow.resizing.proceed(slow.pod, after);
   await slow.resizing.proceed(slow.pod, after);
-  const infeasible = told(slow.pod, 2, OLD, ["PodResizePending", "Infeasible"]);
-  const deferred = told(slow.pod, 2, OLD, ["PodResizePending", "Deferred"]);
+  const infeasible = seenBy(slow.pod, 2, OLD, ["PodResizePending", "Infeasible"]);
+  const deferred = seenBy(slow.pod, 2, OLD, ["PodResizePending", "Deferred"]);
   assert.equal(slow.resizing.isPossible(infeasible, after), false);
   assert.equal(slow.resizing.isPossible(deferred, after), true);
   await slow.clock.advance(60_000);

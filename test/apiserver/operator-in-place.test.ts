@@ -36,7 +36,7 @@ async function made(name: string, spec: object): Promise<ClusterOnBed> {
   return cluster;
 }
 
-const uids = (pods: readonly Pod[]) => pods.map(({ metadata }) => metadata?.uid).toSorted();
+const uids = (pods: readonly Pod[]) => pods.map(({ metadata }) => metadata?.uid ?? "").toSorted();
 const etcd = (pod: Pod) => pod.spec?.containers.find(({ name }) => name === "etcd");
 const resources = (pods: readonly Pod[]) => pods.map((pod) => etcd(pod)?.resources);
 const three = <T>(value: T): T[] => [value, value, value];
