@@ -6,6 +6,8 @@ import { Checker, type CheckerOptions, type CheckReport } from "./checker.ts";
 import { EtcdStore } from "./checker-store.ts";
 import type { ClusterOnBed } from "./operator.ts";
 
+let applications = 0;
+
 /** An application that writes, reads and watches, and learns of new members as they come. */
 export class OperatorChecker implements AsyncDisposable {
   readonly #transport: GrpcTransport;
@@ -23,7 +25,8 @@ export class OperatorChecker implements AsyncDisposable {
     const tls = await cluster.credentials();
     const transport = new GrpcTransport({ clock: systemClock, ...(tls && { tls }) });
     const store = new EtcdStore({ transport, endpoints: await cluster.endpoints() });
-    const checker = await Checker.start(store, options);
+    // A second one in the same cluster must not find what the first has written.
+    const checker = await Checker.start(store, { prefix: `check-${++applications}/`, ...options });
     const timer = setInterval(() => {
       // Between two looks a cluster may be without any Pod that has an address.
       void cluster.endpoints().then(

@@ -1,0 +1,179 @@
+/**
+ * Clusters of the operator on three real nodes, under an application, through everything that happens to nodes. Each
+ * time: a quorum all along as far as it is ours to keep, healed afterwards, and nothing acknowledged is lost.
+ */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Pod } from "kubernetes-types/core/v1.d.ts";
+import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
+import { nodeVerb, type NodeVerb } from "../../testbed/nodes/verbs.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import { Lab } from "./lab.ts";
+import { kubectl } from "./support.ts";
+
+let bed: TestTestbed;
+let lab: Lab;
+const NODES = [1, 2, 3];
+const PATIENCE = { withinMs: 120_000, everyMs: 200 };
+
+before(async () => {
+  bed = await upForTests({ nodes: 3 });
+  lab = new Lab(bed.name);
+  await lab.call("define");
+  await lab.call("startOperator");
+});
+
+after(async () => {
+  await lab?.end();
+  await bed?.down();
+});
+
+const verb = (what: NodeVerb, node: number) => nodeVerb(bed.name, what, node, () => {}, 90);
+
+/** The fault, and the status says that a member is missing while the cluster serves. */
+const told = (what: NodeVerb, node: number) => async () => {
+  await verb(what, node);
+  await lab.call("waitFor", "demo", "Degraded");
+  await lab.call("waitFor", "demo", "Available");
+};
+
+async function podsOf(cluster: string): Promise<Pod[]> {
+  const selector = encodeURIComponent(`etcd.quorate.dev/cluster=${cluster}`);
+  return (await bed.client.get<{ items: Pod[] }>(`${PATHS.pods}?labelSelector=${selector}`)).items;
+}
+
+const statusOf = async (cluster: string) =>
+  (await bed.client.get<EtcdCluster>(`${PATHS.clusters}/${cluster}`)).status ?? {};
+
+const memberIDs = async () =>
+  (await statusOf("demo")).members?.map(({ name, id }) => `${name} ${id}`).toSorted();
+
+/** Some more writes are acknowledged: a quorum serves. */
+async function writesGoOn(): Promise<void> {
+  const before = await lab.call("acknowledged", "demo");
+  await eventually(
+    "writes to go on",
+    async () => (await lab.call("acknowledged", "demo")) > before + 20,
+    PATIENCE,
+  );
+}
+
+/** The fault, writes meanwhile, its end; then all members are healthy again, and the application is content. */
+async function survives(
+  t: { diagnostic(text: string): void },
+  fault: () => Promise<void>,
+  end: () => Promise<void>,
+): Promise<void> {
+  await lab.call("startChecker", "demo");
+  await writesGoOn();
+  await fault();
+  try {
+    await writesGoOn();
+  } finally {
+    await end();
+  }
+  await lab.call("converged", "demo", 3);
+  const { gapMs, writes } = await lab.call("judged", "demo");
+  t.diagnostic(`${writes} writes, longest gap ${gapMs} ms`);
+  await lab.call("assertSound", "demo", 3);
+}
+
+test("three members come up, one on each node", async (t) => {
+  const began = Date.now();
+  await lab.call("create", "demo", { replicas: 3, repair: { memberLostAfter: "30m" } });
+  await lab.call("converged", "demo", 3);
+  t.diagnostic(`after ${Date.now() - began} ms`);
+  const nodes = (await podsOf("demo")).map(({ spec }) => spec?.nodeName ?? "");
+  assert.deepEqual(nodes.toSorted(), ["node-1", "node-2", "node-3"]);
+  await lab.call("assertSound", "demo", 3);
+});
+
+test("a node loses power: told, and its member is back with its data when the node is", async (t) => {
+  const before = await memberIDs();
+  await survives(t, told("crash", 1), () => verb("start", 1));
+  assert.deepEqual(await memberIDs(), before);
+});
+
+test("a node is cut off: told, and its member catches up", async (t) => {
+  await survives(t, told("cut", 2), () => verb("heal", 2));
+});
+
+test("a node freezes: told, and its member goes on where it was", async (t) => {
+  await survives(t, told("freeze", 3), () => verb("thaw", 3));
+});
+
+test("the disk of a member is full: it is told, the others go on, and with room it is back", async (t) => {
+  await survives(t, told("fill-disk", 1), () => verb("free-disk", 1));
+});
+
+test("a node that stays lost: another member takes the place of the one on it", async (t) => {
+  await lab.call("edit", "demo", { repair: { unhealthyAfter: "5s", memberLostAfter: "15s" } });
+  await lab.call("converged", "demo", 3);
+  const before = await memberIDs();
+  const began = Date.now();
+  await survives(
+    t,
+    async () => {
+      await told("crash", 3)();
+      await lab.call("converged", "demo", 3);
+      t.diagnostic(`replaced after ${Date.now() - began} ms`);
+    },
+    () => verb("start", 3),
+  );
+  const after = (await memberIDs()) ?? [];
+  assert.equal(before?.filter((one) => after.includes(one)).length, 2);
+});
+
+test("other resources reach the members as they run", async () => {
+  const lives = async () =>
+    (await podsOf("demo")).map(({ metadata, status }) => [
+      metadata?.uid,
+      status?.containerStatuses?.[0]?.restartCount,
+    ]);
+  const before = await lives();
+  await lab.call("edit", "demo", { pod: { resources: { requests: { cpu: "110m", memory: "260Mi" } } } });
+  await lab.call("converged", "demo", 3);
+  assert.deepEqual(await lives(), before);
+  const [pod] = await podsOf("demo");
+  assert.equal(pod?.status?.containerStatuses?.[0]?.resources?.requests?.["cpu"], "110m");
+});
+
+test("each node is drained in turn, also one with two members: they move one at a time, and are who they were", async (t) => {
+  const before = await memberIDs();
+  for (const node of NODES)
+    await survives(
+      t,
+      () => verb("drain", node),
+      async () => void (await kubectl(bed.name, "uncordon", `node-${node}`)),
+    );
+  assert.deepEqual(await memberIDs(), before);
+});
+
+test("in memory, and all nodes lose power at once: the status says that the data is gone, and nothing empty takes its place", async () => {
+  const memory = {
+    replicas: 3,
+    storage: { medium: "Memory", size: "128Mi" },
+    options: { quotaBackendBytes: "32Mi" },
+  };
+  await lab.call("create", "cache", memory);
+  await lab.call("converged", "cache", 3);
+  const { clusterID } = await statusOf("cache");
+  for (const node of NODES) await verb("crash", node);
+  for (const node of NODES) await verb("start", node);
+  await eventually(
+    "it is told",
+    async () => {
+      const { conditions = [] } = await statusOf("cache");
+      return conditions.some(
+        ({ type, status, reason }) => type === "Available" && status === "False" && reason === "DataGone",
+      );
+    },
+    PATIENCE,
+  );
+  assert.equal((await statusOf("cache")).clusterID, clusterID);
+  // The other one has its disks, and is whole again.
+  await lab.call("converged", "demo", 3);
+  await lab.call("assertSound", "demo", 3);
+});
