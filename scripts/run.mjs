@@ -26,6 +26,7 @@ const tasks = {
   bench: ["scripts/bench.ts"],
   sim: ["sim/main.ts"],
   "sim:conformance": ["test/conformance/main.ts"],
+  e2e: ["scripts/test.ts", "--stage", "apiserver", "--stage", "nodes", "--file", "operator"],
   crash: ["test/crash/main.ts"],
   linearizability: ["test/linear/main.ts"],
   testbed: ["testbed/main.ts"],

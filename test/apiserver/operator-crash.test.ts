@@ -1,6 +1,6 @@
 /**
  * The operator killed right after an effect, at points spread over each operation, and followed by another: the cluster
- * comes out the same. QUORATE_CRASH_ALL=1 kills it after every effect.
+ * comes out the same. `npm run e2e -- --all` kills it after every effect.
  */
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -16,7 +16,7 @@ import { PATHS } from "../support/kube-paths.ts";
 import { ClusterOnBed, upWithDefinitions } from "../support/operator.ts";
 
 const CHILD = fileURLToPath(new URL("./operator-crash-child.ts", import.meta.url));
-const EVERY = process.env["QUORATE_CRASH_ALL"] === "1";
+const EVERY = process.env["QUORATE_ALL"] === "1";
 
 let bed: TestTestbed;
 let fault: Faults;

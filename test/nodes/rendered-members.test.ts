@@ -153,9 +153,16 @@ async function etcdctl(namespace: string, cluster: string, ...args: string[]): P
     `--key=${at(FILES.serverPem)}`,
   ];
   const command = ["etcdctl", `--endpoints=${endpoint}`, ...tls, ...args];
-  const done = await kubectl(bed.name, "-n", namespace, "exec", member, "-c", "etcd", "--", ...command);
-  assert.equal(done.code, 0, done.out);
-  return done.out;
+  // A name that was asked for too early stays unknown for seconds, on this node too.
+  return await eventually(
+    `etcdctl ${args.join(" ")}`,
+    async () => {
+      const done = await kubectl(bed.name, "-n", namespace, "exec", member, "-c", "etcd", "--", ...command);
+      assert.equal(done.code, 0, done.out);
+      return done.out;
+    },
+    PATIENCE,
+  );
 }
 
 for (const version of ["3.5.35", "3.6.16"]) {

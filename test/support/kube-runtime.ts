@@ -65,6 +65,8 @@ export interface Relay {
   readonly url: string;
   /** Those that are open now pass nothing on any more, and nobody is told; new ones work. */
   blackhole(): void;
+  /** Nothing passes any more, on new ones neither. */
+  cut(): void;
   close(): void;
 }
 
@@ -72,7 +74,12 @@ export interface Relay {
 export async function relayTo(server: string): Promise<Relay> {
   const target = new URL(server);
   const pairs = new Set<readonly [Socket, Socket]>();
+  let isCut = false;
   const listener = createServer((inner) => {
+    if (isCut) {
+      pairs.add([inner, inner]);
+      return;
+    }
     const outer = connect({ host: target.hostname, port: Number(target.port) });
     pairs.add([inner, outer]);
     inner.on("error", () => outer.destroy()).pipe(outer);
@@ -80,13 +87,18 @@ export async function relayTo(server: string): Promise<Relay> {
   });
   await new Promise<void>((resolve) => void listener.listen(0, "127.0.0.1", resolve));
   const { port } = listener.address() as AddressInfo;
+  const blackhole = () => {
+    for (const [inner, outer] of pairs) {
+      inner.unpipe(outer).pause();
+      outer.unpipe(inner).pause();
+    }
+  };
   return {
     url: `https://127.0.0.1:${port}`,
-    blackhole() {
-      for (const [inner, outer] of pairs) {
-        inner.unpipe(outer).pause();
-        outer.unpipe(inner).pause();
-      }
+    blackhole,
+    cut() {
+      isCut = true;
+      blackhole();
     },
     close() {
       listener.close();
