@@ -32,13 +32,13 @@ interface Outage {
   /** The changes that are tried with it otherwise. */
   readonly sample: readonly string[];
   /** Ends with a server that answers. */
-  happens(): Promise<void>;
+  readonly happens: () => Promise<void>;
 }
 
 const outages: Readonly<Record<string, Outage>> = {
   "is killed and started again": {
     sample: ["replaced"],
-    async happens() {
+    happens: async () => {
       // With those that would otherwise back off from it for longer than anybody wants to wait here.
       const plane = ["kube-apiserver", "kube-scheduler", "kube-controller-manager"];
       for (const { role, pid } of ownedProcesses(bedPaths(bed.name).dir))
@@ -50,7 +50,7 @@ const outages: Readonly<Record<string, Outage>> = {
   // Less than the lease lasts: an operator that loses it ends, and its Pod begins afresh.
   "freezes for three seconds": {
     sample: ["shrinks", "rolled out"],
-    async happens() {
+    happens: async () => {
       const pid = apiServerPid(bed);
       process.kill(pid, "SIGSTOP");
       await new Promise((resolve) => setTimeout(resolve, 3_000));

@@ -8,8 +8,8 @@ import type { Call, Methods, Reply } from "./lab-child.ts";
 const CHILD = fileURLToPath(new URL("lab-child.ts", import.meta.url));
 
 interface Waiting {
-  resolve(value: unknown): void;
-  reject(error: Error): void;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
 }
 
 export class Lab {
