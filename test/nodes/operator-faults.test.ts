@@ -75,6 +75,8 @@ async function survives(
     await end();
   }
   await lab.call("converged", "demo", 3);
+  // One that was left behind on a lost node goes when the node is back.
+  await eventually("no Pod but theirs", async () => (await podsOf("demo")).length === 3, PATIENCE);
   const { gapMs, writes } = await lab.call("judged", "demo");
   t.diagnostic(`${writes} writes, longest gap ${gapMs} ms`);
   await lab.call("assertSound", "demo", 3);
