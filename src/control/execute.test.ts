@@ -30,8 +30,16 @@ function world(script: Script) {
   const observer = new Observer(platform, clock);
   observer.client.setEndpoints(endpoints("demo-1", "demo-2", "demo-3"));
   const run = (action: Action) => execute({ platform, observer, clock }, viewOf(three), action);
-  return { run, sent: transport.sent, done };
+  return { run, sent: transport.sent, done, observer };
 }
+
+test("a nudge that fails is remembered too: what comes after it gets its turn", async () => {
+  const { run, observer } = world(() => refused("UNAVAILABLE", "request timed out"));
+  let remembered = 0;
+  observer.rememberNudge = () => void remembered++;
+  await assert.rejects(run({ kind: "NudgeLog" }));
+  assert.equal(remembered, 1);
+});
 
 const add: Action = { kind: "AddLearner", member: "demo-4", peerURL: "https://demo-4:2380" };
 const remove: Action = { kind: "RemoveFromEtcd", member: "demo-3", memberID: "a3" };

@@ -72,8 +72,9 @@ async function callEtcd(executor: Executor, view: View, action: EtcdAction): Pro
     case "AdvanceLog":
       return await advanceLog(executor, action.entries);
     case "NudgeLog":
-      await advanceLog(executor, 1);
-      return observer.rememberNudge();
+      // Also when it fails: the next one is due in a while, and whatever else is to be done comes first.
+      observer.rememberNudge();
+      return await advanceLog(executor, 1);
     default: {
       const unknown: never = action;
       throw new TypeError(`no such action: ${JSON.stringify(unknown)}`);

@@ -67,22 +67,32 @@ for (const medium of ["Persistent", "Memory"])
     await checker.judged();
   });
 
-test("what the server does not change in place comes by a restart, one member at a time", async () => {
-  const cluster = await made("class", {});
-  await using checker = await OperatorChecker.start(cluster);
-  const before = uids(await cluster.pods());
-  // With equal requests and limits it is Guaranteed, and a Pod keeps its class for life.
-  const wanted = { requests: { cpu: "100m", memory: "256Mi" }, limits: { cpu: "100m", memory: "256Mi" } };
-  await cluster.edit({ pod: { resources: wanted } });
-  await cluster.converged(3);
-  const pods = await cluster.pods();
-  assert.deepEqual(resources(pods), three(wanted));
-  assert.deepEqual(
-    uids(pods).filter((uid) => before.includes(uid)),
-    [],
-  );
-  await checker.judged();
-});
+const OTHERWISE = {
+  Persistent: "a restart, one member at a time",
+  Memory: "newcomers, since a restart would lose the data (H4)",
+};
+
+for (const [medium, how] of Object.entries(OTHERWISE))
+  test(`${medium}: what the server does not change in place comes by ${how}`, async () => {
+    const cluster = await made(`class-${medium.toLowerCase()}`, { storage: { medium, size: "1Gi" } });
+    const names = await cluster.list(PATHS.members);
+    await using checker = await OperatorChecker.start(cluster);
+    const before = uids(await cluster.pods());
+    // With equal requests and limits it is Guaranteed, and a Pod keeps its class for life.
+    const wanted = { requests: { cpu: "100m", memory: "256Mi" }, limits: { cpu: "100m", memory: "256Mi" } };
+    await cluster.edit({ pod: { resources: wanted } });
+    await cluster.converged(3);
+    const pods = await cluster.pods();
+    assert.deepEqual(resources(pods), three(wanted));
+    assert.deepEqual(
+      uids(pods).filter((uid) => before.includes(uid)),
+      [],
+    );
+    const kept = (await cluster.list(PATHS.members)).filter((name) => names.includes(name));
+    assert.equal(kept.length, medium === "Memory" ? 0 : 3);
+    await cluster.assertSound(3);
+    await checker.judged();
+  });
 
 test("the address that a load balancer gives is in the members' certificates and in the status, without a restart", async () => {
   const cluster = await made("outside", {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
-import { change, exited, healthy, leaderOf } from "../testing/cluster.ts";
+import { change, exited, healthy, leaderOf, run } from "../testing/cluster.ts";
 
 function outdated(observation: Observation, name: string): Observation {
   return change(observation, name, ({ workload }) => ({
@@ -45,6 +45,20 @@ test("other resources alone restart nobody where the platform can give them to a
   assert.equal(act, undefined);
   assert.deepEqual([holds[0]?.reason, holds[0]?.classes], ["Resizing", ["roll", "maintain"]]);
   assert.equal(decide(grown(healthy(), false)).act?.action.kind, "StopWorkload");
+});
+
+test("where a restart loses data, what cannot come in place comes by a newcomer (H4)", () => {
+  const world = grown(healthy({ storage: { medium: "Memory" } }), false);
+  const { act } = decide(world);
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.purpose === "retire", JSON.stringify(act));
+  const { spec } = world.cluster;
+  const wanted = {
+    ...world,
+    cluster: { ...world.cluster, spec: { ...spec, pod: { ...spec.pod, resources: MORE } } },
+  };
+  const end = run(wanted);
+  assert.ok(!end.members.some(({ record }) => record.name === "demo-3"), "it was replaced, and did not stay");
+  assert.equal(end.members.length, 3);
 });
 
 test("one that is down anyway restarts at once", () => {

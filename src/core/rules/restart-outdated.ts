@@ -5,9 +5,10 @@
  * others keep quorum (I1), and hands leadership over first (R10). A workload that has ended for good only
  * stands in the way of its successor, if its data has not ended with it.
  */
-import { act, hold } from "../outcome.ts";
+import { act, hold, update } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
 import { survivesRestart } from "../quorum.ts";
+import { isVolatile } from "../template.ts";
 import { healthyVotersBut, type MemberView } from "../view.ts";
 import { successor } from "./successor.ts";
 
@@ -24,7 +25,9 @@ export const restartOutdated: Rule = (view) => {
       }),
     ];
   }
-  const outdated = view.staying.filter(({ upToDate, workload }) => !upToDate && workload.state !== "absent");
+  const outdated = view.staying.filter(
+    (member) => !member.upToDate && member.workload.state !== "absent" && !isBeingSwapped(member),
+  );
   const member = outdated.find(({ resizing }) => !resizing) ?? outdated[0];
   if (!member) return [];
   if (member.workload.state === "stopping") {
@@ -44,6 +47,17 @@ export const restartOutdated: Rule = (view) => {
         message: `${member.name} gets its new resources while it runs`,
         until: view.now + RESIZE_LOOK_MS,
       }),
+    ];
+  }
+  // In place it could not be done, and its data would end with its workload (H4).
+  if (losesData(member)) {
+    const reason = "it cannot change without a restart, which would lose its data";
+    return [
+      act(
+        "roll",
+        `${member.name}: ${reason}: a newcomer takes its place`,
+        update(member, "retire", { retiring: { reason } }),
+      ),
     ];
   }
   const stop = act("revert", `${member.name} restarts with what its record says`, {
@@ -72,6 +86,14 @@ export const restartOutdated: Rule = (view) => {
   }
   return [stop];
 };
+
+function losesData({ healthy, record }: MemberView): boolean {
+  return healthy && record.joined && isVolatile(record.template);
+}
+
+function isBeingSwapped(member: MemberView): boolean {
+  return member.record.retiring !== undefined && losesData(member);
+}
 
 type Ended = MemberView & { readonly workload: Extract<MemberView["workload"], { state: "exited" }> };
 

@@ -11,9 +11,10 @@ export const stay: Rule = (view) => {
   if (!view.established || !view.staying.some(({ record }) => record.retiring)) return [];
   const { template } = targetOf(view);
   const member = view.staying.find(
-    ({ record, healthy, deleting, volume }) =>
+    ({ record, healthy, upToDate, deleting, volume }) =>
       record.retiring &&
       healthy &&
+      upToDate &&
       !deleting &&
       !(volume.state === "ready" && volume.tooSmall !== undefined) &&
       template &&

@@ -101,6 +101,15 @@ export function assertInvariants(o: Observation, action: Action): void {
           "I1: the others keep quorum",
         );
       }
+      const volatile = ["Memory", "Ephemeral"].includes(facts?.record.template.storage.medium ?? "");
+      if (
+        serves &&
+        volatile &&
+        facts?.record.joined &&
+        !facts.record.leaving &&
+        facts.record.token === seen.token
+      )
+        assert.ok(!seen.isHealthy(facts), "H4: nobody's data is thrown away who serves");
       return;
     }
     case "MoveLeader": {
