@@ -10,9 +10,9 @@ import { openRepo, type Repo } from "./check/repo.ts";
 import { describeCheck } from "./check/report.ts";
 import { checks, runChecks } from "./check/run.ts";
 import { exitCodeOf, summary, type StageResult } from "./stages/result.ts";
-import { runStage } from "./stages/run-stage.ts";
+import { runStages, type StageRun } from "./stages/run-stage.ts";
 import { stages } from "./stages/table.ts";
-import { terminalVoice, type Voice } from "./stages/voice.ts";
+import { terminalVoice, voicesFor, type Voice } from "./stages/voice.ts";
 
 const options = {
   fast: { type: "boolean" },
@@ -46,22 +46,23 @@ async function main(argv: string[]): Promise<number> {
     !stop.signal.aborted && !(chosen.bail && exitCodeOf(results, false) !== 0 && results.length > 0);
   if (wants(chosen, "check") && !chosen.file && chosen.name === undefined)
     results.push(await checkStage(repo, voice));
-  for (const stage of stages) {
+  const { signal } = stop;
+  for (const batch of batches(chosen, repo)) {
     if (!goOn()) break;
-    if (!wants(chosen, stage.id) || (chosen.fast && !stage.fast)) continue;
-    const files = repo.files.filter(
-      (path) =>
-        stage.files.some((glob) => matchesGlob(path, glob)) &&
-        (!chosen.file || chosen.file.some((part) => path.includes(part))),
+    const voices = voicesFor(
+      voice,
+      batch.map(({ stage }) => stage.id),
     );
-    if (files.length === 0) {
-      if (chosen.stage) voice.say(`\n▶ ${stage.title}: no file matches ${chosen.file?.join(" or ")}`);
-      continue;
-    }
-    const { signal } = stop;
     const narrow = chosen.name === undefined ? {} : { namePattern: chosen.name };
-    const patient = chosen.all ? { ...stage, ...ALL_LIMITS } : stage;
-    results.push(await runStage({ root: repo.root, stage: patient, files, signal, voice, ...narrow }));
+    voice.say("");
+    const runs = batch.map((one, i) => ({
+      ...one,
+      root: repo.root,
+      signal,
+      voice: voices[i] ?? voice,
+      ...narrow,
+    }));
+    results.push(...(await runStages(runs)));
   }
 
   if (results.length === 0) {
@@ -73,6 +74,25 @@ async function main(argv: string[]): Promise<number> {
   voice.say(`\n${summary(results, performance.now() - started)}`);
   if (stop.signal.aborted) return 130;
   return exitCodeOf(results, isCi(process.env["CI"]));
+}
+
+/** The stages that are wanted and have files, those together that run at the same time. */
+function batches(chosen: Chosen, repo: Repo): Pick<StageRun, "stage" | "files">[][] {
+  const found: Pick<StageRun, "stage" | "files">[][] = [];
+  for (const stage of stages) {
+    if (!wants(chosen, stage.id) || (chosen.fast && !stage.fast)) continue;
+    const files = repo.files.filter(
+      (path) =>
+        stage.files.some((glob) => matchesGlob(path, glob)) &&
+        (!chosen.file || chosen.file.some((part) => path.includes(part))),
+    );
+    if (files.length === 0) continue;
+    const one = { stage: chosen.all ? { ...stage, ...ALL_LIMITS } : stage, files };
+    const last = found.at(-1);
+    if (stage.beside && last?.at(-1)?.stage.processes === "apart") last.push(one);
+    else found.push([one]);
+  }
+  return found;
 }
 
 type Chosen = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];

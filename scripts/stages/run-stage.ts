@@ -17,16 +17,31 @@ export interface StageRun {
   readonly voice: Voice;
 }
 
-export async function runStage(run: StageRun): Promise<StageResult> {
+/** One stage, or several at the same time: then each line says whose it is. What they need is made one by one. */
+export async function runStages(runs: readonly StageRun[]): Promise<StageResult[]> {
+  const prepared: (() => Promise<StageResult>)[] = [];
+  for (const run of runs) prepared.push(await prepareStage(run));
+  return await Promise.all(prepared.map((runFiles) => runFiles()));
+}
+
+async function prepareStage(run: StageRun): Promise<() => Promise<StageResult>> {
   const { stage, voice } = run;
   const started = performance.now();
-  voice.say(`\n▶ ${stage.title}`);
-  const tally = new Tally(run);
+  voice.say(`▶ ${stage.title}`);
   const couldNotRun = await prepare(run);
   if (couldNotRun !== undefined) {
     voice.say(`  could not run: ${couldNotRun}`);
-    return { ...tally.result(performance.now() - started), couldNotRun };
+    const result = { ...new Tally(run).result(performance.now() - started), couldNotRun };
+    return () => Promise.resolve(result);
   }
+  const preparedMs = performance.now() - started;
+  return () => runFiles(run, preparedMs);
+}
+
+async function runFiles(run: StageRun, preparedMs: number): Promise<StageResult> {
+  const { stage, voice } = run;
+  const started = performance.now() - preparedMs;
+  const tally = new Tally(run);
   const groups = stage.processes === "together" ? [run.files] : run.files.map((file) => [file]);
   for (const files of groups) {
     if (run.signal.aborted) break;

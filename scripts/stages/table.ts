@@ -17,6 +17,11 @@ export interface Stage {
    * hangs the run. "apart": a process per file, one after the other, for tests with real servers.
    */
   readonly processes: "together" | "apart";
+  /**
+   * Runs at the same time as the stage before it: both mostly wait for servers, and neither uses ports or addresses
+   * of the other's.
+   */
+  readonly beside?: boolean;
   /** How long one test may take, unless it says otherwise. */
   readonly testLimitMs: number;
   /** How long one process may take before it is ended and counted as failed. */
@@ -62,6 +67,7 @@ export const stages: readonly Stage[] = [
     fast: false,
     files: ["test/apiserver/**/*.test.ts"],
     processes: "apart",
+    beside: true,
     testLimitMs: 5 * MINUTE,
     processLimitMs: 15 * MINUTE,
     prepare: prepareApiServer,

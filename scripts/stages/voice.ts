@@ -1,5 +1,6 @@
 /**
- * How a run speaks: lines that stay, and on a terminal one last line that shows what is going on now.
+ * How a run speaks: lines that stay, and on a terminal one last line that shows what is going on now. Stages that run
+ * at the same time speak in turn, each line with its speaker.
  */
 import { seconds } from "./result.ts";
 
@@ -46,4 +47,30 @@ export function terminalVoice(out: Terminal): Voice {
     },
     idle,
   };
+}
+
+/** A voice for each of those who speak at the same time; one alone speaks as it is. */
+export function voicesFor(voice: Voice, speakers: readonly string[]): Voice[] {
+  if (speakers.length < 2) return speakers.map(() => voice);
+  const width = Math.max(...speakers.map((name) => name.length));
+  const doing = new Map<string, string>();
+  const tellWork = () => {
+    if (doing.size === 0) voice.idle();
+    else voice.working([...doing.values()].join(" and "));
+  };
+  return speakers.map((name) => {
+    const spoken = (text: string) => text.replaceAll(/^/gm, `${name.padEnd(width)} │ `);
+    return {
+      say: (text) => voice.say(spoken(text)),
+      progress: (text) => voice.progress(spoken(text)),
+      working(what) {
+        doing.set(name, what);
+        tellWork();
+      },
+      idle() {
+        doing.delete(name);
+        tellWork();
+      },
+    };
+  });
 }
