@@ -5,7 +5,8 @@ import { EtcdClient } from "../../src/etcd/client.ts";
 import { text } from "../../src/etcd/convert.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import { systemClock } from "../../src/seams/clock.ts";
-import { eventually, TestCluster, type TestMember } from "../support/etcd-cluster.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { TestCluster, type TestMember } from "../support/etcd-cluster.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
 
 for (const version of newestVersions) {

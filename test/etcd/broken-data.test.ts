@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isEtcdError } from "../../src/etcd/errors.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
-import { eventually } from "../support/etcd-cluster.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { LocalCluster } from "../support/local-cluster.ts";
 import { operations, subjectOf } from "../support/local-operations.ts";
 
@@ -80,7 +80,7 @@ test("a full quota of 16 MiB: blocked with the reason while live data fills it, 
   await assert.rejects(client.kv.put("more", "1"), (error) => isEtcdError(error, "no-space"));
 
   for (const key of written.slice(1)) await client.kv.delete(key);
-  await eventually("writable", async () => (await client.kv.put("more", "1")).header.revision > 0n, 30_000);
+  await eventually("writable", async () => (await client.kv.put("more", "1")).header.revision > 0n);
   const view = await local.settled();
   assert.deepEqual(view.observation.etcd.alarms, []);
   assert.equal((await client.kv.get("fill/0"))?.value.length, value.length, "what was not deleted is there");

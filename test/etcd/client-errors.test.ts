@@ -6,7 +6,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { EtcdClient } from "../../src/etcd/client.ts";
 import { isEtcdError, type EtcdError } from "../../src/etcd/errors.ts";
-import { eventually, TestCluster, type TestMember } from "../support/etcd-cluster.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { TestCluster, type TestMember } from "../support/etcd-cluster.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
 

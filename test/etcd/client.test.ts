@@ -9,7 +9,8 @@ import { text } from "../../src/etcd/convert.ts";
 import { isEtcdError } from "../../src/etcd/errors.ts";
 import { formatId } from "../../src/etcd/id.ts";
 import { ops } from "../../src/etcd/kv.ts";
-import { eventually, TestCluster, type TestMember } from "../support/etcd-cluster.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { TestCluster, type TestMember } from "../support/etcd-cluster.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
 
 for (const version of newestVersions) {

@@ -18,7 +18,8 @@ import { EtcdClient } from "../../src/etcd/client.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import { EtcdProcess } from "../../src/etcd/process.ts";
 import { systemClock } from "../../src/seams/clock.ts";
-import { etcdOf, eventually, world } from "../support/etcd-cluster.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { etcdOf, world } from "../support/etcd-cluster.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { makeTestPki, type TestPki } from "../support/etcd-pki.ts";
 

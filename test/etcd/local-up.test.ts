@@ -55,7 +55,7 @@ test("three healthy members with TLS come up, are broken in three ways, and heal
   const { environment = {} } = await up.until("three members", (event) => event.readyReplicas === 3);
   const upMs = performance.now() - up.startedAt;
   t.diagnostic(`up after ${Math.round(upMs)} ms`);
-  assert.ok(upMs < 15_000, `three members took ${upMs} ms`);
+  assert.ok(upMs < 30_000, `three members took ${upMs} ms`);
 
   await t.test("the printed environment is all that etcdctl needs, and plain text is refused", async () => {
     assert.match(
@@ -83,7 +83,7 @@ test("three healthy members with TLS come up, are broken in three ways, and heal
     await up.until("healthy", (event) => event.readyReplicas === 3, up.events.length - 1);
     const ms = performance.now() - began;
     t.diagnostic(`killed member back after ${Math.round(ms)} ms`);
-    assert.ok(ms < 9_000);
+    assert.ok(ms < 30_000, `${ms} ms`);
     const after = await healthy(home, 3);
     const ids = (report: LocalReport) => report.cluster.status?.members?.map(({ id }) => id);
     assert.deepEqual(ids(after), ids(before));
@@ -97,7 +97,7 @@ test("three healthy members with TLS come up, are broken in three ways, and heal
     await up.settled(up.events.length - 1);
     const ms = performance.now() - began;
     t.diagnostic(`wiped member replaced after ${Math.round(ms)} ms`);
-    assert.ok(ms < 30_000);
+    assert.ok(ms < 60_000, `${ms} ms`);
     const report = await healthy(home, 3);
     assert.deepEqual(
       report.cluster.status?.members?.map(({ name }) => name),

@@ -11,14 +11,8 @@ import { after, before, describe, test } from "node:test";
 import type { ExitReason } from "../../src/etcd/exit-reasons.ts";
 import { EtcdProcess, EtcdStartError, type EtcdExit } from "../../src/etcd/process.ts";
 import { SpawnError, systemProcesses } from "../../src/seams/processes.ts";
-import {
-  eventually,
-  etcdOf,
-  TestCluster,
-  world,
-  type StartOptions,
-  type TestMember,
-} from "../support/etcd-cluster.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { etcdOf, TestCluster, world, type StartOptions, type TestMember } from "../support/etcd-cluster.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
 
 const newest = newestVersions.at(-1) as string;

@@ -14,7 +14,8 @@ import { encodeFrame } from "../../src/etcd/grpc/frame.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
-import { eventually, TestCluster, type TestMember } from "../support/etcd-cluster.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { TestCluster, type TestMember } from "../support/etcd-cluster.ts";
 import { makeTestPki, SERVER_NAME } from "../support/etcd-pki.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
 

@@ -4,7 +4,8 @@ import { describe, test } from "node:test";
 import type { EtcdClient } from "../../src/etcd/client.ts";
 import { text } from "../../src/etcd/convert.ts";
 import type { WatchBatch, WatchOptions } from "../../src/etcd/watch.ts";
-import { eventually, TestCluster, type TestMember } from "../support/etcd-cluster.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { TestCluster, type TestMember } from "../support/etcd-cluster.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
 
 /** Reads a watch in the background into an array. */
@@ -110,11 +111,7 @@ describe("watches", () => {
     await eventually("the watch is there", () => Promise.resolve(watch.batches.length === 1));
     const leader = await cluster.leader();
     await Promise.all([leader, ...others].map((member) => member.running.kill()));
-    await eventually(
-      "it is told that there is no leader",
-      () => Promise.resolve(told.includes("no-leader")),
-      15_000,
-    );
+    await eventually("it is told that there is no leader", () => Promise.resolve(told.includes("no-leader")));
     await watch.stop();
   });
 });

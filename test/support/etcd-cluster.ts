@@ -16,6 +16,7 @@ import { systemClock } from "../../src/seams/clock.ts";
 import { systemDisk } from "../../src/seams/disk.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import { systemProcesses } from "../../src/seams/processes.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { makeTestPki, type TestPki } from "./etcd-pki.ts";
 import { freePorts } from "./free-ports.ts";
 
@@ -241,24 +242,5 @@ export class TestCluster {
     await Promise.all(ends);
     await Promise.all(this.#transports.map((transport) => transport.close()));
     rmSync(this.dir, { recursive: true, force: true });
-  }
-}
-
-/** Polls until the condition holds; the last failure is the message. */
-export async function eventually(
-  what: string,
-  holds: () => Promise<boolean>,
-  timeoutMs = 60_000,
-): Promise<void> {
-  const end = performance.now() + timeoutMs;
-  let last = "it did not become true";
-  for (;;) {
-    try {
-      if (await holds()) return;
-    } catch (error) {
-      last = error instanceof Error ? error.message : String(error);
-    }
-    if (performance.now() > end) throw new Error(`${what}: not within ${timeoutMs} ms: ${last}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -13,7 +13,8 @@ import { describe, test } from "node:test";
 import { MAX_LEARNERS } from "../../../src/core/size.ts";
 import { parseCluster } from "../../../src/api/parse-cluster.ts";
 import { API_VERSION } from "../../../src/api/metadata.ts";
-import { eventually, TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
 import { LocalCluster } from "../../support/local-cluster.ts";
 
 /** Adds need not wait for five quiet seconds; that is another matter (R19). */
@@ -85,9 +86,9 @@ describe("H1 unequal max-learners", { concurrency: 2 }, () => {
       return (await Promise.all(answers)).every(({ storageVersion }) => storageVersion === wanted);
     };
     // Storage begins as 3.5 and is raised once the members have agreed on a version.
-    await eventually("the storage is of 3.6", () => storageIs("3.6.0"), 20_000);
+    await eventually("the storage is of 3.6", () => storageIs("3.6.0"));
     await client.maintenance.downgrade("ENABLE", "3.5.0");
-    await eventually("the storage is of 3.5", () => storageIs("3.5.0"), 20_000);
+    await eventually("the storage is of 3.5", () => storageIs("3.5.0"));
     assert.deepEqual(cluster.members.map(snapshots), [1, 1, 1]);
     const [first] = cluster.members as [TestMember];
     await first.running.stop();

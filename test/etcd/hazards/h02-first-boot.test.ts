@@ -9,7 +9,8 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
 import { formatId } from "../../../src/etcd/id.ts";
-import { eventually, TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
 import { inOrder, LocalCluster } from "../../support/local-cluster.ts";
 import { newestVersions } from "../../support/etcd-versions.ts";
 

@@ -7,7 +7,8 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { describe, test } from "node:test";
 import { EtcdProcess } from "../../../src/etcd/process.ts";
-import { etcdOf, eventually, TestCluster, world, type TestMember } from "../../support/etcd-cluster.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { etcdOf, TestCluster, world, type TestMember } from "../../support/etcd-cluster.ts";
 import { LocalCluster } from "../../support/local-cluster.ts";
 import { newestVersions } from "../../support/etcd-versions.ts";
 

@@ -10,7 +10,8 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { eventually, TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
 import { inOrder, LocalCluster } from "../../support/local-cluster.ts";
 
 describe("H5 wake", { concurrency: 2 }, () => {

@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isEtcdError } from "../../../src/etcd/errors.ts";
-import { eventually, TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
 import { inOrder, LocalCluster } from "../../support/local-cluster.ts";
 import { newestVersions } from "../../support/etcd-versions.ts";
 

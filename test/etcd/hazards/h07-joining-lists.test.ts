@@ -5,7 +5,8 @@
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { eventually, TestCluster } from "../../support/etcd-cluster.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { TestCluster } from "../../support/etcd-cluster.ts";
 import { inOrder, LocalCluster } from "../../support/local-cluster.ts";
 
 /** More than the 5000 entries that a member may be behind before it takes itself for overloaded. */

@@ -6,7 +6,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { decide } from "../../../src/core/decide.ts";
 import { isEstablished } from "../../../src/core/record.ts";
-import { eventually, TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
 import { LocalCluster } from "../../support/local-cluster.ts";
 import { newestVersions } from "../../support/etcd-versions.ts";
 

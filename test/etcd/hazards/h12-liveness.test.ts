@@ -11,7 +11,8 @@ import type { EtcdClient } from "../../../src/etcd/client.ts";
 import { livenessPatienceMs } from "../../../src/core/liveness.ts";
 import { ops } from "../../../src/etcd/kv.ts";
 import { HttpProbe } from "../../../src/etcd/probe.ts";
-import { eventually, TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
 import { LocalCluster } from "../../support/local-cluster.ts";
 
 const GIB = 1024 ** 3;

@@ -11,7 +11,8 @@ import { describe, test } from "node:test";
 import { minorOf } from "../../../src/core/version.ts";
 import { isEtcdError } from "../../../src/etcd/errors.ts";
 import type { MemberStatus } from "../../../src/etcd/types.ts";
-import { eventually, TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { TestCluster, type TestMember } from "../../support/etcd-cluster.ts";
 import { inOrder, LocalCluster } from "../../support/local-cluster.ts";
 
 describe("H13 downgrade", { concurrency: 2 }, () => {
@@ -121,20 +122,16 @@ async function statuses(cluster: TestCluster): Promise<MemberStatus[]> {
 /** Waits until the whole cluster speaks a minor and keeps its storage in it. */
 async function storageOf(cluster: TestCluster, version: string): Promise<void> {
   const wanted = `${minorOf(version)}.0`;
-  await eventually(
-    `storage of ${wanted}`,
-    async () => {
-      const stored = (await statuses(cluster)).every(({ storageVersion }) => storageVersion === wanted);
-      const spoken = await Promise.all(
-        cluster.members.map(async ({ clientUrl }) => {
-          const answer = (await (await fetch(`${clientUrl}/version`)).json()) as { etcdcluster: string };
-          return answer.etcdcluster;
-        }),
-      );
-      return stored && spoken.every((one) => one === wanted);
-    },
-    20_000,
-  );
+  await eventually(`storage of ${wanted}`, async () => {
+    const stored = (await statuses(cluster)).every(({ storageVersion }) => storageVersion === wanted);
+    const spoken = await Promise.all(
+      cluster.members.map(async ({ clientUrl }) => {
+        const answer = (await (await fetch(`${clientUrl}/version`)).json()) as { etcdcluster: string };
+        return answer.etcdcluster;
+      }),
+    );
+    return stored && spoken.every((one) => one === wanted);
+  });
 }
 
 async function enable(cluster: TestCluster, to: string): Promise<void> {
