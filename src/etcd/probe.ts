@@ -29,8 +29,8 @@ export class HttpProbe implements EtcdProbe {
     const answer = JSON.parse(body) as { etcdserver?: unknown; etcdcluster?: unknown };
     const { etcdserver, etcdcluster } = answer;
     if (typeof etcdserver !== "string") throw new Error(`${endpoint.url}/version does not name a version`);
-    const agreed = typeof etcdcluster === "string" && /^\d+\.\d+/.test(etcdcluster);
-    return { server: etcdserver, ...(agreed && { cluster: etcdcluster }) };
+    const agreed = agreedVersion(etcdcluster);
+    return { server: etcdserver, ...(agreed !== undefined && { cluster: agreed }) };
   }
 
   async alive(metricsURL: string, signal: AbortSignal): Promise<boolean> {
@@ -71,4 +71,12 @@ export class HttpProbe implements EtcdProbe {
       outgoing.end();
     });
   }
+}
+
+/**
+ * A new cluster says `not_decided`, and 3.0.0 for some seconds where a member did not answer the others at first.
+ * None that we know speaks 3.0 any more, so that both mean the same: nothing is agreed yet.
+ */
+export function agreedVersion(told: unknown): string | undefined {
+  return typeof told === "string" && /^\d+\.\d+/.test(told) && !told.startsWith("3.0.") ? told : undefined;
 }
