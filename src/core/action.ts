@@ -128,6 +128,7 @@ export type HoldReason =
   | "VersionMismatch"
   | "OptionRefused"
   | "PodRefused"
+  | "PodUnverified"
   | "TargetFailed"
   | "AwaitingApproval"
   | "DowngradePreparing"

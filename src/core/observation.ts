@@ -40,6 +40,8 @@ export interface PlatformFacts {
   readonly arrivingVersions?: Readonly<Record<string, string>>;
   /** Asked beforehand, the platform would make no workload from this spec: nobody stops for it. */
   readonly refusedWorkload?: string;
+  /** Asked beforehand, the platform could not say whether it would, and why: nobody stops until it can. */
+  readonly unverifiedWorkload?: string;
   /** Objects of our names that belong to somebody else: never touched, and told (I9). */
   readonly clashes: readonly string[];
   /** When a step last succeeded or a wait last ended; losing it only delays a message. */

@@ -100,11 +100,10 @@ export class KubePlatform implements Platform {
     this.#useCredentials(cluster);
     const clashes = [...new Set([...platform.clashes, ...this.#apply.clashes.texts])];
     const records = members.map(({ record }) => record);
-    const refusedWorkload = fence.leads
-      ? await this.#preflight.refusal(cluster, records, platform.offers[0]?.address)
-      : undefined;
-    const facts = { ...platform, clashes, ...(refusedWorkload !== undefined && { refusedWorkload }) };
-    return { cluster, members, platform: facts };
+    const verdict = fence.leads
+      ? await this.#preflight.verdict(cluster, records, platform.offers[0]?.address)
+      : {};
+    return { cluster, members, platform: { ...platform, clashes, ...verdict } };
   }
 
   async apply(view: View): Promise<Applied> {
