@@ -106,6 +106,7 @@ export type HoldReason =
   | "Paused"
   | "Fenced"
   | "NameClash"
+  | "InvalidSpec"
   | "Hibernated"
   | "Stopping"
   | "Resizing"

@@ -24,6 +24,8 @@ export interface ClusterFacts {
   /** The rollout a person approved, by template hash; only asked for with update.strategy OnApproval. */
   readonly approved?: string;
   readonly spec: EtcdClusterSpec;
+  /** Why the present spec cannot be understood; then `spec` is what the members were last made from. */
+  readonly invalid?: string;
   readonly marks: ClusterMarks;
 }
 

@@ -21,6 +21,7 @@ import type { Pki } from "../seams/pki.ts";
 import { applyObjects } from "./apply.ts";
 import { Certificates, textIn } from "./certificates.ts";
 import { Clashes } from "./clashes.ts";
+import { textOf } from "./cluster-object.ts";
 import { executeAction, type Decided } from "./execute.ts";
 import { externalEndpoints } from "./external.ts";
 import type { Fence } from "./fencing.ts";
@@ -45,12 +46,12 @@ export interface KubePlatformOptions {
   readonly pki: Pki;
 }
 
-/** The EtcdCluster cannot be understood: what it asks for is not tried, and what runs stays as it is. */
+/** The EtcdCluster cannot be understood, and there is nothing that it could be looked after by. */
 export class InvalidCluster extends Error {
   override name = "InvalidCluster";
   readonly errors: readonly ApiError[];
   constructor(errors: readonly ApiError[]) {
-    super(errors.map(({ path, message }) => `${path}: ${message}`).join("; "));
+    super(textOf(errors));
     this.errors = errors;
   }
 }
@@ -100,9 +101,10 @@ export class KubePlatform implements Platform {
     this.#useCredentials(cluster);
     const clashes = [...new Set([...platform.clashes, ...this.#apply.clashes.texts])];
     const records = members.map(({ record }) => record);
-    const verdict = fence.leads
-      ? await this.#preflight.verdict(cluster, records, platform.offers[0]?.address)
-      : {};
+    const verdict =
+      fence.leads && cluster.invalid === undefined
+        ? await this.#preflight.verdict(cluster, records, platform.offers[0]?.address)
+        : {};
     return { cluster, members, platform: { ...platform, clashes, ...verdict } };
   }
 
