@@ -12,6 +12,7 @@ import type { MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status.ts";
 import type { View } from "../core/view.ts";
 import { GrpcTransport } from "../etcd/grpc/transport.ts";
+import type { IdleConnections } from "../etcd/idle.ts";
 import { HttpProbe } from "../etcd/probe.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isControlledBy } from "../kube/resources.ts";
@@ -44,6 +45,8 @@ export interface KubePlatformOptions {
   readonly fence: Pick<Fence, "leads">;
   readonly clock: Clock;
   readonly pki: Pki;
+  /** To etcd, of all clusters. */
+  readonly idle: IdleConnections;
 }
 
 /** The EtcdCluster cannot be understood, and there is nothing that it could be looked after by. */
@@ -58,7 +61,7 @@ export class InvalidCluster extends Error {
 
 export class KubePlatform implements Platform {
   readonly transport: GrpcTransport;
-  readonly probe = new HttpProbe();
+  readonly probe: HttpProbe;
   readonly #options: KubePlatformOptions;
   readonly #apply: ApplyContext;
   readonly #reporter: Reporter;
@@ -67,9 +70,10 @@ export class KubePlatform implements Platform {
   #credentials = "";
 
   constructor(options: KubePlatformOptions) {
-    const { client, stores, clock, key, pki } = options;
+    const { client, stores, clock, key, pki, idle } = options;
     this.#options = options;
-    this.transport = new GrpcTransport({ clock });
+    this.transport = new GrpcTransport({ clock, idle });
+    this.probe = new HttpProbe({ idle });
     this.#reporter = new Reporter(client, stores, clock, key);
     this.#preflight = new Preflight(client, clock);
     const certificates = new Certificates(pki, () => clock.now());
