@@ -36,8 +36,8 @@ export interface LoopOptions {
    * The pass ends with what it throws.
    */
   readonly beforeEffect?: () => void;
-  /** How often a cluster is looked at that has nothing to do; events come on top. */
-  readonly restMs?: number;
+  /** When a cluster is looked at again that has nothing to do; events come on top. */
+  readonly restMs?: () => number;
   /** Called at the end of every pass; must not throw. */
   readonly onPass?: (pass: Pass) => void;
   /** A pass that failed as a whole: the loop goes on. */
@@ -182,10 +182,10 @@ export class Loop {
   #delay(pass: Pass, goOn: boolean, applied: Applied): number {
     if (goOn) return 0;
     if (applied.changed) return SOON_MS;
-    const { clock, restMs = CONVERGED_MS } = this.#options;
+    const { clock } = this.#options;
     const still = clock.monotonic() - this.#movedAt;
-    const pace = PACES.find(({ forMs }) => still < forMs)?.everyMs ?? restMs;
-    const usual = pass.decision.converged ? restMs : pace;
+    const pace = PACES.find(({ forMs }) => still < forMs)?.everyMs ?? CONVERGED_MS;
+    const usual = pass.decision.converged ? (this.#options.restMs?.() ?? CONVERGED_MS) : pace;
     const times = [pass.decision.lookAgainAt, pass.failure?.retryAt, applied.lookAgainAt];
     const due = times.flatMap((at) => (at === undefined ? [] : [at - clock.now()]));
     return Math.max(SOON_MS, Math.min(usual, ...due));

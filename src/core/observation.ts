@@ -24,6 +24,8 @@ export interface ClusterFacts {
   /** The rollout a person approved, by template hash; only asked for with update.strategy OnApproval. */
   readonly approved?: string;
   readonly spec: EtcdClusterSpec;
+  /** Why the present spec cannot be understood; then `spec` is what the members were last made from. */
+  readonly invalid?: string;
   readonly marks: ClusterMarks;
 }
 
@@ -40,6 +42,8 @@ export interface PlatformFacts {
   readonly arrivingVersions?: Readonly<Record<string, string>>;
   /** Asked beforehand, the platform would make no workload from this spec: nobody stops for it. */
   readonly refusedWorkload?: string;
+  /** Asked beforehand, the platform could not say whether it would, and why: nobody stops until it can. */
+  readonly unverifiedWorkload?: string;
   /** Objects of our names that belong to somebody else: never touched, and told (I9). */
   readonly clashes: readonly string[];
   /** When a step last succeeded or a wait last ended; losing it only delays a message. */

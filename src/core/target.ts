@@ -33,11 +33,14 @@ export function targetOf(view: View): Target {
   // Against the version asked for: on the way there, members do without what theirs does not have.
   const [wrong] = unsupportedOptions(view.spec.options, view.spec.version);
   if (wrong) return { step: { kind: "refused", ...wrong, next: `Correct or remove spec.${wrong.field}.` } };
-  const { refusedWorkload } = platform;
+  const { refusedWorkload, unverifiedWorkload } = platform;
   if (refusedWorkload !== undefined) {
     const next = "Correct spec.pod, or what it names; what runs goes on as it was.";
     return { step: { kind: "refused", field: "pod", reason: refusedWorkload, next } };
   }
+  // Neither a refusal nor a promise: whoever was stopped now might not come back.
+  if (unverifiedWorkload !== undefined)
+    return { step: { kind: "refused", field: "pod", reason: unverifiedWorkload } };
   if (step.kind !== "run") return { step };
   const arriving = platform.arrivingVersions?.[step.to];
   if (arriving !== undefined) {
@@ -84,7 +87,8 @@ export function refusal(
 }
 
 function reasonOf(field: string | undefined, next: string | undefined): HoldReason {
-  if (field !== undefined) return field === "pod" ? "PodRefused" : "OptionRefused";
+  if (field === "pod") return next === undefined ? "PodUnverified" : "PodRefused";
+  if (field !== undefined) return "OptionRefused";
   return next === undefined ? "VersionArriving" : "VersionRefused";
 }
 

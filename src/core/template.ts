@@ -5,6 +5,7 @@
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import { bytesOf } from "../api/quantity.ts";
 import { canonical, shortHash } from "./hash.ts";
+import { asBefore } from "./later-fields.ts";
 import type { InitialPeer, MemberRecord, MemberTemplate } from "./record.ts";
 
 /** Raised when our own rendering changes in a way that would restart members. */
@@ -41,7 +42,7 @@ function text(template: MemberTemplate): string {
   let known = texts.get(template);
   if (known === undefined) {
     const { renderVersion: _ours, ...asked } = template;
-    known = canonical(asked);
+    known = canonical(asBefore(asked));
     texts.set(template, known);
   }
   return known;
@@ -65,7 +66,7 @@ export function startHash(record: Pick<MemberRecord, "template" | "joined" | "in
     // The volume is not part of it: a grown volume needs no restart, another one is another member (I4).
     // Nor are names in certificates: etcd reads its leaves anew at every handshake (R45). Labels and
     // annotations of a Pod change in place.
-    const { storage: _volume, renderVersion: _ours, tls, pod, ...process } = record.template;
+    const { storage: _volume, renderVersion: _ours, tls, pod, ...process } = asBefore(record.template);
     const { extraSANs: _names, ...planes } = tls;
     const { labels: _labels, annotations: _annotations, resources, ...workload } = pod;
     // Apart, because a platform may be able to change them while the member runs.

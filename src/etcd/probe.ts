@@ -2,24 +2,33 @@
  * The real `EtcdProbe`: HTTP requests to one member, over the same TLS credentials as gRPC. etcd serves
  * `/version` on the client port and `/livez` on the metrics port, which is plain on purpose (R37).
  */
-import { Agent as HttpAgent, request as requestHttp } from "node:http";
+import { Agent as HttpAgent, request as requestHttp, type ClientRequest } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import type { Duplex } from "node:stream";
 import type { SecureContext } from "node:tls";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 import { secureContext, type TlsCredentials } from "./grpc/tls.ts";
+import type { IdleConnections } from "./idle.ts";
 
 /** An answer is a line or two; anything longer is not etcd's. */
 const LONGEST_ANSWER = 64 * 1024;
 
 export class HttpProbe implements EtcdProbe {
   #context: SecureContext | undefined;
-  #https = new HttpsAgent({ keepAlive: true, maxSockets: 2 });
+  #https: SecureAgent;
   readonly #http = new HttpAgent({ keepAlive: true, maxSockets: 2 });
+  readonly #idle: IdleConnections | undefined;
+
+  /** `idle` is shared with others; without it, connections stay open. */
+  constructor({ idle }: { idle?: IdleConnections } = {}) {
+    this.#idle = idle;
+    this.#https = new SecureAgent(idle);
+  }
 
   setCredentials(credentials: TlsCredentials): void {
     this.#https.destroy();
-    this.#https = new HttpsAgent({ keepAlive: true, maxSockets: 2 });
+    this.#https = new SecureAgent(this.#idle);
     this.#context = secureContext(credentials);
   }
 
@@ -29,8 +38,8 @@ export class HttpProbe implements EtcdProbe {
     const answer = JSON.parse(body) as { etcdserver?: unknown; etcdcluster?: unknown };
     const { etcdserver, etcdcluster } = answer;
     if (typeof etcdserver !== "string") throw new Error(`${endpoint.url}/version does not name a version`);
-    const agreed = typeof etcdcluster === "string" && /^\d+\.\d+/.test(etcdcluster);
-    return { server: etcdserver, ...(agreed && { cluster: etcdcluster }) };
+    const agreed = agreedVersion(etcdcluster);
+    return { server: etcdserver, ...(agreed !== undefined && { cluster: agreed }) };
   }
 
   async alive(metricsURL: string, signal: AbortSignal): Promise<boolean> {
@@ -70,5 +79,42 @@ export class HttpProbe implements EtcdProbe {
       });
       outgoing.end();
     });
+  }
+}
+
+/**
+ * A new cluster says `not_decided`, and 3.0.0 for some seconds where a member did not answer the others at first.
+ * None that we know speaks 3.0 any more, so that both mean the same: nothing is agreed yet.
+ */
+export function agreedVersion(told: unknown): string | undefined {
+  return typeof told === "string" && /^\d+\.\d+/.test(told) && !told.startsWith("3.0.") ? told : undefined;
+}
+
+/** Tells of each connection when it is put away for later, and when it is taken again. */
+class SecureAgent extends HttpsAgent {
+  readonly #idle: IdleConnections | undefined;
+  readonly #gone: (this: Duplex) => void;
+
+  constructor(idle: IdleConnections | undefined) {
+    super({ keepAlive: true, maxSockets: 2 });
+    this.#idle = idle;
+    this.#gone = function gone() {
+      idle?.delete(this);
+    };
+  }
+
+  /** Falsy: it is not kept. */
+  override keepSocketAlive(socket: Duplex): boolean {
+    const kept = super.keepSocketAlive(socket) as unknown as boolean;
+    if (!kept || this.#idle === undefined) return kept;
+    socket.once("close", this.#gone);
+    this.#idle.add(socket);
+    return kept;
+  }
+
+  override reuseSocket(socket: Duplex, request: ClientRequest): void {
+    socket.off("close", this.#gone);
+    this.#idle?.delete(socket);
+    super.reuseSocket(socket, request);
   }
 }

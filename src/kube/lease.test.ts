@@ -91,8 +91,30 @@ test("a stopped holder hands over at once, after its work has ended", async () =
   finish();
   await stopping;
   assert.equal(holder(server), undefined);
-  await pass(3_000, a, b);
-  assert.deepEqual(b.told, ["elected"]);
+  await pass(750, a, b);
+  assert.deepEqual(b.told, ["elected"], "less than a second later the other one leads");
+  await b.lease.stop();
+});
+
+test("a candidate looks often while another holds the lease, and no more often than a holder where it gets no answer", async () => {
+  const server = new FakeServer();
+  const [a, b] = [candidate(server, "a"), candidate(server, "b")];
+  a.lease.start();
+  await pass(1_000, a);
+  b.lease.start();
+  await pass(1_000, a, b);
+  const asked = async (ms: number) => {
+    const from = b.requests.length;
+    await pass(ms, a, b);
+    return b.requests.slice(from);
+  };
+  const looks = await asked(10_000);
+  assert.ok(looks.length >= 20 && looks.length <= 40, `${looks.length} looks in ten seconds`);
+  assert.ok(looks.every(({ method }) => method === "GET"));
+  b.setCut(true);
+  const tries = await asked(9_000);
+  assert.ok(tries.length <= 7, `${tries.length} tries in nine seconds`);
+  await a.lease.stop();
   await b.lease.stop();
 });
 

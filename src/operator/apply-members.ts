@@ -79,6 +79,11 @@ export async function applyPod(
   // Its Pod is its volume: it has to exist before the record can permit it.
   const gated = isVolatile(record.template) && record.volumeUID === undefined && !record.leaving;
   if (!isConfigured || workload.state !== "absent" || !(gated || shouldRun(view, member))) return;
+  // A Pod names its claim and not the UID: what came into its place since the view was made is not its volume (H2).
+  if (record.template.storage.medium === "Persistent") {
+    const claim = context.stores.claim(`${cluster.namespace}/${claimName(record.name)}`);
+    if (claim?.metadata?.uid !== record.volumeUID) return;
+  }
   const wanted = wantedPod(view, member, object, undefined, gated);
   const kept = await keepCreated(context.client, pods, wanted, undefined, (found) =>
     isControlledBy(found, record.uid),

@@ -5,9 +5,13 @@
  */
 import type { Applied } from "../control/platform.ts";
 import type { View } from "../core/view.ts";
+import { refOf } from "../kube/resources.ts";
 import { applyClaim, applyPod } from "./apply-members.ts";
 import { applyNetwork } from "./apply-network.ts";
 import { applySecrets } from "./apply-secrets.ts";
+import { sizeNote } from "./last-understood.ts";
+import { ANNOTATIONS } from "./names.ts";
+import { etcdClusters } from "./resources.ts";
 import { Tally, type ApplyContext } from "./tally.ts";
 
 export async function applyObjects(context: ApplyContext, view: View): Promise<Applied> {
@@ -29,10 +33,33 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
   };
 }
 
+/** Should the next spec not be understood, this is how many members are kept. Before the latch there is nobody to keep. */
+async function noteSize({ client, stores, key }: ApplyContext, view: View, tally: Tally): Promise<void> {
+  const { metadata } = stores.cluster(key) ?? {};
+  const note = sizeNote(view.spec);
+  if (!metadata?.uid || !view.established || view.observation.cluster.invalid !== undefined) return;
+  // The view is of another spec than the object that its size would be noted on.
+  if (
+    metadata.annotations?.[ANNOTATIONS.size] === note ||
+    metadata.generation !== view.observation.cluster.generation
+  )
+    return;
+  await client.patch(
+    etcdClusters,
+    refOf(key),
+    { metadata: { annotations: { [ANNOTATIONS.size]: note } } },
+    { uid: metadata.uid },
+  );
+  tally.changed = true;
+}
+
 async function applyAll(context: ApplyContext, view: View, tally: Tally): Promise<void> {
+  const { cluster } = view.observation;
   const [ready] = await Promise.all([
     applySecrets(context, view, tally),
-    applyNetwork(context, view, tally),
+    // What a spec asks of them that cannot be understood is not known; they stay as they are.
+    ...(cluster.invalid === undefined ? [applyNetwork(context, view, tally)] : []),
+    tally.part("the note of the size", () => noteSize(context, view, tally)),
     ...view.members.map((member) =>
       tally.part(`the claim of ${member.name}`, () => applyClaim(context, view, member, tally)),
     ),

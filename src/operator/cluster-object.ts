@@ -1,11 +1,14 @@
 /**
- * EtcdCluster ⇄ the facts that core decides on: the spec with its defaults, the marks from the annotations,
- * what a person approved.
+ * EtcdCluster ⇄ the facts that core decides on: the spec with its defaults, or what its members were last made from
+ * where it cannot be understood; the marks from the annotations; what a person approved.
  */
+import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
+import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { EtcdMember } from "../api/etcd-member.ts";
 import { parseCluster, type ParsedCluster } from "../api/parse-cluster.ts";
 import type { ApiError } from "../api/validate.ts";
 import type { ClusterFacts } from "../core/observation.ts";
+import { lastUnderstood } from "./last-understood.ts";
 import { marksOf } from "./marks.ts";
 import { ANNOTATIONS } from "./names.ts";
 
@@ -17,8 +20,21 @@ export type ReadCluster = { ok: true; facts: ClusterFacts } | { ok: false; error
  */
 export function readCluster(object: object, members: readonly EtcdMember[]): ReadCluster {
   const parsed = parsedOnce(object);
-  if (!parsed.ok) return parsed;
-  const { metadata, spec } = parsed.cluster;
+  if (parsed.ok) return factsOf(parsed.cluster, parsed.cluster.spec, members);
+  const given = object as Partial<EtcdCluster>;
+  const spec = lastUnderstood(given, members);
+  if (!spec || !given.metadata) return parsed;
+  const read = factsOf({ metadata: given.metadata }, spec, members);
+  return read.ok
+    ? { ok: true, facts: { ...read.facts, invalid: textOf(parsed.errors) } }
+    : { ok: false, errors: [...parsed.errors, ...read.errors] };
+}
+
+function factsOf(
+  { metadata }: Pick<EtcdCluster, "metadata">,
+  spec: EtcdClusterSpec,
+  members: readonly EtcdMember[],
+): ReadCluster {
   const { uid, annotations = {} } = metadata;
   if (uid === undefined) {
     return {
@@ -42,6 +58,10 @@ export function readCluster(object: object, members: readonly EtcdMember[]): Rea
       marks: read.marks,
     },
   };
+}
+
+export function textOf(errors: readonly ApiError[]): string {
+  return errors.map(({ path, message }) => `${path}: ${message}`).join("; ");
 }
 
 /** Cached objects are frozen and live long: passes over an unchanged one share its spec, and all made from it. */

@@ -6,17 +6,20 @@ import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import { Loop, type Pass } from "../control/loop.ts";
 import type { TranscriptEntry } from "../control/transcript.ts";
 import { sameStatus } from "../core/status-write.ts";
+import type { IdleConnections } from "../etcd/idle.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Outcome } from "../kube/queue.ts";
 import { refOf } from "../kube/resources.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Pki } from "../seams/pki.ts";
+import type { Random } from "../seams/random.ts";
 import { Announcer } from "./announcer.ts";
 import type { Fence } from "./fencing.ts";
 import { invalidStatus } from "./invalid-status.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { CLUSTER_FINALIZER } from "./names.ts";
+import { restMs } from "./pace.ts";
 import { InvalidCluster, KubePlatform } from "./platform.ts";
 import { etcdClusters } from "./resources.ts";
 import type { Stores } from "./stores.ts";
@@ -26,14 +29,14 @@ export interface WorkerOptions {
   readonly stores: Stores;
   readonly fence: Fence;
   readonly clock: Clock;
+  readonly random: Random;
   readonly pki: Pki;
+  readonly idle: IdleConnections;
   readonly events: Pick<EventRecorder, "record">;
   readonly onPass?: (pass: Pass) => void;
   readonly onStep?: (entry: TranscriptEntry) => void;
 }
 
-/** A cluster at rest is woken by events; this is for what makes none, such as an etcd that hangs. */
-const REST_MS = 5_000;
 /** Nobody corrects a spec without an event. */
 const INVALID_MS = 60_000;
 
@@ -49,7 +52,7 @@ export class ClusterWorker {
   #seen = 0;
 
   constructor(key: string, uid: string, options: WorkerOptions) {
-    const { stores, clock, fence, events, onPass, onStep } = options;
+    const { stores, clock, random, fence, events, onPass, onStep } = options;
     this.uid = uid;
     this.#key = key;
     this.#options = options;
@@ -58,7 +61,7 @@ export class ClusterWorker {
     this.#loop = new Loop({
       platform: this.#platform,
       clock,
-      restMs: REST_MS,
+      restMs: () => restMs(stores.clusters, random),
       beforeEffect: () => fence.check(),
       onPass: (pass) => {
         this.#announcer.pass(pass);

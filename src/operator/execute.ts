@@ -12,7 +12,8 @@ import { pods, type Ref } from "../kube/resources.ts";
 import { findOne } from "./keep.ts";
 import { marksToAnnotations } from "./marks.ts";
 import { belongsTo, changedMember, newMember } from "./member-object.ts";
-import { claimName, CLUSTER_FINALIZER, MEMBER_FINALIZER } from "./names.ts";
+import { sizeNote } from "./last-understood.ts";
+import { ANNOTATIONS, claimName, CLUSTER_FINALIZER, MEMBER_FINALIZER } from "./names.ts";
 import { claims, etcdClusters, etcdMembers } from "./resources.ts";
 import type { Stores } from "./stores.ts";
 
@@ -64,7 +65,12 @@ class Executor {
       case "DeleteMember":
         return await this.#deleteMember(action.member);
       case "MarkCluster":
-        return await this.#patchCluster({ annotations: marksToAnnotations(action.change) });
+        return await this.#patchCluster({
+          annotations: {
+            ...marksToAnnotations(action.change),
+            [ANNOTATIONS.size]: sizeNote(this.#decided.facts.spec),
+          },
+        });
       case "StopWorkload":
         return await this.#stopWorkload(action.member);
       case "DeleteVolume":

@@ -1,6 +1,7 @@
 /**
- * The status of a cluster that cannot be understood: which field, why, and what to do. It is not looked at until it
- * is corrected, so nothing is claimed of it (I6): what was true is unknown now. What runs goes on running. Pure.
+ * The status of a cluster of which nothing can be understood, because it has no members yet or because its marks cannot
+ * be read: which field, why, and what to do. It is not looked at until it is corrected, so nothing is claimed of it
+ * (I6): what was true is unknown now. What runs goes on running. Pure.
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { Condition } from "../api/metadata.ts";

@@ -31,6 +31,8 @@ export const ANNOTATIONS = {
   startedFrom: `${GROUP}/started-from`,
   /** On an EtcdCluster, by a person: the hash of the rollout that may go on. */
   approve: `${GROUP}/approve`,
+  /** On an EtcdCluster: how many members the newest spec asked for that could be understood. */
+  size: `${GROUP}/size`,
   /** On an EtcdMember: a copy of those marks of the cluster that must never be forgotten. */
   marks: `${GROUP}/marks`,
   /** On an EtcdMember with medium HostPath: the node that holds its directory, once its first Pod was placed. */

@@ -334,12 +334,17 @@ describe("what only bears our names (I9)", () => {
   });
 });
 
-test("an EtcdCluster that cannot be understood is an error with the field, not an observation", () => {
+test("an EtcdCluster that cannot be understood is an error with the field, where no member is to be looked after", () => {
   const { objects, now } = fixture("healthy");
   const broken = { ...objects, cluster: withSpec(objects.cluster, { replicas: "three" }) };
-  const observed = observeObjects(broken, { now, fenced: false });
+  const observed = observeObjects({ ...broken, members: [] }, { now, fenced: false });
   assert.ok(!observed.ok);
   assert.equal(observed.errors[0]?.path, "spec.replicas");
+  const lookedAfter = observeObjects(broken, { now, fenced: false });
+  assert.ok(lookedAfter.ok);
+  const { invalid, spec } = lookedAfter.state.cluster;
+  assert.match(invalid ?? "", /^spec\.replicas: /);
+  assert.equal(spec.replicas, 3);
 });
 
 test("a controller that may not be the only one is told so", () => {

@@ -12,6 +12,7 @@ import type { MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status.ts";
 import type { View } from "../core/view.ts";
 import { GrpcTransport } from "../etcd/grpc/transport.ts";
+import type { IdleConnections } from "../etcd/idle.ts";
 import { HttpProbe } from "../etcd/probe.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isControlledBy } from "../kube/resources.ts";
@@ -21,6 +22,7 @@ import type { Pki } from "../seams/pki.ts";
 import { applyObjects } from "./apply.ts";
 import { Certificates, textIn } from "./certificates.ts";
 import { Clashes } from "./clashes.ts";
+import { textOf } from "./cluster-object.ts";
 import { executeAction, type Decided } from "./execute.ts";
 import { externalEndpoints } from "./external.ts";
 import type { Fence } from "./fencing.ts";
@@ -43,21 +45,23 @@ export interface KubePlatformOptions {
   readonly fence: Pick<Fence, "leads">;
   readonly clock: Clock;
   readonly pki: Pki;
+  /** To etcd, of all clusters. */
+  readonly idle: IdleConnections;
 }
 
-/** The EtcdCluster cannot be understood: what it asks for is not tried, and what runs stays as it is. */
+/** The EtcdCluster cannot be understood, and there is nothing that it could be looked after by. */
 export class InvalidCluster extends Error {
   override name = "InvalidCluster";
   readonly errors: readonly ApiError[];
   constructor(errors: readonly ApiError[]) {
-    super(errors.map(({ path, message }) => `${path}: ${message}`).join("; "));
+    super(textOf(errors));
     this.errors = errors;
   }
 }
 
 export class KubePlatform implements Platform {
   readonly transport: GrpcTransport;
-  readonly probe = new HttpProbe();
+  readonly probe: HttpProbe;
   readonly #options: KubePlatformOptions;
   readonly #apply: ApplyContext;
   readonly #reporter: Reporter;
@@ -66,9 +70,10 @@ export class KubePlatform implements Platform {
   #credentials = "";
 
   constructor(options: KubePlatformOptions) {
-    const { client, stores, clock, key, pki } = options;
+    const { client, stores, clock, key, pki, idle } = options;
     this.#options = options;
-    this.transport = new GrpcTransport({ clock });
+    this.transport = new GrpcTransport({ clock, idle });
+    this.probe = new HttpProbe({ idle });
     this.#reporter = new Reporter(client, stores, clock, key);
     this.#preflight = new Preflight(client, clock);
     const certificates = new Certificates(pki, () => clock.now());
@@ -100,11 +105,11 @@ export class KubePlatform implements Platform {
     this.#useCredentials(cluster);
     const clashes = [...new Set([...platform.clashes, ...this.#apply.clashes.texts])];
     const records = members.map(({ record }) => record);
-    const refusedWorkload = fence.leads
-      ? await this.#preflight.refusal(cluster, records, platform.offers[0]?.address)
-      : undefined;
-    const facts = { ...platform, clashes, ...(refusedWorkload !== undefined && { refusedWorkload }) };
-    return { cluster, members, platform: facts };
+    const verdict =
+      fence.leads && cluster.invalid === undefined
+        ? await this.#preflight.verdict(cluster, records, platform.offers[0]?.address)
+        : {};
+    return { cluster, members, platform: { ...platform, clashes, ...verdict } };
   }
 
   async apply(view: View): Promise<Applied> {

@@ -1,13 +1,14 @@
 /**
  * Before anybody starts or restarts for a spec, the API server is asked whether it would take such a Pod at all: by
  * its own rules, by admission, with the accounts and classes there are. What it refuses is told in the status, and
- * what runs goes on as it was.
+ * what runs goes on as it was. A server that gave no verdict has neither refused nor agreed: it is asked again, and
+ * nobody stops meanwhile.
  */
-import type { ClusterFacts } from "../core/observation.ts";
+import type { ClusterFacts, PlatformFacts } from "../core/observation.ts";
 import { clusterToken, type MemberAddress, type MemberRecord } from "../core/record.ts";
 import { templateFor, templateHash } from "../core/template.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { isReason, type KubeError } from "../kube/errors.ts";
+import { KubeError, type KubeReason } from "../kube/errors.ts";
 import { apiVersionOf, pathOf, pods } from "../kube/resources.ts";
 import type { Clock } from "../seams/clock.ts";
 import { memberPod } from "./render/pod.ts";
@@ -15,15 +16,23 @@ import { memberPod } from "./render/pod.ts";
 /** An account or a class that was missing may be there by now, and a server that gave no answer may give one. */
 const ASK_AGAIN_MS = 10_000;
 
+const REFUSALS: ReadonlySet<KubeReason> = new Set(["Invalid", "Forbidden", "BadRequest", "TooLarge"]);
+
 /**
  * No code tells these apart. A quota counts the Pod that is about to go; and a webhook that cannot be asked this
  * way may well agree.
  */
-const NO_VERDICT = /exceeded quota|does not support dry run/;
+const NOT_MEANT = /exceeded quota|does not support dry run/;
+/** A webhook chooses the code of its refusal, and some choose 500; the words before its own are the server's. */
+const DENIED = /admission webhook "[^"]+" denied the request/;
 
-interface Verdict {
+export type Verdict = Pick<PlatformFacts, "refusedWorkload" | "unverifiedWorkload">;
+
+const TAKEN: Verdict = {};
+
+interface Known {
   readonly hash: string;
-  readonly refused: string | undefined;
+  readonly verdict: Verdict;
   /** By the monotonic clock; what was taken once is taken again. */
   readonly until: number;
 }
@@ -31,36 +40,35 @@ interface Verdict {
 export class Preflight {
   readonly #client: KubeClient;
   readonly #clock: Clock;
-  #verdict: Verdict | undefined;
+  #known: Known | undefined;
 
   constructor(client: KubeClient, clock: Clock) {
     this.#client = client;
     this.#clock = clock;
   }
 
-  /** Why no Pod can be made from the spec; undefined when one can, or when nobody is to be made from it. */
-  async refusal(
+  /** Why no Pod can be made from the spec, or why that is not known; empty when one can, or when none is to be made. */
+  async verdict(
     cluster: ClusterFacts,
     records: readonly MemberRecord[],
     address: MemberAddress | undefined,
-  ): Promise<string | undefined> {
+  ): Promise<Verdict> {
     const { spec, deleting } = cluster;
-    if (deleting || spec.paused || spec.replicas === 0 || address === undefined) return undefined;
+    if (deleting || spec.paused || spec.replicas === 0 || address === undefined) return TAKEN;
     const template = templateFor(spec, spec.version);
     const hash = templateHash(template);
     const staying = records.filter(({ leaving }) => leaving === undefined);
-    if (staying.length > 0 && staying.every((one) => templateHash(one.template) === hash)) return undefined;
-    const now = this.#clock.monotonic();
-    const known = this.#verdict;
-    if (known?.hash === hash && now < known.until) return known.refused;
-    const answer = await this.#ask(cluster, pretended(cluster, template, address));
-    const refused = answer === "unknown" ? undefined : answer?.why;
-    const until = answer === undefined ? Number.POSITIVE_INFINITY : now + ASK_AGAIN_MS;
-    this.#verdict = { hash, refused, until };
-    return refused;
+    if (staying.length > 0 && staying.every((one) => templateHash(one.template) === hash)) return TAKEN;
+    const known = this.#known;
+    if (known?.hash === hash && this.#clock.monotonic() < known.until) return known.verdict;
+    const verdict = await this.#ask(cluster, pretended(cluster, template, address));
+    // From after the answer: one that takes long to come is not asked for again at once.
+    const until = verdict === TAKEN ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + ASK_AGAIN_MS;
+    this.#known = { hash, verdict, until };
+    return verdict;
   }
 
-  async #ask(cluster: ClusterFacts, record: MemberRecord): Promise<{ why: string } | "unknown" | undefined> {
+  async #ask(cluster: ClusterFacts, record: MemberRecord): Promise<Verdict> {
     const pod = memberPod(cluster, record, { role: "learner", gated: false });
     try {
       await this.#client.call(pods, "dry-run", {
@@ -70,14 +78,19 @@ export class Preflight {
         query: { dryRun: "All", fieldValidation: "Strict" },
         body: { apiVersion: apiVersionOf(pods), kind: pods.kind, ...pod },
       });
-      return undefined;
+      return TAKEN;
     } catch (error) {
-      if (isReason(error, "AlreadyExists")) return undefined;
-      if (!isReason(error, "Invalid", "Forbidden", "BadRequest", "TooLarge")) return "unknown";
-      return NO_VERDICT.test(error.message) ? undefined : { why: textOf(error) };
+      if (!(error instanceof KubeError)) throw error;
+      if (error.reason === "AlreadyExists" || NOT_MEANT.test(error.message)) return TAKEN;
+      const { reason, message } = error;
+      if (REFUSALS.has(reason) || DENIED.test(message)) return { refusedWorkload: textOf(error) };
+      return { unverifiedWorkload: `${UNKNOWN}: ${message}` };
     }
   }
 }
+
+const UNKNOWN =
+  "whether the API server would take such a Pod is not known, since it gave no verdict; it is asked again, and nobody stops for it meanwhile";
 
 function textOf({ causes, message }: KubeError): string {
   const fields = causes.flatMap(({ field, message: why }) => (field ? [`${field}: ${why}`] : []));

@@ -5,6 +5,7 @@
  */
 import type { Pass } from "../control/loop.ts";
 import type { TranscriptEntry } from "../control/transcript.ts";
+import { IdleConnections } from "../etcd/idle.ts";
 import { KubeClient, type CallReport } from "../kube/client.ts";
 import type { KubeConfig } from "../kube/config.ts";
 import { Controller } from "../kube/controller.ts";
@@ -59,7 +60,9 @@ export interface OperatorOptions {
 }
 
 /** Clusters that are worked on at the same time; one that does not answer holds its place for seconds only. */
-const CONCURRENCY = 64;
+const CONCURRENCY = 16;
+/** Connections to etcd that are kept for the next pass: of a dozen clusters of three. */
+const MOST_IDLE = 48;
 const BACKOFF = { firstMs: 200, longestMs: 10_000 };
 /** A renewal may only be late. */
 const FENCED_MS = 1_000;
@@ -118,7 +121,9 @@ export class Operator {
       stores: this.#stores,
       fence: this.#fence,
       clock,
+      random,
       pki: createPki(clock, random),
+      idle: new IdleConnections(MOST_IDLE),
       events: this.#events,
       ...(hooks.onPass && { onPass: hooks.onPass }),
       ...(hooks.onStep && { onStep: hooks.onStep }),

@@ -162,6 +162,11 @@ export class Stores {
     return this.#nodes.store;
   }
 
+  /** How many there are. */
+  get clusters(): number {
+    return [...this.#spaces.values()].reduce((sum, space) => sum + space.clusters.store.size, 0);
+  }
+
   cluster(key: string): EtcdCluster | undefined {
     return this.#space(key)?.clusters.store.get(key);
   }

@@ -29,10 +29,10 @@ export async function measure({ what, unit, goal, run, reference }: Measure): Pr
 }
 
 /** Figures of a machine with other work are no figures: say so. */
-export function tellLoad(): void {
+export function tellLoad(runs = RUNS): void {
   const [minute = 0] = os.loadavg();
   console.log(
-    `  ${os.availableParallelism()} processors, load ${minute.toFixed(1)}; medians of ${RUNS} runs`,
+    `  ${os.availableParallelism()} processors, load ${minute.toFixed(1)}; medians of ${runs} runs`,
   );
 }
 
@@ -40,7 +40,7 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-function show(values: readonly number[], unit: string): string {
+export function show(values: readonly number[], unit: string): string {
   const digits = unit === "ms" ? 0 : 1;
   const text = (value: number) => value.toFixed(digits);
   return `${text(median(values))} ${unit} (${text(Math.min(...values))} to ${text(Math.max(...values))})`;

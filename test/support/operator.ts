@@ -65,7 +65,10 @@ export interface Running {
   stop(): Promise<"stopped" | "lost">;
 }
 
-export function startOperator(bed: TestTestbed, change: Partial<OperatorOptions> = {}): Running {
+export function startOperator(
+  bed: TestTestbed,
+  { hooks, ...change }: Partial<OperatorOptions> = {},
+): Running {
   const calls: CallReport[] = [];
   const steps: string[] = [];
   const log: string[] = [];
@@ -82,6 +85,7 @@ export function startOperator(bed: TestTestbed, change: Partial<OperatorOptions>
         void steps.push(
           [step, member, error === undefined ? "" : `failed: ${error}`].filter(Boolean).join(" "),
         ),
+      ...hooks,
     },
     ...change,
   });

@@ -162,6 +162,21 @@ test("an image that holds another version than asked for is told, and nobody fol
   assert.equal(decide(edit(later, pinned("a"))).act?.rule, "rollout");
 });
 
+test("where nobody can say whether a workload can be made from the spec, nobody stops for it and nothing is begun", () => {
+  const unverifiedWorkload =
+    "whether the API server would take such a Pod is not known yet: 500 no endpoints";
+  const world = edit(healthy(), { options: { snapshotCount: 5000 } });
+  const { act, holds, converged } = decide({ ...world, platform: { ...world.platform, unverifiedWorkload } });
+  assert.deepEqual([act, converged], [undefined, false]);
+  assert.deepEqual(
+    [holds[0]?.reason, holds[0]?.message, holds[0]?.next],
+    ["PodUnverified", `spec.pod: ${unverifiedWorkload}`, undefined],
+  );
+  const first = asked();
+  const begun = decide({ ...first, platform: { ...first.platform, unverifiedWorkload } });
+  assert.deepEqual([begun.act, begun.holds[0]?.reason], [undefined, "PodUnverified"]);
+});
+
 test("a spec from which no workload can be made stops nobody, and newcomers run what the others run", () => {
   const refused = "the API server refuses such a Pod: spec.containers[1].image: Required value";
   const world = edit(healthy(), { options: { snapshotCount: 5000 } });

@@ -27,3 +27,14 @@ test("a paused cluster can be deleted", () => {
   const world = edit(healthy(), { paused: true });
   assert.equal(decide({ ...world, cluster: { ...world.cluster, deleting: true } }).act?.rule, "deletion");
 });
+
+test("with a spec that is not understood the members are healed, and nothing else is done", () => {
+  const world = healthy();
+  const cluster = { ...world.cluster, invalid: "spec.replicas: too many" };
+  const { act, holds, converged } = decide({ ...world, cluster });
+  assert.deepEqual([act, converged, holds[0]?.reason], [undefined, false, "InvalidSpec"]);
+  assert.equal(decide(exited({ ...world, cluster }, "demo-2", "data-missing")).act?.rule, "replace-broken");
+  const smaller = { ...edit(world, { replicas: 1 }).cluster, invalid: cluster.invalid };
+  assert.equal(decide({ ...world, cluster: smaller }).act, undefined);
+  assert.equal(decide({ ...world, cluster: { ...cluster, deleting: true } }).act?.rule, "deletion");
+});

@@ -1,4 +1,7 @@
-/** Reasons to change nothing at all. Status stays truthful, since it is written on every pass. */
+/**
+ * Reasons to change nothing at all, or, with a spec that cannot be understood, nothing but what is broken. Status stays
+ * truthful, since it is written on every pass.
+ */
 import { hold } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
 
@@ -30,6 +33,16 @@ export const standStill: Rule = (view) => {
         reason: "NameClash",
         message: `${platform.clashes.join(", ")} exists and does not belong to ${cluster.name}; it is not touched`,
         next: "Rename or delete the other object, or give this cluster another name.",
+      }),
+    ];
+  }
+  if (cluster.invalid !== undefined) {
+    return [
+      hold({
+        classes: ["shrink", "roll"],
+        reason: "InvalidSpec",
+        message: `the cluster cannot be understood, and nothing of it is applied: ${cluster.invalid}`,
+        next: "Correct it; until then the members are kept and healed as they are.",
       }),
     ];
   }

@@ -13,6 +13,7 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";
 import type { Clock, Timer } from "../../seams/clock.ts";
 import { RpcFailure, type Endpoint } from "../../seams/etcd-transport.ts";
+import type { IdleConnections } from "../idle.ts";
 import { connectFailure, hostOf, portOf, tlsOptions } from "./tls.ts";
 
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -29,15 +30,22 @@ export type CallKind = "unary" | "download" | "subscription";
 export class Connection {
   readonly #session: ClientHttp2Session;
   readonly #clock: Clock;
+  readonly #idle: IdleConnections | undefined;
   #retired = false;
   #calls = 0;
   #streams = 0;
   #ping: Timer | undefined;
   readonly #subscriptions = new Set<ClientHttp2Stream>();
 
-  private constructor(session: ClientHttp2Session, clock: Clock, onGone: () => void) {
+  private constructor(
+    session: ClientHttp2Session,
+    clock: Clock,
+    onGone: () => void,
+    idle: IdleConnections | undefined,
+  ) {
     this.#session = session;
     this.#clock = clock;
+    this.#idle = idle;
     session.setLocalWindowSize(SESSION_WINDOW);
     session.unref();
     session.once("goaway", () => {
@@ -48,6 +56,7 @@ export class Connection {
     });
     session.once("close", () => {
       this.#ping?.cancel();
+      idle?.delete(this);
       onGone();
     });
   }
@@ -58,6 +67,7 @@ export class Connection {
     context: SecureContext | undefined,
     clock: Clock,
     onGone: () => void,
+    idle?: IdleConnections,
   ): Promise<Connection> {
     const url = new URL(endpoint.url);
     if (url.protocol === "https:" && context === undefined)
@@ -83,7 +93,7 @@ export class Connection {
       socket.destroy();
       throw connectFailure(error);
     }
-    return new Connection(session, clock, onGone);
+    return new Connection(session, clock, onGone, idle);
   }
 
   get usable(): boolean {
@@ -101,14 +111,19 @@ export class Connection {
         cause: error,
       });
     }
-    if (this.#calls++ === 0) this.#session.ref();
+    if (this.#calls++ === 0) {
+      this.#session.ref();
+      this.#idle?.delete(this);
+    }
     if (kind !== "unary" && this.#streams++ === 0) this.#keepAlive();
     if (kind === "subscription") this.#subscriptions.add(stream);
     stream.once("close", () => {
       this.#subscriptions.delete(stream);
       if (--this.#calls === 0 && !this.#session.destroyed) this.#session.unref();
       if (kind !== "unary" && --this.#streams === 0 && !this.#retired) this.#ping?.cancel();
-      if (this.#retired && this.#calls === 0) this.destroy();
+      if (this.#calls > 0) return;
+      if (this.#retired) this.destroy();
+      else if (this.usable) this.#idle?.add(this);
     });
     return stream;
   }

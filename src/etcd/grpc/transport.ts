@@ -20,6 +20,7 @@ import {
   type EtcdTransport,
   type RpcOptions,
 } from "../../seams/etcd-transport.ts";
+import type { IdleConnections } from "../idle.ts";
 import { Connection, type CallKind } from "./connection.ts";
 import { encodeFrame } from "./frame.ts";
 import { Gate } from "./gate.ts";
@@ -39,6 +40,7 @@ interface Pooled {
 
 export class GrpcTransport implements EtcdTransport {
   readonly #clock: Clock;
+  readonly #idle: IdleConnections | undefined;
   #credentials: TlsCredentials | undefined;
   #context: SecureContext | undefined;
   readonly #pool = new Map<string, Pooled>();
@@ -46,8 +48,10 @@ export class GrpcTransport implements EtcdTransport {
   readonly #alive = new Set<Connection>();
   #closed = false;
 
-  constructor(options: { clock: Clock; tls?: TlsCredentials }) {
+  /** `idle` is shared with others; without it, connections stay open. */
+  constructor(options: { clock: Clock; tls?: TlsCredentials; idle?: IdleConnections }) {
     this.#clock = options.clock;
+    this.#idle = options.idle;
     if (options.tls !== undefined) this.setCredentials(options.tls);
   }
 
@@ -138,7 +142,7 @@ export class GrpcTransport implements EtcdTransport {
       if (pooled.connection !== undefined) this.#alive.delete(pooled.connection);
     };
     const pooled: Pooled = {
-      opening: Connection.open(endpoint, context, this.#clock, forget),
+      opening: Connection.open(endpoint, context, this.#clock, forget, this.#idle),
       connection: undefined,
     };
     this.#pool.set(key, pooled);

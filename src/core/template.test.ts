@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { EtcdClusterSpecInput } from "../api/etcd-cluster-spec.ts";
+import { decide } from "./decide.ts";
+import { asBefore, type LaterField } from "./later-fields.ts";
+import type { MemberTemplate } from "./record.ts";
+import { sameTemplate, startHash, templateFor, templateHash } from "./template.ts";
+import { healthy, specOf } from "./testing/cluster.ts";
+
+interface Written {
+  readonly spec: Partial<EtcdClusterSpecInput>;
+  /** As it stands in a record. */
+  readonly template: string;
+  /** As it stands on the cluster, in `failed-target` and `approve`. */
+  readonly hash: string;
+  /** As it stands on a Pod. */
+  readonly startedFrom: string;
+}
+
+/**
+ * As objects hold them that were written before. These lines do not change: should this fail, an operator of today
+ * would restart, or take for another one, what an earlier operator made. Name the new field in later-fields.ts.
+ */
+const WRITTEN: Readonly<Record<string, Written>> = {
+  "of nothing but defaults": {
+    spec: {},
+    template:
+      '{"version":"3.6.16","image":{"repository":"gcr.io/etcd-development/etcd","pullPolicy":"IfNotPresent","pullSecrets":[]},"options":{"quotaBackendBytes":"2Gi","autoCompaction":{"mode":"Periodic","retention":"10h"},"heartbeatInterval":"100ms","electionTimeout":"1s","metrics":"Basic","logLevel":"Info","corruptCheck":{"initial":true,"compactHash":true,"compactHashTime":"1m","time":"0s"},"featureGates":{},"extraArgs":{}},"storage":{"medium":"Persistent","size":"10Gi"},"tls":{"mode":"Managed","clientAuth":"Required","extraSANs":[]},"pod":{"resources":{"requests":{"cpu":"100m","memory":"256Mi"}},"topologySpreadConstraints":[],"nodeSelector":{},"tolerations":[],"labels":{},"annotations":{},"env":[],"sidecars":[],"terminationGracePeriodSeconds":60},"renderVersion":1}',
+    hash: "210cd5ac55fcd91a",
+    startedFrom: "e81f534c8d670433.289698a724cb4119",
+  },
+  "of many wishes": {
+    spec: {
+      version: "3.5.35",
+      options: { snapshotCount: 5000, extraArgs: { "max-txn-ops": "256" } },
+      storage: { medium: "Memory", size: "1Gi" },
+      tls: { mode: "Disabled" },
+      pod: {
+        labels: { team: "a" },
+        nodeSelector: { disk: "fast" },
+        terminationGracePeriodSeconds: 5,
+        resources: { requests: { cpu: "1" } },
+      },
+    },
+    template:
+      '{"version":"3.5.35","image":{"repository":"gcr.io/etcd-development/etcd","pullPolicy":"IfNotPresent","pullSecrets":[]},"options":{"quotaBackendBytes":"2Gi","autoCompaction":{"mode":"Periodic","retention":"10h"},"heartbeatInterval":"100ms","electionTimeout":"1s","snapshotCount":5000,"metrics":"Basic","logLevel":"Info","corruptCheck":{"initial":true,"compactHash":true,"compactHashTime":"1m","time":"0s"},"featureGates":{},"extraArgs":{"max-txn-ops":"256"}},"storage":{"medium":"Memory","size":"1Gi"},"tls":{"mode":"Disabled","clientAuth":"Required","extraSANs":[]},"pod":{"resources":{"requests":{"cpu":"1"}},"topologySpreadConstraints":[],"nodeSelector":{"disk":"fast"},"tolerations":[],"labels":{"team":"a"},"annotations":{},"env":[],"sidecars":[],"terminationGracePeriodSeconds":5},"renderVersion":1}',
+    hash: "03f53d5b5bf7a276",
+    startedFrom: "90cfc2466ccdd8fe.ccf0d11665580fd2",
+  },
+};
+
+describe("a member that an earlier operator made is up to date", () => {
+  for (const [title, { spec: input, template: text, hash, startedFrom }] of Object.entries(WRITTEN))
+    test(`with a template ${title}`, () => {
+      const spec = specOf(input);
+      const template = JSON.parse(text) as MemberTemplate;
+      assert.ok(sameTemplate(template, templateFor(spec, spec.version)), "nobody rolls");
+      assert.equal(templateHash(template), hash);
+      for (const now of [template, templateFor(spec, spec.version)])
+        assert.equal(startHash({ template: now, joined: true, initialCluster: [] }), startedFrom);
+    });
+
+  test("also when the generation of our rendering is another one by now", () => {
+    const world = healthy();
+    const members = world.members.map((facts) => {
+      const template = { ...facts.record.template, renderVersion: 7 };
+      return { ...facts, record: { ...facts.record, template } };
+    });
+    const { act, converged } = decide({ ...world, members });
+    assert.deepEqual([act, converged], [undefined, true]);
+  });
+});
+
+test("a field that came later is as good as absent while it asks for nothing, and counts when it asks for something", () => {
+  const later: readonly LaterField[] = [
+    { path: "pod.hostUsers", absent: true },
+    { path: "options.corruptCheck.deep", absent: { every: "0s" } },
+    { path: "nothing.of.this", absent: 1 },
+  ];
+  const before = templateFor(specOf(), "3.6.16");
+  const withField = (hostUsers: boolean, every: string) =>
+    ({
+      ...before,
+      pod: { ...before.pod, hostUsers },
+      options: { ...before.options, corruptCheck: { ...before.options.corruptCheck, deep: { every } } },
+    }) as MemberTemplate;
+  assert.deepEqual(asBefore(withField(true, "0s"), later), before);
+  assert.deepEqual(asBefore(before, later), before);
+  assert.notDeepEqual(asBefore(withField(false, "0s"), later), before);
+  assert.notDeepEqual(asBefore(withField(true, "1h"), later), before);
+});

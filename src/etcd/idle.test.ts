@@ -1,0 +1,22 @@
+/** Which of the connections that nobody uses are ended. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { IdleConnections } from "./idle.ts";
+
+test("beyond the bound, who was used longest ago is ended; who is in use is not counted", () => {
+  const ended: string[] = [];
+  const connection = (name: string) => ({ destroy: () => void ended.push(name) });
+  const [a, b, c, d] = ["a", "b", "c", "d"].map(connection);
+  assert.ok(a && b && c && d);
+  const idle = new IdleConnections(2);
+  idle.add(a);
+  idle.add(b);
+  idle.delete(a);
+  idle.add(c);
+  assert.deepEqual([ended, idle.size], [[], 2]);
+  idle.add(a);
+  assert.deepEqual(ended, ["b"]);
+  idle.add(c);
+  idle.add(d);
+  assert.deepEqual([ended, idle.size], [["b", "a"], 2]);
+});

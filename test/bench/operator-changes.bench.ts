@@ -1,0 +1,132 @@
+/**
+ * How soon a cluster of the operator is whole again after a loss, how soon it has grown, and how long writes stand
+ * still while a minor version is rolled. On three real nodes; the operator runs as its Deployment.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import { API_VERSION } from "../../src/api/metadata.ts";
+import { Lab } from "../nodes/lab.ts";
+import { newestVersions } from "../support/etcd-versions.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import { Installed } from "./installed.ts";
+import { median, show, tellLoad } from "./measure.ts";
+
+const RUNS = 3;
+/** etcd admits nobody before its voters have been connected for 5 s (R19), which in real life they have. */
+const CONNECTED_MS = 6_000;
+const WHOLE_MS = 8_000;
+const GAP_MS = 1_000;
+/** Writes in a second below which a gap says little. */
+const LEAST_RATE = 50;
+const [FROM = "", TO = ""] = newestVersions.slice(-2);
+const MEMORY = {
+  storage: { medium: "Memory", size: "128Mi" },
+  options: { quotaBackendBytes: "32Mi" },
+} as const;
+const DISK = {
+  storage: { size: "512Mi", retention: { onDelete: "Delete" } },
+  options: { quotaBackendBytes: "64Mi" },
+} as const;
+
+await using installed = await Installed.up();
+const { client } = installed.bed;
+const lab = new Lab(installed.bed.name);
+try {
+  // The first of each version brings its image to the nodes.
+  for (const version of [FROM, TO]) await withCluster({ version, ...MEMORY }, () => Promise.resolve(0));
+  tellLoad(RUNS);
+  await figure("a member in memory is replaced after its Pod was deleted", WHOLE_MS, () =>
+    replaced(PATHS.pods),
+  );
+  await figure("a member in memory is replaced after its EtcdMember was deleted", WHOLE_MS, () =>
+    replaced(PATHS.members),
+  );
+  for (const version of [FROM, TO])
+    await figure(`from three to five members on ${version}`, WHOLE_MS, () => grown(version));
+  await figure(`longest time without a write from ${FROM} to ${TO}`, GAP_MS, upgraded);
+  tellLoad(RUNS);
+} finally {
+  await lab.end();
+}
+
+async function figure(what: string, goal: number, run: () => Promise<number>): Promise<void> {
+  const values: number[] = [];
+  for (let i = 0; i < RUNS; i++) values.push(await run());
+  const met = median(values) <= goal;
+  console.log(
+    `  ${what}: ${show(values, "ms")}, ${RUNS} runs: ${met ? "met" : "NOT met"} (at most ${goal} ms)`,
+  );
+  if (!met) process.exitCode = 1;
+}
+
+async function replaced(path: string): Promise<number> {
+  return await withCluster({ version: FROM, ...MEMORY }, async (name) => {
+    const lost = installed.cluster(name)?.status?.members?.find(({ role }) => role === "Follower")?.name;
+    const began = performance.now();
+    await client.delete(`${path}/${lost}`);
+    await installed.until(`${lost} is replaced`, () => voters(name, lost) === 3);
+    return performance.now() - began;
+  });
+}
+
+async function grown(version: string): Promise<number> {
+  return await withCluster({ version, ...DISK }, async (name) => {
+    const began = performance.now();
+    await client.patch(`${PATHS.clusters}/${name}`, { spec: { replicas: 5 } });
+    await installed.until(`${name} has five voters`, () => voters(name) === 5);
+    return performance.now() - began;
+  });
+}
+
+async function upgraded(): Promise<number> {
+  return await withCluster({ version: FROM, ...DISK }, async (name) => {
+    const began = performance.now();
+    await lab.call("startChecker", name);
+    await client.patch(`${PATHS.clusters}/${name}`, { spec: { version: TO } });
+    await installed.until(`${name} runs ${TO}`, () => {
+      const { members = [] } = installed.cluster(name)?.status ?? {};
+      return voters(name) === 3 && members.every(({ version }) => version === TO);
+    });
+    const { gapMs, writes } = await lab.call("judged", name);
+    const rate = (writes / (performance.now() - began)) * 1000;
+    if (rate < LEAST_RATE) console.log(`    only ${rate.toFixed(0)} writes in a second`);
+    return gapMs;
+  });
+}
+
+/** Voters that the status calls healthy, of a cluster at rest that does not know `lost` any more; else 0. */
+function voters(name: string, lost?: string): number {
+  const { metadata, status } = installed.cluster(name) ?? {};
+  const { members = [], conditions = [], observedGeneration } = status ?? {};
+  const rests = conditions.some(
+    (one) =>
+      one.reason === "Converged" && one.observedGeneration === metadata?.generation && one.status === "False",
+  );
+  if (!rests || observedGeneration !== metadata?.generation) return 0;
+  if (members.some(({ name: member }) => member === lost)) return 0;
+  return members.filter(({ healthy, role }) => healthy && (role === "Leader" || role === "Follower")).length;
+}
+
+/** A new cluster for each run, three members at rest and connected for a while. */
+async function withCluster(
+  spec: EtcdClusterSpecInput,
+  work: (name: string) => Promise<number>,
+): Promise<number> {
+  const name = `bench-${randomUUID().slice(0, 6)}`;
+  await client.create(PATHS.clusters, {
+    apiVersion: API_VERSION,
+    kind: "EtcdCluster",
+    metadata: { name },
+    spec: { replicas: 3, ...spec },
+  });
+  await installed.until(`${name} is whole`, () => voters(name) === 3);
+  await sleep(CONNECTED_MS);
+  const result = await work(name);
+  await client.delete(`${PATHS.clusters}/${name}`);
+  await installed.until(
+    `${name} is gone`,
+    () => installed.cluster(name) === undefined && installed.pods(name).length === 0,
+  );
+  return result;
+}
