@@ -18,6 +18,7 @@ import { invalidStatus } from "./invalid-status.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { CLUSTER_FINALIZER } from "./names.ts";
 import { InvalidCluster, KubePlatform } from "./platform.ts";
+import type { EtcdReach } from "./reach.ts";
 import { etcdClusters } from "./resources.ts";
 import type { Stores } from "./stores.ts";
 
@@ -27,6 +28,8 @@ export interface WorkerOptions {
   readonly fence: Fence;
   readonly clock: Clock;
   readonly pki: Pki;
+  /** Makes a way to the members of one cluster. */
+  readonly reach: () => EtcdReach;
   readonly events: Pick<EventRecorder, "record">;
   readonly onPass?: (pass: Pass) => void;
   readonly onStep?: (entry: TranscriptEntry) => void;
@@ -53,7 +56,7 @@ export class ClusterWorker {
     this.uid = uid;
     this.#key = key;
     this.#options = options;
-    this.#platform = new KubePlatform({ ...options, key });
+    this.#platform = new KubePlatform({ ...options, reach: options.reach(), key });
     this.#announcer = new Announcer(events, () => stores.cluster(key));
     this.#loop = new Loop({
       platform: this.#platform,
