@@ -25,6 +25,8 @@ const tasks = {
   lock: ["scripts/lock.ts"],
   bench: ["scripts/bench.ts"],
   sim: ["sim/main.ts"],
+  "sim:exhaustive": ["sim/exhaustive/main.ts"],
+  "sim:enumerate": ["sim/main.ts", "--enumerate"],
   "sim:conformance": ["test/conformance/main.ts"],
   e2e: ["scripts/test.ts", "--stage", "apiserver", "--stage", "nodes", "--file", "operator"],
   crash: ["test/crash/main.ts"],
