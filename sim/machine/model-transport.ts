@@ -182,7 +182,10 @@ function handlers(calls: Calls, keys: Keys): Record<string, Handler> {
         raftIndex: BigInt(status.raftIndex),
         raftTerm: BigInt(status.raftTerm),
         raftAppliedIndex: BigInt(status.raftAppliedIndex),
-        errors: [...server.dir.state.alarms].map((alarm) => `memberID:${alarm}`),
+        errors: [
+          ...(status.leaderID === "0" ? ["etcdserver: no leader"] : []),
+          ...[...server.dir.state.alarms].map((alarm) => `memberID:${alarm}`),
+        ],
         storageVersion: status.storageVersion === "" ? "" : `${status.storageVersion}.0`,
         ...(status.downgrade && {
           downgradeInfo: { enabled: status.downgrade.enabled, targetVersion: status.downgrade.target },
@@ -198,12 +201,13 @@ function handlers(calls: Calls, keys: Keys): Record<string, Handler> {
         calls.advanceLog(server, 1);
       } else {
         const alarm = request.alarm === AlarmType.CORRUPT ? "CORRUPT" : "NOSPACE";
-        calls.setAlarm(
-          server,
-          hex(request.memberId),
-          alarm,
-          request.action === AlarmRequest_AlarmAction.ACTIVATE,
-        );
+        const raise = request.action === AlarmRequest_AlarmAction.ACTIVATE;
+        const memberID = hex(request.memberId);
+        const there = raise || server.dir.state.alarms.has(`${memberID} ${alarm}`);
+        calls.setAlarm(server, memberID, alarm, raise);
+        // Only the alarm that it was about.
+        const about = { memberId: request.memberId, alarm: AlarmType[alarm] };
+        return { header: header(server), alarms: there ? [about] : [] };
       }
       return alarms(server);
     },

@@ -143,8 +143,11 @@ export class Calls {
     const raft = this.#raft(server);
     if (raft.leader !== server) throw new Refusal("notLeader");
     if (target === server.id) return;
+    const member = server.dir.state.members.get(target);
+    if (!member || member.isLearner) throw new Refusal("badTransferee");
+    // A voter that does not run is waited for until the caller gives up.
     const to = raft.servers().find((other) => other.id === target);
-    if (!to || to.isLearner || !raft.transfer(to)) throw new Refusal("badTransferee");
+    if (!to || !raft.transfer(to)) throw new Refusal("timedOut");
   }
 
   alarms(server: Server): { memberID: string; alarm: AlarmName }[] {
@@ -176,10 +179,13 @@ export class Calls {
   hashKV(server: Server, asked: number): { hash: number; compactRevision: number; revision: number } {
     this.#votersOnly(server);
     const { state } = server.dir;
-    const revision = asked === 0 ? state.revision : asked;
+    // What a compaction hashed on its way is answered as it was then, by a process that remembers it.
+    const kept = state.compactions.find((one) => one.revision === asked);
+    const revision = asked === 0 && !kept ? state.revision : asked;
     if (revision > state.revision) throw new Refusal("futureRevision");
-    if (revision < state.compactRevision) throw new Refusal("compacted");
-    return { hash: hashAt(server.dir, revision), compactRevision: state.compactRevision, revision };
+    if (!kept && revision < state.compactRevision) throw new Refusal("compacted");
+    const compactRevision = kept?.before ?? state.compactRevision;
+    return { hash: hashAt(server.dir, revision, compactRevision), compactRevision, revision };
   }
 
   /** R15: one minor down from what the cluster speaks, and only one at a time. */
@@ -190,13 +196,14 @@ export class Calls {
     const { state } = server.dir;
     const speaks = state.clusterVersion ?? "3.0";
     if (action === "CANCEL") {
+      // 3.6 and later only log that there was none.
+      if (state.downgrade === undefined && server.minor >= 3006) return speaks;
       if (state.downgrade === undefined) throw new Refusal("noDowngrade");
       raft.propose(server, { kind: "downgrade" });
       return speaks;
     }
     const minor = minorOf(target);
-    const valid = server.minor >= 3006 && minorNumber(minor) === minorNumber(speaks) - 1;
-    if (!valid) throw new Refusal("badDowngrade");
+    if (minorNumber(minor) !== minorNumber(speaks) - 1) throw new Refusal("badDowngrade");
     if (state.downgrade !== undefined) throw new Refusal("downgradeRunning");
     if (action === "ENABLE") raft.propose(server, { kind: "downgrade", target: minor });
     return speaks;

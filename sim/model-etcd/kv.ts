@@ -1,5 +1,5 @@
 /** Keys as one member serves them: refused without quorum, under NOSPACE and under CORRUPT (R27, R31). */
-import type { Entry } from "./entry.ts";
+import type { Entry, KeyOp } from "./entry.ts";
 import { Refusal } from "./refusal.ts";
 import type { Server } from "./server.ts";
 import { keysBetween, type Value } from "./state.ts";
@@ -28,6 +28,15 @@ export class Keys {
     const gone = keysBetween(server.dir.state.keys, from, to).length;
     this.#raft(server).propose(server, { kind: "delete", from, ...(to === undefined ? {} : { to }) });
     return gone;
+  }
+
+  /** Changes nothing when there is nothing to change; one that puts is refused as a put is. */
+  txn(server: Server, ops: readonly KeyOp[]): void {
+    const raft = this.#raft(server);
+    if (server.dir.state.hasAlarm("CORRUPT")) throw new Refusal("corrupt");
+    if (ops.some(({ kind }) => kind === "put") && server.dir.state.hasAlarm("NOSPACE"))
+      throw new Refusal("noSpace");
+    raft.propose(server, { kind: "txn", ops });
   }
 
   compact(server: Server, revision: number): void {

@@ -322,6 +322,7 @@ export class Raft {
   progress(id: string): number | undefined {
     const { leader } = this;
     if (!leader?.dir.state.members.has(id)) return undefined;
+    if (id === leader.id) return 1;
     return (this.#match.get(id) ?? 0) / leader.dir.log.length;
   }
 

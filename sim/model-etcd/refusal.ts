@@ -25,6 +25,7 @@ const table = {
   corrupt: ["DATA_LOSS", "etcdserver: corrupt cluster"],
   compacted: ["OUT_OF_RANGE", "etcdserver: mvcc: required revision has been compacted"],
   futureRevision: ["OUT_OF_RANGE", "etcdserver: mvcc: required revision is a future revision"],
+  emptyKey: ["INVALID_ARGUMENT", "etcdserver: key is not provided"],
   downgradeRunning: ["FAILED_PRECONDITION", "etcdserver: cluster has a downgrade job in progress"],
   noDowngrade: ["FAILED_PRECONDITION", "etcdserver: no inflight downgrade job"],
   badDowngrade: ["INVALID_ARGUMENT", "etcdserver: invalid downgrade target version"],

@@ -1,0 +1,52 @@
+/** What the comparison with real etcd found: one test for each rule that the model had wrong. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Lab, peerURL } from "./lab.ts";
+import { Refusal, type RefusalKind } from "./refusal.ts";
+
+const refuses = (kind: RefusalKind, call: () => unknown) =>
+  assert.throws(call, (error) => error instanceof Refusal && error.kind === kind, kind);
+
+test("promoting the leader itself is refused as it is no learner, not as if it were behind (R18)", () => {
+  const lab = new Lab();
+  lab.found("abc");
+  refuses("notLearner", () => lab.calls.memberPromote(lab.leader(), lab.leader().id));
+});
+
+test("leadership is not given to learners and strangers; a voter that is down is waited for (R20)", () => {
+  const lab = new Lab();
+  lab.found("abc");
+  const { id } = lab.calls.memberAdd(lab.leader(), [peerURL("d")], true);
+  refuses("badTransferee", () => lab.calls.moveLeader(lab.leader(), id));
+  refuses("badTransferee", () => lab.calls.moveLeader(lab.leader(), "123"));
+  const down = ["a", "b", "c"].map((name) => lab.at(name)).find((server) => server !== lab.leader());
+  assert.ok(down);
+  lab.kill(down.config.name);
+  refuses("timedOut", () => lab.calls.moveLeader(lab.leader(), down.id));
+});
+
+test("a hash at the revision of a compaction is the one made on its way, while the process lives (R30, H14)", () => {
+  const lab = new Lab();
+  lab.found("a");
+  for (let i = 0; i < 5; i++) lab.keys.put(lab.at("a"), "k", 10);
+  lab.keys.compact(lab.at("a"), 3);
+  lab.keys.compact(lab.at("a"), 5);
+  const asked = () => lab.calls.hashKV(lab.at("a"), 5).compactRevision;
+  assert.equal(asked(), 3);
+  lab.kill("a");
+  lab.start("a", { cluster: "a" });
+  lab.pass(2_000);
+  assert.equal(asked(), 5);
+});
+
+test("a transaction is one revision, and none when it changes nothing", () => {
+  const lab = new Lab();
+  lab.found("a");
+  const before = lab.at("a").dir.state.revision;
+  lab.keys.txn(lab.at("a"), [
+    { kind: "put", key: "x", size: 1 },
+    { kind: "put", key: "y", size: 1 },
+  ]);
+  lab.keys.txn(lab.at("a"), [{ kind: "delete", from: "z" }]);
+  assert.equal(lab.at("a").dir.state.revision, before + 1);
+});
