@@ -31,12 +31,11 @@ export function hasQuorum(state: State): boolean {
   return voters > 0 && upVoters(state).length >= majorityOf(voters);
 }
 
-/** Voters whose data is still there; with fewer than a majority of them only a person can help. */
+/** Too many voters have lost what they had: only a person can help. One that has not begun has lost nothing. */
 export function dataIsLost(state: State): boolean {
   const voters = votersOf(state);
-  if (voters.length === 0) return false;
-  const kept = state.members.filter(
-    (member) => member.data && voters.some(({ ordinal }) => ordinal === member.ordinal),
+  const lost = voters.filter(
+    ({ ordinal, started }) => started && !state.members.some((m) => m.ordinal === ordinal && m.data),
   );
-  return kept.length < majorityOf(voters.length);
+  return voters.length > 0 && voters.length - lost.length < majorityOf(voters.length);
 }

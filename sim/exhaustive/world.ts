@@ -168,8 +168,8 @@ function boot(state: State, member: Member, setting: Setting): Partial<Member> |
     if (exists && entry?.started && told) return exited("already-bootstrapped");
     return { process: "up", data: true, used: true };
   }
-  // It joins: from a peer that answers it takes the list, which has to be its own.
-  if (!exists || !hasQuorum(state)) return undefined;
+  // It joins: from a peer that answers it takes the list, which has to be its own. That needs no quorum (R21).
+  if (!exists || !state.members.some((other) => other !== member && isUp(state, other))) return undefined;
   const list = etcd.list.map(({ ordinal }) => ordinal).toSorted((a, b) => a - b);
   const known = (member.from?.peers ?? member.peers).toSorted((a, b) => a - b);
   if (list.join() !== known.join()) return exited("member-list-mismatch");
