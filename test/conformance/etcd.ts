@@ -8,6 +8,7 @@ export interface EtcdConformance {
   readonly seed: number;
   readonly callsPerRound?: number;
   readonly lives?: number;
+  readonly patienceMs?: number;
   readonly onDifference: (text: string) => void;
   readonly onStep?: (text: string) => void;
 }

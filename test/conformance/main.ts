@@ -1,5 +1,6 @@
 /**
- * `npm run sim:conformance -- [--etcd [--version 3.6]] [--calls N] [--seed N] [--trace]`: random calls to a model and
+ * `npm run sim:conformance -- [--etcd [--version 3.6]] [--calls N] [--seed N]
+ * [--patience SECONDS] [--trace]`: random calls to a model and
  * to the real thing, all answers compared: the API server's, or with `--etcd` that of etcd in each version. Ends with a
  * failure when they disagree once.
  */
@@ -17,6 +18,8 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     etcd: { type: "boolean" },
     version: { type: "string" },
+    /** Seconds. */
+    patience: { type: "string", default: "60" },
     trace: { type: "boolean" },
   },
 });
@@ -39,6 +42,7 @@ async function etcd(): Promise<number> {
       version,
       calls,
       seed,
+      patienceMs: 1_000 * Number(values.patience),
       onDifference: say,
       ...(values.trace ? { onStep: say } : {}),
     });

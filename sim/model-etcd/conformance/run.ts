@@ -21,6 +21,8 @@ export interface EtcdRun {
   readonly callsPerRound?: number;
   /** How often, between calls, something is done to a process. */
   readonly lives?: number;
+  /** How long the real side may take to show what the model shows. */
+  readonly patienceMs?: number;
   readonly now: () => number;
   readonly wait: (ms: number) => Promise<void>;
   readonly onDifference: (text: string) => void;
@@ -39,7 +41,7 @@ export interface EtcdReport {
 /** R19: connections count after five seconds. Surely not yet, and surely. */
 const YOUNG_MS = 3_500;
 const RIPE_MS = 5_700;
-const SETTLE_MS = 60_000;
+const PATIENCE_MS = 60_000;
 const PATIENT_MS = 10_000;
 /** For members that know no leader: what needs one waits for ever. */
 const HASTY_MS = 700;
@@ -282,7 +284,7 @@ class Run {
   async #settle(): Promise<void> {
     await this.#model.calm();
     const wanted = await this.#views(this.#model);
-    const end = this.#options.now() + SETTLE_MS;
+    const end = this.#options.now() + (this.#options.patienceMs ?? PATIENCE_MS);
     for (;;) {
       const found = await this.#views(this.#options.real);
       const differing = this.#ground.slots.filter(
