@@ -78,7 +78,9 @@ export function wrongWith(sim: OperatorSimulation): string[] {
   const size = replicas + learners;
   expect("voters", end.voters, replicas);
   expect("learners", end.learners, learners);
-  for (const one of ["etcdmembers", "pods", "persistentvolumeclaims"]) expect(one, end.objects[one], size);
+  for (const one of ["etcdmembers", "pods"]) expect(one, end.objects[one], size);
+  const inPods = cluster.spec.storage.medium === "Memory";
+  expect("claims", end.objects["persistentvolumeclaims"], inPods ? 0 : size);
   expect("secrets", end.objects["secrets"], size + OF_THE_CLUSTER.secrets);
   // The Service of standing learners stays when they go.
   const ofLearners = learners > 0 || end.objects["services"] === OF_THE_CLUSTER.services + 1 ? 1 : 0;

@@ -14,6 +14,7 @@ import { ModelDisk } from "../machine/model-disk.ts";
 import { ModelPki } from "../machine/model-pki.ts";
 import { ModelProbe } from "../machine/model-probe.ts";
 import { ModelTransport } from "../machine/model-transport.ts";
+import type { DataDir } from "../model-etcd/data-dir.ts";
 import { pods as podKind } from "../model-kube/kinds/pod.ts";
 import { items, json } from "../model-kube/object.ts";
 import { Oracle, Violation } from "../oracle.ts";
@@ -65,6 +66,7 @@ export class OperatorSimulation {
     const { world, ledger, subject, disks, pods } = this.env;
     this.oracle = new Oracle({ world, ledger, subject });
     disks.onData = (dir) => this.#judge(() => this.oracle.madeDirectory(dir));
+    disks.onLoss = (dir) => this.#judge(() => this.#mayLose(dir));
     pods.onProcess = (text, hasData) => this.#judge(() => this.oracle.started(text, hasData));
     world.onElected = (leader) => this.#judge(() => this.oracle.elected(leader));
     this.#seats = Array.from({ length: options.operators ?? 1 }, (_, index) => ({
@@ -170,6 +172,15 @@ export class OperatorSimulation {
     if (plural === "pods") this.#judgeStep(life, () => this.oracle.mayStop(name));
     if (plural === "persistentvolumeclaims")
       this.#judgeStep(life, () => this.oracle.mayDelete(name.replace(/^data-/, "")));
+  }
+
+  /** I5: a disk goes that nobody destroyed; it may not be a current member's. */
+  #mayLose(dir: DataDir): void {
+    const { world, subject } = this.env;
+    const leader = world.network.all().find((one) => one.runs && world.raftOf(one).leader === one);
+    if (!subject.meantToServe() || leader?.dir.clusterID !== dir.clusterID) return;
+    if (leader.dir.state.members.has(dir.memberID))
+      throw new Violation("I5", `the disk of ${dir.memberID}, a current member, is gone`);
   }
 
   /** What broke after the operator had looked could not be known to it. */
