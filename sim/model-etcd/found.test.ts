@@ -50,3 +50,44 @@ test("a transaction is one revision, and none when it changes nothing", () => {
   lab.keys.txn(lab.at("a"), [{ kind: "delete", from: "z" }]);
   assert.equal(lab.at("a").dir.state.revision, before + 1);
 });
+
+test("under NOSPACE a transaction with a put in either branch is refused (R27)", () => {
+  const lab = new Lab();
+  lab.found("a");
+  lab.calls.setAlarm(lab.at("a"), lab.at("a").id, "NOSPACE", true);
+  refuses("noSpace", () => lab.keys.txn(lab.at("a"), [{ kind: "delete", from: "x" }], true));
+  lab.keys.txn(lab.at("a"), [{ kind: "delete", from: "x" }], false);
+});
+
+test("without quorum nothing is refused for an alarm: nothing is applied at all (R31)", () => {
+  const lab = new Lab();
+  lab.found("abc");
+  lab.calls.setAlarm(lab.leader(), lab.leader().id, "CORRUPT", true);
+  refuses("corrupt", () => lab.keys.put(lab.leader(), "k", 1));
+  lab.kill("a");
+  lab.kill("b");
+  lab.pass(5_000);
+  refuses("timedOut", () => lab.keys.put(lab.at("c"), "k", 1));
+});
+
+test("what is no URL is refused before the health of the cluster is looked at", () => {
+  const lab = new Lab();
+  for (const name of "abc") lab.start(name, { cluster: "abc" });
+  lab.pass(3_500);
+  refuses("badURLs", () => lab.calls.memberAdd(lab.leader(), ["not a URL"], true));
+});
+
+test("a learner's refusal has another code in 3.5 (R17), and too few started members none of its own (R19)", () => {
+  for (const [version, code] of [
+    ["3.5.35", "UNAVAILABLE"],
+    ["3.6.16", "FAILED_PRECONDITION"],
+  ] as const) {
+    const lab = new Lab();
+    lab.found("a", version);
+    assert.throws(() => lab.calls.memberRemove(lab.at("a"), lab.at("a").id), { code: "UNKNOWN" });
+    lab.calls.memberAdd(lab.at("a"), [peerURL("d")], true);
+    lab.start("d", { cluster: "ad", state: "existing", version });
+    lab.pass(5_000);
+    assert.throws(() => lab.calls.memberList(lab.at("d"), false), { code });
+  }
+});

@@ -11,7 +11,7 @@ import type {
 } from "../../src/etcd/proto/rpc_pb.ts";
 import type { KeyOp } from "./entry.ts";
 import type { Keys } from "./kv.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal, votersOnly } from "./refusal.ts";
 import type { Server } from "./server.ts";
 import { keysBetween, type Value } from "./state.ts";
 
@@ -43,6 +43,7 @@ function between({ dir: { state } }: Server, from: string, to: string | undefine
 export function kvAnswers(keys: Keys, header: (server: Server) => Answer) {
   return {
     "KV.Put": (server: Server, request: PutRequest): Answer => {
+      votersOnly(server);
       const key = text(request.key);
       if (key === "") throw new Refusal("emptyKey");
       const before = server.dir.state.keys.get(key);
@@ -53,6 +54,7 @@ export function kvAnswers(keys: Keys, header: (server: Server) => Answer) {
       };
     },
     "KV.DeleteRange": (server: Server, request: DeleteRangeRequest): Answer => {
+      votersOnly(server);
       const [from, to] = [text(request.key), end(request.rangeEnd)];
       if (from === "") throw new Refusal("emptyKey");
       const gone = between(server, from, to);
@@ -78,6 +80,7 @@ function range(
   server: Server,
   request: RangeRequest,
 ): Answer {
+  if (!request.serializable) votersOnly(server);
   if (request.key.length === 0) throw new Refusal("emptyKey");
   const all = keys.range(server, text(request.key), end(request.rangeEnd), request.serializable);
   const { revision, compactRevision } = server.dir.state;
@@ -100,7 +103,8 @@ function txn(keys: Keys, header: (server: Server) => Answer, server: Server, req
   const chosen = succeeded ? request.success : request.failure;
   const changed = chosen.map(change);
   const gone = changed.map((op) => (op.kind === "delete" ? between(server, op.from, op.to).length : 0));
-  keys.txn(server, changed);
+  const mayPut = [...request.success, ...request.failure].some((op) => op.request.case === "requestPut");
+  keys.txn(server, changed, mayPut);
   return {
     header: header(server),
     succeeded,

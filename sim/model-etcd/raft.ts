@@ -169,6 +169,14 @@ export class Raft {
     return true;
   }
 
+  /** Another winner of the last election, where a run follows a real one: what is known of others stays known. */
+  crown(to: Server): boolean {
+    const known = new Map(this.#match);
+    if (this.leader !== to && !this.transfer(to)) return false;
+    for (const [id, match] of known) if (!this.#match.has(id)) this.#match.set(id, match);
+    return true;
+  }
+
   #lead(server: Server): void {
     this.#term = Math.max(this.#term, ...this.servers().map((other) => other.dir.lastTerm)) + 1;
     this.leader = server;
@@ -194,15 +202,20 @@ export class Raft {
 
   /** Commits an operation through one member, and says what that member made of it. */
   propose(through: Server, op: Op): { readonly entry: Entry; readonly refused: RefusalKind | undefined } {
+    this.mustReach(through);
+    return this.#append(op, through);
+  }
+
+  /** The leader that this member reaches, with a quorum behind it. */
+  mustReach(through: Server): Server {
     const { leader } = this;
     if (!leader || !this.writable || this.leaderOf(through) === "0") throw new Refusal("timedOut");
-    return this.#append(op, through);
+    return leader;
   }
 
   /** Entries that change nothing, as many requests for the alarms would leave. */
   advance(through: Server, count: number): void {
-    const { leader } = this;
-    if (!leader || !this.writable || this.leaderOf(through) === "0") throw new Refusal("timedOut");
+    const leader = this.mustReach(through);
     const receivers = this.servers().filter((server) => server.synced && this.leaderOf(server) !== "0");
     for (let i = 0; i < count; i++) {
       const index = leader.dir.log.length + 1;

@@ -67,7 +67,7 @@ export type Call =
 
 export type Outcome =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
-  | { readonly ok: false; readonly code: string; readonly error: string };
+  | { readonly ok: false; readonly code: string; readonly error: string; readonly said: string };
 
 /** One member, asked. Failures are outcomes too. */
 export async function perform(
@@ -80,7 +80,7 @@ export async function perform(
     return { ok: true, value: await ask(caller, endpoint, call, timeoutMs) };
   } catch (error) {
     if (!isEtcdError(error)) throw error;
-    return { ok: false, code: error.code, error: error.kind };
+    return { ok: false, code: error.code, error: error.kind, said: error.said };
   }
 }
 
@@ -106,7 +106,8 @@ async function ask(caller: Caller, endpoint: Endpoint, call: Call, timeoutMs: nu
     }
     case "moveLeader": {
       const request = { targetId: big(call.id) };
-      return who((await caller.at(endpoint, Maintenance.method.moveLeader, request, options)).header);
+      await caller.at(endpoint, Maintenance.method.moveLeader, request, options);
+      return {};
     }
     case "status":
       return await status(caller, endpoint, timeoutMs);

@@ -129,7 +129,6 @@ export class ModelSide implements Side {
   lead(slot: Slot): boolean {
     const server = this.server(slot);
     if (!server) return false;
-    const raft = this.world.raftOf(server);
-    return raft.leader === server || raft.transfer(server);
+    return this.world.raftOf(server).crown(server);
   }
 }

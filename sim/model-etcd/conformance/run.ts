@@ -72,7 +72,7 @@ class Run {
   #rounds = 0;
   #steps: string[] = [];
   #ground!: Ground;
-  /** When a process was last started or ended, on each side's clock. */
+  /** Since when something has been young, on each side's clock. */
   #lifeAt = { real: 0, model: 0 };
   #settledAt = 0;
   #terms = "";
@@ -95,6 +95,7 @@ class Run {
 
   async round(): Promise<void> {
     await this.clear();
+    this.#ripened = true;
     this.#steps = [];
     const random = this.#random.fork();
     const { slots, version, seed, calls, callsPerRound = 400, lives = 0.02 } = this.#options;
@@ -148,7 +149,8 @@ class Run {
   }
 
   async #lived(): Promise<void> {
-    this.#lifeAt = { real: this.#options.now(), model: this.#model.scheduler.now };
+    // Young are all connections since the first of several lives.
+    if (this.#ripened) this.#lifeAt = { real: this.#options.now(), model: this.#model.scheduler.now };
     this.#ripened = false;
     await this.#settle();
     this.#settledAt = this.#options.now();
@@ -194,6 +196,7 @@ class Run {
     this.#model.wallMs = wallOf(call, answer, before, now());
     const modelled = await this.#model.call(slot, call, timeoutMs);
     if (!answer.ok) this.report.refused++;
+    if (!hasLeader && waitsInVain(answer) && waitsInVain(modelled)) return;
     if (!this.#agrees(answer, modelled) && (await this.#hasElected())) throw new Unsettled(text);
     this.#compare(text, answer, modelled);
     for (const other of serving(this.#ground)) if (other !== slot) this.#behind.add(other);
@@ -348,9 +351,14 @@ class Run {
   }
 }
 
+/** Who gives up first, the caller or the member, is a race. */
+function waitsInVain(outcome: Outcome): boolean {
+  return !outcome.ok && ["deadline", "request-timed-out", "no-leader", "unavailable"].includes(outcome.error);
+}
+
 /** Without what is each side's own. */
 function withoutOwn(outcome: Outcome): unknown {
-  if (!outcome.ok) return outcome;
+  if (!outcome.ok) return { code: outcome.code, error: outcome.error };
   const { hash: _hash, term: _term, ...rest } = outcome.value;
   return JSON.parse(JSON.stringify(rest)) as unknown;
 }

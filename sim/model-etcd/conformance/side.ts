@@ -55,9 +55,10 @@ export async function look(
     side.call(slot, { kind: "list", linearizable: false }, QUESTION_MS),
     side.clusterVersion(slot),
   ]);
+  const list = members.ok ? members : { ...members, said: "" };
   const known = { ...rest, hasLeader: leader !== "0" };
   return {
-    view: { process, status: { ok: true, value: known }, members, clusterVersion },
+    view: { process, status: { ok: true, value: known }, members: list, clusterVersion },
     id: String(rest["answeredBy"]),
     leader: String(leader),
     term: String(term),
