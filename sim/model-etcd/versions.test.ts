@@ -24,6 +24,17 @@ test("the cluster version moves when the last member is new, and the storage ver
   assert.equal(lab.calls.status(lab.at("a")).storageVersion, "3.6");
 });
 
+test("the cluster version moves too when the last old member leaves (R10)", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.5.35");
+  for (const name of "ab") restart(lab, name, "3.6.16");
+  const old = lab.at("c").id;
+  if (lab.leader().id === old) lab.world.raftOf(lab.at("c")).transfer(lab.at("a"));
+  lab.calls.memberRemove(lab.at("a"), old);
+  lab.pass(8_000);
+  assert.equal(lab.leader().dir.state.clusterVersion, "3.6");
+});
+
 test("while one old member remains, the old binary may come back; after that it may not (R10, R13)", () => {
   const lab = new Lab();
   lab.found("abc", "3.5.35");

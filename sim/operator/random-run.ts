@@ -72,13 +72,29 @@ async function act(sim: OperatorSimulation, { settled, moves }: Schedule): Promi
     sim.edit({ replicas: Math.max(1, replicas ?? 1), paused: false });
     sim.tell("wake");
   }
-  await sim.settle(BOUND_MS);
+  if (!(await sim.comesToRest(BOUND_MS)) && !isForAPerson(sim))
+    throw new Violation("convergence", sim.whyNot());
   if (isCorrupt(sim)) {
     // Found at the latest by the hourly comparison.
     await sim.pass(2 * 3_600_000);
     await sim.settle(BOUND_MS);
   }
   await judge(sim);
+  if (sim.converged || toldBy(sim).some((reason) => LOST.has(reason))) return;
+  // I8: a person takes back what cannot be.
+  const version = sim.latest?.observation.members[0]?.record.template.version;
+  sim.edit({ image: null, options: null, pod: null, ...(version !== undefined && { version }) });
+  sim.tell("the bad edits are taken back");
+  await sim.settle(BOUND_MS);
+  if (!sim.converged) throw new Violation("I8", sim.whyNot());
+  await judge(sim);
+}
+
+/** The first members of all cannot start with an image that is not there: the wait is told, and a person ends it. */
+function isForAPerson(sim: OperatorSimulation): boolean {
+  return (
+    sim.env.established() === undefined && sim.cluster?.spec.image.repository.startsWith("nowhere") === true
+  );
 }
 
 function isCorrupt(sim: OperatorSimulation): boolean {
