@@ -91,3 +91,25 @@ test("a learner's refusal has another code in 3.5 (R17), and too few started mem
     assert.throws(() => lab.calls.memberList(lab.at("d"), false), { code });
   }
 });
+
+test("a learner that was one too many, and was refused, does not end a member's next start (H1)", () => {
+  const lab = new Lab();
+  lab.found("abc");
+  lab.calls.memberAdd(lab.leader(), [peerURL("d")], true);
+  refuses("tooManyLearners", () => lab.calls.memberAdd(lab.leader(), [peerURL("e")], true));
+  lab.kill("a");
+  const again = lab.start("a", { cluster: "a", state: "existing" });
+  lab.pass(5_000);
+  assert.equal(again.end, undefined);
+});
+
+test("who catches up on a change that was refused for an unknown member refuses it too, and lives", () => {
+  const lab = new Lab();
+  lab.found("abc");
+  lab.kill("a");
+  lab.pass(6_000);
+  refuses("memberNotFound", () => lab.calls.memberUpdate(lab.leader(), "1234abcd", [peerURL("x")]));
+  const again = lab.start("a", { cluster: "a", state: "existing" });
+  lab.pass(5_000);
+  assert.equal(again.end, undefined);
+});

@@ -258,7 +258,9 @@ export class Raft {
       this.#hooks.crash(server, "panic", "unmarshal should never fail", "a request of the v2 store");
     }
     // H1: a member that refused an earlier add does not know whom this is about.
-    if (refused === "memberNotFound" && leaders === undefined && this.leader !== server) {
+    const unknown = entry.op.kind === "publish" && refused === "memberNotFound";
+    const gone = entry.op.kind === "publish" && dir.state.removed.has(entry.op.id);
+    if (unknown && !gone && leaders === undefined && this.leader !== server) {
       this.#hooks.crash(server, "panic", "failed to update; member unknown", "membership differs");
     }
     return refused;

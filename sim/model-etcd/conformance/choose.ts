@@ -96,6 +96,9 @@ function alarm(random: SeededRandom, ground: Ground): Call {
 function downgrade(random: SeededRandom, ground: Ground): Call {
   const minor = Number(ground.version.split(".")[1]);
   const version = random.pick([`3.${minor - 1}`, `3.${minor - 2}`, `3.${minor}`, `3.${minor + 1}`, "x"]);
+  // Enabling takes both sides some seconds. Nobody goes from 3.5 to 3.4 any more.
+  if (minor > 5 && random.chance(0.08))
+    return { kind: "downgrade", action: "ENABLE", version: `3.${minor - 1}` };
   const action = random.pick(["VALIDATE", "VALIDATE", "CANCEL"] as const);
   return { kind: "downgrade", action, version };
 }

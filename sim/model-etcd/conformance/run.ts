@@ -46,6 +46,7 @@ const PATIENT_MS = 10_000;
 /** For members that know no leader: what needs one waits for ever. */
 const HASTY_MS = 700;
 const MOST_WITHOUT_LEADER = 10;
+const MOST_REVIVALS = 8;
 
 /** A real election that nobody asked for, on a busy machine: what was called meanwhile is nothing to compare. */
 class Unsettled extends Error {
@@ -106,12 +107,12 @@ class Run {
     const end = Math.min(calls, this.report.calls + callsPerRound);
     try {
       await this.#found(founders);
-      let withoutLeader = 0;
+      let [withoutLeader, revivals] = [0, 0];
       while (this.report.calls < end) {
         if (leaderOf(this.#ground)) withoutLeader = 0;
         else if (++withoutLeader > MOST_WITHOUT_LEADER || serving(this.#ground).length === 0) {
           const life = revival(random, this.#ground);
-          if (!life) return;
+          if (!life || ++revivals > MOST_REVIVALS) return;
           await this.#live(life);
           withoutLeader = 0;
           continue;
