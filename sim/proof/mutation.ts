@@ -19,7 +19,7 @@ const PROCESSES = 2;
 const MUTANTS_PER_PROCESS = 150;
 const LIMIT_MS = 60_000;
 const FEW_RUNS = 40;
-const MANY_RUNS = 400;
+const MANY_RUNS = 150;
 /** Whoever outlives the tests that reach it meets these. */
 const LAST = ["src/core/decide.test.ts", "src/core/walk.test.ts", "sim/exhaustive/exhaustive.test.ts"];
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -76,17 +76,16 @@ interface Covering {
 /** Each test file alone, with what it reaches. All must pass without a mutant. */
 async function coverage(tests: readonly string[]): Promise<Covering[]> {
   const found: Covering[] = [];
+  const judge = new Judge(FEW_RUNS);
   for (const [i, test] of tests.entries()) {
-    // A process each: coverage is only whole for code that was compiled after it was turned on.
-    const judge = new Judge(FEW_RUNS);
     const answer = await judge.ask({ id: `base-${i}`, tests: [test] }, 10 * LIMIT_MS);
-    judge.end();
     if (answer === "no answer" || answer.killedBy !== undefined)
       throw new Error(
         `without a mutant: ${answer === "no answer" ? `${test} does not end` : answer.killedBy}`,
       );
     found.push({ test, ms: answer.ms, reached: answer.reached ?? {} });
   }
+  judge.end();
   return found;
 }
 

@@ -224,8 +224,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "not found after a removal is an error",
     breaks: "H10",
     file: "src/control/execute.ts",
-    find: 'memberRemove(parseId(action.memberID), limit), "member-not-found")',
-    replace: "memberRemove(parseId(action.memberID), limit))",
+    find: 'return await done(cluster.memberRemove(parseId(action.memberID), limit), "member-not-found");',
+    replace: "return void (await cluster.memberRemove(parseId(action.memberID), limit));",
   },
   {
     name: "status is written only when nothing is done",

@@ -45,6 +45,24 @@ test("one step per pass, then another look at once", async () => {
   assert.equal(loop.transcript.last(1)[0]?.step, "CreateMember");
 });
 
+test("status is told on every pass: on one that takes a step, one that fails to, and one that applies (I6)", async () => {
+  let told = 0;
+  const report = () => Promise.resolve(void told++);
+  const [steps, fails, applies] = [
+    world(asked({ replicas: 3 }), { report }),
+    world(asked({ replicas: 3 }), {
+      report,
+      execute: () => Promise.reject(new Conflict("changed meanwhile")),
+    }),
+    world(asked({ replicas: 3, paused: true }), { report }),
+  ];
+  for (const [i, { loop }] of [steps, fails, applies].entries()) {
+    await loop.pass();
+    assert.equal(told, i + 1);
+  }
+  assert.deepEqual(steps.done, ["CreateMember"]);
+});
+
 test("however many steps there are to take, the objects get their turn", async () => {
   const { loop, done } = world();
   for (let i = 0; i < 12; i++) await loop.pass();
