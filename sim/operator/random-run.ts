@@ -58,7 +58,7 @@ export async function play(schedule: Schedule): Promise<OperatorRun> {
   };
 }
 
-async function act(sim: OperatorSimulation, { settled, moves }: Schedule): Promise<void> {
+async function act(sim: OperatorSimulation, { settled, moves, spec }: Schedule): Promise<void> {
   const deeds = new Moves(sim);
   if (settled) await sim.comesToRest(PATIENCE_MS);
   for (const move of moves) {
@@ -83,7 +83,10 @@ async function act(sim: OperatorSimulation, { settled, moves }: Schedule): Promi
   if (sim.converged || toldBy(sim).some((reason) => LOST.has(reason))) return;
   // I8: a person takes back what cannot be.
   const version = sim.latest?.observation.members[0]?.record.template.version;
-  sim.edit({ image: null, options: null, pod: null, ...(version !== undefined && { version }) });
+  const options = { snapshotCount: null, extraArgs: null, ...spec.options };
+  if (!sim.edit({ image: null, pod: null, options }))
+    throw new Violation("I8", "what was so at first is refused");
+  if (version !== undefined) sim.edit({ version });
   sim.tell("the bad edits are taken back");
   await sim.settle(BOUND_MS);
   if (!sim.converged) throw new Violation("I8", sim.whyNot());
