@@ -113,3 +113,17 @@ test("who catches up on a change that was refused for an unknown member refuses 
   lab.pass(5_000);
   assert.equal(again.end, undefined);
 });
+
+test("a downgrade goes on only while every member can be asked for its version (R15, H13)", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.7.3");
+  const down = ["a", "b", "c"].find((name) => lab.at(name) !== lab.leader()) ?? "a";
+  lab.kill(down);
+  lab.pass(3_000);
+  lab.calls.downgrade(lab.leader(), "ENABLE", "3.6");
+  lab.pass(20_000);
+  assert.equal(lab.leader().dir.state.clusterVersion, "3.7");
+  lab.start(down, { cluster: down, state: "existing", version: "3.7.3" });
+  lab.pass(20_000);
+  assert.equal(lab.leader().dir.state.clusterVersion, "3.6");
+});

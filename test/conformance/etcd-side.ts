@@ -69,9 +69,13 @@ export class RealSide implements Side {
     return found.exit === undefined ? "runs" : `ended: ${found.exit.reason}`;
   }
 
-  /** What it said last, for the report of a disagreement. */
-  async tail(slot: Slot): Promise<readonly string[]> {
-    return (await this.#processes.get(slot.name)?.tail(3)) ?? [];
+  async lastWords(slot: Slot): Promise<string> {
+    const lines = (await this.#processes.get(slot.name)?.tail(200)) ?? [];
+    const panic = lines.findIndex((line) => line.startsWith("panic") || line.startsWith("fatal error"));
+    return lines
+      .slice(panic >= 0 ? panic : -2)
+      .slice(0, 12)
+      .join("\n    ");
   }
 
   wipe(slot: Slot): void {

@@ -88,6 +88,10 @@ export class ModelSide implements Side {
     return `ended: ${explainExit(exit, process.lines, process.wanted).reason}`;
   }
 
+  lastWords(slot: Slot): Promise<string> {
+    return Promise.resolve(this.#processes.get(slot.name)?.lines.at(-1) ?? "");
+  }
+
   wipe(slot: Slot): void {
     this.disk.dirs.delete(slot.name);
   }

@@ -301,10 +301,12 @@ class Run {
         return;
       }
       if (this.#options.now() > end) {
-        const lines = differing.map(
-          ({ name }) =>
-            `  ${name} real:  ${JSON.stringify(found.views[name])}\n  ${name} model: ${JSON.stringify(wanted.views[name])}`,
-        );
+        const lines: string[] = [];
+        for (const slot of differing) {
+          const [real, model] = [found, wanted].map(({ views }) => JSON.stringify(views[slot.name]));
+          const words = await this.#options.real.lastWords(slot);
+          lines.push(`  ${slot.name} real:  ${real}\n  ${slot.name} model: ${model}\n    ${words}`);
+        }
         this.#differs(`did not come to the same rest (${found.leads})\n${lines.join("\n")}`);
       }
       await this.#options.wait(30);

@@ -26,6 +26,8 @@ export interface Side {
   /** Ends the process and waits for its end. */
   stop(slot: Slot, signal: "SIGTERM" | "SIGKILL"): Promise<void>;
   process(slot: Slot): ProcessState;
+  /** What it said last, for the report of a disagreement. */
+  lastWords(slot: Slot): Promise<string>;
   wipe(slot: Slot): void;
   call(slot: Slot, call: Call, timeoutMs: number): Promise<Outcome>;
   /** The version that the cluster has agreed on, as this member knows it: "3.6". */
