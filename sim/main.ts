@@ -1,18 +1,22 @@
 /**
  * `npm run sim -- --seeds N [--from N]` random runs; `--seed N --trace` one of them, told in full;
  * `--enumerate [--every N]` each effect of each scenario with a crash or a lost answer. With `--machine` the
- * product itself runs on a modelled machine, instead of its rules alone. Same seed, same bytes.
+ * product itself runs on a modelled machine, with `--operator` the operator on a modelled Kubernetes, instead of the
+ * rules alone; `--shrink` makes the schedule of a seed of the operator that fails smaller. Same seed, same bytes.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { systemClock } from "../src/seams/clock.ts";
-import { enumerate, scenarios } from "./enumerate.ts";
+import { enumerate, scenarios, type Enumerated } from "./enumerate.ts";
 import { enumerateOnMachine } from "./machine/enumerate.ts";
 import { machineRun } from "./machine/random-run.ts";
+import { enumerateOperator, operatorScenarios } from "./operator/enumerate.ts";
+import { operatorRun } from "./operator/random-run.ts";
+import { keepShrunk } from "./operator/shrink.ts";
 import { randomRun } from "./random-run.ts";
-import type { WorkerInput, WorkerReport } from "./worker.ts";
+import type { Simulated, WorkerInput, WorkerReport } from "./worker.ts";
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -24,9 +28,13 @@ const { values } = parseArgs({
     trace: { type: "boolean", default: false },
     enumerate: { type: "boolean", default: false },
     machine: { type: "boolean", default: false },
+    operator: { type: "boolean", default: false },
+    shrink: { type: "boolean", default: false },
     every: { type: "string", default: "1" },
   },
 });
+
+const what: Simulated = values.operator ? "operator" : values.machine ? "machine" : "rules";
 
 process.exitCode = await main();
 
@@ -46,11 +54,12 @@ function number(name: string, text: string): number {
 }
 
 async function one(seed: number): Promise<number> {
-  const result = values.machine ? await machineRun(seed) : randomRun(seed);
+  const result = await { rules: randomRun, machine: machineRun, operator: operatorRun }[what](seed);
   if (values.trace) for (const line of result.trace) say(line);
   say(
     `seed ${seed}: ${result.violation?.message ?? result.end} (${result.steps} steps, ${result.passes} passes)`,
   );
+  if (result.violation && values.shrink && what === "operator") say(await keepShrunk(seed, say));
   return result.violation ? 1 : 0;
 }
 
@@ -60,7 +69,7 @@ async function many(from: number, to: number): Promise<number> {
   const reports: WorkerReport[] = [];
   await Promise.all(
     Array.from({ length: every }, (_, i) =>
-      run({ from: from + i, to, every, machine: values.machine }, (report) => reports.push(report)),
+      run({ from: from + i, to, every, what }, (report) => reports.push(report)),
     ),
   );
   const seconds = (systemClock.monotonic() - began) / 1000;
@@ -97,17 +106,40 @@ function run(workerData: WorkerInput, onReport: (report: WorkerReport) => void):
 }
 
 async function all(every: number): Promise<number> {
-  let failed = 0;
-  let total = 0;
-  for (const scenario of scenarios) {
-    const { effects, plans, failures } = values.machine
-      ? await enumerateOnMachine(scenario, 1, every)
-      : enumerate(scenario, 1, every);
-    say(`${scenario.name}: ${effects} effects, ${plans} plans, ${failures.length} failures`);
-    for (const { plan, message } of failures) say(`    ${plan}: ${message}`);
-    failed += failures.length;
-    total += plans;
+  const began = systemClock.monotonic();
+  const sums = { plans: 0, failed: 0, events: 0, passes: 0 };
+  for (const scenario of what === "operator" ? operatorScenarios : scenarios) {
+    const found = await enumerated(scenario.name, every);
+    say(
+      `${scenario.name}: ${found.effects} effects, ${found.plans} plans, ${found.failures.length} failures`,
+    );
+    for (const { plan, message } of found.failures) say(`    ${plan}: ${message}`);
+    sums.failed += found.failures.length;
+    sums.plans += found.plans;
+    sums.events += found.events ?? 0;
+    sums.passes += found.passes ?? 0;
   }
-  say(`${total} plans, ${failed === 0 ? "all end as the run without a fault" : `${failed} fail`}`);
+  const { plans, failed, events, passes } = sums;
+  say(`${plans} plans, ${failed === 0 ? "all end as the run without a fault" : `${failed} fail`}`);
+  const seconds = (systemClock.monotonic() - began) / 1000;
+  if (events > 0)
+    say(
+      `${passes} passes (${Math.round(passes / seconds)}/s), ${events} events (${Math.round(events / seconds)}/s), ${seconds.toFixed(1)} s`,
+    );
   return failed === 0 ? 0 : 1;
+}
+
+interface Found extends Enumerated {
+  readonly events?: number;
+  readonly passes?: number;
+}
+
+async function enumerated(name: string, every: number): Promise<Found> {
+  if (what === "operator") {
+    const scenario = operatorScenarios.find((one) => one.name === name);
+    if (scenario) return await enumerateOperator(scenario, 1, every);
+  }
+  const scenario = scenarios.find((one) => one.name === name);
+  if (!scenario) throw new RangeError(`there is no scenario ${name}`);
+  return what === "machine" ? await enumerateOnMachine(scenario, 1, every) : enumerate(scenario, 1, every);
 }

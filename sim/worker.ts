@@ -1,15 +1,18 @@
 /** Runs a range of seeds in a thread of its own and reports each result, without the trace. */
 import { parentPort, workerData } from "node:worker_threads";
 import { machineRun } from "./machine/random-run.ts";
+import { operatorRun } from "./operator/random-run.ts";
 import { randomRun } from "./random-run.ts";
+
+/** The rules alone, the product on a modelled machine, or the operator on a modelled Kubernetes. */
+export type Simulated = "rules" | "machine" | "operator";
 
 export interface WorkerInput {
   readonly from: number;
   readonly to: number;
   /** Every n-th seed, so that threads share the long ones. */
   readonly every: number;
-  /** The product itself on a modelled machine, not only its rules. */
-  readonly machine: boolean;
+  readonly what: Simulated;
 }
 
 export interface WorkerReport {
@@ -23,11 +26,11 @@ export interface WorkerReport {
   readonly violation: string | undefined;
 }
 
-const { from, to, every, machine } = workerData as WorkerInput;
+const RUNS = { rules: randomRun, machine: machineRun, operator: operatorRun } as const;
+
+const { from, to, every, what } = workerData as WorkerInput;
 for (let seed = from; seed <= to; seed += every) {
-  const { steps, passes, events, acknowledged, crashes, end, violation } = machine
-    ? await machineRun(seed)
-    : randomRun(seed);
+  const { steps, passes, events, acknowledged, crashes, end, violation } = await RUNS[what](seed);
   const report: WorkerReport = {
     seed,
     steps,

@@ -46,7 +46,7 @@ export const stages: readonly Stage[] = [
     id: "sim",
     title: "simulation",
     fast: true,
-    files: ["sim/**/*.test.ts"],
+    files: ["sim/**/*.test.ts", "test/scenarios/*.test.ts"],
     processes: "together",
     testLimitMs: 2 * MINUTE,
     processLimitMs: 10 * MINUTE,

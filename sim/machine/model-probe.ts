@@ -7,9 +7,11 @@ import type { EtcdWorld } from "../model-etcd/world.ts";
 
 export class ModelProbe implements EtcdProbe {
   readonly #world: EtcdWorld;
+  readonly #reaches: (server: Server) => boolean;
 
-  constructor(world: EtcdWorld) {
+  constructor(world: EtcdWorld, reaches: (server: Server) => boolean = () => true) {
     this.#world = world;
+    this.#reaches = reaches;
   }
 
   versions(endpoint: Endpoint, signal: AbortSignal): Promise<EtcdVersions> {
@@ -45,7 +47,7 @@ export class ModelProbe implements EtcdProbe {
       signal.addEventListener("abort", onAbort, { once: true });
       this.#world.scheduler.after(1, () => {
         const found = look();
-        if (found?.[0].frozen) return;
+        if (found && (found[0].frozen || !this.#reaches(found[0]))) return;
         signal.removeEventListener("abort", onAbort);
         if (found) resolve(found[1]);
         else fail("connection refused");

@@ -23,6 +23,7 @@ import {
 } from "../../src/seams/etcd-transport.ts";
 import type { Calls } from "../model-etcd/calls.ts";
 import type { Keys } from "../model-etcd/kv.ts";
+import { kvAnswers } from "../model-etcd/kv-answers.ts";
 import { Refusal } from "../model-etcd/refusal.ts";
 import type { Server } from "../model-etcd/server.ts";
 import type { Member } from "../model-etcd/state.ts";
@@ -31,7 +32,6 @@ import type { SeededRandom } from "../random.ts";
 
 /** How long etcd itself waits for a quorum that is not there. */
 const ETCD_PATIENCE_MS = 7_000;
-const decoder = new TextDecoder();
 
 type Answer = Record<string, unknown>;
 type Handler = (server: Server, request: never) => Answer;
@@ -39,9 +39,18 @@ type Handler = (server: Server, request: never) => Answer;
 export class ModelTransport implements EtcdTransport {
   readonly #world: EtcdWorld;
   readonly #random: SeededRandom;
+  readonly #reaches: (server: Server) => boolean;
   readonly #handlers: Readonly<Record<string, Handler>>;
 
-  constructor(around: { world: EtcdWorld; calls: Calls; keys: Keys; random: SeededRandom }) {
+  constructor(around: {
+    world: EtcdWorld;
+    calls: Calls;
+    keys: Keys;
+    random: SeededRandom;
+    /** Packets to others get lost without a word. */
+    reaches?: (server: Server) => boolean;
+  }) {
+    this.#reaches = around.reaches ?? (() => true);
     this.#world = around.world;
     this.#random = around.random;
     this.#handlers = handlers(around.calls, around.keys);
@@ -72,6 +81,7 @@ export class ModelTransport implements EtcdTransport {
           settle(() => reject(new RpcFailure("UNAVAILABLE", "connection refused", "not-sent")));
           return;
         }
+        if (!this.#reaches(server)) return;
         sent = true;
         // Bound and not served yet, or frozen: the kernel takes the connection, nobody answers.
         if (!server.serving || server.frozen) return;
@@ -172,7 +182,10 @@ function handlers(calls: Calls, keys: Keys): Record<string, Handler> {
         raftIndex: BigInt(status.raftIndex),
         raftTerm: BigInt(status.raftTerm),
         raftAppliedIndex: BigInt(status.raftAppliedIndex),
-        errors: [...server.dir.state.alarms].map((alarm) => `memberID:${alarm}`),
+        errors: [
+          ...(status.leaderID === "0" ? ["etcdserver: no leader"] : []),
+          ...[...server.dir.state.alarms].map((alarm) => `memberID:${alarm}`),
+        ],
         storageVersion: status.storageVersion === "" ? "" : `${status.storageVersion}.0`,
         ...(status.downgrade && {
           downgradeInfo: { enabled: status.downgrade.enabled, targetVersion: status.downgrade.target },
@@ -188,12 +201,13 @@ function handlers(calls: Calls, keys: Keys): Record<string, Handler> {
         calls.advanceLog(server, 1);
       } else {
         const alarm = request.alarm === AlarmType.CORRUPT ? "CORRUPT" : "NOSPACE";
-        calls.setAlarm(
-          server,
-          hex(request.memberId),
-          alarm,
-          request.action === AlarmRequest_AlarmAction.ACTIVATE,
-        );
+        const raise = request.action === AlarmRequest_AlarmAction.ACTIVATE;
+        const memberID = hex(request.memberId);
+        const there = raise || server.dir.state.alarms.has(`${memberID} ${alarm}`);
+        calls.setAlarm(server, memberID, alarm, raise);
+        // Only the alarm that it was about.
+        const about = { memberId: request.memberId, alarm: AlarmType[alarm] };
+        return { header: header(server), alarms: there ? [about] : [] };
       }
       return alarms(server);
     },
@@ -222,15 +236,7 @@ function handlers(calls: Calls, keys: Keys): Record<string, Handler> {
       const action = request.action === ENABLE ? "ENABLE" : request.action === CANCEL ? "CANCEL" : "VALIDATE";
       return { header: header(server), version: calls.downgrade(server, action, request.version) };
     },
-    "KV.Compact": (server, request: { revision: bigint }) => {
-      keys.compact(server, Number(request.revision));
-      return { header: header(server) };
-    },
-    "KV.Range": (server, request: { key: Uint8Array; rangeEnd: Uint8Array; serializable: boolean }) => {
-      const end = request.rangeEnd.length === 0 ? undefined : decoder.decode(request.rangeEnd);
-      const found = keys.range(server, decoder.decode(request.key), end, request.serializable);
-      return { header: header(server), count: BigInt(found.length) };
-    },
+    ...kvAnswers(keys, header),
   };
   return handle as Record<string, Handler>;
 }

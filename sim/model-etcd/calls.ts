@@ -8,7 +8,7 @@ import { hashAt } from "./data-dir.ts";
 import type { AlarmName } from "./entry.ts";
 import { memberIdOf } from "./ids.ts";
 import type { Raft } from "./raft.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal, votersOnly } from "./refusal.ts";
 import type { Server } from "./server.ts";
 import type { Member } from "./state.ts";
 import type { EtcdWorld } from "./world.ts";
@@ -67,19 +67,20 @@ export class Calls {
   }
 
   memberList(server: Server, linearizable: boolean): readonly Member[] {
-    this.#votersOnly(server);
+    votersOnly(server);
     if (linearizable) this.#readIndex(server);
     return server.knownMembers();
   }
 
   /** Succeeds when a linearizable read through this member would. */
   linearizableRead(server: Server): void {
-    this.#votersOnly(server);
+    votersOnly(server);
     this.#readIndex(server);
   }
 
   memberAdd(server: Server, peerURLs: readonly string[], isLearner: boolean): Member {
-    this.#votersOnly(server);
+    votersOnly(server);
+    if (peerURLs.length === 0 || !peerURLs.every(isPeerURL)) throw new Refusal("badURLs");
     const raft = this.#raft(server);
     const { state } = server.dir;
     if (server.config.strictReconfig) {
@@ -99,7 +100,7 @@ export class Calls {
   }
 
   memberRemove(server: Server, id: string): void {
-    this.#votersOnly(server);
+    votersOnly(server);
     const member = server.dir.state.members.get(id);
     if (server.config.strictReconfig && member?.isLearner !== true) this.#mayRemove(server, id);
     const { refused } = this.#raft(server).propose(server, { kind: "remove", id });
@@ -108,7 +109,7 @@ export class Calls {
   }
 
   memberPromote(server: Server, id: string): void {
-    this.#votersOnly(server);
+    votersOnly(server);
     const raft = this.#raft(server);
     const { leader } = raft;
     if (!leader || raft.leaderOf(server) === "0") throw new Refusal("timedOut");
@@ -126,7 +127,7 @@ export class Calls {
   }
 
   memberUpdate(server: Server, id: string, peerURLs: readonly string[]): void {
-    this.#votersOnly(server);
+    votersOnly(server);
     const { refused } = this.#raft(server).propose(server, { kind: "update", id, peerURLs });
     if (refused) throw new Refusal(refused);
     // R9: before 3.5.31 and 3.6.12 this promotes a learner in silence.
@@ -139,16 +140,19 @@ export class Calls {
   }
 
   moveLeader(server: Server, target: string): void {
-    this.#votersOnly(server);
+    votersOnly(server);
     const raft = this.#raft(server);
     if (raft.leader !== server) throw new Refusal("notLeader");
     if (target === server.id) return;
+    const member = server.dir.state.members.get(target);
+    if (!member || member.isLearner) throw new Refusal("badTransferee");
+    // A voter that does not run is waited for until the caller gives up.
     const to = raft.servers().find((other) => other.id === target);
-    if (!to || to.isLearner || !raft.transfer(to)) throw new Refusal("badTransferee");
+    if (!to || !raft.transfer(to)) throw new Refusal("timedOut");
   }
 
   alarms(server: Server): { memberID: string; alarm: AlarmName }[] {
-    this.#votersOnly(server);
+    votersOnly(server);
     return [...server.dir.state.alarms].map((raised) => {
       const [memberID = "0", alarm] = raised.split(" ");
       return { memberID, alarm: alarm === "CORRUPT" ? "CORRUPT" : "NOSPACE" };
@@ -156,47 +160,51 @@ export class Calls {
   }
 
   setAlarm(server: Server, id: string, alarm: AlarmName, raise: boolean): void {
-    this.#votersOnly(server);
+    votersOnly(server);
     this.#raft(server).propose(server, { kind: "alarm", raise, id, alarm });
     this.#world.onChange();
   }
 
   /** As many entries that change nothing. */
   advanceLog(server: Server, entries: number): void {
-    this.#votersOnly(server);
+    votersOnly(server);
     this.#raft(server).advance(server, entries);
   }
 
   /** Local to the member, and refused on learners (H8). */
   defragment(server: Server): void {
-    this.#votersOnly(server);
+    votersOnly(server);
     server.dir.state.dbSize = server.dir.state.dbSizeInUse;
   }
 
   hashKV(server: Server, asked: number): { hash: number; compactRevision: number; revision: number } {
-    this.#votersOnly(server);
+    votersOnly(server);
     const { state } = server.dir;
-    const revision = asked === 0 ? state.revision : asked;
+    // What a compaction hashed on its way is answered as it was then, by a process that remembers it.
+    const kept = state.compactions.find((one) => one.revision === asked);
+    const revision = asked === 0 && !kept ? state.revision : asked;
     if (revision > state.revision) throw new Refusal("futureRevision");
-    if (revision < state.compactRevision) throw new Refusal("compacted");
-    return { hash: hashAt(server.dir, revision), compactRevision: state.compactRevision, revision };
+    if (!kept && revision < state.compactRevision) throw new Refusal("compacted");
+    const compactRevision = kept?.before ?? state.compactRevision;
+    return { hash: hashAt(server.dir, revision, compactRevision), compactRevision, revision };
   }
 
   /** R15: one minor down from what the cluster speaks, and only one at a time. */
   downgrade(server: Server, action: "VALIDATE" | "ENABLE" | "CANCEL", target: string): string {
-    this.#votersOnly(server);
+    votersOnly(server);
     const raft = this.#raft(server);
     this.#readIndex(server);
     const { state } = server.dir;
     const speaks = state.clusterVersion ?? "3.0";
     if (action === "CANCEL") {
+      // 3.6 and later only log that there was none.
+      if (state.downgrade === undefined && server.minor >= 3006) return speaks;
       if (state.downgrade === undefined) throw new Refusal("noDowngrade");
       raft.propose(server, { kind: "downgrade" });
       return speaks;
     }
     const minor = minorOf(target);
-    const valid = server.minor >= 3006 && minorNumber(minor) === minorNumber(speaks) - 1;
-    if (!valid) throw new Refusal("badDowngrade");
+    if (minorNumber(minor) !== minorNumber(speaks) - 1) throw new Refusal("badDowngrade");
     if (state.downgrade !== undefined) throw new Refusal("downgradeRunning");
     if (action === "ENABLE") raft.propose(server, { kind: "downgrade", target: minor });
     return speaks;
@@ -204,10 +212,6 @@ export class Calls {
 
   #raft(server: Server): Raft {
     return this.#world.raftOf(server);
-  }
-
-  #votersOnly(server: Server): void {
-    if (server.isLearner) throw new Refusal("notForLearner");
   }
 
   #readIndex(server: Server): void {
@@ -252,4 +256,9 @@ export class Calls {
       .find((candidate) => candidate.id === id);
     return other && server.activeSince.get(other.key);
   }
+}
+
+/** Scheme, host and port, and nothing after them. */
+function isPeerURL(text: string): boolean {
+  return /^https?:\/\/(\[[^\]]+\]|[^\s/:]+):\d+$/.test(text);
 }

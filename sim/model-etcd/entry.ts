@@ -2,6 +2,10 @@
 
 export type AlarmName = "NOSPACE" | "CORRUPT";
 
+export type KeyOp =
+  | { readonly kind: "put"; readonly key: string; readonly size: number; readonly value?: Uint8Array }
+  | { readonly kind: "delete"; readonly from: string; readonly to?: string };
+
 export type Op =
   | { readonly kind: "election" }
   | {
@@ -22,8 +26,9 @@ export type Op =
     }
   | { readonly kind: "cluster-version"; readonly version: string }
   | { readonly kind: "downgrade"; readonly target?: string }
-  | { readonly kind: "put"; readonly key: string; readonly size: number; readonly value?: Uint8Array }
-  | { readonly kind: "delete"; readonly from: string; readonly to?: string }
+  | KeyOp
+  /** All of it or nothing, in one revision. */
+  | { readonly kind: "txn"; readonly ops: readonly KeyOp[] }
   | { readonly kind: "compact"; readonly revision: number }
   | { readonly kind: "alarm"; readonly raise: boolean; readonly id: string; readonly alarm: AlarmName };
 

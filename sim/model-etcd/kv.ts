@@ -1,6 +1,6 @@
 /** Keys as one member serves them: refused without quorum, under NOSPACE and under CORRUPT (R27, R31). */
-import type { Entry } from "./entry.ts";
-import { Refusal } from "./refusal.ts";
+import type { Entry, KeyOp } from "./entry.ts";
+import { Refusal, votersOnly } from "./refusal.ts";
 import type { Server } from "./server.ts";
 import { keysBetween, type Value } from "./state.ts";
 import type { EtcdWorld } from "./world.ts";
@@ -24,22 +24,32 @@ export class Keys {
   }
 
   delete(server: Server, from: string, to?: string): number {
+    const raft = this.#raft(server);
     if (server.dir.state.hasAlarm("CORRUPT")) throw new Refusal("corrupt");
     const gone = keysBetween(server.dir.state.keys, from, to).length;
-    this.#raft(server).propose(server, { kind: "delete", from, ...(to === undefined ? {} : { to }) });
+    raft.propose(server, { kind: "delete", from, ...(to === undefined ? {} : { to }) });
     return gone;
   }
 
-  compact(server: Server, revision: number): void {
+  /** One that would put, in the branch that is not taken too, is refused as a put is (R27). */
+  txn(server: Server, ops: readonly KeyOp[], mayPut = ops.some(({ kind }) => kind === "put")): void {
+    const raft = this.#raft(server);
     if (server.dir.state.hasAlarm("CORRUPT")) throw new Refusal("corrupt");
-    const { refused } = this.#raft(server).propose(server, { kind: "compact", revision });
+    if (mayPut && server.dir.state.hasAlarm("NOSPACE")) throw new Refusal("noSpace");
+    raft.propose(server, { kind: "txn", ops });
+  }
+
+  compact(server: Server, revision: number): void {
+    const raft = this.#raft(server);
+    if (server.dir.state.hasAlarm("CORRUPT")) throw new Refusal("corrupt");
+    const { refused } = raft.propose(server, { kind: "compact", revision });
     if (refused) throw new Refusal(refused);
   }
 
   range(server: Server, from: string, to: string | undefined, serializable: boolean): [string, Value][] {
     if (!serializable) {
-      if (server.isLearner) throw new Refusal("notForLearner");
-      const raft = this.#raft(server);
+      votersOnly(server);
+      const raft = this.#world.raftOf(server);
       if (raft.leaderOf(server) === "0" || !raft.writable || !server.synced) throw new Refusal("timedOut");
     }
     const { keys } = server.dir.state;
@@ -49,8 +59,11 @@ export class Keys {
     });
   }
 
+  /** Alarms are looked at when a change is applied: where nothing is, nothing is refused for them. */
   #raft(server: Server) {
-    if (server.isLearner) throw new Refusal("notForLearner");
-    return this.#world.raftOf(server);
+    votersOnly(server);
+    const raft = this.#world.raftOf(server);
+    raft.mustReach(server);
+    return raft;
   }
 }

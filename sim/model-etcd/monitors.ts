@@ -19,7 +19,8 @@ export function leaderDuties(leader: Server, reached: (id: string) => Server | u
     return lowest === undefined ? [] : [{ kind: "cluster-version", version: lowest }];
   }
   if (state.downgrade !== undefined) {
-    if (state.downgrade !== state.clusterVersion) {
+    // Nothing moves while one of the members cannot be asked for its version.
+    if (all && state.downgrade !== state.clusterVersion) {
       return [{ kind: "cluster-version", version: state.downgrade }];
     }
     const done = all?.every((peer) => minorOf(peer.version) === state.downgrade);

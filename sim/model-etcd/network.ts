@@ -4,6 +4,8 @@ import type { Server } from "./server.ts";
 export class Network {
   readonly #servers = new Map<string, Server>();
   readonly #cuts = new Set<string>();
+  /** What else may stand between two processes, such as a node that is cut off. */
+  between: (a: Server, b: Server) => boolean = () => false;
 
   add(server: Server): void {
     this.#servers.set(server.key, server);
@@ -24,14 +26,18 @@ export class Network {
   /** Both run and nothing stands between them. */
   connected(a: Server, b: Server): boolean {
     if (a.phase !== "running" || b.phase !== "running" || a.frozen || b.frozen) return false;
-    return this.#cuts.size === 0 || !this.#cuts.has(pair(a.config.name, b.config.name));
+    return !this.#apart(a, b);
+  }
+
+  #apart(a: Server, b: Server): boolean {
+    return this.between(a, b) || (this.#cuts.size > 0 && this.#cuts.has(pair(a.config.name, b.config.name)));
   }
 
   /** Who has bound this peer URL, booting ones included. */
   peerAt(url: string, from?: Server): Server | undefined {
     for (const server of this.#servers.values()) {
       if (server === from || server.frozen || !server.config.peerURLs.includes(url)) continue;
-      if (from && this.#cuts.has(pair(from.config.name, server.config.name))) return undefined;
+      if (from && this.#apart(from, server)) return undefined;
       return server;
     }
     return undefined;

@@ -169,6 +169,14 @@ export class Raft {
     return true;
   }
 
+  /** Another winner of the last election, where a run follows a real one: what is known of others stays known. */
+  crown(to: Server): boolean {
+    const known = new Map(this.#match);
+    if (this.leader !== to && !this.transfer(to)) return false;
+    for (const [id, match] of known) if (!this.#match.has(id)) this.#match.set(id, match);
+    return true;
+  }
+
   #lead(server: Server): void {
     this.#term = Math.max(this.#term, ...this.servers().map((other) => other.dir.lastTerm)) + 1;
     this.leader = server;
@@ -194,15 +202,20 @@ export class Raft {
 
   /** Commits an operation through one member, and says what that member made of it. */
   propose(through: Server, op: Op): { readonly entry: Entry; readonly refused: RefusalKind | undefined } {
+    this.mustReach(through);
+    return this.#append(op, through);
+  }
+
+  /** The leader that this member reaches, with a quorum behind it. */
+  mustReach(through: Server): Server {
     const { leader } = this;
     if (!leader || !this.writable || this.leaderOf(through) === "0") throw new Refusal("timedOut");
-    return this.#append(op, through);
+    return leader;
   }
 
   /** Entries that change nothing, as many requests for the alarms would leave. */
   advance(through: Server, count: number): void {
-    const { leader } = this;
-    if (!leader || !this.writable || this.leaderOf(through) === "0") throw new Refusal("timedOut");
+    const leader = this.mustReach(through);
     const receivers = this.servers().filter((server) => server.synced && this.leaderOf(server) !== "0");
     for (let i = 0; i < count; i++) {
       const index = leader.dir.log.length + 1;
@@ -245,7 +258,9 @@ export class Raft {
       this.#hooks.crash(server, "panic", "unmarshal should never fail", "a request of the v2 store");
     }
     // H1: a member that refused an earlier add does not know whom this is about.
-    if (refused === "memberNotFound" && leaders === undefined && this.leader !== server) {
+    const unknown = entry.op.kind === "publish" && refused === "memberNotFound";
+    const gone = entry.op.kind === "publish" && dir.state.removed.has(entry.op.id);
+    if (unknown && !gone && leaders === undefined && this.leader !== server) {
       this.#hooks.crash(server, "panic", "failed to update; member unknown", "membership differs");
     }
     return refused;
@@ -322,6 +337,7 @@ export class Raft {
   progress(id: string): number | undefined {
     const { leader } = this;
     if (!leader?.dir.state.members.has(id)) return undefined;
+    if (id === leader.id) return 1;
     return (this.#match.get(id) ?? 0) / leader.dir.log.length;
   }
 

@@ -3,10 +3,9 @@ import type { GrpcCode } from "../../src/seams/etcd-transport.ts";
 
 const table = {
   unhealthy: ["UNAVAILABLE", "etcdserver: unhealthy cluster"],
-  notEnoughStarted: [
-    "FAILED_PRECONDITION",
-    "etcdserver: re-configuration failed due to not enough started members",
-  ],
+  // etcd forgets the code of this one on its way out, in every version.
+  notEnoughStarted: ["UNKNOWN", "etcdserver: re-configuration failed due to not enough started members"],
+  badURLs: ["INVALID_ARGUMENT", "etcdserver: given member URLs are invalid"],
   memberExists: ["FAILED_PRECONDITION", "etcdserver: member ID already exist"],
   peerURLExists: ["FAILED_PRECONDITION", "etcdserver: Peer URLs already exists"],
   memberNotFound: ["NOT_FOUND", "etcdserver: member not found"],
@@ -25,6 +24,7 @@ const table = {
   corrupt: ["DATA_LOSS", "etcdserver: corrupt cluster"],
   compacted: ["OUT_OF_RANGE", "etcdserver: mvcc: required revision has been compacted"],
   futureRevision: ["OUT_OF_RANGE", "etcdserver: mvcc: required revision is a future revision"],
+  emptyKey: ["INVALID_ARGUMENT", "etcdserver: key is not provided"],
   downgradeRunning: ["FAILED_PRECONDITION", "etcdserver: cluster has a downgrade job in progress"],
   noDowngrade: ["FAILED_PRECONDITION", "etcdserver: no inflight downgrade job"],
   badDowngrade: ["INVALID_ARGUMENT", "etcdserver: invalid downgrade target version"],
@@ -36,10 +36,15 @@ export class Refusal extends Error {
   override name = "Refusal";
   readonly kind: RefusalKind;
   readonly code: GrpcCode;
-  constructor(kind: RefusalKind) {
+  constructor(kind: RefusalKind, otherCode?: GrpcCode) {
     const [code, message] = table[kind];
     super(message);
     this.kind = kind;
-    this.code = code;
+    this.code = otherCode ?? code;
   }
+}
+
+/** What only voters answer (R17); 3.5 has another code for it. */
+export function votersOnly(server: { readonly isLearner: boolean; readonly minor: number }): void {
+  if (server.isLearner) throw new Refusal("notForLearner", server.minor < 3006 ? "UNAVAILABLE" : undefined);
 }

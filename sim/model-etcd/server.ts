@@ -69,6 +69,7 @@ export class Server {
 
   open(dir: DataDir): void {
     this.#dir = dir;
+    dir.state.compactions = [];
   }
 
   get id(): string {

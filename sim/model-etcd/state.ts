@@ -2,7 +2,7 @@
  * What a member has applied: membership, keys, alarms, versions, and what its database file weighs.
  * `apply` is etcd's: a change that does not hold is refused when it is applied, on each member by itself.
  */
-import type { AlarmName, Entry, Op } from "./entry.ts";
+import type { AlarmName, Entry, KeyOp, Op } from "./entry.ts";
 import type { RefusalKind } from "./refusal.ts";
 
 export interface Member {
@@ -31,6 +31,7 @@ export interface ApplyLimits {
 
 /** An empty database file, as bbolt makes it. */
 const EMPTY_BYTES = 20_480;
+const KEPT_HASHES = 10;
 
 export class State {
   members = new Map<string, Member>();
@@ -42,6 +43,8 @@ export class State {
   keys = new Map<string, Value>();
   revision = 1;
   compactRevision = -1;
+  /** The last compactions of this process, with the compact revision before each. */
+  compactions: { readonly revision: number; readonly before: number }[] = [];
   /** Live keys and the history that no compaction has dropped. */
   dbSizeInUse = EMPTY_BYTES;
   /** The file: grows with use, shrinks only by defragmentation. */
@@ -109,10 +112,11 @@ export class State {
         else this.alarms.delete(`${op.id} ${op.alarm}`);
         return undefined;
       case "put":
-        this.#put(op.key, op.size, op.value);
-        return undefined;
       case "delete":
-        this.#delete(op.from, op.to);
+        this.#change([op]);
+        return undefined;
+      case "txn":
+        this.#change(op.ops);
         return undefined;
       case "compact":
         return this.#compact(op.revision);
@@ -158,9 +162,18 @@ export class State {
     return undefined;
   }
 
+  /** One revision for all of them, and none when nothing changes. */
+  #change(ops: readonly KeyOp[]): void {
+    const changes = ops.some((op) => op.kind === "put" || keysBetween(this.keys, op.from, op.to).length > 0);
+    if (changes) this.revision++;
+    for (const op of ops) {
+      if (op.kind === "put") this.#put(op.key, op.size, op.value);
+      else this.#delete(op.from, op.to);
+    }
+  }
+
   #put(key: string, size: number, value: Uint8Array | undefined): void {
     const before = this.keys.get(key);
-    this.revision++;
     this.keys.set(key, {
       size,
       value,
@@ -176,7 +189,6 @@ export class State {
   #delete(from: string, to: string | undefined): void {
     const gone = keysBetween(this.keys, from, to);
     if (gone.length === 0) return;
-    this.revision++;
     for (const key of gone) {
       this.#liveBytes -= this.keys.get(key)?.size ?? 0;
       this.keys.delete(key);
@@ -189,6 +201,7 @@ export class State {
   #compact(revision: number): RefusalKind | undefined {
     if (revision > this.revision) return "futureRevision";
     if (revision <= this.compactRevision) return "compacted";
+    this.compactions = [...this.compactions, { revision, before: this.compactRevision }].slice(-KEPT_HASHES);
     this.compactRevision = revision;
     // Compacting to an older revision frees a part of the history.
     const history = this.dbSizeInUse - EMPTY_BYTES - this.#liveBytes;

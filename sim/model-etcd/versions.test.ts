@@ -24,6 +24,17 @@ test("the cluster version moves when the last member is new, and the storage ver
   assert.equal(lab.calls.status(lab.at("a")).storageVersion, "3.6");
 });
 
+test("the cluster version moves too when the last old member leaves (R10)", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.5.35");
+  for (const name of "ab") restart(lab, name, "3.6.16");
+  const old = lab.at("c").id;
+  if (lab.leader().id === old) lab.world.raftOf(lab.at("c")).transfer(lab.at("a"));
+  lab.calls.memberRemove(lab.at("a"), old);
+  lab.pass(8_000);
+  assert.equal(lab.leader().dir.state.clusterVersion, "3.6");
+});
+
 test("while one old member remains, the old binary may come back; after that it may not (R10, R13)", () => {
   const lab = new Lab();
   lab.found("abc", "3.5.35");
@@ -62,13 +73,15 @@ test("a downgrade that is cancelled lets the cluster version rise again", () => 
   assert.equal(lab.leader().dir.state.clusterVersion, "3.7");
 });
 
-test("a downgrade over two minors, and one on 3.5, are refused (R15)", () => {
+test("a downgrade over two minors is refused; 3.5 would go to 3.4 and says when there is none to cancel (R15)", () => {
   const lab = new Lab();
   lab.found("abc", "3.7.3");
   assert.throws(() => lab.calls.downgrade(lab.leader(), "ENABLE", "3.5"), Refusal);
   const old = new Lab();
   old.found("abc", "3.5.35");
-  assert.throws(() => old.calls.downgrade(old.leader(), "ENABLE", "3.4"), Refusal);
+  assert.equal(old.calls.downgrade(old.leader(), "VALIDATE", "3.4"), "3.5");
+  assert.throws(() => old.calls.downgrade(old.leader(), "CANCEL", ""), Refusal);
+  assert.equal(lab.calls.downgrade(lab.leader(), "CANCEL", ""), "3.7");
 });
 
 test("what 3.5 wrote for its members ends 3.7 even after everybody ran 3.6, until a snapshot is past it (H5)", () => {

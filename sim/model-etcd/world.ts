@@ -187,7 +187,9 @@ export class EtcdWorld {
   #applied(server: Server, { op }: Entry): void {
     const raft = this.raftOf(server);
     if (op.kind === "cluster-version") this.#followVersion(server, op.version);
-    if (op.kind === "downgrade" && server === raft.leader) this.#dutiesSoon(server, MONITOR_MS);
+    // A member that leaves may have been the last old one.
+    if ((op.kind === "downgrade" || op.kind === "remove") && server === raft.leader)
+      this.#dutiesSoon(server, MONITOR_MS);
     if (op.kind === "put") this.#watchQuota(server);
     if (op.kind === "compact" && server === raft.leader && server.config.compactHashCheck) {
       server.timers.push(this.scheduler.after(COMPACT_HASH_MS, () => this.#compareHashes(server)));

@@ -47,6 +47,9 @@ export class KubeFront {
   #asOf: number | undefined;
   /** Its watch cache begins here. */
   #since = 0;
+  /** Kinds, by their plural, that are seen as of a version of their own, and where their past begins. */
+  readonly #held = new Map<string, number>();
+  readonly #sinceOf = new Map<string, number>();
   #requests = 0;
 
   constructor(options: FrontOptions) {
@@ -125,13 +128,33 @@ export class KubeFront {
     this.#spread();
   }
 
+  /** Of one kind nothing new is told or read from now on, though everything else goes on. */
+  hold(plural: string): void {
+    if (!this.#held.has(plural)) this.#held.set(plural, this.#visible);
+  }
+
+  /** With `skip`, what happened meanwhile is never told: whoever follows has to read everything anew. */
+  release(plural: string, skip = false): void {
+    if (!this.#held.delete(plural)) return;
+    if (skip) {
+      this.#sinceOf.set(plural, this.#visible);
+      const lost = new KubeFailure("interrupted", "connection", "connection lost");
+      for (const one of this.#subscriptions) if (one.plural === plural) one.stream.end(lost);
+    }
+    this.#spread();
+  }
+
   get #visible(): number {
     return this.#asOf ?? this.#options.server.storage.version;
   }
 
+  #visibleOf(plural: string): number {
+    return Math.min(this.#visible, this.#held.get(plural) ?? Number.POSITIVE_INFINITY);
+  }
+
   #spread(): void {
     if (this.#frozen) return;
-    for (const one of this.#subscriptions) one.pull(this.#visible);
+    for (const one of this.#subscriptions) one.pull(this.#visibleOf(one.plural));
   }
 
   #latency(): number {
@@ -149,7 +172,16 @@ export class KubeFront {
   }
 
   #answer(request: KubeRequest): KubeResponse {
-    return this.#options.server.handle(request, request.method === "GET" ? this.#asOf : undefined);
+    return this.#options.server.handle(
+      request,
+      request.method === "GET" ? this.#readsAsOf(request) : undefined,
+    );
+  }
+
+  #readsAsOf({ path }: KubeRequest): number | undefined {
+    if (this.#held.size === 0) return this.#asOf;
+    const plural = path.split("/").find((part) => this.#held.has(part));
+    return plural === undefined ? this.#asOf : this.#visibleOf(plural);
   }
 
   /** There, the work, and back; each part may be where it ends. */
@@ -227,8 +259,8 @@ export class KubeFront {
         kind,
         namespace,
         query,
-        visible: this.#visible,
-        since: Math.max(this.#since, server.storage.compacted),
+        visible: this.#visibleOf(kind.plural),
+        since: Math.max(this.#since, this.#sinceOf.get(kind.plural) ?? 0, server.storage.compacted),
         whole: server.whole,
       });
       this.#subscriptions.add(one);

@@ -29,6 +29,8 @@ export interface ServerOptions {
 }
 
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789".split("");
+/** Of the Kubernetes whose answers these are. */
+const GIT_VERSION = "v1.36.4";
 const DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class";
 
 export class ModelServer implements World {
@@ -87,6 +89,7 @@ export class ModelServer implements World {
 
   /** `asOf`: reads answer as of this version. */
   handle(request: KubeRequest, asOf?: number): KubeResponse {
+    if (request.path === "/version") return { status: 200, body: { gitVersion: GIT_VERSION } };
     try {
       return this.#answer(request, routeOf(request.path), asOf);
     } catch (error) {
@@ -176,7 +179,9 @@ export class ModelServer implements World {
       throw badRequest("resourceVersion should not be set on objects to be created");
     const metadata = { ...given, ...(namespace !== undefined && { namespace }) };
     const by = { manager: query["fieldManager"] ?? "unknown", subresource: "" };
-    return create(this, kind, { ...body, metadata }, by);
+    // A dry run goes through every check, and nothing is kept.
+    const world = query["dryRun"] === "All" ? dryRun(this) : this;
+    return create(world, kind, { ...body, metadata }, by);
   }
 
   #refuseNamespace(kind: Kind, namespace: string, name: string): void {
@@ -219,4 +224,15 @@ export class ModelServer implements World {
       body: { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details },
     };
   }
+}
+
+function dryRun(world: World): World {
+  const { storage, surroundings } = world;
+  const untouched = { next: storage.next, get: storage.get.bind(storage), put: () => undefined };
+  return {
+    storage: untouched as unknown as Storage,
+    surroundings: { ...surroundings, clusterIP: () => "10.96.0.1", nodePort: () => 30_000 },
+    now: () => world.now(),
+    uid: () => world.uid(),
+  };
 }

@@ -39,6 +39,11 @@ export class Subscription {
     return this.#options.who;
   }
 
+  /** Of the kind that it is about. */
+  get plural(): string {
+    return this.#watch?.kind.plural ?? "";
+  }
+
   begin(from: Omit<WatchedFrom, "onEvent">): void {
     const { scheduler } = this.#options;
     this.#watch = new Watch({ ...from, onEvent: (event) => this.#queue(event) });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asked } from "../core/testing/cluster.ts";
+import { asked, change, healthy } from "../core/testing/cluster.ts";
 import { FakeTransport, ManualClock } from "../etcd/testing.ts";
 import { Loop, type Pass } from "./loop.ts";
 import { Conflict, type Applied, type ObjectAction, type Platform } from "./platform.ts";
@@ -45,10 +45,45 @@ test("one step per pass, then another look at once", async () => {
   assert.equal(loop.transcript.last(1)[0]?.step, "CreateMember");
 });
 
+test("status is told on every pass: on one that takes a step, one that fails to, and one that applies (I6)", async () => {
+  let told = 0;
+  const report = () => Promise.resolve(void told++);
+  const [steps, fails, applies] = [
+    world(asked({ replicas: 3 }), { report }),
+    world(asked({ replicas: 3 }), {
+      report,
+      execute: () => Promise.reject(new Conflict("changed meanwhile")),
+    }),
+    world(asked({ replicas: 3, paused: true }), { report }),
+  ];
+  for (const [i, { loop }] of [steps, fails, applies].entries()) {
+    await loop.pass();
+    assert.equal(told, i + 1);
+  }
+  assert.deepEqual(steps.done, ["CreateMember"]);
+});
+
 test("however many steps there are to take, the objects get their turn", async () => {
   const { loop, done } = world();
   for (let i = 0; i < 12; i++) await loop.pass();
   assert.ok(done.indexOf("apply") > 0 && done.indexOf("apply") < 12);
+});
+
+test("a wait that only tells how long it has lasted is looked at less and less often", async () => {
+  let observation = healthy({ replicas: 3 });
+  for (const { record } of observation.members) {
+    const workload = { state: "waiting", since: 0, reason: "ImagePullBackOff" } as const;
+    observation = change(observation, record.name, { workload });
+  }
+  const { loop, clock, passes } = world(observation);
+  const waits: (number | "gone")[] = [];
+  for (let i = 0; i < 40; i++) {
+    waits.push(await loop.pass());
+    await clock.advance(60_000);
+  }
+  const told = passes.map(({ decision }) => decision.holds.map(({ message }) => message).join());
+  assert.notEqual(told.at(-1), told.at(-2));
+  assert.equal(waits.at(-1), 1_000);
 });
 
 test("a step that fails is told in the pass, waits, and does not keep the objects from being made", async () => {

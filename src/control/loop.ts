@@ -173,7 +173,10 @@ export class Loop {
   }
 
   #note(decision: Decision, moved: boolean): void {
-    const holds = decision.holds.map(({ reason, message }) => `${reason} ${message}`).join("\n");
+    // Seconds that pass are no news: else a long wait would be looked at ten times a second for ever.
+    const holds = decision.holds
+      .map(({ reason, message }) => `${reason} ${message.replaceAll(/\d+(?= (s|ms)\b)/g, "…")}`)
+      .join("\n");
     if (!moved && holds === this.#holds) return;
     this.#holds = holds;
     this.#movedAt = this.#options.clock.monotonic();

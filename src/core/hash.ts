@@ -3,16 +3,32 @@
  * names only ever tell two templates apart. Objects are compared by content, in any key order.
  */
 
-/** JSON with sorted keys and without undefined: equal values give equal text. */
+/** JSON with sorted keys and without undefined: equal values give equal text. Asked for on every pass, so a plain loop. */
 export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (value !== null && typeof value === "object") {
-    const entries = Object.entries(value)
-      .filter(([, v]) => v !== undefined)
-      .toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-    return `{${entries.map(([k, v]) => `${JSON.stringify(k)}:${canonical(v)}`).join(",")}}`;
+  if (Array.isArray(value)) {
+    let text = "";
+    for (const item of value) text += text === "" ? canonical(item) : `,${canonical(item)}`;
+    return `[${text}]`;
   }
-  return JSON.stringify(value) ?? "null";
+  if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
+  let text = "";
+  for (const key of Object.keys(value).toSorted()) {
+    const field = (value as Record<string, unknown>)[key];
+    if (field === undefined) continue;
+    text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonical(field)}`;
+  }
+  return `{${text}}`;
+}
+
+/** The same content; what is one object is not looked into. */
+export function sameContent(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  const keys = Object.keys(left);
+  for (const key of keys) if (!sameContent(left[key], right[key])) return false;
+  return Object.keys(right).every((key) => key in left || right[key] === undefined);
 }
 
 /** Two rounds of 32-bit FNV-1a over UTF-16 units, as 16 hex digits. */

@@ -4,6 +4,7 @@
  */
 import type { Act, Hold } from "./action.ts";
 import { decide } from "./decide.ts";
+import { sameContent } from "./hash.ts";
 import type { Observation } from "./observation.ts";
 import { predict } from "./predict.ts";
 import { settle } from "./settle.ts";
@@ -31,7 +32,7 @@ export function plan(observation: Observation): Plan {
     if (decision.converged) return { steps, end: { converged: true } };
     const later = settle({ ...world, now: Math.max(world.now, decision.lookAgainAt ?? world.now) });
     // Waiting for a time, or for what starts by itself: look again then. Else the plan ends in a wait.
-    const moved = later.now > world.now || JSON.stringify(later) !== JSON.stringify(world);
+    const moved = later.now > world.now || !sameContent(later, world);
     if (!moved) return { steps, end: { converged: false, holds: decision.holds } };
     world = later;
   }

@@ -100,11 +100,20 @@ function downgradeTarget(view: View): string | undefined {
   return undefined;
 }
 
-/** What most healthy members run: the template that is known to work here. */
+/**
+ * What most healthy members run: the template that is known to work here. Without quorum nobody is healthy; then
+ * it is what those run that answer, for one that does not.
+ */
 export function lastGood(view: View, except: MemberView): MemberTemplate | undefined {
+  const others = view.staying.filter((member) => member !== except && member.upToDate);
+  const well = others.filter(({ healthy }) => healthy);
+  if (well.length > 0) return mostCommon(well);
+  return except.answer.reachable ? undefined : mostCommon(others.filter(({ answer }) => answer.reachable));
+}
+
+function mostCommon(members: readonly MemberView[]): MemberTemplate | undefined {
   const counts = new Map<string, { count: number; template: MemberTemplate }>();
-  for (const member of view.staying) {
-    if (member === except || !member.healthy || !member.upToDate) continue;
+  for (const member of members) {
     const { template } = member.record;
     const key = templateHash(template);
     const known = counts.get(key);

@@ -6,7 +6,6 @@ import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import { Loop, type Pass } from "../control/loop.ts";
 import type { TranscriptEntry } from "../control/transcript.ts";
 import { sameStatus } from "../core/status-write.ts";
-import type { IdleConnections } from "../etcd/idle.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Outcome } from "../kube/queue.ts";
@@ -21,6 +20,7 @@ import { mergePatch } from "./merge-patch.ts";
 import { CLUSTER_FINALIZER } from "./names.ts";
 import { restMs } from "./pace.ts";
 import { InvalidCluster, KubePlatform } from "./platform.ts";
+import type { EtcdReach } from "./reach.ts";
 import { etcdClusters } from "./resources.ts";
 import type { Stores } from "./stores.ts";
 
@@ -31,7 +31,8 @@ export interface WorkerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly pki: Pki;
-  readonly idle: IdleConnections;
+  /** Makes a way to the members of one cluster. */
+  readonly reach: () => EtcdReach;
   readonly events: Pick<EventRecorder, "record">;
   readonly onPass?: (pass: Pass) => void;
   readonly onStep?: (entry: TranscriptEntry) => void;
@@ -56,7 +57,7 @@ export class ClusterWorker {
     this.uid = uid;
     this.#key = key;
     this.#options = options;
-    this.#platform = new KubePlatform({ ...options, key });
+    this.#platform = new KubePlatform({ ...options, reach: options.reach(), key });
     this.#announcer = new Announcer(events, () => stores.cluster(key));
     this.#loop = new Loop({
       platform: this.#platform,

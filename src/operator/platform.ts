@@ -11,13 +11,11 @@ import type { ClusterFacts } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status.ts";
 import type { View } from "../core/view.ts";
-import { GrpcTransport } from "../etcd/grpc/transport.ts";
-import type { IdleConnections } from "../etcd/idle.ts";
-import { HttpProbe } from "../etcd/probe.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isControlledBy } from "../kube/resources.ts";
 import type { Clock } from "../seams/clock.ts";
-import type { Endpoint } from "../seams/etcd-transport.ts";
+import type { EtcdProbe } from "../seams/etcd-probe.ts";
+import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
 import { applyObjects } from "./apply.ts";
 import { Certificates, textIn } from "./certificates.ts";
@@ -30,6 +28,7 @@ import { hostOf, isOurPeerURL, PORTS, secretNames } from "./names.ts";
 import { observeObjects } from "./observe-objects.ts";
 import { PartWaits } from "./part-waits.ts";
 import { Preflight } from "./preflight.ts";
+import type { EtcdReach } from "./reach.ts";
 import { Reporter } from "./report.ts";
 import { Resizing } from "./resizing.ts";
 import { scaleSelector } from "./render/metadata.ts";
@@ -45,8 +44,8 @@ export interface KubePlatformOptions {
   readonly fence: Pick<Fence, "leads">;
   readonly clock: Clock;
   readonly pki: Pki;
-  /** To etcd, of all clusters. */
-  readonly idle: IdleConnections;
+  /** For this cluster alone; closed with the platform. */
+  readonly reach: EtcdReach;
 }
 
 /** The EtcdCluster cannot be understood, and there is nothing that it could be looked after by. */
@@ -60,8 +59,8 @@ export class InvalidCluster extends Error {
 }
 
 export class KubePlatform implements Platform {
-  readonly transport: GrpcTransport;
-  readonly probe: HttpProbe;
+  readonly transport: EtcdTransport;
+  readonly probe: EtcdProbe;
   readonly #options: KubePlatformOptions;
   readonly #apply: ApplyContext;
   readonly #reporter: Reporter;
@@ -70,10 +69,10 @@ export class KubePlatform implements Platform {
   #credentials = "";
 
   constructor(options: KubePlatformOptions) {
-    const { client, stores, clock, key, pki, idle } = options;
+    const { client, stores, clock, key, pki } = options;
     this.#options = options;
-    this.transport = new GrpcTransport({ clock, idle });
-    this.probe = new HttpProbe({ idle });
+    this.transport = options.reach.transport;
+    this.probe = options.reach.probe;
     this.#reporter = new Reporter(client, stores, clock, key);
     this.#preflight = new Preflight(client, clock);
     const certificates = new Certificates(pki, () => clock.now());
@@ -171,8 +170,7 @@ export class KubePlatform implements Platform {
   }
 
   async close(): Promise<void> {
-    this.probe.close();
-    await this.transport.close();
+    await this.#options.reach.close();
   }
 
   /** What we dial etcd with, from our own Secret; it is replaced there when it is due. */
@@ -186,8 +184,7 @@ export class KubePlatform implements Platform {
     if (version === this.#credentials || !ca || !cert || !key) return;
     this.#credentials = version;
     try {
-      this.transport.setCredentials({ ca, cert, key });
-      this.probe.setCredentials({ ca, cert, key });
+      this.#options.reach.setCredentials({ ca, cert, key });
     } catch {
       // Somebody wrote nonsense there: the certificates are looked at on this very pass, and issued anew.
     }

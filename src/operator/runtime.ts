@@ -19,9 +19,11 @@ import { createPki } from "../pki/issue.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
 import type { KubeTransport } from "../seams/kube-transport.ts";
+import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
 import { ClusterWorker } from "./cluster-worker.ts";
 import { EFFECT_MS, Fence, fencedTransport } from "./fencing.ts";
+import { overTheWire, type EtcdReach } from "./reach.ts";
 import { checkRequirements } from "./requirements.ts";
 import { clusterSources } from "./sources.ts";
 import { Stores, type CacheFacts } from "./stores.ts";
@@ -56,6 +58,11 @@ export interface OperatorOptions {
   readonly userAgent?: string;
   /** Given instead of connections of our own; closed with the operator. */
   readonly transport?: KubeTransport;
+  /** Given instead of connections to etcd of our own, for each cluster. */
+  readonly reach?: () => EtcdReach;
+  readonly pki?: Pki;
+  /** Unique for each process; made from the host's name when absent. */
+  readonly identity?: string;
   readonly hooks?: OperatorHooks;
 }
 
@@ -97,7 +104,7 @@ export class Operator {
       userAgent = "quorate",
     } = options;
     this.#options = options;
-    this.identity = uniqueIdentity(random);
+    this.identity = options.identity ?? uniqueIdentity(random);
     this.#http = options.transport ?? new Http2Transport({ config, clock, disk, userAgent });
     const shared = { clock, fieldManager: FIELD_MANAGER, ...(hooks.onCall && { onCall: hooks.onCall }) };
     const bounded = limited(this.#http, clock);
@@ -116,14 +123,15 @@ export class Operator {
       instance: this.identity,
       log,
     });
+    const idle = new IdleConnections(MOST_IDLE);
     this.#worker = {
       client,
       stores: this.#stores,
       fence: this.#fence,
       clock,
       random,
-      pki: createPki(clock, random),
-      idle: new IdleConnections(MOST_IDLE),
+      pki: options.pki ?? createPki(clock, random),
+      reach: options.reach ?? (() => overTheWire(clock, idle)),
       events: this.#events,
       ...(hooks.onPass && { onPass: hooks.onPass }),
       ...(hooks.onStep && { onStep: hooks.onStep }),

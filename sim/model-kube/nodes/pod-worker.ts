@@ -40,7 +40,8 @@ interface Slot {
   running: Running | undefined;
   /** Tells an end of this start from one of an earlier. */
   life: number;
-  failures: number;
+  /** For how long its liveness probe has failed. */
+  silentS: number;
 }
 
 export class PodWorker {
@@ -64,7 +65,7 @@ export class PodWorker {
       facts: fresh(one, "ContainerCreating"),
       running: undefined,
       life: 0,
-      failures: 0,
+      silentS: 0,
     }));
     this.look();
   }
@@ -179,15 +180,16 @@ export class PodWorker {
       this.#options.onChange();
     }
     const liveness = json(spec["livenessProbe"]);
-    slot.failures = running.isAlive?.() === false ? slot.failures + 1 : 0;
-    if (slot.failures >= Number(liveness["failureThreshold"] ?? 3)) {
-      slot.failures = 0;
+    const seconds = Number(json(spec["readinessProbe"])["periodSeconds"] ?? PROBE_S);
+    slot.silentS = running.isAlive?.() === false ? slot.silentS + seconds : 0;
+    const patience = Number(liveness["failureThreshold"] ?? 3) * Number(liveness["periodSeconds"] ?? PROBE_S);
+    if (slot.silentS >= patience) {
+      slot.silentS = 0;
       running.kill();
       this.#ended(slot, life, { exitCode: 137, reason: "Error", message: "liveness probe failed" });
       return;
     }
     if (running.isReady === undefined && running.isAlive === undefined) return;
-    const seconds = Number(json(spec["readinessProbe"])["periodSeconds"] ?? PROBE_S);
     this.#after(seconds * 1_000, () => this.#probe(slot, life));
   }
 

@@ -66,12 +66,18 @@ function beginAnew(view: View, why: string): Outcome {
   return act("heal", `${why}: begin anew under another token`, action);
 }
 
-/** The volume it was permitted to start on is gone, or is there and empty although it was used. */
+/**
+ * The volume it was permitted to start on is gone, or is there and empty although it was used: the guard says so,
+ * or its peers do, who know a member of its name that had begun already (R6).
+ */
 function hasLostItsVolume({ record, volume, workload }: MemberView): boolean {
   if (record.volumeUID === undefined) return false;
   if (volume.state === "absent") return true;
   if (volume.state === "ready" && volume.uid !== record.volumeUID) return true;
-  return workload.state === "exited" && workload.cause === "data-missing";
+  return (
+    workload.state === "exited" &&
+    (workload.cause === "data-missing" || workload.cause === "already-bootstrapped")
+  );
 }
 
 /**

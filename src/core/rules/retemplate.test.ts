@@ -58,6 +58,47 @@ test("a single member with a bad template comes back when the edit is taken back
   assert.equal(reverted.act?.rule, "retemplate");
 });
 
+/** A cluster of two whose second was given a template that never starts, so that the first lacks a quorum. */
+function halfOfTwo(unhealthyForMs: number): Observation {
+  let world = edit(healthy({ replicas: 2 }), { image: { repository: "nowhere.example/etcd" } });
+  const { act } = decide(world);
+  assert.ok(act?.action.kind === "UpdateMember");
+  const canary = act.action.member;
+  world = predict(world, act.action);
+  const since = world.now - unhealthyForMs;
+  for (const { record } of world.members) {
+    const given = world.members.find((one) => one.record.name === record.name)?.record ?? record;
+    world = change(
+      world,
+      record.name,
+      record.name === canary
+        ? {
+            workload: { state: "waiting", since, reason: "ImagePullBackOff", startedFrom: startHash(given) },
+            answer: { reachable: false, error: "no process runs" },
+            unhealthySince: since,
+          }
+        : ({ answer }) => ({
+            answer: answer.reachable ? { ...answer, leaderID: "0", linearizable: false } : answer,
+            unhealthySince: since,
+          }),
+    );
+  }
+  const list = world.etcd.list && { ...world.etcd.list, linearizable: false };
+  return { ...world, etcd: { ...world.etcd, ...(list && { list }) } };
+}
+
+test("in a cluster of two the other is not given what the canary cannot start with: the canary goes back", () => {
+  const world = halfOfTwo(10 * 60_000);
+  const failed = decide(world);
+  assert.equal(failed.act?.action.kind === "MarkCluster" && failed.act.action.purpose, "target-failed");
+  const { act } = decide(predict(world, failed.act!.action));
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.purpose === "revert");
+  assert.equal(
+    act.action.change.template?.image.repository,
+    healthy().members[0]?.record.template.image.repository,
+  );
+});
+
 test("waking never takes a version the data does not allow (H5)", () => {
   let world = healthy({ version: "3.5.35" });
   for (const name of ["demo-1", "demo-2", "demo-3"])

@@ -31,7 +31,8 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
   const { template } = member.record;
   if (!fails(view, member)) return [];
 
-  if (wanted && !sameTemplate(template, wanted) && !hasFailed(view, wanted) && mayRun(view, member, wanted)) {
+  const isOther = wanted !== undefined && !sameTemplate(template, wanted) && !hasFailed(view, wanted);
+  if (isOther && mayRun(view, member, wanted) && !isTriedInVain(view, member, wanted)) {
     return [
       act(
         "revert",
@@ -71,6 +72,24 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
       update(member, "revert", { template: good }),
     ),
   ];
+}
+
+/**
+ * It answers and only lacks the others, and another one that was given this template does not come up with it: in
+ * a cluster of two, the one that still could run would be lost as well.
+ */
+function isTriedInVain(view: View, member: MemberView, template: MemberTemplate): boolean {
+  return (
+    member.answer.reachable &&
+    view.staying.some(
+      (other) =>
+        other !== member &&
+        other.record.run &&
+        !other.answer.reachable &&
+        sameTemplate(other.record.template, template) &&
+        fails(view, other),
+    )
+  );
 }
 
 function fails(view: View, member: MemberView): boolean {

@@ -100,6 +100,7 @@ export function exited(
     | "data-missing"
     | "data-corrupt"
     | "data-differs"
+    | "already-bootstrapped"
     | "bad-configuration"
     | "removed"
     | "unknown" = "killed",

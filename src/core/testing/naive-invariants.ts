@@ -157,6 +157,9 @@ export function assertInvariants(o: Observation, action: Action): void {
       const facts = seen.member(action.member);
       const entry = facts && seen.entryOf(facts);
       assert.ok(entry && !entry.isLearner, "H8: a learner cannot be defragmented");
+      // Where nobody can write any more, there is nothing to lose by it.
+      const cure = o.etcd.alarms.some(({ alarm }) => alarm === "NOSPACE");
+      assert.ok(cure || o.members.every(seen.isHealthy), "R29: only one is silent at a time");
       return;
     }
     case "FinishDeletion":
@@ -228,6 +231,10 @@ function assertChange(o: Observation, action: Extract<Action, { kind: "UpdateMem
         rest > 0 && seen.healthyVoters(entry.id) >= majorityOf(rest),
         "I1: the rest will keep quorum",
       );
+  }
+  if (action.purpose === "roll") {
+    const staying = o.members.filter((other) => !other.record.leaving && other.record.token === seen.token);
+    assert.ok(staying.every(seen.isHealthy), "R10: everybody is healthy before the next is rolled");
   }
   if (change.template) {
     assert.equal(change.template.storage.medium, record.template.storage.medium, "I4: the volume can follow");

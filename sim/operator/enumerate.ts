@@ -1,0 +1,147 @@
+/**
+ * Every effect of a scenario, one by one, in the manner of Sieve: the operator dies before it or after it, its
+ * answer is lost or late, it meets a conflict; and every cache, at every move, is old or misses what happened. Each
+ * run must end as the one without a fault does. Enumerated, not sampled.
+ */
+import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import { Violation } from "../oracle.ts";
+import { canBefall, effectFaults, type EffectPlan } from "./effects.ts";
+import { endStateOf, staysQuiet, untrue, wrongWith } from "./judge.ts";
+import { Moves } from "./moves.ts";
+import { caches, type Deed } from "./schedule.ts";
+import { OperatorSimulation } from "./simulation.ts";
+
+export interface OperatorScenario {
+  readonly name: string;
+  readonly spec: EtcdClusterSpecInput;
+  readonly moves: readonly Deed[];
+}
+
+const FIRST = 0;
+
+export const operatorScenarios: readonly OperatorScenario[] = [
+  { name: "create 3", spec: { replicas: 3, version: "3.6.16" }, moves: [] },
+  {
+    name: "scale 1 to 3 and back",
+    spec: { replicas: 1, version: "3.6.16" },
+    moves: [
+      { do: "edit", change: { replicas: 3 } },
+      { do: "edit", change: { replicas: 1 } },
+    ],
+  },
+  {
+    name: "replace a member without its data",
+    spec: { replicas: 3, version: "3.6.16" },
+    moves: [{ do: "member", fault: "wipe", pick: FIRST }],
+  },
+  {
+    name: "replace a member that a person deleted",
+    spec: { replicas: 3, version: "3.5.35" },
+    moves: [{ do: "member", fault: "delete-member", pick: FIRST }],
+  },
+  {
+    name: "upgrade 3.5 to 3.6",
+    spec: { replicas: 3, version: "3.5.35" },
+    moves: [{ do: "edit", change: { version: "3.6.16" } }],
+  },
+  {
+    name: "a bad option and its correction",
+    spec: { replicas: 3, version: "3.6.16" },
+    moves: [
+      { do: "edit", change: { options: { extraArgs: { "tls-min-version": "bogus" } } } },
+      { do: "edit", change: { options: { extraArgs: { "tls-min-version": "TLS1.3" } } } },
+    ],
+  },
+];
+
+export interface OperatorPlan {
+  readonly effects?: EffectPlan;
+  /** What is held, from which move on; 0 is the creation. */
+  readonly hold?: Extract<Deed, { do: "hold" }> & { readonly at: number };
+}
+
+export async function playScenario(
+  scenario: OperatorScenario,
+  seed: number,
+  plan: OperatorPlan = {},
+): Promise<OperatorSimulation> {
+  const sim = new OperatorSimulation(scenario.spec, { seed, ...(plan.effects && { effects: plan.effects }) });
+  const deeds = new Moves(sim);
+  const { at, ...hold } = plan.hold ?? { at: -1 };
+  const maybeHold = (move: number) => {
+    if (at === move && "do" in hold) deeds.perform(hold);
+  };
+  maybeHold(0);
+  await sim.settle();
+  for (const [index, move] of scenario.moves.entries()) {
+    deeds.perform(move);
+    maybeHold(index + 1);
+    await sim.settle();
+  }
+  const wrong = sim.converged ? wrongWith(sim) : untrue(sim);
+  if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
+  if (sim.converged) await staysQuiet(sim);
+  return sim;
+}
+
+export interface OperatorEnumerated {
+  readonly scenario: string;
+  readonly effects: number;
+  readonly plans: number;
+  readonly events: number;
+  readonly passes: number;
+  readonly failures: readonly { readonly plan: string; readonly message: string }[];
+}
+
+const HOLD_MS = 15_000;
+
+/** All plans by name; `every` takes only each n-th effect. */
+function* plansOf(
+  scenario: OperatorScenario,
+  effects: readonly string[],
+  every: number,
+): Generator<readonly [string, OperatorPlan]> {
+  for (let number = 1; number <= effects.length; number += every) {
+    const name = effects[number - 1] ?? "";
+    for (const fault of effectFaults)
+      if (canBefall(fault, name))
+        yield [`${fault} of effect ${number} (${name})`, { effects: new Map([[number, fault]]) }];
+  }
+  const cached = every === 1 ? caches : caches.slice(1, 3);
+  for (const cache of cached)
+    for (let at = 0; at <= scenario.moves.length; at++)
+      for (const [skip, restart] of [
+        [false, false],
+        [true, false],
+        [false, true],
+      ] as const) {
+        const words = `${cache} ${restart ? "old at a restart" : skip ? "skipped" : "late"} from move ${at}`;
+        yield [words, { hold: { do: "hold", cache, forMs: HOLD_MS, skip, restart, at } }];
+      }
+}
+
+export async function enumerateOperator(
+  scenario: OperatorScenario,
+  seed: number,
+  every = 1,
+): Promise<OperatorEnumerated> {
+  const plain = await playScenario(scenario, seed);
+  const wanted = JSON.stringify(endStateOf(plain));
+  const failures: { plan: string; message: string }[] = [];
+  const sums = { plans: 0, events: plain.env.scheduler.ran, passes: plain.passes };
+  for (const [words, plan] of plansOf(scenario, plain.effects.names, every)) {
+    sums.plans++;
+    try {
+      const sim = await playScenario(scenario, seed, plan);
+      sums.events += sim.env.scheduler.ran;
+      sums.passes += sim.passes;
+      const end = JSON.stringify(endStateOf(sim));
+      if (end !== wanted)
+        failures.push({ plan: words, message: `ends as ${end}, without the fault as ${wanted}` });
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      failures.push({ plan: words, message: error.message });
+    }
+  }
+  return { scenario: scenario.name, effects: plain.effects.count, ...sums, failures };
+}

@@ -1,0 +1,176 @@
+/**
+ * Everything around the operator: the model API server with its nodes, an etcd in every Pod, the walls between
+ * nodes, and a client that writes. Nothing of it knows what an operator is.
+ */
+import { isEstablished } from "../../src/core/record.ts";
+import { marksOf } from "../../src/operator/marks.ts";
+import { claimName } from "../../src/operator/names.ts";
+import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
+import type { EtcdMember } from "../../src/api/etcd-member.ts";
+import { VirtualClock } from "../clock.ts";
+import { Ledger } from "../ledger.ts";
+import { Calls } from "../model-etcd/calls.ts";
+import { Keys } from "../model-etcd/kv.ts";
+import type { Server } from "../model-etcd/server.ts";
+import { EtcdWorld } from "../model-etcd/world.ts";
+import { KubeFront } from "../model-kube/front.ts";
+import type { Kind } from "../model-kube/kind.ts";
+import { claims } from "../model-kube/kinds/claim.ts";
+import { ours } from "../model-kube/kinds/ours.ts";
+import { volumes } from "../model-kube/kinds/simple.ts";
+import { ModelNodes } from "../model-kube/nodes/nodes.ts";
+import { diskOf } from "../model-kube/nodes/volume-objects.ts";
+import { json, type KubeJson } from "../model-kube/object.ts";
+import { ModelServer } from "../model-kube/server.ts";
+import type { Subject } from "../oracle.ts";
+import { SeededRandom } from "../random.ts";
+import { Scheduler } from "../scheduler.ts";
+import { Disks, EtcdPods } from "./etcd-pods.ts";
+
+export const NAMESPACE = "default";
+export const NAME = "demo";
+export const SYSTEM = "quorate-system";
+
+export const etcdClusters = ours.find(({ kind }) => kind === "EtcdCluster") as Kind;
+export const etcdMembers = ours.find(({ kind }) => kind === "EtcdMember") as Kind;
+
+const NODES = ["n1", "n2", "n3", "n4", "n5"] as const;
+/** As quick as a cluster may be set to be: a lost node is known after 8 s, and its Pods go after 5 more. */
+const NODE_GRACE_MS = 8_000;
+const TOLERATION_S = 5;
+const WRITE_EVERY_MS = 1_000;
+
+export class Environment {
+  readonly random: SeededRandom;
+  readonly scheduler: Scheduler;
+  readonly clock: VirtualClock;
+  readonly server: ModelServer;
+  readonly front: KubeFront;
+  readonly nodes: ModelNodes;
+  readonly world: EtcdWorld;
+  readonly calls: Calls;
+  readonly keys: Keys;
+  readonly disks = new Disks();
+  readonly pods: EtcdPods;
+  readonly ledger = new Ledger();
+  readonly #cutOff = new Set<string>();
+  #known: { object: KubeJson; established: string | undefined } | undefined;
+
+  constructor(seed: number) {
+    this.random = new SeededRandom(seed);
+    this.scheduler = new Scheduler(this.random.fork());
+    this.clock = new VirtualClock(this.scheduler);
+    const { scheduler, disks } = this;
+    const now = () => this.clock.now();
+    this.server = new ModelServer({
+      random: this.random.fork(),
+      now,
+      namespaces: [NAMESPACE, SYSTEM],
+      tolerationSeconds: TOLERATION_S,
+    });
+    const { server } = this;
+    this.front = new KubeFront({ server, scheduler, random: this.random.fork() });
+    this.world = new EtcdWorld({ scheduler, random: this.random.fork(), dirs: disks });
+    this.world.network.between = (a, b) => this.#apart(a, b);
+    this.calls = new Calls(this.world, now);
+    this.keys = new Keys(this.world);
+    this.pods = new EtcdPods(this.world, disks);
+    this.nodes = new ModelNodes({
+      server,
+      scheduler,
+      random: this.random.fork(),
+      nodes: NODES,
+      hooks: this.pods,
+      graceMs: NODE_GRACE_MS,
+    });
+    this.ledger.writeEvery(WRITE_EVERY_MS, {
+      scheduler,
+      random: this.random.fork(),
+      world: this.world,
+      keys: this.keys,
+      open: () => this.established() !== undefined,
+    });
+  }
+
+  #apart(a: Server, b: Server): boolean {
+    if (this.#cutOff.size === 0) return false;
+    const [there, here] = [this.pods.nodeOf(a), this.pods.nodeOf(b)];
+    return there !== here && [there, here].some((node) => node !== undefined && this.#cutOff.has(node));
+  }
+
+  /** Nothing reaches the node and nothing comes from it; what runs there runs on. */
+  cutNode(name: string): void {
+    this.#cutOff.add(name);
+    this.nodes.cut(name);
+    this.world.reconsiderAll();
+  }
+
+  healNode(name: string): void {
+    this.#cutOff.delete(name);
+    this.nodes.heal(name);
+    this.world.reconsiderAll();
+  }
+
+  get cutOff(): readonly string[] {
+    return [...this.#cutOff];
+  }
+
+  /** Whether packets of the control plane reach a process. */
+  reaches(server: Server): boolean {
+    return !this.#cutOff.has(this.pods.nodeOf(server) ?? "");
+  }
+
+  cluster(): KubeJson | undefined {
+    return this.server.get(etcdClusters, `${NAMESPACE}/${NAME}`);
+  }
+
+  members(): readonly KubeJson[] {
+    return this.server.list(etcdMembers);
+  }
+
+  /** The cluster's ID on the latch of I3. Objects never change, so that one is read once. */
+  established(): string | undefined {
+    const object = this.cluster();
+    if (!object) return undefined;
+    if (this.#known?.object !== object) {
+      const { metadata } = object as unknown as EtcdCluster;
+      const uid = object.metadata.uid;
+      const members = this.members() as unknown as readonly EtcdMember[];
+      const read = marksOf(uid, metadata.annotations ?? {}, members);
+      const marks = read.ok ? read.marks : undefined;
+      const established = marks && isEstablished(uid, marks) ? marks.established?.clusterID : undefined;
+      this.#known = { object, established };
+    }
+    return this.#known.established;
+  }
+
+  /** The disk behind a member's claim. */
+  diskOf(member: string): string | undefined {
+    const name = this.volumeOf(member);
+    const volume = name === undefined ? undefined : this.server.get(volumes, name);
+    return volume && diskOf(volume);
+  }
+
+  volumeOf(member: string): string | undefined {
+    const claim = this.server.get(claims, `${NAMESPACE}/${claimName(member)}`);
+    const name = json(claim?.["spec"])["volumeName"];
+    return name === undefined ? undefined : String(name);
+  }
+
+  readonly subject: Subject = {
+    establishedAs: () => this.established(),
+    meantToServe: () => {
+      const cluster = this.cluster();
+      return (
+        cluster !== undefined &&
+        cluster.metadata.deletionTimestamp === undefined &&
+        json(cluster["spec"])["replicas"] !== 0
+      );
+    },
+    server: (member) => this.pods.server(member),
+    data: (member) => {
+      const disk = this.diskOf(member);
+      return disk === undefined ? undefined : this.disks.of(disk);
+    },
+  };
+}

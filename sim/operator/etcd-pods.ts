@@ -1,0 +1,143 @@
+/**
+ * The etcd of each Pod: a process of the model etcd, started with the configuration that is mounted from the
+ * member's Secret, on the disk that is behind its volume, at the address of its Pod.
+ */
+import { ETCD_CONTAINER } from "../../src/operator/names.ts";
+import { FILES, PATHS } from "../../src/operator/render/config.ts";
+import { VOLUMES } from "../../src/operator/render/volumes.ts";
+import type { DataDir, DataDirs } from "../model-etcd/data-dir.ts";
+import type { Server, ServerEnd } from "../model-etcd/server.ts";
+import type { EtcdWorld } from "../model-etcd/world.ts";
+import type { Ending, Hooks, Running, Start } from "../model-kube/nodes/hooks.ts";
+import { items, json } from "../model-kube/object.ts";
+
+/** A kubelet keeps the last of it. */
+const LOG_LINES = 20;
+
+/** Directories of etcd on the disks of the cluster. */
+export class Disks implements DataDirs {
+  readonly #dirs = new Map<string, DataDir>();
+  readonly #full = new Set<string>();
+  onData: (dir: DataDir) => void = () => {};
+  /** A disk with data is gone for ever. */
+  onLoss: (dir: DataDir) => void = () => {};
+
+  read(path: string): DataDir | undefined {
+    return this.#dirs.get(path);
+  }
+
+  write(path: string, dir: DataDir): void {
+    this.#dirs.set(path, dir);
+    this.onData(dir);
+  }
+
+  isFull(path: string): boolean {
+    return this.#full.has(path);
+  }
+
+  fill(disk: string): void {
+    this.#full.add(pathOn(disk));
+  }
+
+  free(): void {
+    this.#full.clear();
+  }
+
+  of(disk: string): DataDir | undefined {
+    return this.#dirs.get(pathOn(disk));
+  }
+
+  wipe(disk: string): void {
+    this.#dirs.delete(pathOn(disk));
+  }
+
+  gone(disk: string): void {
+    const dir = this.of(disk);
+    if (!dir) return;
+    this.onLoss(dir);
+    this.wipe(disk);
+  }
+}
+
+const pathOn = (disk: string) => `${disk}/data`;
+
+export class EtcdPods implements Hooks {
+  readonly #world: EtcdWorld;
+  readonly #disks: Disks;
+  readonly #nodes = new WeakMap<Server, string>();
+  #started = 0;
+  onProcess: (configText: string, hasData: boolean) => void = () => {};
+  /** Members whose processes receive slowly. */
+  readonly slow = new Set<string>();
+
+  constructor(world: EtcdWorld, disks: Disks) {
+    this.#world = world;
+    this.#disks = disks;
+  }
+
+  /** The process of a member that runs now. */
+  server(member: string): Server | undefined {
+    return this.#world.network.all().find((server) => server.config.name === member);
+  }
+
+  nodeOf(server: Server): string | undefined {
+    return this.#nodes.get(server);
+  }
+
+  hasImage(image: string): boolean {
+    return !image.includes("nowhere");
+  }
+
+  onDiskGone(disk: string): void {
+    this.#disks.gone(disk);
+  }
+
+  onStart(start: Start): Running | undefined {
+    if (start.container !== ETCD_CONTAINER) return undefined;
+    const disk = start.disks[VOLUMES.data] ?? "";
+    const given = start.files(VOLUMES.config)[FILES.config] ?? "";
+    // In its container it has an address and a file system of its own.
+    const configText = given.replaceAll("0.0.0.0", start.ip).replaceAll(PATHS.dataDir, pathOn(disk));
+    this.onProcess(configText, this.#disks.of(disk) !== undefined);
+    const lines: string[] = [];
+    const server = this.#world.start({
+      key: `${start.pod.metadata.name}/${++this.#started}`,
+      version: versionOf(start),
+      configText,
+      print: (line) => {
+        lines.push(line);
+        if (lines.length > LOG_LINES) lines.shift();
+      },
+      onEnd: (end) => start.ended(endingOf(end, lines)),
+    });
+    if (server) this.#nodes.set(server, start.node);
+    if (server && this.slow.has(server.config.name)) server.speed = 0.1;
+    return this.#running(server);
+  }
+
+  /** A process with a file that it cannot read ends by itself at once. */
+  #running(server: Server | undefined): Running {
+    const world = this.#world;
+    if (!server) return { stop: () => undefined, kill: () => undefined };
+    return {
+      stop: () => world.signal(server, "SIGTERM"),
+      kill: () => world.signal(server, "SIGKILL"),
+      freeze: () => world.freeze(server),
+      thaw: () => world.thaw(server),
+      isReady: () =>
+        server.serving && server.runs && !server.frozen && world.raftOf(server).leaderOf(server) !== "0",
+      isAlive: () => !server.frozen,
+    };
+  }
+}
+
+function versionOf({ pod, container }: Start): string {
+  const found = items(json(pod["spec"])["containers"]).find(({ name }) => name === container);
+  return /:v([\d.]+)$/.exec(String(found?.["image"]))?.[1] ?? "";
+}
+
+/** Runtimes tell a signal as 128 + its number. */
+function endingOf(end: ServerEnd, lines: readonly string[]): Ending {
+  const exitCode = end.kind === "exited" ? end.code : end.signal === "SIGKILL" ? 137 : 143;
+  return { exitCode, ...(exitCode !== 0 && lines.length > 0 && { message: lines.join("\n") }) };
+}

@@ -1,0 +1,129 @@
+/**
+ * How a run of the operator ended: what must be the same with and without faults, whether the status tells the
+ * truth of the model (I6), and that a cluster at rest causes no writes (I7).
+ */
+import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
+import { quorum } from "../../src/core/quorum.ts";
+import { claimName } from "../../src/operator/names.ts";
+import type { Kind } from "../model-kube/kind.ts";
+import { claims } from "../model-kube/kinds/claim.ts";
+import { pods } from "../model-kube/kinds/pod.ts";
+import { services } from "../model-kube/kinds/service.ts";
+import { budgets, secrets } from "../model-kube/kinds/simple.ts";
+import { json } from "../model-kube/object.ts";
+import { Violation } from "../oracle.ts";
+import { etcdMembers, NAMESPACE } from "./environment.ts";
+import type { OperatorSimulation } from "./simulation.ts";
+
+const COUNTED: readonly Kind[] = [etcdMembers, pods, claims, secrets, services, budgets];
+/** Secrets, Services and budgets that are the cluster's and no member's. */
+const OF_THE_CLUSTER = { secrets: 4, services: 2, poddisruptionbudgets: 1 } as const;
+
+export interface OperatorEndState {
+  readonly objects: Readonly<Record<string, number>>;
+  readonly voters: number;
+  readonly learners: number;
+  readonly versions: readonly string[];
+  readonly clusterVersion: string | undefined;
+  readonly alarms: number;
+  /** What a person is told, by reason. */
+  readonly told: readonly string[];
+}
+
+function leaderState(sim: OperatorSimulation) {
+  const { world } = sim.env;
+  const running = world.network.all().filter((server) => server.runs);
+  return running.find((server) => world.raftOf(server).leader === server)?.dir.state;
+}
+
+export function endStateOf(sim: OperatorSimulation): OperatorEndState {
+  const { server, world } = sim.env;
+  const state = leaderState(sim);
+  const running = world.network.all().filter((one) => one.runs);
+  return {
+    objects: Object.fromEntries(COUNTED.map((kind) => [kind.plural, countOf(sim, kind)])),
+    voters: state?.voters().length ?? 0,
+    learners: state?.learners() ?? 0,
+    versions: [...new Set(running.map(({ version }) => version))].toSorted(),
+    clusterVersion: state?.clusterVersion,
+    alarms: state?.alarms.size ?? 0,
+    told: server.list(etcdMembers).length === 0 ? [] : toldBy(sim),
+  };
+
+  /** Claims that somebody keeps on purpose are nobody's any more. */
+  function countOf({ env }: OperatorSimulation, kind: Kind): number {
+    const found = env.server.list(kind).filter(({ metadata }) => metadata.namespace === NAMESPACE);
+    if (kind !== claims) return found.length;
+    const current = new Set(env.members().map(({ metadata }) => claimName(metadata.name)));
+    return found.filter(({ metadata }) => current.has(metadata.name)).length;
+  }
+}
+
+export function toldBy(sim: OperatorSimulation): string[] {
+  return (sim.latest?.decision.holds ?? [])
+    .filter(({ next }) => next !== undefined)
+    .map(({ reason }) => reason);
+}
+
+/** What is wrong with a cluster that says that it is converged. */
+export function wrongWith(sim: OperatorSimulation): string[] {
+  const { cluster } = sim;
+  if (!sim.converged || !cluster || cluster.spec.replicas === 0) return [];
+  const { replicas, learners, version } = cluster.spec;
+  const end = endStateOf(sim);
+  const wrong: string[] = [];
+  const expect = (what: string, found: unknown, wanted: unknown) => {
+    if (found !== wanted) wrong.push(`${what} is ${String(found)}, not ${String(wanted)}`);
+  };
+  const size = replicas + learners;
+  expect("voters", end.voters, replicas);
+  expect("learners", end.learners, learners);
+  for (const one of ["etcdmembers", "pods"]) expect(one, end.objects[one], size);
+  const inPods = cluster.spec.storage.medium === "Memory";
+  expect("claims", end.objects["persistentvolumeclaims"], inPods ? 0 : size);
+  expect("secrets", end.objects["secrets"], size + OF_THE_CLUSTER.secrets);
+  // The Service of standing learners stays when they go.
+  const ofLearners = learners > 0 || end.objects["services"] === OF_THE_CLUSTER.services + 1 ? 1 : 0;
+  expect("services", end.objects["services"], OF_THE_CLUSTER.services + ofLearners);
+  expect("budgets", end.objects["poddisruptionbudgets"], OF_THE_CLUSTER.poddisruptionbudgets);
+  expect("versions", end.versions.join(" "), version);
+  expect("alarms", end.alarms, 0);
+  return [...wrong, ...untrue(sim)];
+}
+
+/** I6: what the status says against what is so. */
+export function untrue(sim: OperatorSimulation): string[] {
+  const { status } = json(sim.env.cluster()) as { status?: EtcdClusterStatus };
+  const { voters, healthy } = sim.oracle.truth();
+  const isServed = voters > 0 && healthy.size >= quorum(voters);
+  const alarms = leaderState(sim)?.alarms.size ?? 0;
+  const told = (type: string) => status?.conditions?.find((one) => one.type === type)?.status;
+  const wrong: string[] = [];
+  const expect = (what: string, found: unknown, wanted: unknown) => {
+    if (found !== wanted) wrong.push(`the status says ${what} ${String(found)}, and it is ${String(wanted)}`);
+  };
+  expect("Quorate", told("Quorate"), isServed ? "True" : "False");
+  expect("Available", told("Available"), isServed && alarms === 0 ? "True" : "False");
+  if (!isServed) return wrong;
+  expect("readyReplicas", status?.readyReplicas, healthy.size);
+  if (sim.converged) {
+    expect("Degraded", told("Degraded"), "False");
+    expect("Progressing", told("Progressing"), "False");
+    expect("observedGeneration", status?.observedGeneration, sim.cluster?.metadata.generation);
+  }
+  return wrong;
+}
+
+/** Comparing and giving free pages back is what maintenance is for. */
+const MAINTENANCE = /^Maintenance\./;
+
+export async function staysQuiet(sim: OperatorSimulation, ms = 60_000): Promise<void> {
+  const { version } = sim.env.server.storage;
+  const before = sim.effects.count;
+  await sim.pass(ms);
+  const since = sim.effects.names.slice(before).filter((name) => !MAINTENANCE.test(name));
+  if (since.length > 0) throw new Violation("I7", `converged, and yet: ${since.slice(0, 5).join(", ")}`);
+  const changed = COUNTED.filter((kind) => [...sim.env.server.storage.since(kind, version)].length > 0);
+  if (changed.length > 0)
+    throw new Violation("I7", `converged, and yet ${changed.map(({ plural }) => plural).join(", ")} changed`);
+}

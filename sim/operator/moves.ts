@@ -1,0 +1,257 @@
+/** The moves of a schedule, carried out: what each does to members, nodes, operators, the API server and the caches. */
+import { API_VERSION } from "../../src/api/metadata.ts";
+import { faults, type Fault } from "../model-kube/faults.ts";
+import { NAMESPACE } from "./environment.ts";
+import type { Deed } from "./schedule.ts";
+import type { OperatorSimulation } from "./simulation.ts";
+
+const MEMBERS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdmembers`;
+
+type Of<Kind extends Deed["do"]> = Extract<Deed, { do: Kind }>;
+
+const DESTRUCTIVE = new Set(["wipe", "lose-volume", "break-file", "corrupt", "delete-member"]);
+/** Where the data is in the Pod, these destroy it too. */
+const ENDS_POD = new Set(["delete-pod", "evict"]);
+
+export class Moves {
+  readonly #sim: OperatorSimulation;
+  /** What ends by itself after its time, or when all faults end. */
+  readonly #lasting = new Set<() => void>();
+  #nodes = 0;
+
+  constructor(sim: OperatorSimulation) {
+    this.#sim = sim;
+  }
+
+  perform(deed: Deed): void {
+    const told = this.#perform(deed);
+    this.#sim.tell(`${told ?? "nothing"} ← ${JSON.stringify(deed)}`);
+  }
+
+  #perform(deed: Deed): string | undefined {
+    switch (deed.do) {
+      case "edit":
+        return this.#sim.edit(deed.change) ? "edit" : "edit refused";
+      case "member":
+        return this.#member(deed);
+      case "node":
+        return this.#node(deed);
+      case "operator":
+        return this.#operator(deed);
+      case "api":
+        return this.#api(deed);
+      case "hold":
+        return this.#hold(deed);
+    }
+  }
+
+  /** All faults end; what was destroyed stays so. */
+  end(): void {
+    for (const undo of this.#lasting) undo();
+    this.#lasting.clear();
+    const { env } = this.#sim;
+    env.front.faults.clear();
+    env.disks.free();
+    env.pods.slow.clear();
+    for (const server of env.world.network.all()) {
+      server.speed = 1;
+      if (server.frozen) env.world.thaw(server);
+    }
+    env.world.reconsiderAll();
+    this.#sim.tell("all faults end");
+  }
+
+  #for(ms: number, undo: () => void): void {
+    this.#lasting.add(undo);
+    this.#sim.env.scheduler.after(ms, () => {
+      if (this.#lasting.delete(undo)) undo();
+    });
+  }
+
+  /** Every voter is well and nothing lasts that could take another one. */
+  get #canSpare(): boolean {
+    const { voters, healthy } = this.#sim.oracle.truth();
+    return (
+      voters >= 3 &&
+      healthy.size === voters &&
+      this.#lasting.size === 0 &&
+      this.#sim.env.established() !== undefined
+    );
+  }
+
+  get #inMemory(): boolean {
+    return this.#sim.cluster?.spec.storage.medium === "Memory";
+  }
+
+  #member({ fault, pick }: Of<"member">): string | undefined {
+    const sim = this.#sim;
+    const { env } = sim;
+    const names = env.members().map(({ metadata }) => metadata.name);
+    const member = names[pick % Math.max(1, names.length)];
+    if (member === undefined) return undefined;
+    const destroys = DESTRUCTIVE.has(fault) || (this.#inMemory && ENDS_POD.has(fault));
+    if (destroys && !this.#canSpare) return undefined;
+    if (fault !== "delete-member") sim.harm();
+    const server = env.pods.server(member);
+    const disk = env.diskOf(member);
+    const kill = () => server && env.world.signal(server, "SIGKILL");
+    const dir = disk === undefined ? undefined : env.disks.of(disk);
+    switch (fault) {
+      case "kill":
+        kill();
+        break;
+      case "delete-pod":
+        sim.user({ method: "DELETE", path: `/api/v1/namespaces/${NAMESPACE}/pods/${member}` });
+        break;
+      case "evict":
+        env.nodes.evict(`${NAMESPACE}/${member}`);
+        break;
+      case "freeze":
+        if (server) env.world.freeze(server);
+        break;
+      case "slow":
+        env.pods.slow.add(member);
+        if (server) server.speed = 0.1;
+        break;
+      case "move-leader": {
+        const raft = server?.runs ? env.world.raftOf(server) : undefined;
+        if (raft?.leader && raft.leader !== server) raft.transfer(server);
+        break;
+      }
+      case "disk-full":
+        if (disk !== undefined) env.disks.fill(disk);
+        kill();
+        break;
+      case "delete-member":
+        sim.user({ method: "DELETE", path: `${MEMBERS}/${member}` });
+        break;
+      case "wipe":
+        kill();
+        if (disk !== undefined) env.disks.wipe(disk);
+        break;
+      case "lose-volume": {
+        const volume = env.volumeOf(member);
+        kill();
+        if (disk !== undefined) env.disks.wipe(disk);
+        if (volume !== undefined) env.nodes.volumes.destroy(volume);
+        break;
+      }
+      case "break-file":
+        if (dir) dir.unreadable = true;
+        kill();
+        break;
+      case "corrupt":
+        if (dir) dir.corruption = 1 + pick;
+        break;
+    }
+    return `${fault} ${member}`;
+  }
+
+  #node({ fault, pick, forMs }: Of<"node">): string | undefined {
+    const sim = this.#sim;
+    const { nodes } = sim.env;
+    // Rather one that matters.
+    const used = nodes.names.filter((name) => nodes.podsOn(name).length > 0);
+    const name = used[pick % Math.max(1, used.length)];
+    if (name === undefined || this.#lasting.size > 2) return undefined;
+    if (this.#inMemory && !this.#canSpare) return undefined;
+    if (nodes.kubelet(name).power !== "on" || sim.env.cutOff.includes(name)) return undefined;
+    sim.harm();
+    switch (fault) {
+      case "crash":
+        nodes.crash(name);
+        this.#for(forMs, () => nodes.boot(name));
+        break;
+      case "cut":
+        sim.env.cutNode(name);
+        this.#for(forMs, () => sim.env.healNode(name));
+        break;
+      case "freeze":
+        nodes.freeze(name);
+        this.#for(forMs, () => nodes.thaw(name));
+        break;
+      case "drain":
+        nodes.drain(name);
+        this.#for(forMs, () => nodes.cordon(name, false));
+        break;
+      case "remove":
+        nodes.remove(name);
+        nodes.add(`new${++this.#nodes}`);
+        break;
+    }
+    return `${fault} ${name}`;
+  }
+
+  #operator({ fault, pick, forMs }: Of<"operator">): string | undefined {
+    const { seats, env } = this.#sim;
+    const seat = seats[pick % Math.max(1, seats.length)];
+    if (seat === undefined) return undefined;
+    const { life, name } = seat;
+    switch (fault) {
+      case "kill":
+        life.cut("killed from outside");
+        break;
+      case "freeze":
+        life.freeze();
+        this.#for(forMs, () => life.thaw());
+        break;
+      case "cut":
+      case "cut-lease": {
+        const isHit = (path: string) => fault === "cut" || path.includes("/leases/");
+        let lasts = true;
+        env.front.faults.plan(
+          faults.unreachable,
+          (who, { path }) => lasts && who === name && isHit(path),
+          Infinity,
+        );
+        if (fault === "cut") env.front.cut(name);
+        this.#for(forMs, () => (lasts = false));
+        break;
+      }
+    }
+    return `${fault} ${name}`;
+  }
+
+  #api({ fault, forMs }: Of<"api">): string {
+    const { front } = this.#sim.env;
+    const next = (one: Fault) => front.faults.plan(one, (_, { method }) => method !== "GET", 1 + (forMs % 7));
+    switch (fault) {
+      case "restart":
+        front.restart();
+        break;
+      case "freeze":
+        front.freeze();
+        this.#for(forMs, () => front.thaw());
+        break;
+      case "stop":
+        front.stop();
+        this.#for(forMs, () => front.start());
+        break;
+      case "lag":
+        front.lag();
+        this.#for(forMs, () => front.catchUp());
+        break;
+      case "lost":
+        next(faults.lost);
+        break;
+      case "reply-lost":
+        next(faults.replyLost);
+        break;
+      case "silent":
+        next(faults.silentAfter);
+        break;
+      case "busy":
+        next(faults.busy(1));
+        break;
+    }
+    return `API server: ${fault}`;
+  }
+
+  #hold({ cache, forMs, skip, restart }: Of<"hold">): string {
+    const { front } = this.#sim.env;
+    front.hold(cache);
+    this.#for(forMs, () => front.release(cache, skip));
+    if (restart) for (const { life } of this.#sim.seats) life.cut("begins anew with an old cache");
+    return `hold ${cache}`;
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * A run of the real operator under a schedule of faults. When they end, the cluster must come to rest within its
+ * time, be what its spec says (or tell a person why not), say so truthfully, and then be left in peace.
+ */
+import { quorum } from "../../src/core/quorum.ts";
+import { Violation } from "../oracle.ts";
+import { endStateOf, staysQuiet, toldBy, untrue, wrongWith } from "./judge.ts";
+import { Moves } from "./moves.ts";
+import { scheduleOf, type Schedule } from "./schedule.ts";
+import { OperatorSimulation } from "./simulation.ts";
+
+export interface OperatorRun {
+  readonly seed: number;
+  readonly steps: number;
+  readonly passes: number;
+  readonly events: number;
+  readonly acknowledged: number;
+  readonly crashes: number;
+  readonly end: string;
+  readonly violation: Violation | undefined;
+  readonly trace: readonly string[];
+}
+
+/** Virtual time in which the cluster has to come to rest after the last fault. */
+const BOUND_MS = 900_000;
+/** While faults last it need not. */
+const PATIENCE_MS = 300_000;
+/** Waits for a person that say that the data cannot be served any more. */
+const LOST = new Set(["QuorumLost", "DataGone", "NoQuorum"]);
+
+export async function operatorRun(seed: number): Promise<OperatorRun> {
+  return await play(scheduleOf(seed));
+}
+
+export async function play(schedule: Schedule): Promise<OperatorRun> {
+  const { seed, operators, spec, effects } = schedule;
+  const sim = new OperatorSimulation(spec, { seed, operators, effects: new Map(effects) });
+  sim.tell(`create ${JSON.stringify(spec)} with ${operators} operators`);
+  let violation: Violation | undefined;
+  try {
+    await act(sim, schedule);
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    violation = error;
+  }
+  sim.tell(violation ? `!! ${violation.message}` : sim.converged ? "converged" : sim.whyNot());
+  const { env } = sim;
+  return {
+    seed,
+    steps: sim.steps,
+    passes: sim.passes,
+    events: env.scheduler.ran,
+    acknowledged: env.ledger.acknowledged,
+    crashes: sim.deaths.length,
+    end: sim.converged ? "converged" : toldBy(sim).join(","),
+    violation,
+    trace: [...sim.lines, ...sim.troubles],
+  };
+}
+
+async function act(sim: OperatorSimulation, { settled, moves, spec }: Schedule): Promise<void> {
+  const deeds = new Moves(sim);
+  if (settled) await sim.comesToRest(PATIENCE_MS);
+  for (const move of moves) {
+    const { waitMs, ...deed } = move;
+    deeds.perform(deed);
+    await sim.pass(waitMs);
+  }
+  deeds.end();
+  const { replicas, paused } = sim.cluster?.spec ?? {};
+  if (replicas === 0 || paused === true) {
+    sim.edit({ replicas: Math.max(1, replicas ?? 1), paused: false });
+    sim.tell("wake");
+  }
+  if (!(await sim.comesToRest(BOUND_MS)) && !isForAPerson(sim))
+    throw new Violation("convergence", sim.whyNot());
+  if (isCorrupt(sim)) {
+    // Found at the latest by the hourly comparison.
+    await sim.pass(2 * 3_600_000);
+    await sim.settle(BOUND_MS);
+  }
+  await judge(sim);
+  if (sim.converged || toldBy(sim).some((reason) => LOST.has(reason))) return;
+  // I8: a person takes back what cannot be.
+  const version = sim.latest?.observation.members[0]?.record.template.version;
+  const options = { snapshotCount: null, extraArgs: null, ...spec.options };
+  if (!sim.edit({ image: null, pod: null, options }))
+    throw new Violation("I8", "what was so at first is refused");
+  if (version !== undefined) sim.edit({ version });
+  sim.tell("the bad edits are taken back");
+  await sim.settle(BOUND_MS);
+  if (!sim.converged) throw new Violation("I8", sim.whyNot());
+  await judge(sim);
+}
+
+/** The first members of all cannot start with an image that is not there: the wait is told, and a person ends it. */
+function isForAPerson(sim: OperatorSimulation): boolean {
+  return (
+    sim.env.established() === undefined && sim.cluster?.spec.image.repository.startsWith("nowhere") === true
+  );
+}
+
+function isCorrupt(sim: OperatorSimulation): boolean {
+  return sim.env.world.network.all().some((server) => server.runs && server.dir.corruption !== 0);
+}
+
+async function judge(sim: OperatorSimulation): Promise<void> {
+  const wrong = sim.converged ? wrongWith(sim) : untrue(sim);
+  if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
+  const told = toldBy(sim);
+  if (told.some((reason) => LOST.has(reason)) && hasQuorumOfData(sim))
+    throw new Violation("end state", `${told.join(",")}, though a quorum of the data is there`);
+  const { voters } = endStateOf(sim);
+  const isRefused =
+    told.length > 0 && told.every((reason) => reason === "VersionRefused" || reason === "TargetFailed");
+  if (isRefused && voters > 0 && voters !== sim.cluster?.spec.replicas)
+    throw new Violation("end state", `${told.join(",")} keeps the size at ${voters}`);
+  if (sim.converged) await staysQuiet(sim);
+}
+
+/** More than half of the voters, as the newest of them knows them, still have their data. */
+function hasQuorumOfData({ env }: OperatorSimulation): boolean {
+  const kept = env.members().flatMap(({ metadata }) => env.subject.data(metadata.name) ?? []);
+  const dirs = kept.filter((dir) => !dir.unreadable && dir.clusterID === env.established());
+  const newest = dirs.toSorted((a, b) => b.log.length - a.log.length)[0];
+  const voters = newest?.state.voters() ?? [];
+  const there = voters.filter(({ id }) => dirs.some(({ memberID }) => memberID === id));
+  return voters.length > 0 && there.length >= quorum(voters.length);
+}

@@ -1,0 +1,142 @@
+/**
+ * What is done to a cluster and its operators in one run, as data: made up from a seed, written to a file, made
+ * smaller. Members and nodes are picked by number from those there are when their time comes.
+ */
+import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import { SeededRandom } from "../random.ts";
+import { effectFaults, type EffectFault } from "./effects.ts";
+
+/** What happens to one member; those that destroy its data happen only when the cluster can spare it. */
+export const memberFaults = [
+  "kill",
+  "delete-pod",
+  "evict",
+  "freeze",
+  "slow",
+  "move-leader",
+  "disk-full",
+  "delete-member",
+  "wipe",
+  "lose-volume",
+  "break-file",
+  "corrupt",
+] as const;
+export const nodeFaults = ["crash", "cut", "freeze", "drain", "remove"] as const;
+export const operatorFaults = ["kill", "freeze", "cut", "cut-lease"] as const;
+export const apiFaults = [
+  "restart",
+  "freeze",
+  "stop",
+  "lag",
+  "lost",
+  "reply-lost",
+  "silent",
+  "busy",
+] as const;
+/** What operators keep caches of. */
+export const caches = [
+  "etcdclusters",
+  "etcdmembers",
+  "pods",
+  "persistentvolumeclaims",
+  "secrets",
+  "services",
+  "poddisruptionbudgets",
+  "nodes",
+] as const;
+
+export type Deed =
+  | { readonly do: "edit"; readonly change: Readonly<Record<string, unknown>> }
+  | { readonly do: "member"; readonly fault: (typeof memberFaults)[number]; readonly pick: number }
+  | {
+      readonly do: "node";
+      readonly fault: (typeof nodeFaults)[number];
+      readonly pick: number;
+      readonly forMs: number;
+    }
+  | {
+      readonly do: "operator";
+      readonly fault: (typeof operatorFaults)[number];
+      readonly pick: number;
+      readonly forMs: number;
+    }
+  | { readonly do: "api"; readonly fault: (typeof apiFaults)[number]; readonly forMs: number }
+  | {
+      readonly do: "hold";
+      readonly cache: (typeof caches)[number];
+      readonly forMs: number;
+      /** What happened meanwhile is never told. */
+      readonly skip: boolean;
+      /** The operators begin anew with what is held. */
+      readonly restart: boolean;
+    };
+
+/** Each deed is followed by its wait. */
+export type Move = Deed & { readonly waitMs: number };
+
+export interface Schedule {
+  readonly seed: number;
+  readonly operators: number;
+  readonly spec: EtcdClusterSpecInput;
+  /** Whether the cluster may come to rest before the first move. */
+  readonly settled: boolean;
+  readonly effects: readonly (readonly [number, EffectFault])[];
+  readonly moves: readonly Move[];
+}
+
+const VERSIONS = ["3.5.33", "3.5.35", "3.6.16", "3.7.1", "3.7.3"] as const;
+const WAITS = [20, 200, 1_000, 3_000, 10_000, 40_000] as const;
+const LASTING = [500, 3_000, 12_000, 30_000, 90_000] as const;
+
+export function scheduleOf(seed: number): Schedule {
+  const random = new SeededRandom(seed ^ 0x09e7a7);
+  const version = random.pick(VERSIONS);
+  const memory = random.chance(0.1);
+  return {
+    seed,
+    operators: random.pick([1, 1, 1, 2, 2]),
+    spec: {
+      replicas: random.pick([1, 2, 3, 3, 3, 5]),
+      version,
+      ...(memory && { storage: { medium: "Memory", size: "64Mi" }, options: { quotaBackendBytes: "16Mi" } }),
+    },
+    settled: random.chance(0.7),
+    effects: Array.from(
+      { length: random.between(0, 5) },
+      () => [random.between(1, 250), random.pick(effectFaults)] as const,
+    ).toSorted((a, b) => a[0] - b[0]),
+    moves: Array.from({ length: random.between(1, 6) }, () => ({
+      ...deed(random),
+      waitMs: random.pick(WAITS),
+    })),
+  };
+}
+
+function deed(random: SeededRandom): Deed {
+  const dice = random.fraction();
+  const pick = random.between(0, 999);
+  const forMs = random.pick(LASTING);
+  if (dice < 0.35) return { do: "edit", change: edit(random) };
+  if (dice < 0.6) return { do: "member", fault: random.pick(memberFaults), pick };
+  if (dice < 0.72) return { do: "node", fault: random.pick(nodeFaults), pick, forMs };
+  if (dice < 0.82) return { do: "operator", fault: random.pick(operatorFaults), pick, forMs };
+  if (dice < 0.91) return { do: "api", fault: random.pick(apiFaults), forMs };
+  const cache = random.pick(caches);
+  return { do: "hold", cache, forMs, skip: random.chance(0.5), restart: random.chance(0.5) };
+}
+
+function edit(random: SeededRandom): Record<string, unknown> {
+  return random.pick<() => Record<string, unknown>>([
+    () => ({ replicas: random.pick([0, 1, 2, 3, 4, 5]) }),
+    () => ({ replicas: random.pick([1, 3, 5]) }),
+    () => ({ replicas: 3, learners: 0 }),
+    () => ({ version: random.pick(VERSIONS) }),
+    () => ({ version: random.pick(VERSIONS) }),
+    () => ({ learners: random.pick([0, 1]) }),
+    () => ({ options: { snapshotCount: random.between(1, 50) * 1_000 } }),
+    () => ({ options: { extraArgs: { "tls-min-version": random.pick(["TLS1.2", "bogus"]) } } }),
+    () => ({ pod: { resources: { requests: { cpu: `${random.between(1, 9)}00m` } } } }),
+    () => ({ image: { repository: random.pick(["registry.example/etcd", "nowhere.example/etcd"]) } }),
+    () => ({ paused: random.chance(0.3) }),
+  ])();
+}

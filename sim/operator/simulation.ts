@@ -1,0 +1,307 @@
+/**
+ * One simulated run of the real operator: `src/operator` with its caches, queue, lease and control loop, and the
+ * etcd client, on the model API server with an etcd in every Pod. Operators can be killed, frozen and cut off.
+ */
+import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
+import { API_VERSION } from "../../src/api/metadata.ts";
+import type { Pass } from "../../src/control/loop.ts";
+import { describeEntry, type TranscriptEntry } from "../../src/control/transcript.ts";
+import { Operator } from "../../src/operator/runtime.ts";
+import type { KubeRequest, KubeResponse } from "../../src/seams/kube-transport.ts";
+import { EPOCH } from "../clock.ts";
+import { ModelDisk } from "../machine/model-disk.ts";
+import { ModelPki } from "../machine/model-pki.ts";
+import { ModelProbe } from "../machine/model-probe.ts";
+import { ModelTransport } from "../machine/model-transport.ts";
+import type { DataDir } from "../model-etcd/data-dir.ts";
+import { pods as podKind } from "../model-kube/kinds/pod.ts";
+import { items, json } from "../model-kube/object.ts";
+import { Oracle, Violation } from "../oracle.ts";
+import { Effects, type EffectPlan } from "./effects.ts";
+import { Environment, NAME, NAMESPACE, SYSTEM } from "./environment.ts";
+import { Life } from "./life.ts";
+
+/** Between an operator's death and its successor's start. */
+const AWAY_MS = 1_500;
+const CLUSTERS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters`;
+
+interface Seat {
+  readonly name: string;
+  life: Life | undefined;
+  lives: number;
+  latest: Pass | undefined;
+}
+
+export interface OperatorSimulationOptions {
+  readonly seed: number;
+  /** How many operators stand by and compete for the lease. */
+  readonly operators?: number;
+  readonly effects?: EffectPlan;
+}
+
+export class OperatorSimulation {
+  readonly env: Environment;
+  readonly oracle: Oracle;
+  readonly effects: Effects;
+  /** Everything that was decided and done, with its time. */
+  readonly lines: string[] = [];
+  readonly deaths: string[] = [];
+  readonly troubles: string[] = [];
+  passes = 0;
+  steps = 0;
+  readonly #seats: Seat[];
+  readonly #pki: ModelPki;
+  readonly #disk = new ModelDisk();
+  #violation: Violation | undefined;
+  #lastEffectAt = 0;
+  #lastStepAt = 0;
+  #harmedAt = -1;
+  #latest: Pass | undefined;
+
+  constructor(spec: EtcdClusterSpecInput, options: OperatorSimulationOptions) {
+    this.env = new Environment(options.seed);
+    this.effects = new Effects(options.effects ?? new Map());
+    this.#pki = new ModelPki(this.env.clock);
+    const { world, ledger, subject, disks, pods } = this.env;
+    this.oracle = new Oracle({ world, ledger, subject });
+    disks.onData = (dir) => this.#judge(() => this.oracle.madeDirectory(dir));
+    disks.onLoss = (dir) => this.#judge(() => this.#mayLose(dir));
+    pods.onProcess = (text, hasData) => this.#judge(() => this.oracle.started(text, hasData));
+    world.onElected = (leader) => this.#judge(() => this.oracle.elected(leader));
+    this.#seats = Array.from({ length: options.operators ?? 1 }, (_, index) => ({
+      name: `operator-${"abc"[index]}`,
+      life: undefined,
+      lives: 0,
+      latest: undefined,
+    }));
+    const metadata = { name: NAME, namespace: NAMESPACE };
+    const body = { apiVersion: API_VERSION, kind: "EtcdCluster", metadata, spec };
+    const made = this.user({ method: "POST", path: CLUSTERS, body });
+    if (made.status !== 201) throw new RangeError(`refused: ${JSON.stringify(made.body)}`);
+    for (const seat of this.#seats) this.#rise(seat);
+  }
+
+  /** A process begins its life. */
+  #rise(seat: Seat): void {
+    const { env } = this;
+    const name = `${seat.name}${++seat.lives}`;
+    const life = new Life(
+      {
+        effects: this.effects,
+        onDeath: (reason) => this.#died(seat, name, reason),
+        watch: {
+          onRequest: (request) => this.#aboutTo(request, life),
+          onRemove: (id) => this.#judgeStep(life, () => this.oracle.mayRemove(id)),
+          onPromote: () => this.#judgeStep(life, () => this.oracle.mayPromote()),
+          onEffect: () => (this.#lastEffectAt = env.scheduler.now),
+        },
+      },
+      () => env.scheduler.now,
+    );
+    seat.life = life;
+    const random = env.random.fork();
+    const reaches = env.reaches.bind(env);
+    const { world, calls, keys } = env;
+    const operator = new Operator({
+      config: { server: "https://model" } as never,
+      clock: life.clock(env.clock),
+      random,
+      disk: this.#disk,
+      log: (level, message) => {
+        if (level === "error") this.troubles.push(`${name}: ${message}`);
+      },
+      lease: { namespace: SYSTEM, name: "quorate" },
+      transport: life.kube(env.front.connect(name)),
+      identity: name,
+      pki: this.#pki,
+      reach: () => ({
+        transport: life.etcd(new ModelTransport({ world, calls, keys, random: random.fork(), reaches })),
+        probe: life.probe(new ModelProbe(world, reaches)),
+        setCredentials: () => undefined,
+        close: () => Promise.resolve(),
+      }),
+      hooks: {
+        onPass: (pass) => {
+          this.passes++;
+          seat.latest = this.#latest = pass;
+        },
+        onStep: (entry) => this.#noteStep(entry),
+      },
+    });
+    operator.run(new AbortController().signal).then(
+      (end) => life.cut(`it ended: ${end}`),
+      (error: unknown) => {
+        this.troubles.push(`${name} ended: ${String(error)}`);
+        life.cut(`it failed: ${String(error)}`);
+      },
+    );
+  }
+
+  #noteStep(entry: TranscriptEntry): void {
+    this.steps++;
+    this.#lastStepAt = this.env.scheduler.now;
+    this.#line(entry.at - EPOCH, describeEntry(entry));
+    this.#judge(() => this.oracle.sameLists());
+  }
+
+  #line(ms: number, text: string): void {
+    this.lines.push(`${`${(ms / 1_000).toFixed(3)}s`.padStart(10)}  ${text}`);
+  }
+
+  /** Something from outside, told among what the operator does. */
+  tell(text: string): void {
+    this.#line(this.env.scheduler.now, `>> ${text}`);
+  }
+
+  #died(seat: Seat, name: string, reason: string): void {
+    this.deaths.push(`${name} ${reason}`);
+    this.tell(`${name} dies: ${reason}`);
+    if (seat.latest === this.#latest) this.#latest = undefined;
+    seat.life = undefined;
+    seat.latest = undefined;
+    // Its connections go with it; what was sent before still arrives.
+    this.env.front.cut(name);
+    this.env.scheduler.after(AWAY_MS, () => this.#rise(seat));
+  }
+
+  #aboutTo({ method, path }: KubeRequest, life: Life): void {
+    if (method !== "DELETE") return;
+    const parts = path.split("/");
+    const [plural, name = ""] = parts.slice(-2);
+    if (plural === "pods") this.#judgeStep(life, () => this.oracle.mayStop(name));
+    if (plural === "persistentvolumeclaims")
+      this.#judgeStep(life, () => this.oracle.mayDelete(name.replace(/^data-/, "")));
+  }
+
+  /** I5: a disk goes that nobody destroyed; it may not be a current member's. */
+  #mayLose(dir: DataDir): void {
+    const { world, subject } = this.env;
+    const leader = world.network.all().find((one) => one.runs && world.raftOf(one).leader === one);
+    if (!subject.meantToServe() || leader?.dir.clusterID !== dir.clusterID) return;
+    if (leader.dir.state.members.has(dir.memberID))
+      throw new Violation("I5", `the disk of ${dir.memberID}, a current member, is gone`);
+  }
+
+  /** What broke after the operator had looked could not be known to it. */
+  #judgeStep(life: Life, look: () => void): void {
+    if (this.#harmedAt < life.lookedAt) this.#judge(look);
+  }
+
+  #judge(look: () => void): void {
+    try {
+      look();
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      this.#violation ??= error;
+    }
+  }
+
+  /** A fault is about to be done. */
+  harm(): void {
+    this.#harmedAt = this.env.scheduler.now;
+  }
+
+  /** A request of a person, done at once. */
+  user(request: KubeRequest): KubeResponse {
+    return this.env.server.handle({ ...request, query: { ...request.query, fieldManager: "kubectl" } });
+  }
+
+  /** Changes the spec as a person would; false when the API server refuses it. */
+  edit(change: object): boolean {
+    const { status } = this.user({
+      method: "PATCH",
+      path: `${CLUSTERS}/${NAME}`,
+      body: { spec: change },
+      contentType: "application/merge-patch+json",
+    });
+    return status < 300;
+  }
+
+  deleteCluster(): void {
+    this.user({ method: "DELETE", path: `${CLUSTERS}/${NAME}` });
+  }
+
+  /** The seats whose operator lives. */
+  get seats(): readonly { readonly name: string; readonly life: Life }[] {
+    return this.#seats.flatMap(({ name, life, lives }) => (life ? [{ name: `${name}${lives}`, life }] : []));
+  }
+
+  get cluster(): EtcdCluster | undefined {
+    return this.env.cluster() as unknown as EtcdCluster | undefined;
+  }
+
+  get latest(): Pass | undefined {
+    return this.#latest;
+  }
+
+  async pass(ms: number): Promise<void> {
+    const { scheduler } = this.env;
+    await scheduler.runAsyncUntil(scheduler.now + ms, () => this.#violation !== undefined);
+    if (this.#violation) throw this.#violation;
+  }
+
+  get converged(): boolean {
+    const { latest } = this;
+    const { generation } = this.cluster?.metadata ?? {};
+    return (
+      latest?.decision.converged === true &&
+      latest.problems.length === 0 &&
+      latest.observation.cluster.generation === generation &&
+      this.#podsSettled()
+    );
+  }
+
+  #podsSettled(): boolean {
+    return this.env.server
+      .list(podKind)
+      .every(
+        (pod) =>
+          pod.metadata.deletionTimestamp === undefined &&
+          items(json(pod["status"])["conditions"]).some(
+            ({ type, status }) => type === "Ready" && status === "True",
+          ),
+      );
+  }
+
+  /** Hibernated, or told what a person must do: waiting changes nothing. */
+  get stuck(): boolean {
+    const decision = this.latest?.decision;
+    return decision !== undefined && !decision.act && decision.holds.some((hold) => hold.next !== undefined);
+  }
+
+  /** Until nothing is left to do, or a person is needed, and nothing was done for a while; else a violation. */
+  async settle(limitMs = 1_800_000): Promise<void> {
+    if (!(await this.comesToRest(limitMs))) throw new Violation("convergence", this.whyNot());
+  }
+
+  async comesToRest(limitMs: number): Promise<boolean> {
+    const { scheduler } = this.env;
+    const begin = scheduler.now;
+    for (;;) {
+      await this.pass(500);
+      const now = scheduler.now;
+      if (now - Math.max(begin, this.#lastEffectAt) >= 8_000 && (this.converged || this.isGone)) return true;
+      if (now - Math.max(begin, this.#lastStepAt) >= 40_000 && this.stuck) return true;
+      if (now - begin > limitMs) return false;
+    }
+  }
+
+  get isGone(): boolean {
+    return this.env.cluster() === undefined;
+  }
+
+  whyNot(): string {
+    const { decision, failure, problems } = this.latest ?? {};
+    return [
+      `not converged after ${Math.round(this.env.scheduler.now / 1000)} s`,
+      ...(decision?.act
+        ? [`wants ${decision.act.rule} ${decision.act.action.kind}: ${decision.act.reason}`]
+        : []),
+      ...(decision?.holds ?? []).map((hold) => `${hold.reason} (${hold.rule}): ${hold.message}`),
+      ...(failure ? [`failed: ${failure.message}`] : []),
+      ...(problems ?? []),
+      ...this.troubles.slice(-2),
+    ].join("; ");
+  }
+}

@@ -1,0 +1,64 @@
+/** Runs one tool in a process of its own, with some modules replaced, and tells how it ended. */
+import { spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../../src/seams/clock.ts";
+
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+const OVERLAY = fileURLToPath(new URL("overlay.ts", import.meta.url));
+
+export interface Ended {
+  /** Undefined: it did not end in time and was ended. */
+  readonly code: number | undefined;
+  readonly output: string;
+  readonly ms: number;
+}
+
+export interface ToolRun {
+  readonly args: readonly string[];
+  readonly limitMs: number;
+  /** Module paths from the root, with the source to use instead. */
+  readonly replaced?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly onLine?: (line: string) => void;
+}
+
+/** `node <args>` from the root of the checkout. */
+export async function runTool({ args, limitMs, replaced, env, onLine }: ToolRun): Promise<Ended> {
+  const began = systemClock.monotonic();
+  const folder = await mkdtemp(join(tmpdir(), "quorate-proof-"));
+  try {
+    const overlay = join(folder, "overlay.json");
+    const byURL = Object.entries(replaced ?? {}).map(([path, text]) => [
+      new URL(`../../${path}`, import.meta.url),
+      text,
+    ]);
+    await writeFile(overlay, JSON.stringify(Object.fromEntries(byURL)));
+    const nodeArgs = replaced ? ["--import", OVERLAY, ...args] : [...args];
+    const child = spawn(process.execPath, nodeArgs, {
+      cwd: root,
+      env: { ...process.env, NODE_NO_WARNINGS: "1", ...env, ...(replaced && { QUORATE_OVERLAY: overlay }) },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    const take = (chunk: Buffer) => {
+      const text = chunk.toString();
+      output = `${output}${text}`.slice(-200_000);
+      if (onLine) for (const line of text.split("\n")) if (line.trim()) onLine(line);
+    };
+    child.stdout.on("data", take);
+    child.stderr.on("data", take);
+    const limit = systemClock.timer(limitMs, () => child.kill("SIGKILL"));
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", resolve);
+    });
+    limit.cancel();
+    return { code: code ?? undefined, output, ms: systemClock.monotonic() - began };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

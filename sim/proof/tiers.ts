@@ -1,0 +1,129 @@
+/**
+ * The long tiers of `npm run proof`, one line each. A tier is a tool that exits with 0 when it found nothing, and what
+ * in its output is worth counting. To add one: a line here, and a paragraph in docs/proof.md.
+ */
+
+export interface Tier {
+  /** For `--only`. */
+  readonly id: string;
+  readonly title: string;
+  readonly args: readonly string[];
+  readonly limitMs: number;
+  /** Where the counts stand in its output; the first group, summed over all matches. */
+  readonly counts: Partial<Record<Column, RegExp>>;
+}
+
+export const COLUMNS = ["plans", "states", "seeds", "steps", "faults", "bugs found"] as const;
+export type Column = (typeof COLUMNS)[number];
+
+const MINUTE = 60_000;
+const SEEDS = {
+  seeds: /^(\d+) seeds/gm,
+  steps: /(\d+) steps, \d+ crashes/g,
+  faults: /(\d+) crashes/g,
+  "bugs found": /seeds, (\d+) violations/g,
+};
+const PLANS = {
+  plans: /^(\d+) plans, /gm,
+  faults: /^(\d+) plans, /gm,
+  "bugs found": /^\d+ plans, (\d+) fail/gm,
+};
+const SEARCH = {
+  states: /^(\d+) states, /gm,
+  steps: /^\d+ states, (\d+) transitions/gm,
+  "bugs found": /transitions, (\d+) violations/g,
+};
+
+export const tiers: readonly Tier[] = [
+  {
+    id: "seeds",
+    title: "random runs of the rules",
+    args: ["sim/main.ts", "--seeds", "600"],
+    limitMs: 10 * MINUTE,
+    counts: SEEDS,
+  },
+  {
+    id: "seeds-machine",
+    title: "random runs of the product on one machine",
+    args: ["sim/main.ts", "--machine", "--seeds", "60"],
+    limitMs: 10 * MINUTE,
+    counts: SEEDS,
+  },
+  {
+    id: "seeds-operator",
+    title: "random runs of the operator on Kubernetes",
+    args: ["sim/main.ts", "--operator", "--seeds", "60"],
+    limitMs: 10 * MINUTE,
+    counts: SEEDS,
+  },
+  {
+    id: "enumerate",
+    title: "every effect of the rules, crashed and unanswered",
+    args: ["sim/main.ts", "--enumerate"],
+    limitMs: 10 * MINUTE,
+    counts: PLANS,
+  },
+  {
+    id: "enumerate-machine",
+    title: "the same of the product on one machine, a sample",
+    args: ["sim/main.ts", "--machine", "--enumerate", "--every", "8"],
+    limitMs: 10 * MINUTE,
+    counts: PLANS,
+  },
+  {
+    id: "enumerate-operator",
+    title: "the same of the operator on Kubernetes, a sample",
+    args: ["sim/main.ts", "--operator", "--enumerate", "--every", "16"],
+    limitMs: 10 * MINUTE,
+    counts: PLANS,
+  },
+  {
+    id: "exhaustive",
+    title: "every state of up to 3 members",
+    args: ["sim/exhaustive/main.ts", "--members", "3"],
+    limitMs: 15 * MINUTE,
+    counts: SEARCH,
+  },
+  {
+    id: "exhaustive-5",
+    title: "states of up to 5 members, to a bound",
+    args: ["sim/exhaustive/main.ts", "--members", "5", "--seconds", "45"],
+    limitMs: 15 * MINUTE,
+    counts: SEARCH,
+  },
+  {
+    id: "planted",
+    title: "planted bugs",
+    args: ["sim/proof/planted.ts"],
+    limitMs: 25 * MINUTE,
+    counts: { plans: /^(\d+) planted bugs/gm, "bugs found": /planted bugs, (\d+) caught/g },
+  },
+  {
+    id: "mutation",
+    title: "mutants of src/core",
+    args: ["sim/proof/mutation.ts"],
+    limitMs: 40 * MINUTE,
+    counts: { plans: /^(\d+) mutants, /gm, "bugs found": /mutants, (\d+) killed/g },
+  },
+  {
+    id: "conformance",
+    title: "the model API server against the real one",
+    args: ["test/conformance/main.ts", "--calls", "5000"],
+    limitMs: 10 * MINUTE,
+    counts: { steps: /(\d+) calls/g, "bugs found": /(\d+) disagreements/g },
+  },
+  {
+    id: "conformance-etcd",
+    title: "the model etcd against real ones",
+    args: ["test/conformance/main.ts", "--etcd", "--calls", "400"],
+    limitMs: 10 * MINUTE,
+    counts: { steps: /(\d+) calls/g, "bugs found": /(\d+) disagreements/g },
+  },
+  {
+    id: "linearizability",
+    title: "recorded clients of real clusters under faults",
+    args: ["test/linear/main.ts", "--minutes", "2"],
+    limitMs: 10 * MINUTE,
+    counts: { seeds: /^seed (\d+)$/gm },
+  },
+];

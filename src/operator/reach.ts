@@ -1,0 +1,37 @@
+/**
+ * How the members of one cluster are reached: each cluster has certificates of its own, and so connections of its
+ * own. The simulator gives another way than the wire.
+ */
+import { GrpcTransport } from "../etcd/grpc/transport.ts";
+import type { TlsCredentials } from "../etcd/grpc/tls.ts";
+import type { IdleConnections } from "../etcd/idle.ts";
+import { HttpProbe } from "../etcd/probe.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { EtcdProbe } from "../seams/etcd-probe.ts";
+import type { EtcdTransport } from "../seams/etcd-transport.ts";
+
+export interface EtcdReach {
+  readonly transport: EtcdTransport;
+  readonly probe: EtcdProbe;
+  /** Throws when they cannot be read. */
+  setCredentials(credentials: TlsCredentials): void;
+  close(): Promise<void>;
+}
+
+/** gRPC and HTTP over TLS; `idle` are the connections of all clusters that nobody uses just now. */
+export function overTheWire(clock: Clock, idle: IdleConnections): EtcdReach {
+  const transport = new GrpcTransport({ clock, idle });
+  const probe = new HttpProbe({ idle });
+  return {
+    transport,
+    probe,
+    setCredentials: (credentials) => {
+      transport.setCredentials(credentials);
+      probe.setCredentials(credentials);
+    },
+    close: async () => {
+      probe.close();
+      await transport.close();
+    },
+  };
+}

@@ -1,0 +1,104 @@
+/** The real side of the comparison of etcd: processes of one version on loopback, in a directory of their own. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { Caller } from "../../src/etcd/caller.ts";
+import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
+import { EtcdProcess } from "../../src/etcd/process.ts";
+import { systemClock } from "../../src/seams/clock.ts";
+import { perform, type Call, type Outcome } from "../../sim/model-etcd/conformance/calls.ts";
+import type { ProcessState, Side, Slot, Start } from "../../sim/model-etcd/conformance/side.ts";
+import { etcdOf, world } from "../support/etcd-cluster.ts";
+import { freePorts } from "../support/free-ports.ts";
+
+const NAMES = ["m1", "m2", "m3", "m4", "m5", "m6"];
+
+export class RealSide implements Side {
+  readonly slots: readonly Slot[];
+  readonly #dir = mkdtempSync(path.join(os.tmpdir(), "quorate-conformance-"));
+  readonly #transport = new GrpcTransport({ clock: systemClock });
+  readonly #caller: Caller;
+  readonly #processes = new Map<string, EtcdProcess>();
+
+  private constructor(slots: readonly Slot[]) {
+    this.slots = slots;
+    this.#caller = new Caller({ transport: this.#transport, clock: systemClock, endpoints: [] });
+  }
+
+  static async prepare(): Promise<RealSide> {
+    const slots: Slot[] = [];
+    for (const name of NAMES) {
+      const [client, peer] = await freePorts(2);
+      slots.push({ name, clientUrl: `http://127.0.0.1:${client}`, peerUrl: `http://127.0.0.1:${peer}` });
+    }
+    return new RealSide(slots);
+  }
+
+  async clear(): Promise<void> {
+    await Promise.all([...this.#processes.values()].map((running) => running.kill()));
+    this.#processes.clear();
+    for (const name of readdirSync(this.#dir))
+      rmSync(path.join(this.#dir, name), { recursive: true, force: true });
+  }
+
+  async start(slot: Slot, { version, config }: Start): Promise<void> {
+    const { etcd } = await etcdOf(version);
+    const file = path.join(this.#dir, `${slot.name}.yaml`);
+    writeFileSync(file, JSON.stringify(config));
+    const started = await EtcdProcess.start(world, {
+      binary: etcd,
+      args: ["--config-file", file],
+      env: { PATH: process.env["PATH"], HOME: this.#dir },
+      cwd: this.#dir,
+      log: path.join(this.#dir, `${slot.name}.log`),
+    });
+    this.#processes.set(slot.name, started);
+  }
+
+  async stop(slot: Slot, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    const running = this.#processes.get(slot.name);
+    if (signal === "SIGTERM") await running?.stop();
+    else await running?.kill();
+    this.#processes.delete(slot.name);
+  }
+
+  process(slot: Slot): ProcessState {
+    const found = this.#processes.get(slot.name);
+    if (found === undefined) return "absent";
+    return found.exit === undefined ? "runs" : `ended: ${found.exit.reason}`;
+  }
+
+  async lastWords(slot: Slot): Promise<string> {
+    const lines = (await this.#processes.get(slot.name)?.tail(200)) ?? [];
+    const panic = lines.findIndex((line) => line.startsWith("panic") || line.startsWith("fatal error"));
+    return lines
+      .slice(panic >= 0 ? panic : -2)
+      .slice(0, 12)
+      .join("\n    ");
+  }
+
+  wipe(slot: Slot): void {
+    rmSync(path.join(this.#dir, slot.name), { recursive: true, force: true });
+  }
+
+  call(slot: Slot, call: Call, timeoutMs: number): Promise<Outcome> {
+    return perform(this.#caller, { url: slot.clientUrl }, call, timeoutMs);
+  }
+
+  async clusterVersion(slot: Slot): Promise<string | undefined> {
+    const signal = AbortSignal.timeout(2_000);
+    const answer = await fetch(`${slot.clientUrl}/version`, { signal }).then(
+      (response) => response.json() as Promise<{ etcdcluster?: string }>,
+      () => undefined,
+    );
+    const found = /^(\d+\.\d+)\./.exec(answer?.etcdcluster ?? "")?.[1];
+    return found;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.clear();
+    await this.#transport.close();
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+}
