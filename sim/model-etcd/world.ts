@@ -257,10 +257,9 @@ export class EtcdWorld {
       if (!now || !raft.writable) return;
       const duties = leaderDuties(now, (id) => this.#reach(now, id));
       for (const op of duties) raft.propose(now, op);
-      if (duties.length > 0) {
-        this.onChange();
-        this.#dutiesSoon(now, MONITOR_MS);
-      }
+      if (duties.length > 0) this.onChange();
+      // A downgrade that waits for a member is looked at until it is done.
+      if (duties.length > 0 || now.dir.state.downgrade !== undefined) this.#dutiesSoon(now, MONITOR_MS);
     });
   }
 
