@@ -107,7 +107,7 @@ function* plansOf(
       if (canBefall(fault, name))
         yield [`${fault} of effect ${number} (${name})`, { effects: new Map([[number, fault]]) }];
   }
-  const cached = every === 1 ? caches : caches.slice(1, 3);
+  const cached = every === 1 ? caches : caches.slice(1, 2);
   for (const cache of cached)
     for (let at = 0; at <= scenario.moves.length; at++)
       for (const [skip, restart] of [

@@ -9,6 +9,7 @@ export interface EtcdConformance {
   readonly callsPerRound?: number;
   readonly lives?: number;
   readonly patienceMs?: number;
+  readonly signal?: AbortSignal;
   readonly onDifference: (text: string) => void;
   readonly onStep?: (text: string) => void;
 }

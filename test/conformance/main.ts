@@ -33,16 +33,21 @@ process.exitCode = (await (values.etcd ? etcd() : apiServer())) === 0 ? 0 : 1;
 
 async function etcd(): Promise<number> {
   let disagreements = 0;
+  // Ended early, it still ends its processes and tells how far it came.
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
   const asked = values.version === undefined ? undefined : exactVersion(values.version);
   if (values.version !== undefined && asked === undefined)
     throw new Error(`no etcd ${values.version} is known`);
   for (const version of asked === undefined ? newestVersions : [asked]) {
+    if (stop.signal.aborted) break;
     const began = performance.now();
     const report = await compareEtcd({
       version,
       calls,
       seed,
       patienceMs: 1_000 * Number(values.patience),
+      signal: stop.signal,
       onDifference: say,
       ...(values.trace ? { onStep: say } : {}),
     });

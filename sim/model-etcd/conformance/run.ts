@@ -25,6 +25,8 @@ export interface EtcdRun {
   readonly patienceMs?: number;
   readonly now: () => number;
   readonly wait: (ms: number) => Promise<void>;
+  /** Ends the run at the next call. */
+  readonly signal?: AbortSignal;
   readonly onDifference: (text: string) => void;
   readonly onStep?: (text: string) => void;
 }
@@ -60,7 +62,7 @@ class Apart extends Error {
 
 export async function conformEtcd(options: EtcdRun): Promise<EtcdReport> {
   const run = new Run(options);
-  while (run.report.calls < options.calls) await run.round();
+  while (run.report.calls < options.calls && !options.signal?.aborted) await run.round();
   await run.clear();
   return run.report;
 }
@@ -108,7 +110,7 @@ class Run {
     try {
       await this.#found(founders);
       let [withoutLeader, revivals] = [0, 0];
-      while (this.report.calls < end) {
+      while (this.report.calls < end && !this.#options.signal?.aborted) {
         if (leaderOf(this.#ground)) withoutLeader = 0;
         else if (++withoutLeader > MOST_WITHOUT_LEADER || serving(this.#ground).length === 0) {
           const life = revival(random, this.#ground);

@@ -62,3 +62,16 @@ test("before 3.6 the standing learner makes room for a joining voter and comes b
   );
   assert.equal(end.etcd.list?.members.filter((entry) => entry.isLearner).length, 1);
 });
+
+test("a lag of a thousand entries is close enough, one more is not (R18)", () => {
+  assert.equal(decide(learner(1000)).act?.action.kind, "Promote");
+  assert.notEqual(decide(learner(1001)).act?.action.kind, "Promote");
+});
+
+test("a learner that is not wanted any more gets no vote: it leaves", () => {
+  const { act } = decide(edit(learner(10), { replicas: 3 }));
+  assert.equal(
+    act?.action.kind === "UpdateMember" && `${act.action.purpose} ${act.action.member}`,
+    "leave demo-4",
+  );
+});

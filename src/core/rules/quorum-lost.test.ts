@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
-import { exited, healthy } from "../testing/cluster.ts";
+import { change, exited, healthy } from "../testing/cluster.ts";
 
 function silent(observation: Observation): Observation {
   const { list, ...etcd } = observation.etcd;
@@ -46,4 +46,16 @@ test("a single member whose data is gone stays down", () => {
   const { act, holds } = decide(world);
   assert.equal(act, undefined);
   assert.equal(holds.at(-1)?.reason, "DataGone");
+});
+
+test("learners that answer are no voters to wait for: with the only voter, everything is gone", () => {
+  const learner = (o: Observation, name: string) =>
+    change(o, name, ({ answer }) => ({
+      answer: answer.reachable ? { ...answer, isLearner: true, leaderID: "0", linearizable: false } : answer,
+    }));
+  const world = exited(learner(learner(healthy(), "demo-2"), "demo-3"), "demo-1", "data-missing");
+  const { act, holds } = decide(silent(world));
+  assert.equal(act, undefined);
+  assert.equal(holds.at(-1)?.reason, "DataGone");
+  assert.match(holds.at(-1)?.message ?? "", /all 1 voters is gone \(demo-1\)/);
 });

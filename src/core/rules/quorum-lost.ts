@@ -9,11 +9,8 @@ import { names, type MemberView } from "../view.ts";
 
 export const quorumLost: Rule = (view) => {
   if (!view.established || view.hasQuorum) return [];
-  const voters = view.members.filter(
-    (member) =>
-      member.isVoter ||
-      (!view.observation.etcd.list && member.record.joined && member.record.role === "Voter"),
-  );
+  const listed = view.observation.etcd.list !== undefined;
+  const voters = view.members.filter((member) => member.isVoter || (!listed && mayVote(member)));
   const gone = voters.filter(hasLostItsData);
   const size = view.voters || voters.length;
   const needed = quorum(size);
@@ -41,6 +38,11 @@ export const quorumLost: Rule = (view) => {
     }),
   ];
 };
+
+/** While no voter tells who votes. One that is still a learner says so itself, and cannot bring a quorum back (R17). */
+function mayVote({ record, answer }: MemberView): boolean {
+  return record.joined && record.role === "Voter" && !(answer.reachable && answer.isLearner);
+}
 
 function hasLostItsData({ record, volume, workload }: MemberView): boolean {
   if (volume.state === "absent" || (volume.state === "ready" && volume.uid !== record.volumeUID)) return true;

@@ -99,6 +99,24 @@ test("in a cluster of two the other is not given what the canary cannot start wi
   );
 });
 
+test("a single member whose new image cannot be had is told to a person, and comes back when it is taken back", () => {
+  let world = edit(healthy({ replicas: 1 }), { image: { repository: "nowhere.example/etcd" } });
+  world = predict(world, decide(world).act!.action);
+  const since = world.now - 10 * 60_000;
+  world = change(world, "demo-1", ({ record }) => ({
+    workload: { state: "waiting", since, reason: "ImagePullBackOff", startedFrom: startHash(record) },
+    answer: { reachable: false, error: "no process runs" },
+    unhealthySince: since,
+  }));
+  const { list: _gone, ...etcd } = world.etcd;
+  world = { ...world, etcd };
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.ok(holds.some((hold) => hold.reason === "TargetFailed" && hold.next));
+  const { image } = healthy().cluster.spec;
+  assert.equal(decide(edit(world, { image })).act?.rule, "retemplate");
+});
+
 test("waking never takes a version the data does not allow (H5)", () => {
   let world = healthy({ version: "3.5.35" });
   for (const name of ["demo-1", "demo-2", "demo-3"])

@@ -42,7 +42,7 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
     ];
   }
   const good = lastGood(view, member);
-  if (!good && isTemplateFault(member)) return alone(view, member, wanted);
+  if (!good && (isTemplateFault(member) || lacksImage(member))) return alone(view, member, wanted);
   if (!good || sameTemplate(template, good) || !mayRun(view, member, good)) return [];
   if (!view.spec.update.canary) {
     return [
@@ -133,6 +133,11 @@ function alone(view: View, member: MemberView, wanted: MemberTemplate | undefine
 
 function isTemplateFault({ workload }: MemberView): boolean {
   return workload.state === "exited" && TEMPLATE_FAULTS.has(workload.cause);
+}
+
+/** It ran, and its new image cannot be had; a node or a volume that is missing is no fault of the template. */
+function lacksImage({ workload, record }: MemberView): boolean {
+  return record.joined && workload.state === "waiting" && /image/i.test(workload.reason);
 }
 
 /** The volume must be able to follow (I4), and the data must allow the version (R13, H5). */

@@ -38,8 +38,11 @@ function surplus(view: View, role: MemberRole, wanted: number): readonly Outcome
     return [
       leave(view, leastUseful(active), `spec.${role === "Voter" ? "replicas" : "learners"} is ${wanted}`),
     ];
-  const [old] = retiring;
-  if (old && serving >= wanted) return [leave(view, old, old.record.retiring?.reason ?? "it is retired")];
+  // One that has no vote yet is replaced by nobody: the newcomer would wait for it to vote, and it for the newcomer.
+  const [old] = retiring.toSorted((a, b) => Number(a.isVoter) - Number(b.isVoter));
+  const isNoLoss = role === "Voter" && old?.isVoter === false;
+  if (old && (serving >= wanted || isNoLoss))
+    return [leave(view, old, old.record.retiring?.reason ?? "it is retired")];
   return undefined;
 }
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { decide } from "../decide.ts";
-import { edit, exited, healthy, leaderOf, run } from "../testing/cluster.ts";
+import { change, edit, exited, healthy, leaderOf, run } from "../testing/cluster.ts";
+import { predict } from "../predict.ts";
 
 test("any size from 1 to 9 is reached from any other, and every name is new", () => {
   const size = fc.integer({ min: 1, max: 9 });
@@ -40,4 +41,17 @@ test("before a healthy copy goes, the copies are compared, unless that was done 
   const world = edit(healthy(), { replicas: 1 });
   assert.equal(decide(world).act?.action.kind, "UpdateMember");
   assert.equal(decide({ ...world, now: world.now + 600_000 }).act?.action.kind, "CompareHashes");
+});
+
+test("a newcomer deleted by hand before it votes goes at once: its successor would wait for it for ever", () => {
+  let world = edit(healthy({ replicas: 2 }), { replicas: 3 });
+  for (let next = decide(world).act; next && next.action.kind !== "Promote"; next = decide(world).act)
+    world = predict(world, next.action);
+  const learner = world.etcd.list?.members.find((entry) => entry.isLearner);
+  assert.equal(learner?.name, "demo-3");
+  const end = run(change(world, "demo-3", { deleting: true }));
+  assert.deepEqual(
+    end.members.map((facts) => facts.record.name),
+    ["demo-1", "demo-2", "demo-4"],
+  );
 });
