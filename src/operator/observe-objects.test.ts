@@ -165,7 +165,8 @@ test("one Pod that fits on no node is waiting, in the scheduler's words", () => 
 });
 
 test("H3: one emptied volume: the data is missing, and the member is replaced without waiting", () => {
-  const base = troubled("volume-emptied");
+  const seen = troubled("volume-emptied");
+  const base = { ...seen, now: seen.now + 5_000 };
   const { workload } = member(observationOf(base), "demo-2");
   assert.ok(workload.state === "exited");
   assert.equal(workload.cause, "data-missing");

@@ -17,7 +17,18 @@ export interface Ending {
 /** Reasons of the kubelet's own: the image cannot run what the Pod says. */
 const CANNOT_RUN = new Set(["StartError", "ContainerCannotRun"]);
 
-export function etcdEnding(terminated: ContainerStateTerminated, record: MemberRecord): Ending {
+/** What the kubelet tells is of a moment ago, and its times are whole seconds. */
+const TOLD_LATE_MS = 3_000;
+/** Who ends the same way so often does not do it for being early. */
+const EARLY_RESTARTS = 3;
+
+export interface EndingContext {
+  readonly record: MemberRecord;
+  readonly restarts: number;
+  readonly now: number;
+}
+
+export function etcdEnding(terminated: ContainerStateTerminated, context: EndingContext): Ending {
   const { exitCode, reason, message } = terminated;
   if (reason === "OOMKilled") return { cause: "killed", detail: "it went over its memory limit (OOMKilled)" };
   if (reason !== undefined && CANNOT_RUN.has(reason))
@@ -26,9 +37,17 @@ export function etcdEnding(terminated: ContainerStateTerminated, record: MemberR
   const lines = (message ?? "").split("\n").filter((line) => line !== "");
   const found = explainExit(signal === undefined ? { code: exitCode } : { signal }, lines, exitCode === 0);
   // With data etcd does not ask its peers who they are (R4), and a joined member is told of no peers (H3).
-  if (found.reason === "cluster-unreachable" && record.joined)
+  if (found.reason === "cluster-unreachable" && context.record.joined && !mayBeEarlier(terminated, context))
     return { cause: "data-missing", detail: `started on an empty volume: ${found.said}` };
   return { cause: CAUSES[found.reason], detail: found.said || `exit code ${exitCode}` };
+}
+
+/**
+ * A newcomer whose peers cannot look its name up yet ends like one without data (R46), and by the time that we are
+ * told, its next run may have joined: of one of the first ends, just now, it is not known which of the two it is.
+ */
+function mayBeEarlier({ finishedAt }: ContainerStateTerminated, { restarts, now }: EndingContext): boolean {
+  return restarts < EARLY_RESTARTS && Math.abs(now - Date.parse(finishedAt ?? "")) < TOLD_LATE_MS;
 }
 
 /** The start guard runs before etcd and refuses an empty volume where the record says joined (H3). */

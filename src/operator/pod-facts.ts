@@ -29,7 +29,9 @@ export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadF
   if (guard) return started(pod, guard, guardEnding);
   if (isGated(pod, context.record)) return { state: "waiting", ...placement(pod) };
   if (!etcd) return { state: "waiting", ...placement(pod), ...optionalStart(pod) };
-  const facts = started(pod, etcd, (terminated) => etcdEnding(terminated, context.record));
+  const facts = started(pod, etcd, (terminated) =>
+    etcdEnding(terminated, { ...context, restarts: etcd.restartCount }),
+  );
   const resizable = facts.state === "running" && context.isResizable?.(pod, context.record);
   return resizable ? { ...facts, resizable } : facts;
 }

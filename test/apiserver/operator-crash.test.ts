@@ -3,66 +3,31 @@
  * comes out the same. `npm run e2e -- --all` kills it after every effect.
  */
 import assert from "node:assert/strict";
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { after, before, test, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
 import { claimName } from "../../src/operator/names.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { faults, type Faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { ClusterOnBed, upWithDefinitions } from "../support/operator.ts";
+import { OperatorLives } from "../support/operator-lives.ts";
 
-const CHILD = fileURLToPath(new URL("./operator-crash-child.ts", import.meta.url));
 const EVERY = process.env["QUORATE_ALL"] === "1";
 
 let bed: TestTestbed;
 let fault: Faults;
-let lives = 0;
-const children = new Set<ChildProcess>();
+let lives: OperatorLives;
 
 before(async () => {
   bed = await upWithDefinitions();
   fault = faults(bed.name);
+  lives = new OperatorLives(bed.kubeconfig);
 });
 
 after(async () => {
-  for (const child of children) child.kill("SIGKILL");
+  lives?.end();
   await bed?.down();
 });
-
-interface Life {
-  /** What it did, in order. */
-  readonly effects: string[];
-  /** True when its hour had come; false when it was stopped. */
-  readonly ended: Promise<boolean>;
-  stop(): Promise<void>;
-}
-
-/** A life that ends after so many effects; each has a lease of its own, so that none waits for the dead. */
-function live(effects: number): Life {
-  const child = spawn(process.execPath, [CHILD, bed.kubeconfig, `life-${++lives}`, String(effects)], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  children.add(child);
-  const done: string[] = [];
-  createInterface({ input: child.stdout }).on("line", (line) => void done.push(line));
-  const exit = once(child, "exit").then(([code, signal]) => {
-    children.delete(child);
-    assert.ok(code === 0 || signal === "SIGKILL", `the child ended with ${code}`);
-    return signal === "SIGKILL";
-  });
-  return {
-    effects: done,
-    ended: exit,
-    async stop() {
-      child.stdin.end();
-      await exit;
-    },
-  };
-}
 
 interface Operation {
   /** Makes the cluster that the operation begins with; the operator is alive. */
@@ -75,17 +40,17 @@ interface Operation {
 async function survive(name: string, operation: Operation, point: number): Promise<number> {
   const cluster = new ClusterOnBed(bed, name);
   if (operation.prepare) {
-    const steady = live(0);
+    const steady = lives.live(0);
     await operation.prepare(cluster);
     await steady.stop();
   }
-  const mortal = live(point);
+  const mortal = lives.live(point);
   await operation.begin(cluster);
   const isOver = operation.judge(cluster).then(() => false);
   isOver.catch(() => undefined);
   const died = await Promise.race([mortal.ended, isOver]);
   if (died) {
-    const next = live(0);
+    const next = lives.live(0);
     await isOver;
     await next.stop();
   } else await mortal.stop();
@@ -99,7 +64,7 @@ async function survive(name: string, operation: Operation, point: number): Promi
 }
 
 async function remove(cluster: ClusterOnBed): Promise<void> {
-  const last = live(0);
+  const last = lives.live(0);
   await cluster.edit({ storage: { retention: { onDelete: "Delete" } } });
   await cluster.delete();
   await cluster.gone(`${PATHS.clusters}/${cluster.name}`);

@@ -12,6 +12,8 @@ import { promisify } from "node:util";
 import { EtcdClient } from "../../src/etcd/client.ts";
 import { encodeFrame } from "../../src/etcd/grpc/frame.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
+import { IdleConnections } from "../../src/etcd/idle.ts";
+import { HttpProbe } from "../../src/etcd/probe.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import { eventually } from "../../testbed/eventually.ts";
@@ -65,6 +67,26 @@ function answer(stream: ServerHttp2Stream): void {
   stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
   stream.end(encodeFrame(new Uint8Array(0)));
 }
+
+test("clients that share a bound keep so many connections, end the oldest, and connect anew", async () => {
+  await using server = await Server.start(answer);
+  const idle = new IdleConnections(2);
+  const transports = [1, 2, 3].map(() => new GrpcTransport({ clock: systemClock, idle }));
+  const [first] = transports;
+  assert.ok(first);
+  try {
+    for (const transport of transports) await statusOf(server.endpoint, transport);
+    await eventually("the first is ended", () => Promise.resolve(first.connections === 0));
+    assert.deepEqual([server.opened, idle.size], [3, 2]);
+    await statusOf(server.endpoint, first);
+    assert.equal(server.opened, 4);
+    for (let i = 0; i < 20; i++) await statusOf(server.endpoint, first);
+    assert.equal(server.opened, 4, "who is used again and again stays");
+  } finally {
+    for (const transport of transports) await transport.close();
+  }
+  await eventually("nothing is left", () => Promise.resolve(idle.size === 0));
+});
 
 describe("a server that misbehaves", () => {
   const transport = new GrpcTransport({ clock: systemClock });
@@ -256,5 +278,28 @@ describe("mutual TLS", () => {
       await client.kv.put("k", "v");
     }
     assert.equal(transport.connections, 1, "rotations leave nothing behind");
+  });
+
+  test("questions over HTTP count for the same bound, and are answered whatever was ended", async () => {
+    const idle = new IdleConnections(1);
+    const transport = new GrpcTransport({
+      clock: systemClock,
+      idle,
+      ...(cluster.tls && { tls: cluster.tls }),
+    });
+    const probe = new HttpProbe({ idle });
+    if (cluster.tls) probe.setCredentials(cluster.tls);
+    try {
+      for (let i = 0; i < 12; i++) {
+        const { server } = await probe.versions(member.endpoint, AbortSignal.timeout(5_000));
+        assert.equal(server, newest);
+        if (i % 4 === 3) await statusOf(member.endpoint, transport);
+        await eventually("one of them is kept", () => Promise.resolve(idle.size === 1));
+      }
+    } finally {
+      probe.close();
+      await transport.close();
+    }
+    await eventually("nothing is left", () => Promise.resolve(idle.size === 0));
   });
 });

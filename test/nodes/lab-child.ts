@@ -37,6 +37,10 @@ const methods = {
   startOperator(): void {
     running = startOperator(bed);
   },
+  async stopOperator(): Promise<void> {
+    await running?.stop();
+    running = undefined;
+  },
   create: (of: string, spec: object) => cluster(of).create(spec),
   edit: (of: string, spec: object) => cluster(of).edit(spec),
   converged: (of: string, replicas: number) => cluster(of).converged(replicas),

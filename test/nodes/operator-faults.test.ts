@@ -1,6 +1,7 @@
 /**
  * Clusters of the operator on three real nodes, under an application, through everything that happens to nodes. Each
- * time: a quorum all along as far as it is ours to keep, healed afterwards, and nothing acknowledged is lost.
+ * time: a quorum all along as far as it is ours to keep, healed afterwards, and nothing acknowledged is lost. Last, the
+ * operator itself is killed.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -8,24 +9,28 @@ import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
-import { nodeVerb, type NodeVerb } from "../../testbed/nodes/verbs.ts";
+import { entering, nodeVerb, type NodeVerb } from "../../testbed/nodes/verbs.ts";
 import { PATHS } from "../support/kube-paths.ts";
+import { OperatorLives } from "../support/operator-lives.ts";
 import { Lab } from "./lab.ts";
 import { kubectl } from "./support.ts";
 
 let bed: TestTestbed;
 let lab: Lab;
+let lives: OperatorLives;
 const NODES = [1, 2, 3];
 const PATIENCE = { withinMs: 120_000, everyMs: 200 };
 
 before(async () => {
   bed = await upForTests({ nodes: 3 });
   lab = new Lab(bed.name);
+  lives = new OperatorLives(bed.kubeconfig, (command) => entering(bed.name, command));
   await lab.call("define");
   await lab.call("startOperator");
 });
 
 after(async () => {
+  lives?.end();
   await lab?.end();
   await bed?.down();
 });
@@ -179,3 +184,82 @@ test("in memory, and all nodes lose power at once: the status says that the data
   await lab.call("converged", "demo", 3);
   await lab.call("assertSound", "demo", 3);
 });
+
+interface Crash {
+  /** Effects after which the operator dies. */
+  readonly after: number;
+  readonly begin: () => Promise<unknown>;
+  readonly size: number;
+  /** Also in the sample that `npm test` takes; `npm run e2e -- --all` takes all. */
+  readonly always?: true;
+  /** Nobody can write to it yet. */
+  readonly isNew?: true;
+}
+
+const editCrash = (spec: object) => async () => await lab.call("edit", "crash", spec);
+const replaceOldest = async () => {
+  const [oldest] = await members();
+  await bed.client.delete(`${PATHS.members}/${oldest}`);
+};
+
+/** One after the other, on one cluster. */
+const CRASHES: Readonly<Record<string, Crash>> = {
+  "made, early": {
+    after: 9,
+    begin: () => lab.call("create", "crash", { replicas: 3, version: "3.6.14" }),
+    size: 3,
+    always: true,
+    isNew: true,
+  },
+  "replaced, early": { after: 3, begin: replaceOldest, size: 3, always: true },
+  "scaled out": { after: 9, begin: editCrash({ replicas: 5 }), size: 5 },
+  "scaled in": { after: 6, begin: editCrash({ replicas: 3 }), size: 3 },
+  "upgraded, early": { after: 3, begin: editCrash({ version: "3.6.16" }), size: 3 },
+  "upgraded to another minor, late": { after: 10, begin: editCrash({ version: "3.7.3" }), size: 3 },
+  "replaced, late": { after: 10, begin: replaceOldest, size: 3 },
+  "made anew, late": {
+    after: 25,
+    begin: async () => {
+      await bed.client.delete(`${PATHS.clusters}/crash`);
+      await lab.call("create", "crash-again", { replicas: 3 });
+    },
+    size: 3,
+    isNew: true,
+  },
+};
+
+async function members(cluster = "crash"): Promise<string[]> {
+  const selector = encodeURIComponent(`etcd.quorate.dev/cluster=${cluster}`);
+  const path = `${PATHS.members}?labelSelector=${selector}`;
+  const { items } = await bed.client.get<{ items: { metadata: { name: string } }[] }>(path);
+  return items.map(({ metadata }) => metadata.name);
+}
+
+for (const [what, { after: point, begin, size, always, isNew }] of Object.entries(CRASHES))
+  if (always || process.env["QUORATE_ALL"] === "1")
+    test(`the operator is killed while a cluster is ${what}, and the next one finishes it`, async (t) => {
+      await lab.call("stopOperator");
+      const cluster = what.startsWith("made anew") ? "crash-again" : "crash";
+      if (!isNew) await lab.call("startChecker", cluster);
+      const [oldest = ""] = isNew ? [] : await members(cluster);
+      const mortal = lives.live(point);
+      await begin();
+      assert.ok(await mortal.ended, "its hour had come");
+      t.diagnostic(`after ${mortal.effects.at(-1)}`);
+      const next = lives.live(0);
+      const names = await eventually(
+        "it has as many members",
+        async () => {
+          await lab.call("converged", cluster, size);
+          const now = await members(cluster);
+          return begin === replaceOldest && now.includes(oldest) ? undefined : now;
+        },
+        PATIENCE,
+      );
+      assert.equal(names.length, size);
+      if (!isNew) await lab.call("judged", cluster);
+      await lab.call("assertSound", cluster, size);
+      const pods = (await podsOf(cluster)).map(({ metadata }) => metadata?.name ?? "");
+      assert.deepEqual(pods.toSorted(), names.toSorted());
+      await next.stop();
+    });

@@ -1,0 +1,73 @@
+/**
+ * Operators that live for a number of effects: processes of test/apiserver/operator-crash-child.ts, each with a lease of
+ * its own, so that none waits for the dead.
+ */
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const CHILD = fileURLToPath(new URL("../apiserver/operator-crash-child.ts", import.meta.url));
+
+export interface Life {
+  /** What it did, in order. */
+  readonly effects: string[];
+  /** True when its hour had come; false when it was stopped. */
+  readonly ended: Promise<boolean>;
+  stop(): Promise<void>;
+}
+
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** What a shell says of a process that was killed. */
+const KILLED = 128 + 9;
+
+export class OperatorLives {
+  readonly #kubeconfig: string;
+  readonly #place: (command: string[]) => Command;
+  readonly #children = new Set<ChildProcess>();
+  #count = 0;
+
+  /** `place`: how a command is run where the operator has to be. */
+  constructor(
+    kubeconfig: string,
+    place: (command: string[]) => Command = ([file = "", ...args]) => ({ file, args }),
+  ) {
+    this.#kubeconfig = kubeconfig;
+    this.#place = place;
+  }
+
+  /** A life that ends after so many effects; 0: one that goes on until it is stopped. */
+  live(effects: number): Life {
+    const life = [CHILD, this.#kubeconfig, `life-${++this.#count}`, String(effects)];
+    const { file, args, env } = this.#place([process.execPath, ...life]);
+    const child = spawn(file, [...args], { ...(env && { env }), stdio: ["pipe", "pipe", "inherit"] });
+    this.#children.add(child);
+    const done: string[] = [];
+    createInterface({ input: child.stdout }).on("line", (line) => void done.push(line));
+    const ended = once(child, "exit").then(([code, signal]) => {
+      this.#children.delete(child);
+      const killed = signal === "SIGKILL" || code === KILLED;
+      assert.ok(code === 0 || killed, `the child ended with ${code ?? signal}`);
+      return killed;
+    });
+    return {
+      effects: done,
+      ended,
+      async stop() {
+        child.stdin.end();
+        await ended;
+      },
+    };
+  }
+
+  /** Whoever is left. */
+  end(): void {
+    for (const child of this.#children) child.kill("SIGKILL");
+  }
+}
