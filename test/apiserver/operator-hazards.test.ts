@@ -5,8 +5,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
+import { ops } from "../../src/etcd/kv.ts";
+import type { OperatorOptions } from "../../src/operator/runtime.ts";
+import { systemClock, type Clock } from "../../src/seams/clock.ts";
 import { isCode } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { faults, type Faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { HookedTransport } from "../support/hooked-transport.ts";
 import { PATHS } from "../support/kube-paths.ts";
@@ -15,10 +19,12 @@ import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "..
 const PATIENCE = { withinMs: 120_000, everyMs: 50 };
 
 let bed: TestTestbed;
+let fault: Faults;
 let operators = 0;
 
 before(async () => {
   bed = await upWithDefinitions();
+  fault = faults(bed.name);
 });
 
 after(async () => {
@@ -30,17 +36,18 @@ interface Hooked extends Running {
 }
 
 /** Each with a lease of its own: nobody waits for the one before, and two of them lead at once. */
-function start(): Hooked {
+function start(change: Partial<OperatorOptions> = {}): Hooked {
   const hooks = new HookedTransport(bed);
   const lease = { namespace: "default", name: `lease-${++operators}` };
-  return { ...startOperator(bed, { transport: hooks, lease }), hooks };
+  return { ...startOperator(bed, { transport: hooks, lease, ...change }), hooks };
 }
 
 async function withCluster(
   name: string,
+  change: Partial<OperatorOptions>,
   work: (cluster: ClusterOnBed, operator: Hooked) => Promise<void>,
 ): Promise<void> {
-  const operator = start();
+  const operator = start(change);
   const cluster = new ClusterOnBed(bed, name, operator);
   try {
     await work(cluster, operator);
@@ -84,7 +91,7 @@ const permitted = async (cluster: ClusterOnBed) =>
   (await cluster.members()).filter(({ spec }) => spec.volumeUID !== undefined).length;
 
 test("H2: a volume lost during the first boot ends the attempt: other names, another token, and nobody starts where a volume was lost", async () => {
-  await withCluster("first", async (cluster, operator) => {
+  await withCluster("first", {}, async (cluster, operator) => {
     // One founder runs alone and waits for the others: the cluster exists nowhere yet.
     const missing = ["first-2", "first-3"];
     operator.hooks.refuses = (what) => missing.some((name) => what === `POST ${PATHS.pods}/${name}`);
@@ -107,7 +114,7 @@ test("H2: a volume lost during the first boot ends the attempt: other names, ano
 });
 
 test("H2: a founder that was slower than the others and lost its volume does not start on another one of that name", async () => {
-  await withCluster("slow", async (cluster, operator) => {
+  await withCluster("slow", {}, async (cluster, operator) => {
     operator.hooks.refuses = (what) => what === `POST ${PATHS.pods}/slow-3`;
     await cluster.create({ replicas: 3 });
     await cluster.waitFor("Available");
@@ -136,7 +143,7 @@ test("H2: a founder that was slower than the others and lost its volume does not
 });
 
 test("H5: woken with another version and size, all members wake as they fell asleep; then they shrink and roll, one minor at a time", async () => {
-  await withCluster("asleep", async (cluster, operator) => {
+  await withCluster("asleep", {}, async (cluster, operator) => {
     await cluster.create({ replicas: 3, version: "3.5.35" });
     await cluster.converged(3);
     await (await cluster.etcd()).kv.put("kept", "yes", { timeoutMs: 5_000 });
@@ -172,7 +179,7 @@ test("H5: woken with another version and size, all members wake as they fell asl
 });
 
 test("H9: an operator whose caches are old, and whose calls arrive late, changes nothing that is not as it was", async (t) => {
-  await withCluster("stale", async (cluster, operator) => {
+  await withCluster("stale", {}, async (cluster, operator) => {
     const stale = operator.hooks;
     await cluster.create({ replicas: 3 });
     await cluster.converged(3);
@@ -242,4 +249,97 @@ async function state(cluster: ClusterOnBed): Promise<string[][]> {
   const uids = (objects: readonly { metadata?: { name?: string; uid?: string } }[]) =>
     objects.map(({ metadata }) => `${metadata?.name} ${metadata?.uid}`);
   return [uids(await cluster.pods()), uids(await cluster.members()), uids(await cluster.claims())];
+}
+
+/** The deadline of a defragmentation, and of no other call: whoever sets it is about to ask for one. */
+const DEFRAGMENTATION_MS = 300_000;
+
+test("H12: a member that is silent while it is defragmented is neither killed by its probes nor replaced", async (t) => {
+  let begins = () => {};
+  const clock: Clock = {
+    ...systemClock,
+    timer(ms, fire, options) {
+      if (ms === DEFRAGMENTATION_MS) begins();
+      return systemClock.timer(ms, fire, options);
+    },
+  };
+  await withCluster("large", { clock }, async (cluster, operator) => {
+    const options = { quotaBackendBytes: "256Mi" };
+    await cluster.create({ replicas: 3, options, maintenance: { defrag: { auto: false } } });
+    await cluster.converged(3);
+    await fill(cluster);
+    const before = await state(cluster);
+    const { leader } = await cluster.status();
+    // Followers first, and the oldest of them.
+    const member = (await cluster.list(PATHS.pods)).find((name) => name !== leader) ?? "";
+    const { containers } = await fault.look("default", member);
+    const pid = containers[0]?.pid;
+    assert.ok(pid);
+    const silent = new Promise<number>((resolve) => {
+      begins = () => {
+        begins = () => {};
+        process.kill(-pid, "SIGSTOP");
+        resolve(Date.now());
+      };
+    });
+    // Anybody who is silent for so long otherwise is given up.
+    const repair = { unhealthyAfter: "3s", memberLostAfter: "15s" };
+    const defrag = { auto: true, freeAbove: "4Mi", ratioAbove: 0.1 };
+    await cluster.edit({ repair, maintenance: { defrag } });
+    const began = await silent;
+    try {
+      await eventually("it is not ready", async () => !(await isReady(cluster, member)), PATIENCE);
+      await eventually("it was silent for long", () => Date.now() - began > 18_000, PATIENCE);
+      assert.ok(!operator.steps.some((step) => step.startsWith("Defragment")), "it is just this one");
+    } finally {
+      process.kill(-pid, "SIGCONT");
+    }
+    t.diagnostic(`${member} was silent for ${Date.now() - began} ms`);
+    await eventually(
+      "all were defragmented",
+      async () => {
+        const done = operator.steps.filter((step) => /^Defragment \S+$/.test(step)).length;
+        if (done >= 3) return true;
+        throw new Error(`${operator.steps.slice(-6).join("; ")}; ${(await cluster.status()).phase}`);
+      },
+      PATIENCE,
+    );
+    await cluster.converged(3);
+    assert.deepEqual(await state(cluster), before, "nobody came, nobody went");
+    for (const pod of await cluster.pods())
+      assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 0, pod.metadata?.name);
+    await cluster.assertSound(3);
+  });
+});
+
+/** Most of it goes again, and leaves free pages behind. */
+async function fill(cluster: ClusterOnBed): Promise<void> {
+  const client = await cluster.etcd();
+  const value = "x".repeat(64 * 1024);
+  for (let n = 0; n < 16; n++) {
+    const success = Array.from({ length: 16 }, (_, i) =>
+      ops.put(`${n < 4 ? "stay" : "go"}/${n}/${i}`, value),
+    );
+    await client.kv.txn({ compare: [], success, failure: [] }, { timeoutMs: 10_000 });
+  }
+  const { header } = await client.kv.delete("go/", { prefix: true, timeoutMs: 10_000 });
+  await client.kv.compact(header.revision, { physical: true, timeoutMs: 30_000 });
+  const endpoints = await cluster.endpoints();
+  await eventually(
+    "all members know of their free pages",
+    async () => {
+      // They count them anew only when they write.
+      await client.kv.put("stay/last", `${Date.now()}`, { timeoutMs: 5_000 });
+      const states = await Promise.all(
+        endpoints.map((endpoint) => client.maintenance.status(endpoint, { timeoutMs: 5_000 })),
+      );
+      return states.every(({ dbSize, dbSizeInUse }) => dbSize - dbSizeInUse > 8 * 1024 ** 2);
+    },
+    PATIENCE,
+  );
+}
+
+async function isReady(cluster: ClusterOnBed, name: string): Promise<boolean> {
+  const pod = (await cluster.pods()).find(({ metadata }) => metadata?.name === name);
+  return pod?.status?.conditions?.find(({ type }) => type === "Ready")?.status === "True";
 }
