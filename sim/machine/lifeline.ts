@@ -6,6 +6,7 @@ import type { Clock } from "../../src/seams/clock.ts";
 import type { Disk } from "../../src/seams/disk.ts";
 import { RpcFailure, type EtcdTransport } from "../../src/seams/etcd-transport.ts";
 import type { Processes, RunningProcess } from "../../src/seams/processes.ts";
+import { ETCD_CHANGES } from "../product-run.ts";
 
 export interface LifelineFaults {
   readonly crashAfter?: ReadonlySet<number>;
@@ -29,18 +30,6 @@ export interface Watch {
 }
 
 const NEVER = new Promise<never>(() => {});
-
-/** Calls that change something, by service and method. */
-const CHANGES = new Set([
-  "Cluster.MemberAdd",
-  "Cluster.MemberRemove",
-  "Cluster.MemberPromote",
-  "Cluster.MemberUpdate",
-  "Maintenance.Defragment",
-  "Maintenance.MoveLeader",
-  "Maintenance.Downgrade",
-  "KV.Compact",
-]);
 
 export class Lifeline {
   alive = true;
@@ -177,7 +166,7 @@ export class Lifeline {
         const work = () => transport.unary(call, endpoint, request, options);
         if (name === "Cluster.MemberRemove") this.#watch.onRemove(idOf(request));
         if (name === "Cluster.MemberPromote") this.#watch.onPromote(idOf(request));
-        return CHANGES.has(name) ? this.#effect(name, work, lost) : this.#guard(work);
+        return ETCD_CHANGES.has(name) ? this.#effect(name, work, lost) : this.#guard(work);
       },
       stream: (call, endpoint, options) => transport.stream(call, endpoint, options),
       close: () => this.#guard(() => transport.close()),

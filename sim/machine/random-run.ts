@@ -6,24 +6,13 @@ import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { describeEntry } from "../../src/control/transcript.ts";
 import { EPOCH } from "../clock.ts";
 import { Violation } from "../oracle.ts";
+import type { ProductRun } from "../product-run.ts";
 import { SeededRandom } from "../random.ts";
 import { MachineSimulation } from "./simulation.ts";
 
 const VERSIONS = ["3.5.33", "3.5.35", "3.6.16", "3.7.1", "3.7.3"] as const;
 
-export interface MachineRun {
-  readonly seed: number;
-  readonly steps: number;
-  readonly passes: number;
-  readonly events: number;
-  readonly acknowledged: number;
-  readonly crashes: number;
-  readonly end: string;
-  readonly violation: Violation | undefined;
-  readonly trace: readonly string[];
-}
-
-export async function machineRun(seed: number): Promise<MachineRun> {
+export async function machineRun(seed: number): Promise<ProductRun> {
   const random = new SeededRandom(seed ^ 0xac41e);
   const numbers = (most: number) =>
     new Set(Array.from({ length: random.between(0, most) }, () => random.between(1, 200)));

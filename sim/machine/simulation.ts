@@ -20,6 +20,7 @@ import { Calls } from "../model-etcd/calls.ts";
 import { Keys } from "../model-etcd/kv.ts";
 import { EtcdWorld } from "../model-etcd/world.ts";
 import { Oracle, Violation } from "../oracle.ts";
+import { whyNotConverged } from "../product-run.ts";
 import { SeededRandom } from "../random.ts";
 import { Scheduler } from "../scheduler.ts";
 import { EffectCount, Lifeline, type LifelineFaults } from "./lifeline.ts";
@@ -257,16 +258,6 @@ export class MachineSimulation {
   }
 
   whyNot(): string {
-    const { decision, failure, problems } = this.latest ?? {};
-    return [
-      `not converged after ${Math.round(this.scheduler.now / 1000)} s`,
-      ...(decision?.act
-        ? [`wants ${decision.act.rule} ${decision.act.action.kind}: ${decision.act.reason}`]
-        : []),
-      ...(decision?.holds ?? []).map((hold) => `${hold.reason} (${hold.rule}): ${hold.message}`),
-      ...(failure ? [`failed: ${failure.message}`] : []),
-      ...(problems ?? []),
-      ...this.troubles.slice(-2),
-    ].join("; ");
+    return whyNotConverged(this.scheduler.now, this.latest, this.troubles);
   }
 }

@@ -3,22 +3,11 @@
  * each call that changes something in etcd. A plan says at which number what goes wrong.
  */
 import type { KubeRequest } from "../../src/seams/kube-transport.ts";
+import { ETCD_CHANGES } from "../product-run.ts";
 
 export const effectFaults = ["crash-before", "crash-after", "reply-lost", "conflict", "timeout"] as const;
 export type EffectFault = (typeof effectFaults)[number];
 export type EffectPlan = ReadonlyMap<number, EffectFault>;
-
-/** Calls to etcd that change something, by service and method. */
-const CHANGES = new Set([
-  "Cluster.MemberAdd",
-  "Cluster.MemberRemove",
-  "Cluster.MemberPromote",
-  "Cluster.MemberUpdate",
-  "Maintenance.Defragment",
-  "Maintenance.MoveLeader",
-  "Maintenance.Downgrade",
-  "KV.Compact",
-]);
 
 export class Effects {
   /** What each was, by its number less one. */
@@ -52,7 +41,7 @@ export function effectOf({ method, path, query, body }: KubeRequest): string | u
 }
 
 export function etcdEffect(call: string): string | undefined {
-  return CHANGES.has(call) ? call : undefined;
+  return ETCD_CHANGES.has(call) ? call : undefined;
 }
 
 /** Whether such a fault can befall it: a create is refused in other words, and etcd knows no conflicts. */

@@ -4,22 +4,11 @@
  */
 import { quorum } from "../../src/core/quorum.ts";
 import { Violation } from "../oracle.ts";
+import type { ProductRun } from "../product-run.ts";
 import { endStateOf, staysQuiet, toldBy, untrue, wrongWith } from "./judge.ts";
 import { Moves } from "./moves.ts";
 import { scheduleOf, type Schedule } from "./schedule.ts";
 import { OperatorSimulation } from "./simulation.ts";
-
-export interface OperatorRun {
-  readonly seed: number;
-  readonly steps: number;
-  readonly passes: number;
-  readonly events: number;
-  readonly acknowledged: number;
-  readonly crashes: number;
-  readonly end: string;
-  readonly violation: Violation | undefined;
-  readonly trace: readonly string[];
-}
 
 /** Virtual time in which the cluster has to come to rest after the last fault. */
 const BOUND_MS = 900_000;
@@ -28,11 +17,11 @@ const PATIENCE_MS = 300_000;
 /** Waits for a person that say that the data cannot be served any more. */
 const LOST = new Set(["QuorumLost", "DataGone", "NoQuorum"]);
 
-export async function operatorRun(seed: number): Promise<OperatorRun> {
+export async function operatorRun(seed: number): Promise<ProductRun> {
   return await play(scheduleOf(seed));
 }
 
-export async function play(schedule: Schedule): Promise<OperatorRun> {
+export async function play(schedule: Schedule): Promise<ProductRun> {
   const { seed, operators, spec, effects } = schedule;
   const sim = new OperatorSimulation(spec, { seed, operators, effects: new Map(effects) });
   sim.tell(`create ${JSON.stringify(spec)} with ${operators} operators`);

@@ -18,6 +18,7 @@ import type { DataDir } from "../model-etcd/data-dir.ts";
 import { pods as podKind } from "../model-kube/kinds/pod.ts";
 import { items, json } from "../model-kube/object.ts";
 import { Oracle, Violation } from "../oracle.ts";
+import { whyNotConverged } from "../product-run.ts";
 import { Effects, type EffectPlan } from "./effects.ts";
 import { Environment, NAME, NAMESPACE, SYSTEM } from "./environment.ts";
 import { Life } from "./life.ts";
@@ -292,16 +293,6 @@ export class OperatorSimulation {
   }
 
   whyNot(): string {
-    const { decision, failure, problems } = this.latest ?? {};
-    return [
-      `not converged after ${Math.round(this.env.scheduler.now / 1000)} s`,
-      ...(decision?.act
-        ? [`wants ${decision.act.rule} ${decision.act.action.kind}: ${decision.act.reason}`]
-        : []),
-      ...(decision?.holds ?? []).map((hold) => `${hold.reason} (${hold.rule}): ${hold.message}`),
-      ...(failure ? [`failed: ${failure.message}`] : []),
-      ...(problems ?? []),
-      ...this.troubles.slice(-2),
-    ].join("; ");
+    return whyNotConverged(this.env.scheduler.now, this.latest, this.troubles);
   }
 }

@@ -2,33 +2,24 @@
 import assert from "node:assert/strict";
 import { converged, idsOf, namesOf, readBack, versionsOf, written, type Scenario } from "./platform.ts";
 
-export const upgrade: Scenario = {
-  name: "upgrade",
-  spec: { replicas: 3, version: "3.5.35" },
-  async run(platform) {
-    const before = await converged(platform, 3);
-    await written(platform, "k", "v");
-    await platform.edit({ version: "3.6.16" });
-    const after = await converged(platform, 3);
-    assert.deepEqual(versionsOf(after), ["3.6.16", "3.6.16", "3.6.16"]);
-    assert.deepEqual(idsOf(after), idsOf(before));
-    assert.equal(await readBack(platform, "k"), "v");
-  },
-};
+export const upgrade = changeOfVersion("upgrade", "3.5.35", "3.6.16");
+export const downgrade = changeOfVersion("downgrade", "3.7.3", "3.6.16");
 
-export const downgrade: Scenario = {
-  name: "downgrade",
-  spec: { replicas: 3, version: "3.7.3" },
-  async run(platform) {
-    const before = await converged(platform, 3);
-    await written(platform, "k", "v");
-    await platform.edit({ version: "3.6.16" });
-    const after = await converged(platform, 3);
-    assert.deepEqual(versionsOf(after), ["3.6.16", "3.6.16", "3.6.16"]);
-    assert.deepEqual(idsOf(after), idsOf(before));
-    assert.equal(await readBack(platform, "k"), "v");
-  },
-};
+function changeOfVersion(name: string, from: string, to: string): Scenario {
+  return {
+    name,
+    spec: { replicas: 3, version: from },
+    async run(platform) {
+      const before = await converged(platform, 3);
+      await written(platform, "k", "v");
+      await platform.edit({ version: to });
+      const after = await converged(platform, 3);
+      assert.deepEqual(versionsOf(after), [to, to, to]);
+      assert.deepEqual(idsOf(after), idsOf(before));
+      assert.equal(await readBack(platform, "k"), "v");
+    },
+  };
+}
 
 export const storage: Scenario = {
   name: "another storage medium",
