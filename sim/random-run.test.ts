@@ -18,8 +18,10 @@ test("twelve random runs keep every invariant and come to rest", () => {
 const seeds: Readonly<Record<number, string>> = {
   47: "a lone member with a bad option told nobody",
   334: "an edit during a total outage moved every member past its data",
+  361: "the one corrupt member that ran kept both good ones from starting",
   443: "a lone member with a bad option and another storage class",
   1020: "a healthy member that waited to leave kept a dead one from leaving",
+  1289: "in a cluster of two a downgrade that cannot start was not taken back",
   2925: "a member that was cut off while the cluster version moved",
   3199: "a learner wiped in the moment of its start",
   1212: "a volume lost during the first boot",

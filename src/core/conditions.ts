@@ -125,7 +125,9 @@ export function corrupt(view: View): Verdict {
     ({ workload }) => workload.state === "exited" && workload.cause === "data-corrupt",
   );
   if (unreadable.length > 0) return yes("Unreadable", `the data of ${names(unreadable)} cannot be read`);
-  if (outcome) return yes("Corrupt", `members report corrupt data: ${outcome.act.reason}`);
+  // A comparison that is due says nothing yet.
+  if (outcome && outcome.act.class !== "maintain")
+    return yes("Corrupt", `members report corrupt data: ${outcome.act.reason}`);
   if (!view.hasQuorum) return unknown("NotObserved", "without quorum the members cannot be compared");
   return no("NoDifference", "no alarm is armed, and the newest comparison found no difference");
 }

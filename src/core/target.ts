@@ -126,7 +126,8 @@ function mostCommon(members: readonly MemberView[]): MemberTemplate | undefined 
  * May a member's data, as it is now, be started with `version`? Never below what the whole cluster speaks
  * (R13), never more than one minor above it (R10, H5). While nobody can say what it speaks, the records only
  * bound it from above: then no minor is crossed upwards, or an edit during an outage would step by step move
- * everybody past their data. A step back is etcd's to refuse, and it does so without touching the data.
+ * everybody past their data; only what another member runs, on data of the same cluster, is at most one minor
+ * away. A step back is etcd's to refuse, and it does so without touching the data.
  */
 export function dataAllows(view: View, version: string): boolean {
   const { clusterVersion } = view.observation.etcd;
@@ -136,7 +137,10 @@ export function dataAllows(view: View, version: string): boolean {
   }
   const minors = view.staying.map((member) => minorNumber(member.record.template.version));
   const distance = minorNumber(version) - Math.min(...minors);
-  return distance === 0 || distance === -1;
+  const runs = view.staying.some(
+    ({ answer }) => answer.reachable && minorNumber(answer.version) === minorNumber(version),
+  );
+  return distance === 0 || distance === -1 || (distance === 1 && runs);
 }
 
 /** A target that a canary could not run: not tried again until the spec changes. */

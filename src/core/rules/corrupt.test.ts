@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { HashReport, Observation } from "../observation.ts";
-import { edit, exited, healthy, run } from "../testing/cluster.ts";
+import { startHash } from "../template.ts";
+import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
 
 function alarmed(observation: Observation, byMember?: HashReport["byMember"]): Observation {
   const { hashes: _none, ...etcd } = observation.etcd;
@@ -98,4 +99,56 @@ test("a suspect that has stood still for long is not replaced for being down", (
   const world = suspected({ "demo-1": good, "demo-2": { ...good, hash: 2 } });
   const later = { ...world, now: world.now + 3_600_000 };
   assert.equal(decide(later).act?.action.kind, "CompareHashes");
+});
+
+/** demo-1 and demo-2 were ended by etcd's check; demo-3 runs, alone and without a leader. */
+function alone(waits: { demo2: "data-differs" | "killed" }): Observation {
+  let world = exited(exited(healthy(), "demo-1", "data-differs"), "demo-2", waits.demo2);
+  world = change(world, "demo-3", ({ answer }) => ({
+    answer: answer.reachable ? { ...answer, leaderID: "0", linearizable: false } : answer,
+    unhealthySince: world.now,
+  }));
+  const { list, ...etcd } = world.etcd;
+  return { ...world, etcd: { ...etcd, list: list && { ...list, linearizable: false } } };
+}
+
+test("when the one that runs keeps all the others from starting, one starts without the check: quorum waits for it", () => {
+  const { act } = decide(alone({ demo2: "data-differs" }));
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-1");
+  assert.equal(act.action.change.template?.options.corruptCheck.initial, false);
+});
+
+test("a suspect is not let in without its check while another voter may yet make the quorum", () => {
+  const world = alone({ demo2: "killed" });
+  assert.equal(decide(world).act?.rule === "corrupt", false);
+  const { act } = decide({ ...world, now: world.now + 10 * 60_000 });
+  assert.equal(act?.rule, "corrupt");
+});
+
+test("one that started without the check is compared before anything else happens to it", () => {
+  const world = healthy({ replicas: 2 });
+  const unveiled = change(world, "demo-1", ({ record, workload }) => {
+    const { template } = record;
+    const corruptCheck = { ...template.options.corruptCheck, initial: false };
+    const changed = { ...record, template: { ...template, options: { ...template.options, corruptCheck } } };
+    assert.ok(workload.state === "running");
+    return {
+      record: changed,
+      workload: { ...workload, since: world.now, startedFrom: startHash(changed) },
+    };
+  });
+  const hashes = (at: number, other: number): HashReport => ({
+    at,
+    revision: 7,
+    byMember: { "demo-1": good, "demo-2": { ...good, hash: other } },
+  });
+  const before = { ...unveiled, etcd: { ...unveiled.etcd, hashes: hashes(world.now - 1, 1) } };
+  assert.equal(decide(before).act?.action.kind, "CompareHashes");
+  const later = { ...unveiled, now: world.now + 2_000 };
+  const differs = decide({ ...later, etcd: { ...later.etcd, hashes: hashes(world.now + 1_000, 2) } });
+  assert.equal(differs.act, undefined);
+  assert.equal(differs.holds[0]?.reason, "Corrupt");
+  // Not again at once: it is rolled back to what the spec says.
+  const equal = decide({ ...later, etcd: { ...later.etcd, hashes: hashes(world.now + 1_000, 1) } });
+  assert.notEqual(equal.act?.action.kind, "CompareHashes");
 });

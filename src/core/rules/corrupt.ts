@@ -4,9 +4,10 @@
  * disarmed. Without a majority nobody can know who is right, and that is said.
  *
  * A member that etcd's check at the start ended is only a suspect: any peer that differs ends it, also when
- * the peer is the corrupt one (R33). It is replaced when the others agree without it; when they do not, it
- * is started without that check, so that its hash can decide.
+ * the peer is the corrupt one (R33). It is replaced when the others agree without it; when they do not, or
+ * cannot be asked because quorum waits for it, it is started without that check, so that its hash can decide.
  */
+import { millisecondsOf } from "../../api/duration.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
@@ -24,8 +25,12 @@ export const corrupt: Rule = (view) => {
   const armed = alarms.find((alarm) => alarm.alarm === "CORRUPT");
   const suspect = view.staying.find(isSuspect);
   const verdict = hashes ? judge(view, hashes) : undefined;
-  if (!armed && !suspect && !(verdict && verdict.odd.length > 0)) return [];
-  if (!view.hasQuorum) return [];
+  if (!view.hasQuorum) return suspect && isNeeded(view) ? [unveil(suspect, "quorum waits for it")] : [];
+  if (!armed && !suspect && !(verdict && verdict.odd.length > 0)) {
+    const unseen = view.staying.find((member) => isUnveiled(view, member) && !wasCompared(member, hashes));
+    if (!unseen?.healthy) return [];
+    return [act("maintain", `${unseen.name} started without etcd's check`, { kind: "CompareHashes" })];
+  }
 
   if (!hashes || !verdict || view.now - hashes.at > FRESH_MS || isOlder(hashes, suspect)) {
     return [act("heal", "find out which member is corrupt", { kind: "CompareHashes" })];
@@ -35,7 +40,7 @@ export const corrupt: Rule = (view) => {
     if (hidden && view.now - hashes.at > AGAIN_MS) {
       return [act("heal", `${hidden.name} can be compared now`, { kind: "CompareHashes" })];
     }
-    if (suspect) return [unveil(suspect)];
+    if (suspect) return [unveil(suspect, "the others differ from each other")];
     return [
       hold({
         classes: ["join", "promote", "shrink", "roll", "maintain"],
@@ -111,21 +116,45 @@ function isOlder(hashes: HashReport, suspect: MemberView | undefined): boolean {
   return suspect?.workload.state === "exited" && hashes.byMember[suspect.name] !== undefined;
 }
 
+/**
+ * Those that answer are no quorum, and nobody else is on the way who could make it one. The one that runs may be the
+ * corrupt one, which keeps all the good copies from starting.
+ */
+function isNeeded(view: View): boolean {
+  const patience = millisecondsOf(view.spec.repair.unhealthyAfter);
+  const mayCome = ({ unhealthySince }: MemberView) => view.now - (unhealthySince ?? view.now) < patience;
+  return view.staying
+    .filter((member) => member.isVoter && !isSuspect(member) && !member.answer.reachable)
+    .every((member) => !mayCome(member));
+}
+
+/** It runs without etcd's check although the spec asks for the check. */
+function isUnveiled({ spec }: View, { isVoter, record, workload }: MemberView): boolean {
+  const { corruptCheck } = record.template.options;
+  return (
+    isVoter && workload.state === "running" && spec.options.corruptCheck.initial && !corruptCheck.initial
+  );
+}
+
+function wasCompared({ workload }: MemberView, hashes: HashReport | undefined): boolean {
+  return hashes !== undefined && workload.state === "running" && workload.since < hashes.at;
+}
+
 /** Its copy may be the good one: without etcd's check it starts, and can be compared with the others. */
-function unveil(suspect: MemberView): Outcome {
+function unveil(suspect: MemberView, why: string): Outcome {
   const { template } = suspect.record;
   if (!template.options.corruptCheck.initial) {
     return hold({
       classes: ["join", "promote", "shrink", "roll", "maintain"],
       reason: "Corrupt",
-      message: `${suspect.name} differs from its peers, and they differ from each other`,
+      message: `${suspect.name} differs from its peers, and ${why}`,
       next: "Compare the members' data, keep the right copy, and restore from it or from a verified snapshot.",
     });
   }
   const corruptCheck = { ...template.options.corruptCheck, initial: false };
   return act(
     "heal",
-    `${suspect.name} starts without etcd's check, so that its data can be compared: the others differ from each other`,
+    `${suspect.name} starts without etcd's check, so that its data can be compared: ${why}`,
     update(suspect, "revert", { template: { ...template, options: { ...template.options, corruptCheck } } }),
   );
 }

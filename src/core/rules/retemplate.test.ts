@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { predict } from "../predict.ts";
+import { settle } from "../settle.ts";
 import { startHash } from "../template.ts";
 import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
 
@@ -59,12 +61,18 @@ test("a single member with a bad template comes back when the edit is taken back
 });
 
 /** A cluster of two whose second was given a template that never starts, so that the first lacks a quorum. */
-function halfOfTwo(unhealthyForMs: number): Observation {
-  let world = edit(healthy({ replicas: 2 }), { image: { repository: "nowhere.example/etcd" } });
-  const { act } = decide(world);
-  assert.ok(act?.action.kind === "UpdateMember");
-  const canary = act.action.member;
-  world = predict(world, act.action);
+function halfOfTwo(
+  unhealthyForMs: number,
+  wanted: Partial<EtcdClusterSpecInput> = { image: { repository: "nowhere.example/etcd" } },
+): Observation {
+  let world = edit(healthy({ replicas: 2 }), wanted);
+  let canary = "";
+  // etcd may have to be prepared first.
+  for (let i = 0; i < 10 && canary === ""; i++) {
+    const { act } = decide(world);
+    if (act?.action.kind === "UpdateMember") canary = act.action.member;
+    world = act ? predict(world, act.action) : settle({ ...world, now: world.now + 1_000 });
+  }
   const since = world.now - unhealthyForMs;
   for (const { record } of world.members) {
     const given = world.members.find((one) => one.record.name === record.name)?.record ?? record;
@@ -97,6 +105,18 @@ test("in a cluster of two the other is not given what the canary cannot start wi
     act.action.change.template?.image.repository,
     healthy().members[0]?.record.template.image.repository,
   );
+});
+
+test("a step down that cannot start is taken back also while nobody can tell what the cluster speaks", () => {
+  const down = { version: "3.5.35", image: { repository: "nowhere.example/etcd" } };
+  const world = halfOfTwo(10 * 60_000, down);
+  const { clusterVersion: _unknown, ...etcd } = world.etcd;
+  const unsure = { ...world, etcd };
+  const failed = decide(unsure);
+  assert.equal(failed.act?.action.kind === "MarkCluster" && failed.act.action.purpose, "target-failed");
+  const { act } = decide(predict(unsure, failed.act!.action));
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.purpose === "revert");
+  assert.equal(act.action.change.template?.version, "3.6.16");
 });
 
 test("a single member whose new image cannot be had is told to a person, and comes back when it is taken back", () => {
