@@ -61,6 +61,22 @@ export async function upgrade({ local }: LinearRun, version: string): Promise<vo
   await local.settled(SETTLE_MS);
 }
 
+/** Every member restarts once, with another option. */
+export async function roll({ local }: LinearRun): Promise<void> {
+  const { options } = local.view().spec;
+  await local.edit({ options: { ...options, snapshotCount: (options.snapshotCount ?? 10_000) + 1 } });
+  await local.settled(SETTLE_MS);
+}
+
+/** Nobody runs, then the same members again: what was acknowledged is still there. */
+export async function hibernate({ local }: LinearRun): Promise<void> {
+  const { replicas } = local.view().spec;
+  await local.edit({ replicas: 0 });
+  await local.until("it sleeps", () => local.controller.platform.workloads.names().length === 0, SETTLE_MS);
+  await local.edit({ replicas });
+  await local.settled(SETTLE_MS);
+}
+
 /** All processes end at once; over when each serves again. */
 export async function outage({ local }: LinearRun): Promise<void> {
   const { workloads } = local.controller.platform;

@@ -1,6 +1,6 @@
 /** The long run: a whole life of a cluster, phase after phase, with faults all the while. */
 import { SeededRandom } from "../../sim/random.ts";
-import { AgedPki, outage, renewLeaves, replace, scale, upgrade } from "./lifecycle.ts";
+import { AgedPki, hibernate, outage, renewLeaves, replace, roll, scale, upgrade } from "./lifecycle.ts";
 import { LinearRun, type RunReport } from "./run.ts";
 
 export interface PhaseReport {
@@ -54,6 +54,9 @@ export async function liveThrough(options: LifeOptions): Promise<LifeReport> {
     ["total outage", () => outage(run)],
     ["upgrade 3.5 to 3.6", () => upgrade(run, SECOND)],
     ["upgrade 3.6 to 3.7", () => upgrade(run, THIRD)],
+    ["new options", () => roll(run)],
+    ["downgrade 3.7 to 3.6", () => upgrade(run, SECOND)],
+    ["hibernate and wake", () => hibernate(run)],
   ];
   const stop = new AbortController();
   const storm = options.storm === false ? undefined : run.faults.storm(new SeededRandom(seed), stop.signal);
