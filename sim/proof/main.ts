@@ -6,6 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/seams/clock.ts";
+import { keptTable } from "./kept.ts";
 import { root, runTool } from "./run-tool.ts";
 import { COLUMNS, tiers, type Tier } from "./tiers.ts";
 
@@ -95,7 +96,10 @@ async function main(): Promise<number> {
   const text = table(told, systemClock.monotonic() - began);
   say(`\n${text}`);
   // A part of the tiers is no proof of the whole: only a full run is kept.
-  if (!values.dry && wanted === undefined) await write(text);
+  if (!values.dry && wanted === undefined)
+    await write(
+      `${text}\n\nFound by random runs so far, each mended and replayed ever since:\n\n${await keptTable()}`,
+    );
   return told.some(({ failed }) => failed) ? 1 : 0;
 }
 
