@@ -34,6 +34,8 @@ const NEVER = new Promise<never>(() => {});
 
 export class Life {
   alive = true;
+  /** How far the wall clock of its machine is ahead of the others. */
+  aheadMs = 0;
   readonly #options: LifeOptions;
   #frozen: PromiseWithResolvers<void> | undefined;
   /** When etcd was first read since the last effect: what is decided now was seen from then on. */
@@ -115,7 +117,7 @@ export class Life {
 
   clock(clock: Clock): Clock {
     return {
-      now: () => clock.now(),
+      now: () => clock.now() + this.aheadMs,
       monotonic: () => clock.monotonic(),
       timer: (ms, fire) =>
         clock.timer(ms, () => {

@@ -1,6 +1,10 @@
 /** The moves of a schedule, carried out: what each does to members, nodes, operators, the API server and the caches. */
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { faults, type Fault } from "../model-kube/faults.ts";
+import { pods } from "../model-kube/kinds/pod.ts";
+import { services } from "../model-kube/kinds/service.ts";
+import { budgets, secrets } from "../model-kube/kinds/simple.ts";
+import { claimName } from "../../src/operator/names.ts";
 import { NAMESPACE } from "./environment.ts";
 import type { Deed } from "./schedule.ts";
 import type { OperatorSimulation } from "./simulation.ts";
@@ -9,9 +13,18 @@ const MEMBERS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdmembers`;
 
 type Of<Kind extends Deed["do"]> = Extract<Deed, { do: Kind }>;
 
-const DESTRUCTIVE = new Set(["wipe", "lose-volume", "break-file", "corrupt", "delete-member"]);
+const DESTRUCTIVE = new Set([
+  "wipe",
+  "lose-volume",
+  "delete-claim",
+  "break-file",
+  "corrupt",
+  "delete-member",
+]);
 /** Where the data is in the Pod, these destroy it too. */
 const ENDS_POD = new Set(["delete-pod", "evict"]);
+
+const HANDMADE = { secrets, services, poddisruptionbudgets: budgets, pods } as const;
 
 export class Moves {
   readonly #sim: OperatorSimulation;
@@ -42,6 +55,10 @@ export class Moves {
         return this.#api(deed);
       case "hold":
         return this.#hold(deed);
+      case "hand":
+        return this.#hand(deed);
+      case "clock":
+        return this.#clock(deed);
     }
   }
 
@@ -136,6 +153,13 @@ export class Moves {
         if (volume !== undefined) env.nodes.volumes.destroy(volume);
         break;
       }
+      case "delete-claim": {
+        if (disk !== undefined) env.disks.wipe(disk);
+        const of = `/api/v1/namespaces/${NAMESPACE}`;
+        sim.user({ method: "DELETE", path: `${of}/persistentvolumeclaims/${claimName(member)}` });
+        sim.user({ method: "DELETE", path: `${of}/pods/${member}` });
+        break;
+      }
       case "break-file":
         if (dir) dir.unreadable = true;
         kill();
@@ -178,6 +202,14 @@ export class Moves {
         nodes.remove(name);
         nodes.add(`new${++this.#nodes}`);
         break;
+      case "no-room": {
+        const open = [...nodes.names];
+        for (const one of open) nodes.cordon(one);
+        this.#for(forMs, () => {
+          for (const one of open) if (nodes.names.includes(one)) nodes.cordon(one, false);
+        });
+        break;
+      }
     }
     return `${fault} ${name}`;
   }
@@ -253,5 +285,44 @@ export class Moves {
     this.#for(forMs, () => front.release(cache, skip));
     if (restart) for (const { life } of this.#sim.seats) life.cut("begins anew with an old cache");
     return `hold ${cache}`;
+  }
+
+  /** What the operator made is deleted, or loses its labels or its owner; it is made whole, and nothing else goes with it. */
+  #hand({ what, plural, pick }: Of<"hand">): string | undefined {
+    const sim = this.#sim;
+    const kind = HANDMADE[plural];
+    const found = sim.env.server.list(kind).filter(({ metadata }) => metadata.namespace === NAMESPACE);
+    const object = found[pick % Math.max(1, found.length)];
+    if (object === undefined) return undefined;
+    const { name, ownerReferences } = object.metadata;
+    if (plural === "pods") {
+      if (this.#inMemory && !this.#canSpare) return undefined;
+      sim.harm();
+    }
+    const group = kind.group === "" ? "/api/v1" : `/apis/${kind.group}/${kind.version}`;
+    const path = `${group}/namespaces/${NAMESPACE}/${plural}/${name}`;
+    const metadata = what === "strip" ? { labels: null, annotations: null } : { ownerReferences: null };
+    const contentType = "application/merge-patch+json";
+    const { status } = sim.user(
+      what === "delete"
+        ? { method: "DELETE", path }
+        : { method: "PATCH", path, body: { metadata }, contentType },
+    );
+    // Nobody but a person can say that it is the cluster's after all.
+    if (what === "disown")
+      this.#for(
+        Infinity,
+        () => void sim.user({ method: "PATCH", path, body: { metadata: { ownerReferences } }, contentType }),
+      );
+    return `${what} ${plural} ${name}: ${status}`;
+  }
+
+  #clock({ pick, everywhere, jumpMs }: Of<"clock">): string | undefined {
+    const { seats, env } = this.#sim;
+    const seat = seats[pick % Math.max(1, seats.length)];
+    if (everywhere) env.clock.jump(jumpMs);
+    else if (seat) seat.life.aheadMs += jumpMs;
+    else return undefined;
+    return `the clock of ${everywhere ? "all" : seat?.name} jumps by ${jumpMs / 1000} s`;
   }
 }

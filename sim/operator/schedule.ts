@@ -18,10 +18,11 @@ export const memberFaults = [
   "delete-member",
   "wipe",
   "lose-volume",
+  "delete-claim",
   "break-file",
   "corrupt",
 ] as const;
-export const nodeFaults = ["crash", "cut", "freeze", "drain", "remove"] as const;
+export const nodeFaults = ["crash", "cut", "freeze", "drain", "remove", "no-room"] as const;
 export const operatorFaults = ["kill", "freeze", "cut", "cut-lease"] as const;
 export const apiFaults = [
   "restart",
@@ -33,6 +34,9 @@ export const apiFaults = [
   "silent",
   "busy",
 ] as const;
+/** What a person does by hand to an object that the operator made. */
+export const handiwork = ["delete", "strip", "disown"] as const;
+export const handmade = ["secrets", "services", "poddisruptionbudgets", "pods"] as const;
 /** What operators keep caches of. */
 export const caches = [
   "etcdclusters",
@@ -60,6 +64,14 @@ export type Deed =
       readonly pick: number;
       readonly forMs: number;
     }
+  | {
+      readonly do: "hand";
+      readonly what: (typeof handiwork)[number];
+      readonly plural: (typeof handmade)[number];
+      readonly pick: number;
+    }
+  /** The wall clock jumps, of one operator or of everything; certificates grow old by it. */
+  | { readonly do: "clock"; readonly pick: number; readonly everywhere: boolean; readonly jumpMs: number }
   | { readonly do: "api"; readonly fault: (typeof apiFaults)[number]; readonly forMs: number }
   | {
       readonly do: "hold";
@@ -86,6 +98,10 @@ export interface Schedule {
 
 const VERSIONS = ["3.5.33", "3.5.35", "3.6.16", "3.7.1", "3.7.3"] as const;
 const WAITS = [20, 200, 1_000, 3_000, 10_000, 40_000] as const;
+const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000] as const;
+const JUMPS = [-2 * HOUR, -10 * MINUTE, -30_000, 30_000, 10 * MINUTE, 2 * HOUR] as const;
+/** Leaves last 90 days, and are renewed long before. */
+const LEAPS = [...JUMPS, 40 * DAY, 80 * DAY] as const;
 const LASTING = [500, 3_000, 12_000, 30_000, 90_000] as const;
 
 export function scheduleOf(seed: number): Schedule {
@@ -116,11 +132,16 @@ function deed(random: SeededRandom): Deed {
   const dice = random.fraction();
   const pick = random.between(0, 999);
   const forMs = random.pick(LASTING);
-  if (dice < 0.35) return { do: "edit", change: edit(random) };
-  if (dice < 0.6) return { do: "member", fault: random.pick(memberFaults), pick };
-  if (dice < 0.72) return { do: "node", fault: random.pick(nodeFaults), pick, forMs };
-  if (dice < 0.82) return { do: "operator", fault: random.pick(operatorFaults), pick, forMs };
-  if (dice < 0.91) return { do: "api", fault: random.pick(apiFaults), forMs };
+  if (dice < 0.33) return { do: "edit", change: edit(random) };
+  if (dice < 0.56) return { do: "member", fault: random.pick(memberFaults), pick };
+  if (dice < 0.68) return { do: "node", fault: random.pick(nodeFaults), pick, forMs };
+  if (dice < 0.76) return { do: "operator", fault: random.pick(operatorFaults), pick, forMs };
+  if (dice < 0.84) return { do: "api", fault: random.pick(apiFaults), forMs };
+  if (dice < 0.89) return { do: "hand", what: random.pick(handiwork), plural: random.pick(handmade), pick };
+  if (dice < 0.92) {
+    const everywhere = random.chance(0.5);
+    return { do: "clock", pick, everywhere, jumpMs: random.pick(everywhere ? LEAPS : JUMPS) };
+  }
   const cache = random.pick(caches);
   return { do: "hold", cache, forMs, skip: random.chance(0.5), restart: random.chance(0.5) };
 }

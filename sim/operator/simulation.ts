@@ -6,6 +6,7 @@ import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import type { Pass } from "../../src/control/loop.ts";
+import type { Hold } from "../../src/core/action.ts";
 import { describeEntry, type TranscriptEntry } from "../../src/control/transcript.ts";
 import { Operator } from "../../src/operator/runtime.ts";
 import type { KubeRequest, KubeResponse } from "../../src/seams/kube-transport.ts";
@@ -25,6 +26,8 @@ import { Life } from "./life.ts";
 
 /** Between an operator's death and its successor's start. */
 const AWAY_MS = 1_500;
+/** Without an effect for this long nothing is under way: a watch that lost its server asks again within 8 s or a little more. */
+const REST_MS = 12_000;
 const CLUSTERS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters`;
 
 interface Seat {
@@ -268,7 +271,9 @@ export class OperatorSimulation {
   /** Hibernated, or told what a person must do: waiting changes nothing. */
   get stuck(): boolean {
     const decision = this.latest?.decision;
-    return decision !== undefined && !decision.act && decision.holds.some((hold) => hold.next !== undefined);
+    // A person may bring lost storage back, but need not: its member is replaced after a while.
+    const needsPerson = (hold: Hold) => hold.next !== undefined && hold.reason !== "StorageLost";
+    return decision !== undefined && !decision.act && decision.holds.some(needsPerson);
   }
 
   /** Until nothing is left to do, or a person is needed, and nothing was done for a while; else a violation. */
@@ -282,7 +287,8 @@ export class OperatorSimulation {
     for (;;) {
       await this.pass(500);
       const now = scheduler.now;
-      if (now - Math.max(begin, this.#lastEffectAt) >= 8_000 && (this.converged || this.isGone)) return true;
+      if (now - Math.max(begin, this.#lastEffectAt) >= REST_MS && (this.converged || this.isGone))
+        return true;
       if (now - Math.max(begin, this.#lastStepAt) >= 40_000 && this.stuck) return true;
       if (now - begin > limitMs) return false;
     }

@@ -34,7 +34,7 @@ export interface WatchOptions {
   readonly openMs?: number;
 }
 
-const BACKOFF: Backoff = { firstMs: 200, longestMs: 30_000 };
+const BACKOFF: Backoff = { firstMs: 200, longestMs: 8_000 };
 const QUIET_MS = 100_000;
 const OPEN_MS = 30_000;
 /** The server ends a watch after this long (and up to twice that), so that load moves to where there is room. */

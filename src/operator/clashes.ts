@@ -2,6 +2,7 @@
  * Objects that bear a name of ours and belong to somebody else: told, and never touched (I9). Those with our label
  * are in the caches anyway; of the others we learn when we try to make ours, and look again now and then.
  */
+import { canonical } from "../core/hash.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, type KubeObject, type Ref, type Resource } from "../kube/resources.ts";
 import type { Clock } from "../seams/clock.ts";
@@ -10,7 +11,7 @@ import { findOne } from "./keep.ts";
 interface Clash {
   readonly resource: Resource;
   readonly ref: Ref;
-  readonly uid: string;
+  readonly belonging: string;
   lookAt: number;
 }
 
@@ -34,14 +35,15 @@ export class Clashes {
     );
   }
 
-  add(resource: Resource, { metadata }: KubeObject): void {
-    const { name = "", namespace = "", uid = "" } = metadata ?? {};
+  add(resource: Resource, object: KubeObject): void {
+    const { name = "", namespace = "" } = object.metadata ?? {};
     const ref = { name, namespace };
     const key = `${apiVersionOf(resource)} ${resource.plural} ${name}`;
-    this.#found.set(key, { resource, ref, uid, lookAt: this.#clock.monotonic() + RECHECK_MS });
+    const lookAt = this.#clock.monotonic() + RECHECK_MS;
+    this.#found.set(key, { resource, ref, belonging: belongingOf(object), lookAt });
   }
 
-  /** Forgets those that are gone. True when there is one less. */
+  /** Forgets those that are gone or belong to somebody else by now, who may be us. True when there is one less. */
   async recheck(): Promise<boolean> {
     const now = this.#clock.monotonic();
     let fewer = false;
@@ -49,10 +51,15 @@ export class Clashes {
       if (now < clash.lookAt) continue;
       clash.lookAt = now + RECHECK_MS;
       const found = await findOne(this.#client, clash.resource, clash.ref);
-      if (found?.metadata?.uid === clash.uid) continue;
+      if (found && belongingOf(found) === clash.belonging) continue;
       this.#found.delete(key);
       fewer = true;
     }
     return fewer;
   }
+}
+
+/** What says whose it is; the rest of a stranger's object may change as often as it likes. */
+function belongingOf({ metadata }: KubeObject): string {
+  return canonical([metadata?.uid, metadata?.ownerReferences ?? [], metadata?.labels ?? {}]);
 }

@@ -9,7 +9,7 @@ import { ensure } from "../kube/ensure.ts";
 import { isReason } from "../kube/errors.ts";
 import { isControlledBy, type KubeObject, type Ref, type Resource } from "../kube/resources.ts";
 import { mergePatch } from "./merge-patch.ts";
-import { ANNOTATIONS } from "./names.ts";
+import { ANNOTATIONS, LABELS } from "./names.ts";
 import { secrets } from "./resources.ts";
 
 export type Kept<T> =
@@ -37,10 +37,32 @@ export async function keepCreated<T extends KubeObject>(
       const { name = "", namespace = "" } = wanted.metadata ?? {};
       found = await findOne(client, resource, { name, namespace });
       if (found === undefined) throw error;
+      if (isOurs(found) && !hasOurLabels(found)) found = await relabel(client, resource, wanted, found);
     }
   }
   if (!isOurs(found)) return { done: "foreign", object: found };
   return { done: found.metadata?.deletionTimestamp === undefined ? "unchanged" : "ending", object: found };
+}
+
+/** Somebody took its labels away: no cache would ever hold it again, and it would be made in vain for ever. */
+async function relabel<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  wanted: T,
+  found: T,
+): Promise<T> {
+  const { name = "", namespace = "", uid = "", resourceVersion = "" } = found.metadata ?? {};
+  const labels = wanted.metadata?.labels;
+  return await client.patch(
+    resource,
+    { name, namespace },
+    { metadata: { labels } },
+    { uid, resourceVersion },
+  );
+}
+
+function hasOurLabels({ metadata }: KubeObject): boolean {
+  return metadata?.labels?.[LABELS.cluster] !== undefined;
 }
 
 export async function keepApplied<T extends KubeObject>(
