@@ -34,7 +34,9 @@ export interface WatchOptions {
   readonly openMs?: number;
 }
 
-const BACKOFF: Backoff = { firstMs: 200, longestMs: 8_000 };
+const BACKOFF: Backoff = { firstMs: 200, longestMs: 30_000 };
+/** A server that is not there is asked again soon, which costs it nothing: until then we see what was. */
+const AWAY_MS = 8_000;
 const QUIET_MS = 100_000;
 const OPEN_MS = 30_000;
 /** The server ends a watch after this long (and up to twice that), so that load moves to where there is room. */
@@ -68,6 +70,7 @@ export async function* watch<T extends KubeObject>(
       const error = errorFromFailure(`watch ${resource.plural}`, thrown);
       const wait = learn(position, error);
       retryMs = wait === "at-once" ? 0 : backoffMs(position.failures, backoff, random);
+      if (isReason(error, "Unreachable", "Interrupted")) retryMs = Math.min(retryMs, AWAY_MS);
       retryMs = Math.max(retryMs, error.retryAfterMs ?? 0);
       yield { type: "troubled", error, retryMs };
     }
