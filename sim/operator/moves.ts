@@ -308,12 +308,17 @@ export class Moves {
         ? { method: "DELETE", path }
         : { method: "PATCH", path, body: { metadata }, contentType },
     );
-    // Nobody but a person can say that it is the cluster's after all.
+    // Only a person can say that it is the cluster's after all, or has the keys of an authority in a backup.
+    const isAuthority = plural === "secrets" && name.endsWith("-ca");
     if (what === "disown")
-      this.#for(
-        Infinity,
-        () => void sim.user({ method: "PATCH", path, body: { metadata: { ownerReferences } }, contentType }),
-      );
+      this.#for(Infinity, () => {
+        sim.user({ method: "PATCH", path, body: { metadata: { ownerReferences } }, contentType });
+      });
+    else if (what === "delete" && isAuthority)
+      this.#for(Infinity, () => {
+        const { uid: _, resourceVersion: __, ...rest } = object.metadata;
+        sim.user({ method: "POST", path: path.replace(/\/[^/]+$/, ""), body: { ...object, metadata: rest } });
+      });
     return `${what} ${plural} ${name}: ${status}`;
   }
 

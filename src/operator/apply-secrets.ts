@@ -8,9 +8,10 @@ import type { View } from "../core/view.ts";
 import { isControlledBy } from "../kube/resources.ts";
 import { authorityName, isPlaneInUse, PLANES, type Plane, type SecretsByName } from "./certificates.ts";
 import { externalAddresses } from "./external.ts";
-import { keepCreated, keepSecret } from "./keep.ts";
+import { findOne, keepCreated, keepSecret, relabel } from "./keep.ts";
 import { secretNames } from "./names.ts";
 import { configFile, FILES } from "./render/config.ts";
+import { clusterLabels } from "./render/metadata.ts";
 import { clientSecret, memberSecret, operatorSecret } from "./render/secret.ts";
 import { secrets as secretResource } from "./resources.ts";
 import type { ApplyContext, Tally } from "./tally.ts";
@@ -63,15 +64,19 @@ async function applyAuthority(
   const { certificates, client } = context;
   const { cluster } = view.observation;
   const name = authorityName(cluster, plane);
-  const known = secrets.get(name);
-  const records = view.members.map(({ record }) => record);
-  if (known === undefined && isPlaneInUse(plane, records, secrets)) {
-    // Members trust the old one until they restart (R45): a new one now would part them from each other.
-    const message = `Secret ${cluster.namespace}/${name} is gone, and members run with its certificates; put it back from a backup`;
-    certificates.tellProblem(plane, message);
-    return false;
-  }
   const isOurs = (secret: Secret) => isControlledBy(secret, cluster.uid);
+  const records = view.members.map(({ record }) => record);
+  let known = secrets.get(name);
+  if (known === undefined && isPlaneInUse(plane, records, secrets)) {
+    const found = await findOne(client, secretResource, { name, namespace: cluster.namespace });
+    if (!found || !isOurs(found)) {
+      // Members trust the old one until they restart (R45): a new one now would part them from each other.
+      const message = `Secret ${cluster.namespace}/${name} is gone, and members run with its certificates; put it back from a backup`;
+      certificates.tellProblem(plane, message);
+      return false;
+    }
+    known = await relabel(client, secretResource, clusterLabels(cluster), found);
+  }
   const kept = known
     ? await keepCreated(client, secretResource, known, known, isOurs)
     : await keepCreated(

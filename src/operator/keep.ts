@@ -37,32 +37,28 @@ export async function keepCreated<T extends KubeObject>(
       const { name = "", namespace = "" } = wanted.metadata ?? {};
       found = await findOne(client, resource, { name, namespace });
       if (found === undefined) throw error;
-      if (isOurs(found) && !hasOurLabels(found)) found = await relabel(client, resource, wanted, found);
+      if (isOurs(found)) found = await relabel(client, resource, wanted.metadata?.labels, found);
     }
   }
   if (!isOurs(found)) return { done: "foreign", object: found };
   return { done: found.metadata?.deletionTimestamp === undefined ? "unchanged" : "ending", object: found };
 }
 
-/** Somebody took its labels away: no cache would ever hold it again, and it would be made in vain for ever. */
-async function relabel<T extends KubeObject>(
+/** Gives an object its labels back that somebody took away: no cache would ever hold it again. */
+export async function relabel<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,
-  wanted: T,
+  labels: Readonly<Record<string, string>> | undefined,
   found: T,
 ): Promise<T> {
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = found.metadata ?? {};
-  const labels = wanted.metadata?.labels;
+  if (found.metadata?.labels?.[LABELS.cluster] !== undefined) return found;
   return await client.patch(
     resource,
     { name, namespace },
     { metadata: { labels } },
     { uid, resourceVersion },
   );
-}
-
-function hasOurLabels({ metadata }: KubeObject): boolean {
-  return metadata?.labels?.[LABELS.cluster] !== undefined;
 }
 
 export async function keepApplied<T extends KubeObject>(
