@@ -43,6 +43,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     replace: "if (old)",
   },
   {
+    name: "one of two is removed before the one that replaces it is added",
+    breaks: "I1",
+    file: "src/core/rules/scale-in.ts",
+    find: "if (old && serving >= wanted)",
+    replace: "if (old && (serving >= wanted || wanted === 2))",
+  },
+  {
     name: "a founder starts as new after the latch",
     breaks: "I3",
     file: "src/core/flags.ts",
