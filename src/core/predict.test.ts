@@ -23,7 +23,13 @@ const recordOf = (o: Observation, name: string) => facts(o, name).record;
 
 test("a record that is made has a volume, takes its address, and stands in the order of ordinals", () => {
   const { uid: _uid, resourceVersion: _version, createdAt: _at, ...record } = recordOf(three, "demo-2");
-  const blank = { ...record, joined: false, memberID: undefined, volumeUID: undefined, boot: "Join" as const };
+  const blank = {
+    ...record,
+    joined: false,
+    memberID: undefined,
+    volumeUID: undefined,
+    boot: "Join" as const,
+  };
   const gap = { ...three, members: three.members.filter((one) => one.record.name !== "demo-2") };
   const next = predict(gap, { kind: "CreateMember", member: "demo-2", record: blank });
   assert.deepEqual(ordinals(next), [1, 2, 3]);

@@ -77,7 +77,13 @@ function busy(): Observation {
     volumeUID: undefined,
     memberID: undefined,
   };
-  const ghost = { ...entry, id: "77", name: "demo-9", peerURLs: ["https://demo-9.demo:2380"], isLearner: true };
+  const ghost = {
+    ...entry,
+    id: "77",
+    name: "demo-9",
+    peerURLs: ["https://demo-9.demo:2380"],
+    isLearner: true,
+  };
   const changed = change(world, "demo-3", ({ record }) => ({ record: { ...record, ...joiner } }));
   const retired = change(changed, "demo-2", ({ record }) => ({
     record: { ...record, retiring: { reason: "it is old" } },
