@@ -2,7 +2,8 @@
  * `npm run sim -- --seeds N [--from N]` random runs; `--seed N --trace` one of them, told in full;
  * `--enumerate [--every N]` each effect of each scenario with a crash or a lost answer. With `--machine` the
  * product itself runs on a modelled machine, with `--operator` the operator on a modelled Kubernetes, instead of the
- * rules alone; `--shrink` makes the schedule of a seed of the operator that fails smaller. Same seed, same bytes.
+ * rules alone; `--shrink` makes the schedule of a seed of the operator that fails smaller. `--stop` ends at the first
+ * violation, `--scenario text` takes only some, `--threads N` fewer threads. Same seed, same bytes.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
@@ -31,6 +32,9 @@ const { values } = parseArgs({
     operator: { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
     every: { type: "string", default: "1" },
+    scenario: { type: "string", default: "" },
+    stop: { type: "boolean", default: false },
+    threads: { type: "string" },
   },
 });
 
@@ -65,11 +69,11 @@ async function one(seed: number): Promise<number> {
 
 async function many(from: number, to: number): Promise<number> {
   const began = systemClock.monotonic();
-  const every = Math.max(1, Math.min(2, availableParallelism()));
+  const every = number("threads", values.threads ?? String(Math.min(2, availableParallelism())));
   const reports: WorkerReport[] = [];
   await Promise.all(
     Array.from({ length: every }, (_, i) =>
-      run({ from: from + i, to, every, what }, (report) => reports.push(report)),
+      run({ from: from + i, to, every, what, stop: values.stop }, (report) => reports.push(report)),
     ),
   );
   const seconds = (systemClock.monotonic() - began) / 1000;
@@ -108,11 +112,11 @@ function run(workerData: WorkerInput, onReport: (report: WorkerReport) => void):
 async function all(every: number): Promise<number> {
   const began = systemClock.monotonic();
   const sums = { plans: 0, failed: 0, events: 0, passes: 0 };
-  for (const scenario of what === "operator" ? operatorScenarios : scenarios) {
-    const found = await enumerated(scenario.name, every);
-    say(
-      `${scenario.name}: ${found.effects} effects, ${found.plans} plans, ${found.failures.length} failures`,
-    );
+  const names = (what === "operator" ? operatorScenarios : scenarios).map(({ name }) => name);
+  for (const name of names.filter((one) => one.includes(values.scenario))) {
+    if (values.stop && sums.failed > 0) break;
+    const found = await enumerated(name, every);
+    say(`${name}: ${found.effects} effects, ${found.plans} plans, ${found.failures.length} failures`);
     for (const { plan, message } of found.failures) say(`    ${plan}: ${message}`);
     sums.failed += found.failures.length;
     sums.plans += found.plans;
@@ -137,7 +141,7 @@ interface Found extends Enumerated {
 async function enumerated(name: string, every: number): Promise<Found> {
   if (what === "operator") {
     const scenario = operatorScenarios.find((one) => one.name === name);
-    if (scenario) return await enumerateOperator(scenario, 1, every);
+    if (scenario) return await enumerateOperator(scenario, 1, every, values.stop);
   }
   const scenario = scenarios.find((one) => one.name === name);
   if (!scenario) throw new RangeError(`there is no scenario ${name}`);

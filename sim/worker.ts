@@ -13,6 +13,8 @@ export interface WorkerInput {
   /** Every n-th seed, so that threads share the long ones. */
   readonly every: number;
   readonly what: Simulated;
+  /** The first violation ends it. */
+  readonly stop: boolean;
 }
 
 export interface WorkerReport {
@@ -28,7 +30,7 @@ export interface WorkerReport {
 
 const RUNS = { rules: randomRun, machine: machineRun, operator: operatorRun } as const;
 
-const { from, to, every, what } = workerData as WorkerInput;
+const { from, to, every, what, stop } = workerData as WorkerInput;
 for (let seed = from; seed <= to; seed += every) {
   const { steps, passes, events, acknowledged, crashes, end, violation } = await RUNS[what](seed);
   const report: WorkerReport = {
@@ -42,4 +44,5 @@ for (let seed = from; seed <= to; seed += every) {
     violation: violation?.message,
   };
   parentPort?.postMessage(report);
+  if (stop && violation) break;
 }

@@ -49,6 +49,8 @@ export class KubeFront {
   #since = 0;
   /** Kinds, by their plural, that are seen as of a version of their own, and where their past begins. */
   readonly #held = new Map<string, number>();
+  /** Those of them that can be read as they are. */
+  readonly #readable = new Set<string>();
   readonly #sinceOf = new Map<string, number>();
   #requests = 0;
 
@@ -128,13 +130,16 @@ export class KubeFront {
     this.#spread();
   }
 
-  /** Of one kind nothing new is told or read from now on, though everything else goes on. */
-  hold(plural: string): void {
-    if (!this.#held.has(plural)) this.#held.set(plural, this.#visible);
+  /** Of one kind nothing new is told or (unless only its watches lag) read from now on; everything else goes on. */
+  hold(plural: string, what: "all" | "watches" = "all"): void {
+    if (this.#held.has(plural)) return;
+    this.#held.set(plural, this.#visible);
+    if (what === "watches") this.#readable.add(plural);
   }
 
   /** With `skip`, what happened meanwhile is never told: whoever follows has to read everything anew. */
   release(plural: string, skip = false): void {
+    this.#readable.delete(plural);
     if (!this.#held.delete(plural)) return;
     if (skip) {
       this.#sinceOf.set(plural, this.#visible);
@@ -180,7 +185,7 @@ export class KubeFront {
 
   #readsAsOf({ path }: KubeRequest): number | undefined {
     if (this.#held.size === 0) return this.#asOf;
-    const plural = path.split("/").find((part) => this.#held.has(part));
+    const plural = path.split("/").find((part) => this.#held.has(part) && !this.#readable.has(part));
     return plural === undefined ? this.#asOf : this.#visibleOf(plural);
   }
 

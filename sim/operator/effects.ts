@@ -6,7 +6,8 @@ import type { KubeRequest } from "../../src/seams/kube-transport.ts";
 import { ETCD_CHANGES } from "../product-run.ts";
 
 export const effectFaults = ["crash-before", "crash-after", "reply-lost", "conflict", "timeout"] as const;
-export type EffectFault = (typeof effectFaults)[number];
+/** `unseen`: the answer to a create is lost, and the watch that would tell of the object lags. */
+export type EffectFault = (typeof effectFaults)[number] | "unseen";
 export type EffectPlan = ReadonlyMap<number, EffectFault>;
 
 export class Effects {
@@ -46,5 +47,6 @@ export function etcdEffect(call: string): string | undefined {
 
 /** Whether such a fault can befall it: a create is refused in other words, and etcd knows no conflicts. */
 export function canBefall(fault: EffectFault, name: string): boolean {
+  if (fault === "unseen") return name.startsWith("POST ");
   return fault !== "conflict" || /^(PUT|PATCH|DELETE) /.test(name);
 }

@@ -103,7 +103,7 @@ function* plansOf(
 ): Generator<readonly [string, OperatorPlan]> {
   for (let number = 1; number <= effects.length; number += every) {
     const name = effects[number - 1] ?? "";
-    for (const fault of effectFaults)
+    for (const fault of [...effectFaults, "unseen"] as const)
       if (canBefall(fault, name))
         yield [`${fault} of effect ${number} (${name})`, { effects: new Map([[number, fault]]) }];
   }
@@ -124,12 +124,14 @@ export async function enumerateOperator(
   scenario: OperatorScenario,
   seed: number,
   every = 1,
+  stop = false,
 ): Promise<OperatorEnumerated> {
   const plain = await playScenario(scenario, seed);
   const wanted = JSON.stringify(endStateOf(plain));
   const failures: { plan: string; message: string }[] = [];
   const sums = { plans: 0, events: plain.env.scheduler.ran, passes: plain.passes };
   for (const [words, plan] of plansOf(scenario, plain.effects.names, every)) {
+    if (stop && failures.length > 0) break;
     sums.plans++;
     try {
       const sim = await playScenario(scenario, seed, plan);

@@ -22,6 +22,8 @@ export interface LifeWatch {
   onRemove(memberID: string): void;
   onPromote(memberID: string): void;
   onEffect(name: string): void;
+  /** Nobody is to hear of what it just did for a while. */
+  onUnseen(name: string): void;
 }
 
 export interface LifeOptions {
@@ -103,11 +105,12 @@ export class Life {
     if (fault === "crash-before") this.cut(`before effect ${number}: ${name}`);
     if (!this.alive) return await NEVER;
     if (fault === "conflict" && conflict) return conflict();
+    if (fault === "unseen") watch.onUnseen(name);
     const result = await this.#taken(work());
     this.#lookedAt = undefined;
     if (fault === "crash-after") this.cut(`after effect ${number}: ${name}`);
     if (!this.alive) return await NEVER;
-    if (fault === "reply-lost") throw lost(fault);
+    if (fault === "reply-lost" || fault === "unseen") throw lost(fault);
     if (fault === "timeout") {
       await this.#taken(aborted(signal));
       throw lost(fault);

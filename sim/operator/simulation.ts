@@ -20,6 +20,7 @@ import { pods as podKind } from "../model-kube/kinds/pod.ts";
 import { items, json } from "../model-kube/object.ts";
 import { Oracle, Violation } from "../oracle.ts";
 import { whyNotConverged } from "../product-run.ts";
+import { mayTell } from "./told.ts";
 import { Effects, type EffectPlan } from "./effects.ts";
 import { Environment, NAME, NAMESPACE, SYSTEM } from "./environment.ts";
 import { Life } from "./life.ts";
@@ -28,6 +29,8 @@ import { Life } from "./life.ts";
 const AWAY_MS = 1_500;
 /** Without an effect for this long nothing is under way: a watch that lost its server asks again within 8 s or a little more. */
 const REST_MS = 12_000;
+/** Long enough for what failed to be tried again, several times. */
+const LAG_MS = 4_000;
 const CLUSTERS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters`;
 
 interface Seat {
@@ -99,6 +102,7 @@ export class OperatorSimulation {
           onRemove: (id) => this.#judgeStep(life, () => this.oracle.mayRemove(id)),
           onPromote: () => this.#judgeStep(life, () => this.oracle.mayPromote()),
           onEffect: () => (this.#lastEffectAt = env.scheduler.now),
+          onUnseen: (effect) => this.#lag(effect.split(" ")[1] ?? ""),
         },
       },
       () => env.scheduler.now,
@@ -128,6 +132,7 @@ export class OperatorSimulation {
       hooks: {
         onPass: (pass) => {
           this.passes++;
+          this.#judge(() => mayTell(pass));
           seat.latest = this.#latest = pass;
         },
         onStep: (entry) => this.#noteStep(entry),
@@ -176,6 +181,13 @@ export class OperatorSimulation {
     if (plural === "pods") this.#judgeStep(life, () => this.oracle.mayStop(name));
     if (plural === "persistentvolumeclaims")
       this.#judgeStep(life, () => this.oracle.mayDelete(name.replace(/^data-/, "")));
+  }
+
+  /** The watches of one kind tell nothing for a while. */
+  #lag(plural: string): void {
+    const { front, scheduler } = this.env;
+    front.hold(plural, "watches");
+    scheduler.after(LAG_MS, () => front.release(plural));
   }
 
   /** I5: a disk goes that nobody destroyed; it may not be a current member's. */

@@ -2,7 +2,8 @@
 
 export interface Equivalent {
   readonly file: string;
-  /** As the list of survivors tells it. */
+  /** The text of its line, and what becomes of it, as the list of survivors tells it. */
+  readonly at: string;
   readonly what: string;
   readonly why: string;
 }

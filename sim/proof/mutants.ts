@@ -18,6 +18,8 @@ export interface Mutant {
   readonly start: number;
   readonly end: number;
   readonly text: string;
+  /** The text of its line. */
+  readonly at: string;
   /** What was there and what is there now, in one line. */
   readonly what: string;
 }
@@ -53,11 +55,13 @@ const WORDS = new Set(["message", "next", "reason", "detail", "says"]);
 export function mutantsOf(file: string, source: string): Mutant[] {
   const program = parseSync(file, source).program as unknown as Node;
   const lineOf = (offset: number) => source.slice(0, offset).split("\n").length;
+  const lines = source.split("\n");
   const found: Mutant[] = [];
   const add = (start: number, end: number, text: string) => {
     const brief = (words: string) => words.replaceAll(/\s+/g, " ").slice(0, 60);
     const what = `${brief(source.slice(start, end))} → ${brief(text) || "nothing"}`;
-    found.push({ file, line: lineOf(start), start, end, text, what });
+    const line = lineOf(start);
+    found.push({ file, line, start, end, text, at: (lines[line - 1] ?? "").trim(), what });
   };
   const visit = (node: Node) => {
     if (node.type.startsWith("TS") && node.type !== "TSAsExpression" && node.type !== "TSNonNullExpression")

@@ -1,71 +1,27 @@
 /**
- * `npm run proof:mutation [-- --file text] [--every N]`: how many small faults in src/core do its unit tests notice?
- * Each mutant is judged by the test files whose code reaches it, the nearest and quickest first, in two processes.
+ * `npm run proof:mutation [-- --file text[,text]] [--every N] [--threads N] [--quick]`: how many small faults in
+ * src/core do its unit tests notice? Each mutant is judged by the test files whose code reaches it, the nearest and
+ * quickest first; who outlives them meets the properties with more examples and the exhaustive search (not with
+ * `--quick`). Ends with the survivors and a table by file.
  */
-import { fork, type ChildProcess } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/seams/clock.ts";
 import { equivalents } from "./equivalent.ts";
+import { Judge } from "./judge.ts";
 import { mutantsOf, type Mutant } from "./mutants.ts";
-import type { Answer, Question } from "./mutation-worker.ts";
+import type { Answer } from "./mutation-worker.ts";
 import { root } from "./run-tool.ts";
 
 const WANTED = 0.85;
-const PROCESSES = 2;
-/** Modules of earlier mutants stay in memory: a new process now and then. */
-const MUTANTS_PER_PROCESS = 150;
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 20_000;
 const FEW_RUNS = 40;
 const MANY_RUNS = 150;
-/** Whoever outlives the tests that reach it meets these. */
+/** Whoever outlives the tests that reach it meets these, as long as there is time: who has not by then lives. */
 const LAST = ["src/core/decide.test.ts", "src/core/walk.test.ts", "sim/exhaustive/exhaustive.test.ts"];
+const LAST_LIMIT_MS = 5 * 60_000;
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-
-/** One process, begun anew when it is worn out or does not answer. */
-class Judge {
-  #child: ChildProcess | undefined;
-  #asked = 0;
-  readonly #runs: number;
-
-  /** `runs`: how many examples a property is tried with. */
-  constructor(runs: number) {
-    this.#runs = runs;
-  }
-
-  async ask(question: Question, limitMs: number): Promise<Answer | "no answer"> {
-    if (this.#asked++ >= MUTANTS_PER_PROCESS) this.end();
-    const child = (this.#child ??= fork(fileURLToPath(new URL("mutation-worker.ts", import.meta.url)), {
-      cwd: root,
-      env: { ...process.env, NODE_NO_WARNINGS: "1", PROPERTY_RUNS: String(this.#runs) },
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
-    }));
-    const answer = await new Promise<Answer | "no answer">((resolve) => {
-      const limit = systemClock.timer(limitMs, () => resolve("no answer"));
-      const done = (result: Answer | "no answer") => {
-        limit.cancel();
-        child.off("message", onMessage);
-        child.off("exit", onExit);
-        resolve(result);
-      };
-      const onMessage = (message: unknown) => done(message as Answer);
-      const onExit = () => done("no answer");
-      child.on("message", onMessage);
-      child.on("exit", onExit);
-      child.send(question);
-    });
-    if (answer === "no answer") this.end();
-    return answer;
-  }
-
-  end(): void {
-    this.#child?.kill("SIGKILL");
-    this.#child = undefined;
-    this.#asked = 0;
-  }
-}
 
 interface Covering {
   readonly test: string;
@@ -108,69 +64,120 @@ function testsFor(covering: readonly Covering[], mutant: Mutant): string[] {
     .map(({ test }) => test);
 }
 
-const keyOf = ({ file, what }: { readonly file: string; readonly what: string }) => `${file} ${what}`;
+/** A place is known by its line's text, which survives that lines above it come and go. */
+const keyOf = ({ file, at, what }: { readonly file: string; readonly at: string; readonly what: string }) =>
+  `${file} | ${at} | ${what}`;
+
+interface Round {
+  readonly runs: number;
+  readonly threads: number;
+  readonly limitMs?: number;
+  readonly choose: (mutant: Mutant) => readonly string[];
+}
+
+interface Outcome {
+  readonly lived: Mutant[];
+  readonly silent: number;
+  readonly unjudged: number;
+}
+
+async function judgeAll(
+  mutants: readonly Mutant[],
+  { runs, threads, limitMs = Infinity, choose }: Round,
+): Promise<Outcome> {
+  const began = systemClock.monotonic();
+  const passed = () => systemClock.monotonic() - began;
+  const lived: Mutant[] = [];
+  let [next, judged, silent, unjudged] = [0, 0, 0, 0];
+  const work = async () => {
+    const judge = new Judge(runs);
+    for (let i = next++; i < mutants.length; i = next++) {
+      const mutant = mutants[i];
+      if (!mutant) break;
+      const tests = passed() < limitMs ? choose(mutant) : [];
+      if (passed() >= limitMs) unjudged++;
+      const answer =
+        tests.length === 0
+          ? { killedBy: undefined }
+          : await judge.ask({ id: `${runs}-${i}`, mutant, tests }, LIMIT_MS);
+      if (answer === "no answer") silent++;
+      else if (answer.killedBy === undefined) lived.push(mutant);
+      if (++judged % 100 === 0)
+        say(`  ${judged} judged, ${lived.length} live (${Math.round(passed() / 1000)} s)`);
+    }
+    judge.end();
+  };
+  await Promise.all(Array.from({ length: threads }, work));
+  return { lived, silent, unjudged };
+}
+
+function table(mutants: readonly Mutant[], lived: readonly Mutant[]): string[] {
+  const count = (list: readonly Mutant[], file: string) => list.filter((one) => one.file === file).length;
+  const rows = [...new Set(mutants.map(({ file }) => file))].map((file) => {
+    const [all, live] = [count(mutants, file), count(lived, file)];
+    return { score: 1 - live / all, text: `${file.padEnd(42)} ${String(all - live).padStart(5)} of ${all}` };
+  });
+  return rows.map(({ score, text }) => `${percent(score).padStart(8)}  ${text}`);
+}
+
+const percent = (score: number) => `${(score * 100).toFixed(1)} %`;
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
-    options: { file: { type: "string", default: "" }, every: { type: "string", default: "1" } },
+    options: {
+      file: { type: "string", default: "" },
+      every: { type: "string", default: "1" },
+      threads: { type: "string", default: "2" },
+      quick: { type: "boolean", default: false },
+    },
   });
   const began = systemClock.monotonic();
   const seconds = () => `${Math.round((systemClock.monotonic() - began) / 1000)} s`;
+  const threads = Number(values.threads);
   const all = globSync("src/core/**/*.ts", { cwd: root }).toSorted();
   const tests = all.filter((file) => file.endsWith(".test.ts"));
   const files = all.filter(
-    (file) => !file.endsWith(".test.ts") && !file.includes("/testing/") && file.includes(values.file),
+    (file) =>
+      !file.endsWith(".test.ts") &&
+      !file.includes("/testing/") &&
+      values.file.split(",").some((part) => file.includes(part)),
   );
-  const known = new Set(equivalents.map(keyOf));
-  const mutants = files
-    .flatMap((file) => mutantsOf(file, readFileSync(`${root}/${file}`, "utf8")))
-    .filter((_, i) => i % Number(values.every) === 0)
-    .filter((mutant) => !known.has(keyOf(mutant)));
+  const known = new Map(equivalents.map((one) => [keyOf(one), one]));
+  const candidates = files.flatMap((file) => mutantsOf(file, readFileSync(`${root}/${file}`, "utf8")));
+  const keys = new Set(candidates.map(keyOf));
+  const stale = equivalents.filter((one) => files.includes(one.file) && !keys.has(keyOf(one)));
+  for (const one of stale) say(`no such mutant any more, take it off the list: ${keyOf(one)}`);
+  const mutants = candidates
+    .filter((mutant) => !known.has(keyOf(mutant)))
+    .filter((_, i) => i % Number(values.every) === 0);
   const covering = await coverage(tests);
   say(`${mutants.length} mutants of ${files.length} files, ${tests.length} test files (${seconds()})`);
-  let silent = 0;
-  const survivors = async (
-    candidates: readonly Mutant[],
-    runs: number,
-    choose: (mutant: Mutant) => readonly string[],
-  ): Promise<Mutant[]> => {
-    const lived: Mutant[] = [];
-    let judged = 0;
-    let next = 0;
-    const work = async () => {
-      const judge = new Judge(runs);
-      for (let i = next++; i < candidates.length; i = next++) {
-        const mutant = candidates[i];
-        if (!mutant) break;
-        const chosen = choose(mutant);
-        const answer =
-          chosen.length === 0
-            ? { id: "", ms: 0 }
-            : await judge.ask({ id: `${runs}-${i}`, mutant, tests: chosen }, LIMIT_MS);
-        if (answer === "no answer") silent++;
-        else if (answer.killedBy === undefined) lived.push(mutant);
-        if (++judged % 100 === 0) say(`  ${judged} judged, ${lived.length} live (${seconds()})`);
-      }
-      judge.end();
-    };
-    await Promise.all(Array.from({ length: PROCESSES }, work));
-    return lived;
-  };
-  const first = await survivors(mutants, FEW_RUNS, (mutant) => testsFor(covering, mutant));
+  const first = await judgeAll(mutants, {
+    runs: FEW_RUNS,
+    threads,
+    choose: (mutant) => testsFor(covering, mutant),
+  });
   say(
-    `${first.length} live; they meet the properties with more examples, and the exhaustive search (${seconds()})`,
+    `${first.lived.length} live; they meet the properties with more examples, and the exhaustive search (${seconds()})`,
   );
-  const lived = await survivors(first, MANY_RUNS, () => LAST);
-  const score = mutants.length === 0 ? 1 : 1 - lived.length / mutants.length;
-  for (const { file, line, what } of lived.toSorted((a, b) =>
+  const last = await judgeAll(first.lived, {
+    runs: MANY_RUNS,
+    threads,
+    limitMs: values.quick ? 0 : LAST_LIMIT_MS,
+    choose: () => LAST,
+  });
+  const lived = last.lived.toSorted((a, b) =>
     a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1,
-  ))
-    say(`lives: ${file}:${line}  ${what}`);
-  say(
-    `${mutants.length} mutants, ${mutants.length - lived.length} killed (${silent} by not ending), ${lived.length} live, ` +
-      `${known.size} equivalent, score ${(score * 100).toFixed(1)} %, ${seconds()}`,
   );
-  return score >= WANTED ? 0 : 1;
+  for (const { file, line, at, what } of lived) say(`lives: ${file}:${line}  ${what}  in  ${at}`);
+  for (const row of table(mutants, lived)) say(row);
+  if (last.unjudged > 0) say(`${last.unjudged} of the living did not meet the last tests: no time`);
+  const score = mutants.length === 0 ? 1 : 1 - lived.length / mutants.length;
+  say(
+    `${mutants.length} mutants, ${mutants.length - lived.length} killed (${first.silent + last.silent} by not ending), ` +
+      `${lived.length} live, ${equivalents.length} equivalent, score ${percent(score)}, ${seconds()}`,
+  );
+  return score >= WANTED && stale.length === 0 ? 0 : 1;
 }
 
 process.exitCode = await main();

@@ -39,8 +39,15 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "a member is removed before the newcomer that replaces it votes",
     breaks: "H6",
     file: "src/core/rules/scale-in.ts",
-    find: "if (old && serving >= wanted)",
+    find: "if (old && (serving >= wanted || isNoLoss))",
     replace: "if (old)",
+  },
+  {
+    name: "one of two is removed before the one that replaces it is added",
+    breaks: "I1",
+    file: "src/core/rules/scale-in.ts",
+    find: "if (old && (serving >= wanted || isNoLoss))",
+    replace: "if (old && (serving >= wanted || isNoLoss || wanted === 2))",
   },
   {
     name: "a founder starts as new after the latch",

@@ -1,46 +1,92 @@
 /**
- * `npm run proof:planted [-- --bug text]`: plants one known fault after the other, in memory and never in the checkout,
- * and runs the tools from the quickest on until one catches it. A fault that nobody catches is a gap: exit 1.
+ * `npm run proof:planted [-- --bug text] [--threads N] [--clean]`: plants one known fault after the other, in memory and
+ * never in the checkout, and runs the tools from the quickest on until one catches it. Ends with a table of who caught
+ * what. A fault that nobody catches is a gap: exit 1. `--clean`: first all tools without a fault.
  */
 import { readFile } from "node:fs/promises";
 import { matchesGlob } from "node:path";
 import { globSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { systemClock } from "../../src/seams/clock.ts";
 import { plantedBugs, type PlantedBug } from "./planted-bugs.ts";
+import { plantedOperatorBugs } from "./planted-operator-bugs.ts";
 import { root, runTool, type Ended } from "./run-tool.ts";
+
+/** Where a fault sits: in the rules, in what both products share, or in one of them. */
+type Room = "rules" | "control" | "machine" | "operator";
 
 interface Tool {
   readonly name: string;
-  /** It runs the rules alone, and nothing between them and the wires. */
-  readonly rulesOnly?: boolean;
+  /** Faults of these rooms can show in it. */
+  readonly rooms: readonly Room[];
   readonly args: (file: string) => readonly string[];
 }
 
-const TOOL_LIMIT_MS = 600_000;
+const TOOL_LIMIT_MS = 300_000;
 const PROPERTIES = ["src/core/decide.test.ts", "src/core/walk.test.ts"];
 const TEST = ["--test", "--test-isolation=none"];
+const sim = (...args: string[]) => ["sim/main.ts", "--stop", "--threads", "1", ...args];
 
-/** Quickest first. The unit tests come after the oracles that know nothing of the rule at hand. */
+/** Quickest first. The unit tests of the rules come after the oracles that know nothing of the rule at hand. */
 const tools: readonly Tool[] = [
-  { name: "properties of decide", rulesOnly: true, args: () => [...TEST, ...PROPERTIES] },
-  { name: "exhaustive search", rulesOnly: true, args: () => ["sim/exhaustive/main.ts", "--limit", "3000"] },
-  { name: "unit tests", args: (file) => [...TEST, ...testsAround(file)] },
-  { name: "random runs", rulesOnly: true, args: () => ["sim/main.ts", "--seeds", "60"] },
-  { name: "enumerated crashes", rulesOnly: true, args: () => ["sim/main.ts", "--enumerate", "--every", "5"] },
-  { name: "random runs of the product", args: () => ["sim/main.ts", "--machine", "--seeds", "12"] },
+  { name: "properties of decide", rooms: ["rules"], args: () => [...TEST, ...PROPERTIES] },
   {
-    name: "enumerated crashes of the product",
-    args: () => ["sim/main.ts", "--machine", "--enumerate", "--every", "6"],
+    name: "exhaustive search",
+    rooms: ["rules"],
+    args: () => ["sim/exhaustive/main.ts", "--limit", "3000"],
+  },
+  {
+    name: "unit tests",
+    rooms: ["rules", "control", "machine", "operator"],
+    args: (file) => [...TEST, ...testsAround(file)],
+  },
+  { name: "random runs", rooms: ["rules"], args: () => sim("--seeds", "60") },
+  { name: "enumerated faults", rooms: ["rules"], args: () => sim("--enumerate", "--every", "5") },
+  {
+    name: "lives of the operator",
+    rooms: ["operator", "control"],
+    args: () => [...TEST, "sim/operator/simulation.test.ts"],
+  },
+  {
+    name: "enumerated faults of a creation by the operator",
+    rooms: ["operator"],
+    args: () => sim("--operator", "--enumerate", "--every", "3", "--scenario", "create"),
+  },
+  {
+    name: "random runs of the product",
+    rooms: ["rules", "control", "machine"],
+    args: () => sim("--machine", "--seeds", "12"),
+  },
+  {
+    name: "random runs of the operator",
+    rooms: ["operator", "control"],
+    args: () => sim("--operator", "--seeds", "16"),
+  },
+  {
+    name: "enumerated faults of the product",
+    rooms: ["rules", "control", "machine"],
+    args: () => sim("--machine", "--enumerate", "--every", "6"),
+  },
+  {
+    name: "enumerated faults of the operator",
+    rooms: ["operator"],
+    args: () => sim("--operator", "--enumerate", "--every", "16"),
   },
 ];
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** All unit tests of the room that the file is in. */
+function roomOf(file: string): Room {
+  if (file.startsWith("src/core/") || file === "src/control/should-run.ts") return "rules";
+  if (file.startsWith("src/control/")) return "control";
+  return file.startsWith("src/local/") ? "machine" : "operator";
+}
+
+/** All unit tests of the folder that the file is in. */
 function testsAround(file: string): string[] {
-  const [, room = ""] = file.split("/");
-  return globSync(`src/${room}/**/*.test.ts`, { cwd: root })
+  const [, folder = ""] = file.split("/");
+  return globSync(`src/${folder}/**/*.test.ts`, { cwd: root })
     .filter((path) => !PROPERTIES.some((property) => matchesGlob(path, property)))
     .toSorted();
 }
@@ -59,55 +105,87 @@ async function plant({ name, also, ...edit }: PlantedBug): Promise<Record<string
   return replaced;
 }
 
+const REASON =
+  /^(seed \d+: \w|✖ (?!failing)|[A-Z]\d+: |decision: |.*(crash-\w+|crash after|lost reply|reply-lost|conflict|timeout|unseen) of effect|dead end|goes round)/;
+
 /** What in its output says why, in one line. */
 function reason({ output, code }: Ended): string {
   const lines = output.split("\n").map((line) => line.trim());
-  const told = lines.find((line) =>
-    /^(seed \d+: \w|✖ (?!failing)|[A-Z]\d+: |decision: |.*(crash after|lost reply of) effect|dead end|goes round)/.test(
-      line,
-    ),
-  );
-  return (told ?? lines.find((line) => line.includes("Error")) ?? `exit ${code}`).slice(0, 110);
+  const told = lines.find((line) => REASON.test(line));
+  const text = told ?? lines.find((line) => line.includes("Error")) ?? `exit ${code}`;
+  return text.replace(/^✖ /, "").replace(/ \([\d.]+ms\)$/, "");
+}
+
+interface Judged {
+  readonly bug: PlantedBug;
+  readonly ms: number;
+  readonly caught?: { readonly tool: string; readonly why: string };
+}
+
+async function judge(bug: PlantedBug): Promise<Judged> {
+  const replaced = await plant(bug);
+  const room = roomOf(bug.file);
+  let ms = 0;
+  for (const tool of tools.filter(({ rooms }) => rooms.includes(room))) {
+    const ended = await runTool({ args: tool.args(bug.file), limitMs: TOOL_LIMIT_MS, replaced });
+    ms += ended.ms;
+    // Every tool ends by itself: one that was ended was too slow here, and says nothing.
+    if (ended.code === undefined) say(`  ${tool.name} did not end within ${TOOL_LIMIT_MS / 1000} s`);
+    if (ended.code === 0 || ended.code === undefined) continue;
+    return { bug, ms, caught: { tool: tool.name, why: reason(ended) } };
+  }
+  return { bug, ms };
+}
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+
+function row({ bug, ms, caught }: Judged): string {
+  const cells = [
+    bug.breaks,
+    bug.name,
+    caught?.tool ?? "NOBODY",
+    caught?.why.slice(0, 160) ?? "",
+    seconds(ms),
+  ];
+  return `| ${cells.map((cell) => cell.replaceAll("|", "/")).join(" | ")} |`;
+}
+
+async function allClean(): Promise<boolean> {
+  for (const tool of tools) {
+    const ended = await runTool({ args: tool.args("src/core/x"), limitMs: TOOL_LIMIT_MS, replaced: {} });
+    say(`${ended.code === 0 ? "clean " : "FAILS "} ${tool.name} (${seconds(ended.ms)})`);
+    if (ended.code !== 0) return false;
+  }
+  return true;
 }
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
-    options: { bug: { type: "string" }, clean: { type: "boolean", default: false } },
+    options: {
+      bug: { type: "string", default: "" },
+      threads: { type: "string", default: "2" },
+      clean: { type: "boolean", default: false },
+    },
   });
-  const bugs = plantedBugs.filter(({ name }) => name.includes(values.bug ?? ""));
-  if (values.clean) {
-    for (const tool of tools) {
-      const ended = await runTool({ args: tool.args("src/core/x"), limitMs: TOOL_LIMIT_MS, replaced: {} });
-      say(`${ended.code === 0 ? "clean " : "FAILS "} ${tool.name} (${(ended.ms / 1000).toFixed(1)} s)`);
-      if (ended.code !== 0) return 1;
+  if (values.clean && !(await allClean())) return 1;
+  const began = systemClock.monotonic();
+  const bugs = [...plantedBugs, ...plantedOperatorBugs].filter(({ name }) => name.includes(values.bug));
+  const judged: Judged[] = [];
+  let next = 0;
+  const work = async () => {
+    for (let bug = bugs[next++]; bug; bug = bugs[next++]) {
+      const result = await judge(bug);
+      judged.push(result);
+      say(`${result.caught ? "caught" : "MISSED"} ${seconds(result.ms).padStart(8)}  ${bug.name}`);
     }
-  }
-  let missed = 0;
-  let total = 0;
-  for (const bug of bugs) {
-    const replaced = await plant(bug);
-    let ms = 0;
-    let caught: string | undefined;
-    const isRule = bug.file.startsWith("src/core/") || bug.file === "src/control/should-run.ts";
-    for (const tool of tools.filter(({ rulesOnly }) => isRule || !rulesOnly)) {
-      const ended = await runTool({ args: tool.args(bug.file), limitMs: TOOL_LIMIT_MS, replaced });
-      ms += ended.ms;
-      // Every tool ends by itself: one that was ended was too slow here, and says nothing.
-      if (ended.code === undefined) say(`  ${tool.name} did not end within ${TOOL_LIMIT_MS / 1000} s`);
-      if (ended.code === 0 || ended.code === undefined) continue;
-      caught = `${tool.name}: ${reason(ended)}`;
-      break;
-    }
-    if (caught === undefined) missed++;
-    total += ms;
-    const time = `${(ms / 1000).toFixed(1)} s`.padStart(7);
-    say(`${caught === undefined ? "MISSED" : "caught"} ${time}  ${bug.breaks.padEnd(4)} ${bug.name}`);
-    if (caught !== undefined) say(`                     by ${caught}`);
-  }
-  say(
-    `${bugs.length} planted bugs, ${bugs.length - missed} caught, ${missed} missed, ${(total / 1000).toFixed(1)} s`,
-  );
-  return missed === 0 ? 0 : 1;
+  };
+  await Promise.all(Array.from({ length: Number(values.threads) }, work));
+  say("\n| breaks | planted | caught by | what it said | time |\n|---|---|---|---|---:|");
+  for (const one of judged.toSorted((a, b) => bugs.indexOf(a.bug) - bugs.indexOf(b.bug))) say(row(one));
+  const caught = judged.filter((one) => one.caught).length;
+  const time = seconds(systemClock.monotonic() - began);
+  say(`\n${bugs.length} planted bugs, ${caught} caught, ${bugs.length - caught} missed, ${time}`);
+  return caught === bugs.length ? 0 : 1;
 }
 
 process.exitCode = await main();

@@ -39,6 +39,16 @@ test("a step is taken only if no earlier hold names its class; converged means n
   });
 });
 
+test("a wait ends in the future: one that is over already would be asked about again and again", () => {
+  always((o) => {
+    const { act, holds, lookAgainAt } = decide(o);
+    for (const { reason, until } of holds) assert.ok(until === undefined || until > o.now, reason);
+    if (act) return;
+    const untils = holds.flatMap(({ until }) => until ?? []);
+    assert.equal(lookAgainAt, untils.length === 0 ? undefined : Math.min(...untils));
+  });
+});
+
 test("no step breaks an invariant (I1–I5, I9), whatever was seen", () => {
   always((o) => {
     const { act } = decide(o);

@@ -11,7 +11,7 @@ import type {
   WorkloadFacts,
 } from "./observation.ts";
 import { quorum } from "./quorum.ts";
-import { lacksOnlyResources, startHash } from "./template.ts";
+import { lacksOnlyResources, sameStart, startHash } from "./template.ts";
 import { minorNumber, minorOf } from "./version.ts";
 import { isResizable } from "./view.ts";
 
@@ -33,14 +33,12 @@ function startWorkloads(o: Observation): Observation {
     const counts = record.joined && o.etcd.list?.members.some((entry) => entry.id === record.memberID);
     const wanted = record.run && permitted && (!record.leaving || counts) && !o.cluster.deleting;
     if (!wanted) return facts;
-    if (workload.state === "running" && workload.startedFrom === startHash(record)) return facts;
     // A latch rewrites the file only; what runs goes on.
-    if (workload.state === "running" && record.joined && workload.startedFrom.startsWith(startHash(record)))
-      return facts;
+    if (workload.state === "running" && sameStart(workload.startedFrom, record)) return facts;
     if (isResizable(facts) && lacksOnlyResources(facts.workload.startedFrom, record))
       return { ...facts, workload: { ...facts.workload, startedFrom: startHash(record) } };
     if (workload.state !== "absent" && workload.state !== "exited") return facts;
-    if (workload.state === "exited" && repeats(workload.cause, workload.startedFrom === startHash(record)))
+    if (workload.state === "exited" && repeats(workload.cause, sameStart(workload.startedFrom, record)))
       return facts;
     const running: WorkloadFacts = {
       state: "running",

@@ -119,6 +119,17 @@ test("each call is reported with its verb, resource, status and time", async () 
   assert.deepEqual(calls, ["create configmaps 201", "get configmaps 404"]);
 });
 
+test("a write that takes the last finalizer away ends the object, and caches hear of that", async () => {
+  const { client, server } = bench();
+  const ending = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/one"] };
+  const { uid } = server.put(CONFIG_MAPS, "a", { metadata: ending }).metadata;
+  const told: string[] = [];
+  client.onWrite((_, { type }) => told.push(type));
+  await client.patch(configMaps, a, { metadata: { labels: { app: "db" } } }, { uid });
+  await client.patch(configMaps, a, { metadata: { finalizers: [] } }, { uid });
+  assert.deepEqual(told, ["applied", "gone"]);
+});
+
 test("deleting what is not there is done, and deleting another object of that name is refused", async () => {
   const { client, server } = bench();
   assert.equal(await client.delete(configMaps, a, { uid: "x" }), "gone");

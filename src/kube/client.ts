@@ -6,7 +6,15 @@
 import { deadline, type Clock } from "../seams/clock.ts";
 import type { KubeRequest, KubeResponse, KubeTransport } from "../seams/kube-transport.ts";
 import { describeRequest, errorFromFailure, errorFromResponse, isReason, isStatus } from "./errors.ts";
-import { apiVersionOf, keyOf, pathOf, type KubeObject, type Ref, type Resource } from "./resources.ts";
+import {
+  apiVersionOf,
+  hasEnded,
+  keyOf,
+  pathOf,
+  type KubeObject,
+  type Ref,
+  type Resource,
+} from "./resources.ts";
 import { selectors, type Scope } from "./scope.ts";
 import { stripped } from "./strip.ts";
 
@@ -326,7 +334,10 @@ export class KubeClient {
   ): Promise<T> {
     const { body } = await this.call(resource, verb, request, options);
     const object = stripped(body as T);
-    this.#tell(resource, { type: "applied", object });
+    if (hasEnded(object)) {
+      const { uid = "" } = object.metadata ?? {};
+      this.#tell(resource, { type: "gone", key: keyOf(object), uid });
+    } else this.#tell(resource, { type: "applied", object });
     return object;
   }
 

@@ -133,3 +133,12 @@ const NUMBER = /^[1-9]\d*$/;
 export function isControlledBy(object: KubeObject, uid: string): boolean {
   return object.metadata?.ownerReferences?.some((ref) => ref.controller === true && ref.uid === uid) ?? false;
 }
+
+/**
+ * A write that took the last finalizer away ended the object with it. The answer shows it once more, in a version
+ * that a cache has seen long since.
+ */
+export function hasEnded({ metadata }: KubeObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = metadata ?? {};
+  return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0;
+}

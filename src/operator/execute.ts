@@ -77,9 +77,8 @@ class Executor {
         return await this.#deleteVolume(action);
       case "FinishDeletion": {
         const finalizers = this.#decided.object.metadata.finalizers ?? [];
-        return await this.#patchCluster({
-          finalizers: finalizers.filter((one) => one !== CLUSTER_FINALIZER),
-        });
+        const rest = finalizers.filter((one) => one !== CLUSTER_FINALIZER);
+        return await unlessGone(this.#patchCluster({ finalizers: rest }));
       }
     }
   }
@@ -109,11 +108,8 @@ class Executor {
       if (end === "gone") return;
     }
     const rest = member.metadata.finalizers?.filter((one) => one !== MEMBER_FINALIZER) ?? [];
-    try {
-      await this.#client.patch(etcdMembers, this.#ref(name), { metadata: { finalizers: rest } }, { uid });
-    } catch (error) {
-      if (!isReason(error, "NotFound")) throw error;
-    }
+    const patch = { metadata: { finalizers: rest } };
+    await unlessGone(this.#client.patch(etcdMembers, this.#ref(name), patch, { uid }));
   }
 
   /** With the grace that the Pod itself asks for, and never by force: a node that is silent may still run it (H14). */
@@ -150,5 +146,14 @@ class Executor {
 
   #ref(name: string): Ref {
     return { name, namespace: this.#decided.facts.namespace };
+  }
+}
+
+/** What is gone has ended before: an answer was lost, or somebody else was quicker. */
+async function unlessGone(end: Promise<unknown>): Promise<void> {
+  try {
+    await end;
+  } catch (error) {
+    if (!isReason(error, "NotFound")) throw error;
   }
 }

@@ -42,7 +42,10 @@ export const noSpace: Rule = (view) => {
   }
   const stillFull = voters.some(({ answer }) => answer.reachable && answer.dbSize >= quota * ROOM);
   if (stillFull) {
-    return [full(view, "live data fills the quota; nothing is left to compact", compacted.at + RETRY_MS)];
+    const due = compacted.at + RETRY_MS;
+    // Over already: nobody has deleted anything since. To look at once again would be to look all the time.
+    const until = due > view.now ? due : view.now + RETRY_MS;
+    return [full(view, "live data fills the quota; nothing is left to compact", until)];
   }
   return [act("heal", "there is room again", { kind: "Disarm", alarm: "NOSPACE", memberID: armed.memberID })];
 };

@@ -1,0 +1,13 @@
+/**
+ * What an operator may call a failure. That something is there already, or gone already, is what a try that was cut off
+ * leads to: it has to be understood (H9, H10), and a user who is told of it as a failure would look for one.
+ */
+import type { Pass } from "../../src/control/loop.ts";
+import { Violation } from "../oracle.ts";
+
+const DONE_BEFORE = /\b(already exists|not found)\b/i;
+
+export function mayTell({ failure, problems }: Pick<Pass, "failure" | "problems">): void {
+  const told = [failure?.message, ...problems].find((text) => text !== undefined && DONE_BEFORE.test(text));
+  if (told !== undefined) throw new Violation("H9", `told as a failure: ${told}`);
+}

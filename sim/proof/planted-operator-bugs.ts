@@ -1,0 +1,176 @@
+/**
+ * Faults between the rules and the wires: in the operator, its Kubernetes client and the control loop. The same rules
+ * hold for them as for those in planted-bugs.ts.
+ */
+import type { PlantedBug } from "./planted-bugs.ts";
+
+export const plantedOperatorBugs: readonly PlantedBug[] = [
+  {
+    name: "a member that exists already cannot be created",
+    breaks: "H9",
+    file: "src/operator/execute.ts",
+    find: 'if (!isReason(error, "AlreadyExists")) throw error;\n',
+    replace: "throw error;\n",
+  },
+  {
+    name: "a Pod or claim that exists already is a failure",
+    breaks: "H9",
+    file: "src/operator/keep.ts",
+    find: 'if (!isReason(error, "AlreadyExists")) throw error;\n',
+    replace: "throw error;\n",
+  },
+  {
+    name: "a Service that exists already is a failure",
+    breaks: "H9",
+    file: "src/kube/ensure.ts",
+    find: 'if (!isReason(error, "AlreadyExists")) throw error;\n',
+    replace: "throw error;\n",
+  },
+  {
+    name: "a Pod with our name is ours, whoever made it",
+    breaks: "I9",
+    file: "src/operator/keep.ts",
+    find: 'if (!isOurs(found)) return { done: "foreign", object: found };\n',
+    replace: "",
+  },
+  {
+    name: "a record without a finalizer: whoever deletes it takes the member away at once",
+    breaks: "I5",
+    file: "src/operator/member-object.ts",
+    find: "finalizers: [MEMBER_FINALIZER],\n",
+    replace: "",
+  },
+  {
+    name: "a cluster without a finalizer: it is gone before its volumes were decided on",
+    breaks: "I5",
+    file: "src/operator/cluster-worker.ts",
+    find: "if (!held) await this.#hold(cluster, [...finalizers, CLUSTER_FINALIZER]);\n",
+    replace: "",
+  },
+  {
+    name: "the finalizer goes, and the record stays",
+    breaks: "H10",
+    file: "src/operator/execute.ts",
+    find: "if (member.metadata.deletionTimestamp === undefined) {",
+    replace: "if (member.metadata.deletionTimestamp !== undefined) {",
+  },
+  {
+    name: "the status that was written first is the last one",
+    breaks: "I6",
+    file: "src/operator/report.ts",
+    find: "if (!object || sameStatus(object.status, status, since)) return;\n",
+    replace: "if (!object || this.#writtenAt !== undefined) return;\n",
+  },
+  {
+    name: "the status is written on every pass, news or not",
+    breaks: "I7",
+    file: "src/operator/report.ts",
+    find: "if (!object || sameStatus(object.status, status, since)) return;\n",
+    replace: "if (!object) return;\n",
+    also: {
+      file: "src/operator/report.ts",
+      find: "    const patch = mergePatch({ ...before }, { ...after });\n    if (!patch) return;\n",
+      replace: "    const patch = after;\n",
+    },
+  },
+  {
+    name: "the status is made from what was cached when the worker began",
+    breaks: "I6",
+    file: "src/operator/report.ts",
+    find: "    const object = this.#stores.cluster(this.#key);\n",
+    replace:
+      "    const object = ((this as any).first ??= structuredClone(this.#stores.cluster(this.#key)));\n",
+  },
+  {
+    name: "history that was compacted away (410) is asked for again and again",
+    breaks: "H9",
+    file: "src/kube/watch.ts",
+    find: 'if (isReason(error, "Expired")) {\n    position.resourceVersion = undefined;\n',
+    replace: 'if (isReason(error, "Expired")) {\n',
+  },
+  {
+    name: "what vanished while the watch was down stays in the cache",
+    breaks: "H9",
+    file: "src/kube/store.ts",
+    find: "for (const key of this.keys()) if (!incoming.has(key)) this.#remove(key);\n",
+    replace: "",
+  },
+  {
+    name: "one's own writes are not seen before the watch tells of them",
+    breaks: "H9",
+    file: "src/kube/reflector.ts",
+    find: "else if (isInScope(write.object, scope)) this.store.wrote(kept(write.object as T));\n",
+    replace: "",
+  },
+  {
+    name: "an event that comes while its key is worked on is lost",
+    breaks: "H9",
+    file: "src/kube/queue.ts",
+    find: 'if (entry.state === "running") entry.dirty = true;\n    else if',
+    replace: "if",
+  },
+  {
+    name: "work begins before the caches are whole",
+    breaks: "H9",
+    file: "src/kube/controller.ts",
+    find: "await Promise.all(sources.map((one) => one.whenSynced(this.#ending.signal)));\n",
+    replace: "",
+  },
+  {
+    name: "writes go out after the lease was lost",
+    breaks: "H10",
+    file: "src/operator/fencing.ts",
+    find: 'if (request.method !== "GET") {',
+    replace: 'if (request.method === "HEAD") {',
+  },
+  {
+    name: "a lease is taken over that has not run out",
+    breaks: "H10",
+    file: "src/kube/lease.ts",
+    find: "return now - this.#observed.at > durationMs;",
+    replace: "return now - this.#observed.at >= 0;",
+  },
+  {
+    name: "a Pod of a frozen node counts as ended before its grace is over",
+    breaks: "H14",
+    file: "src/operator/pod-facts.ts",
+    find: "const lostNode = nodes && now > due ?",
+    replace: "const lostNode = nodes ?",
+  },
+  {
+    name: "a claim on its way out is a volume to start on",
+    breaks: "I4",
+    file: "src/operator/volume-facts.ts",
+    find: "if (claim.metadata?.deletionTimestamp !== undefined && (record.volumeUID === undefined || ending))",
+    replace: "if (claim.metadata?.deletionTimestamp !== undefined && ending)",
+  },
+  {
+    name: "the latch is read from the cluster only, and not from its members",
+    breaks: "I3",
+    file: "src/operator/marks.ts",
+    find: "...copies.map((copy) => copy.established)];",
+    replace: "];",
+  },
+  {
+    name: "an add that was cut off is added again for ever",
+    breaks: "H10",
+    file: "src/control/execute.ts",
+    find: 'return await done(add, "member-exists", "peer-url-exists");',
+    replace: "return void (await add);",
+  },
+  {
+    name: "whoever answered once is healthy",
+    breaks: "I6",
+    file: "src/control/observe.ts",
+    find: "const answer = asked.answers[index] ??",
+    replace:
+      "const before: any = ((this as any).before ??= {});\n      const told: any = asked.answers[index];\n      const answer = (told?.reachable ? (before[member.record.name] = told) : before[member.record.name]) ??",
+  },
+  {
+    name: "a step that fails is tried again at once",
+    breaks: "H9",
+    file: "src/control/retries.ts",
+    find: "retryAt: now + delay,",
+    replace: "retryAt: now,",
+  },
+];
