@@ -26,7 +26,8 @@ export const finishJoins: Rule = (view) => {
     const outcomes = startJoiner(view, joiner);
     if (outcomes.length > 0) return outcomes;
   }
-  const [next] = joiners.filter((member) => !member.entry);
+  // One that etcd was told of and does not list has been taken out: replace-broken sees to it.
+  const [next] = joiners.filter((member) => !member.entry && member.record.memberID === undefined);
   if (!next || known.length > 0) return [];
   // More may join together with it: scale-out records them all before the first add.
   return batchIsOpen(view) ? [] : [addLearner(view, next)];
