@@ -88,8 +88,7 @@ export class KubeFront {
 
   /** Ends the watches of a client (or of all) as a lost connection does. */
   cut(who?: string): void {
-    const lost = new KubeFailure("interrupted", "connection", "connection lost");
-    for (const one of this.#subscriptions) if (who === undefined || one.who === who) one.stream.end(lost);
+    for (const one of this.#subscriptions) if (who === undefined || one.who === who) one.stream.end(lost());
   }
 
   stop(): void {
@@ -206,16 +205,15 @@ export class KubeFront {
         if (this.#down)
           return back(() => reject(new KubeFailure("not-sent", "connection", "connection refused")));
         if (this.#frozen) return void this.#thawing.add(arrive);
-        const cut = new KubeFailure("interrupted", "connection", "connection lost");
         // What does not happen at all: the request was lost, or turned away at the door.
         if (fault !== undefined && !happensAnyway(fault)) {
-          if (fault.kind === "cut") back(() => reject(cut));
+          if (fault.kind === "cut") back(() => reject(lost()));
           else if (fault.kind === "answer") back(() => resolve(fault.response as T));
           return;
         }
         try {
           const answer = work();
-          if (fault?.kind === "cut") back(() => reject(cut));
+          if (fault?.kind === "cut") back(() => reject(lost()));
           else if (fault?.kind !== "silent") back(() => resolve(answer));
         } catch (error) {
           settle(() => reject(error as Error));
@@ -278,6 +276,8 @@ export class KubeFront {
     }
   }
 }
+
+const lost = () => new KubeFailure("interrupted", "connection", "connection lost");
 
 function given(signal: AbortSignal, progress: "not-sent" | "interrupted"): KubeFailure {
   const late = signal.reason instanceof DeadlineExceeded;

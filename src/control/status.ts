@@ -34,7 +34,7 @@ export async function passStatus(
 /** The steps to come, the first with what it waits for. */
 function planSteps(observation: Observation, decision: Decision): PlanStep[] {
   const wait = decision.act ? undefined : decision.holds[0]?.message;
-  return plan(observation).steps.map((act, index) => ({
+  return plan(observation, decision).steps.map((act, index) => ({
     step: stepName(act.action),
     ...("member" in act.action && { member: act.action.member }),
     text: `${describeStep(act)}: ${act.reason}`,

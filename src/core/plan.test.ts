@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { decide } from "./decide.ts";
 import type { Observation } from "./observation.ts";
 import { describeStep, plan } from "./plan.ts";
+import { predict } from "./predict.ts";
 import { asked, edit, exited, healthy, run } from "./testing/cluster.ts";
 
 function steps(observation: Observation): string[] {
@@ -107,4 +109,27 @@ test("waking is planned with everybody who had joined, founder or not", () => {
   const asleep = run(edit(grown, { replicas: 0 }));
   const forgotten = { ...asleep, etcd: { ...asleep.etcd, list: undefined, clusterVersion: undefined } };
   assert.deepEqual(steps(edit(forgotten, { replicas: 3 })), ["wake demo-1", "wake demo-2", "wake demo-3"]);
+});
+
+test("a list that cannot be read now still has the joiner that etcd was told of", () => {
+  let world = edit(healthy({ replicas: 1 }), { replicas: 2 });
+  while (world.members.at(-1)?.record.memberID === undefined || world.members.length < 2)
+    world = predict(world, decide(world).act!.action);
+  const { list: _unreadable, ...etcd } = world.etcd;
+  assert.deepEqual(steps({ ...world, etcd }), ["latch-joined demo-2", "promote demo-2"]);
+});
+
+test("a wait that begins anew whenever it is looked at ends the plan at the first look", () => {
+  // Nobody noted since when they are ill: their time is always still to come.
+  const members = healthy().members.map((facts) => ({
+    ...facts,
+    workload: { state: "waiting" as const, reason: "ContainerCreating", since: 0 },
+    answer: { reachable: false as const, error: "no process runs" },
+  }));
+  const { list: _none, ...etcd } = healthy().etcd;
+  const world = { ...healthy(), members, etcd };
+  const { steps: acts, end } = plan(world);
+  assert.deepEqual(acts, []);
+  assert.ok(!end.converged);
+  assert.deepEqual(end.holds, decide(world).holds);
 });

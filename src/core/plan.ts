@@ -2,7 +2,7 @@
  * "What would happen if I applied this?": `decide` folded forward over a model of its own effects. The
  * same function that acts also foretells, so a plan cannot drift away from what is done.
  */
-import type { Act, Hold } from "./action.ts";
+import type { Act, Decision, Hold } from "./action.ts";
 import { decide } from "./decide.ts";
 import { sameContent } from "./hash.ts";
 import type { Observation } from "./observation.ts";
@@ -18,25 +18,48 @@ export interface Plan {
   readonly end: { readonly converged: true } | { readonly converged: false; readonly holds: readonly Hold[] };
 }
 
-export function plan(observation: Observation): Plan {
+/** `first` is what was decided on the observation, where that is known already. */
+export function plan(observation: Observation, first: Decision = decide(observation)): Plan {
   const steps: Act[] = [];
   let world = observation;
-  for (let passes = 0; passes < LONGEST_PLAN; passes++) {
-    const decision = decide(world);
+  let decision = first;
+  let waits: Waits | undefined;
+  for (let passes = 1; passes < LONGEST_PLAN; passes++) {
     if (decision.act) {
       steps.push(decision.act);
       if (decision.act.action.kind === "FinishDeletion") return { steps, end: { converged: true } };
       world = predict(world, decision.act.action);
-      continue;
+      waits = undefined;
+    } else {
+      if (decision.converged) return { steps, end: { converged: true } };
+      const later = settle({ ...world, now: Math.max(world.now, decision.lookAgainAt ?? world.now) });
+      // Waiting for a time, or for what starts by itself: look again then. Else the plan ends in a wait.
+      const alike = sameContent({ ...later, now: world.now }, world);
+      if (alike && later.now === world.now)
+        return { steps, end: { converged: false, holds: decision.holds } };
+      const now = waitsOf(decision, world);
+      // A wait that begins anew at each look never ends by itself.
+      if (alike && waits?.text === now.text) return { steps, end: { converged: false, holds: waits.holds } };
+      waits = alike ? now : undefined;
+      world = later;
     }
-    if (decision.converged) return { steps, end: { converged: true } };
-    const later = settle({ ...world, now: Math.max(world.now, decision.lookAgainAt ?? world.now) });
-    // Waiting for a time, or for what starts by itself: look again then. Else the plan ends in a wait.
-    const moved = later.now > world.now || !sameContent(later, world);
-    if (!moved) return { steps, end: { converged: false, holds: decision.holds } };
-    world = later;
+    decision = decide(world);
   }
-  return { steps, end: { converged: false, holds: decide(world).holds } };
+  return { steps, end: { converged: false, holds: decision.holds } };
+}
+
+interface Waits {
+  readonly holds: readonly Hold[];
+  readonly text: string;
+}
+
+/** What is waited for, and how long it still takes; seconds that have passed are no difference. */
+function waitsOf({ holds }: Decision, { now }: Observation): Waits {
+  const words = holds.map(
+    ({ rule, message, until }) =>
+      `${rule} ${until === undefined ? "" : until - now} ${message.replaceAll(/\d+(?= (s|ms)\b)/g, "…")}`,
+  );
+  return { holds, text: words.join("\n") };
 }
 
 /** A step in a few words, as plans, transcripts and logs show it. */

@@ -94,17 +94,20 @@ function founding(o: Observation): readonly EtcdMemberEntry[] {
   }));
 }
 
-/** After a sleep or an outage, those are in the list who had joined; none is told apart who was being promoted. */
+/**
+ * After a sleep or an outage, those are in the list who had joined, and who was on the way in; none is told apart
+ * who was being promoted.
+ */
 function returning(o: Observation): readonly EtcdMemberEntry[] {
   return o.members
     .map((facts) => facts.record)
-    .filter(({ joined }) => joined)
-    .map(({ name, memberID, role, address }) => ({
+    .filter(({ joined, memberID }) => joined || memberID !== undefined)
+    .map(({ name, memberID, role, joined, address }) => ({
       id: memberID ?? `id-of-${name}`,
-      name,
+      name: joined ? name : "",
       peerURLs: [address.peerURL],
       clientURLs: [],
-      isLearner: role === "Learner",
+      isLearner: role === "Learner" || !joined,
       ours: true,
     }));
 }

@@ -3,7 +3,7 @@
  * client request ride along, or are written alone when they moved a lot and the last write is long ago.
  */
 import type { EtcdClusterStatus, MemberStatus } from "../api/etcd-cluster-status.ts";
-import { canonical } from "./hash.ts";
+import { sameContent } from "./hash.ts";
 
 const FAST_FACTS_MS = 600_000;
 const FAST_FACTS_SHARE = 0.1;
@@ -22,8 +22,8 @@ export function sameStatus(
   sinceWriteMs: number,
 ): boolean {
   if (!written) return false;
-  if (canonical(slow(written)) !== canonical(slow(next))) return false;
-  if (sinceWriteMs >= PLAN_MS && canonical(written.plan ?? []) !== canonical(next.plan ?? [])) return false;
+  if (!sameContent(slow(written), slow(next))) return false;
+  if (sinceWriteMs >= PLAN_MS && !sameContent(written.plan ?? [], next.plan ?? [])) return false;
   return sinceWriteMs < FAST_FACTS_MS || !movedALot(fast(written), fast(next));
 }
 

@@ -74,7 +74,15 @@ export function startHash(record: Pick<MemberRecord, "template" | "joined" | "in
     starts.set(record.template, base);
   }
   // Once joined, etcd ignores the list (R4) and the file holds only the member itself (H3).
-  return record.joined ? base : `${base}/${shortHash(canonical(sortPeers(record.initialCluster)))}`;
+  return record.joined ? base : `${base}/${peersHash(record.initialCluster)}`;
+}
+
+const peers = new WeakMap<readonly InitialPeer[], string>();
+
+function peersHash(list: readonly InitialPeer[]): string {
+  let hash = peers.get(list);
+  if (hash === undefined) peers.set(list, (hash = shortHash(canonical(sortPeers(list)))));
+  return hash;
 }
 
 /** The part of `startHash` that does not change when a member joins. */

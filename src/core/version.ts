@@ -34,6 +34,9 @@ export function minorOf(text: string): string {
 
 /** The minor as a number that can be compared and counted: 3.6 → 3006. */
 export function minorNumber(text: string): number {
-  const [major = "0", minor = "0"] = text.replace(/^v/, "").split(".");
-  return Number(major) * 1000 + Number(minor);
+  const from = text.startsWith("v") ? 1 : 0;
+  const dot = text.indexOf(".", from);
+  if (dot === -1) return Number(text.slice(from)) * 1000;
+  const end = text.indexOf(".", dot + 1);
+  return Number(text.slice(from, dot)) * 1000 + Number(text.slice(dot + 1, end === -1 ? text.length : end));
 }

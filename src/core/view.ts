@@ -43,7 +43,16 @@ export interface View {
   readonly nextOrdinal: number;
 }
 
+/** Observations never change, and one pass asks several times. */
+const views = new WeakMap<Observation, View>();
+
 export function viewOf(observation: Observation): View {
+  let view = views.get(observation);
+  if (view === undefined) views.set(observation, (view = join(observation)));
+  return view;
+}
+
+function join(observation: Observation): View {
   const { cluster, etcd } = observation;
   const token = clusterToken(cluster.uid, cluster.marks);
   const list = etcd.list?.members ?? [];

@@ -91,9 +91,12 @@ function hashOf(object: unknown): string {
 
 /** The same text for the same content, in whatever order its fields were written down. */
 function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === "object" && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  let text = "";
+  for (const name of Object.keys(value).toSorted()) {
+    const part = (value as Record<string, unknown>)[name];
+    if (part !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${canonical(part)}`;
+  }
+  return `{${text}}`;
 }

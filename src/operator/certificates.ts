@@ -6,7 +6,7 @@
 import { Buffer } from "node:buffer";
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { isSecure } from "../core/flags.ts";
-import { canonical } from "../core/hash.ts";
+import { sameContent } from "../core/hash.ts";
 import type { ClusterFacts } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { isControlledBy } from "../kube/resources.ts";
@@ -28,7 +28,7 @@ export type SecretsByName = ReadonlyMap<string, Secret>;
 type Leaf = { readonly certificate: string; readonly key: string } | { readonly problem: string };
 
 interface Checked {
-  readonly asked: string;
+  readonly asked: readonly unknown[];
   readonly until: number;
 }
 
@@ -159,9 +159,9 @@ export class Certificates {
     const both = certificate !== undefined && certificate === key;
     const present =
       certificate === undefined || key === undefined ? undefined : { certificate, key: both ? "" : key };
-    const asked = canonical([leaf, ca.facts.fingerprint, certificate, key]);
+    const asked = [leaf, ca.facts.fingerprint, certificate, key] as const;
     const checked = this.#checked.get(name);
-    if (present && checked?.asked === asked && now < checked.until) return present;
+    if (present && checked && sameContent(checked.asked, asked) && now < checked.until) return present;
     const pem = (text: string | undefined, file: string) =>
       text === undefined ? undefined : { text, where: `the certificate of ${name}, ${file}` };
     const trust = { text: ca.pair.certificate, where: `the authority of the ${plane} plane` };
@@ -197,9 +197,19 @@ function memberLeaf(cluster: ClusterFacts, member: string, plane: Plane, extra: 
   return { commonName: member, sans, usages, lifeMs: LEAF_LIFE_MS };
 }
 
+/** Cached Secrets never change, and every pass reads them. */
+const texts = new WeakMap<object, Map<string, string>>();
+
 export function textIn({ data }: Secret, file: string): string | undefined {
   const encoded = data?.[file];
-  return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString();
+  if (data === undefined || encoded === undefined) return undefined;
+  const known = texts.get(data)?.get(file);
+  if (known !== undefined) return known;
+  const text = Buffer.from(encoded, "base64").toString();
+  if (!Object.isFrozen(data)) return text;
+  const decoded = texts.get(data) ?? new Map<string, string>();
+  texts.set(data, decoded.set(file, text));
+  return text;
 }
 
 /** Whether a member was ever given certificates of this plane: then its authority must not be another one. */

@@ -3,7 +3,7 @@
  * read; those that others write into as well (Services, budgets) are applied; Pods and claims are only ever made.
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
-import { canonical } from "../core/hash.ts";
+import { sameContent } from "../core/hash.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { ensure } from "../kube/ensure.ts";
 import { isReason } from "../kube/errors.ts";
@@ -86,7 +86,7 @@ export async function keepSecret(
   ownerUID: string,
 ): Promise<Kept<Secret>> {
   const kept = await keepCreated(client, secrets, wanted, known, (found) => isControlledBy(found, ownerUID));
-  if (kept.done !== "unchanged" || canonical(kept.object.data) === canonical(wanted.data)) return kept;
+  if (kept.done !== "unchanged" || sameContent(kept.object.data, wanted.data)) return kept;
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = kept.object.metadata ?? {};
   const data = mergePatch({ ...kept.object.data }, { ...wanted.data });
   const version = { uid, resourceVersion };

@@ -11,7 +11,19 @@ import type { MemberRecord } from "../core/record.ts";
 import { lastingMarks } from "./marks.ts";
 import { ANNOTATIONS, LABELS, MEMBER_FINALIZER } from "./names.ts";
 
-export function recordOf({ metadata, spec }: EtcdMember): MemberRecord {
+/** Cached objects are frozen and live long: passes over an unchanged one share its record. */
+const records = new WeakMap<EtcdMember, MemberRecord>();
+
+export function recordOf(object: EtcdMember): MemberRecord {
+  let record = records.get(object);
+  if (record === undefined) {
+    record = read(object);
+    if (Object.isFrozen(object)) records.set(object, record);
+  }
+  return record;
+}
+
+function read({ metadata, spec }: EtcdMember): MemberRecord {
   const { name, uid, resourceVersion, creationTimestamp } = metadata;
   if (uid === undefined || resourceVersion === undefined || creationTimestamp === undefined)
     throw new TypeError(`EtcdMember ${name} has no uid or version: it was not read from an API server`);

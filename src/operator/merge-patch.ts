@@ -2,7 +2,7 @@
  * The smallest merge patch (RFC 7386) from one object to another: what is gone becomes null, which a plain patch
  * with the new object would leave in place. Lists are replaced as a whole.
  */
-import { canonical } from "../core/hash.ts";
+import { sameContent } from "../core/hash.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -17,7 +17,7 @@ export function mergePatch(before: Fields, after: Fields): Record<string, unknow
     if (isFields(old) && isFields(value)) {
       const inner = mergePatch(old, value);
       if (inner) patch[key] = inner;
-    } else if (canonical(old) !== canonical(value)) patch[key] = value;
+    } else if (!sameContent(old, value)) patch[key] = value;
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
 }

@@ -4,7 +4,7 @@
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { EtcdMemberStatus } from "../api/etcd-member.ts";
-import { canonical } from "../core/hash.ts";
+import { canonical, sameContent } from "../core/hash.ts";
 import { sameStatus } from "../core/status-write.ts";
 import type { MemberView, View } from "../core/view.ts";
 import type { KubeClient } from "../kube/client.ts";
@@ -68,7 +68,7 @@ export class Reporter {
     if (!object || object.metadata.uid !== member.record.uid) return;
     const status = fitMember(memberStatusOf(view, member, object.metadata.generation, object.status));
     if (!member.healthy && !this.#lasts(member.name, status)) return;
-    if (canonical(steady(object.status)) === canonical(steady(status))) return;
+    if (sameContent(steady(object.status), steady(status))) return;
     await this.#write(etcdMembers, ref, object, object.status, status);
   }
 

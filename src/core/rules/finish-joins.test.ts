@@ -104,3 +104,19 @@ test("below 3.6 a second learner waits for the first, whoever recorded it (H1)",
   assert.notEqual(act?.action.kind, "AddLearner");
   assert.ok(holds.some((hold) => hold.message.startsWith("demo-5 joins once the present learner")));
 });
+
+test("a joiner that a person took out of etcd before it served makes room for another one, and no circle (I4)", () => {
+  const permitted = passes(edit(healthy(), { replicas: 4 }), 3);
+  const { list } = permitted.etcd;
+  assert.ok(list && permitted.members.at(-1)?.record.memberID === "id-of-demo-4");
+  const members = list.members.filter(({ id }) => id !== "id-of-demo-4");
+  const world = change({ ...permitted, etcd: { ...permitted.etcd, list: { ...list, members } } }, "demo-4", {
+    answer: { reachable: false, error: "refused" },
+  });
+  const { act } = decide(world);
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "leave");
+  assert.deepEqual(
+    run(world).members.map(({ record }) => record.name),
+    ["demo-1", "demo-2", "demo-3", "demo-5"],
+  );
+});

@@ -9,7 +9,7 @@ import type { Hold, Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import type { InitialPeer } from "../record.ts";
 import { sortPeers } from "../template.ts";
-import { canonical } from "../hash.ts";
+import { sameContent } from "../hash.ts";
 import { waitsForVolume } from "./first-boot.ts";
 import { batchIsOpen, hasRoomForLearner } from "../size.ts";
 import { names, unhealthyVoters, type MemberView, type View } from "../view.ts";
@@ -26,7 +26,8 @@ export const finishJoins: Rule = (view) => {
     const outcomes = startJoiner(view, joiner);
     if (outcomes.length > 0) return outcomes;
   }
-  const [next] = joiners.filter((member) => !member.entry);
+  // One that etcd was told of and does not list has been taken out: replace-broken sees to it.
+  const [next] = joiners.filter((member) => !member.entry && member.record.memberID === undefined);
   if (!next || known.length > 0) return [];
   // More may join together with it: scale-out records them all before the first add.
   return batchIsOpen(view) ? [] : [addLearner(view, next)];
@@ -68,7 +69,7 @@ function startJoiner(view: View, joiner: MemberView): readonly Outcome[] {
   }
   // Another change of membership made its list stale before it started: it would exit for ever (H7).
   const peers = currentPeers(view);
-  const stale = canonical(sortPeers(record.initialCluster)) !== canonical(sortPeers(peers));
+  const stale = !sameContent(sortPeers(record.initialCluster), peers);
   const unstarted =
     entry?.name === "" || (workload.state === "exited" && workload.cause === "member-list-mismatch");
   if (stale && unstarted) {

@@ -41,7 +41,8 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
   const lostAfter = millisecondsOf(view.spec.repair.memberLostAfter);
   if (member.healthy) return undefined;
   const { list } = view.observation.etcd;
-  if (record.joined && list?.linearizable && !member.entry)
+  // A second add would get another ID than the one it was permitted to start with, and be taken for a ghost.
+  if ((record.joined || record.memberID !== undefined) && list?.linearizable && !member.entry)
     return { reason: "etcd does not list it any more" };
   if (record.volumeUID !== undefined) {
     if (volume.state === "absent") return { reason: "its volume is gone" };
