@@ -77,7 +77,9 @@ function answering(server: Server | undefined): Server | undefined {
 
 function answerOf(calls: Calls, server: Server | undefined): MemberAnswer {
   if (!server) return SILENT;
-  const { downgrade, ...status } = calls.status(server);
+  const told = attempt(() => calls.status(server));
+  if (!told) return SILENT;
+  const { downgrade, ...status } = told.value;
   return {
     reachable: true,
     ...status,
@@ -102,7 +104,7 @@ function etcdFacts(
   servers: readonly (Server | undefined)[],
   memory: Memory,
 ): EtcdFacts {
-  const voters = servers.filter((server): server is Server => server !== undefined && !server.isLearner);
+  const voters = servers.filter((server): server is Server => server?.runs === true && !server.isLearner);
   const quorate = voters.find((server) => attempt(() => calls.linearizableRead(server)));
   const witness = quorate ?? voters[0];
   const remembered = {

@@ -133,7 +133,7 @@ const toMember = (member: Member): Answer => ({
 
 function handlers(calls: Calls, keys: Keys): Record<string, Handler> {
   const header = (server: Server): Answer => {
-    const { clusterID, memberID, revision, raftTerm } = calls.status(server);
+    const { clusterID, memberID, revision, raftTerm } = calls.facts(server);
     return {
       clusterId: id(clusterID),
       memberId: id(memberID),

@@ -88,8 +88,15 @@ function join(server: Server, around: Surroundings): Verdict {
   }
   const self = existing.find((member) => member.peerURLs.some((url) => server.config.peerURLs.includes(url)));
   if (!self) return failedDiscovery("error validating peerURLs: local member is not in the cluster");
-  const clusterVersion = peer.dir.state.clusterVersion;
-  if (clusterVersion !== undefined && !speaks(server.minor, clusterVersion)) {
+  const { clusterVersion, downgrade } = peer.dir.state;
+  // While a downgrade is enabled etcd lets only the older version in, and only as long as the cluster still speaks the
+  // newer one: which then ends it. So nobody joins until the downgrade is done or cancelled.
+  const fits =
+    clusterVersion === undefined ||
+    (downgrade === undefined
+      ? speaks(server.minor, clusterVersion)
+      : minorNumber(clusterVersion) === server.minor + 1);
+  if (!fits) {
     return failedDiscovery("incompatible with current running cluster");
   }
   const introduced = existing.map((member) => ({ ...member }));

@@ -42,7 +42,16 @@ export class Calls {
     this.#now = now;
   }
 
+  /** Only this one looks itself up among the members, and takes it for impossible not to be there. */
   status(server: Server): Status {
+    if (server.dir.state.removed.has(server.id)) {
+      this.#world.panic(server, "failed to find local ID in cluster members");
+      throw new Refusal("cutOff");
+    }
+    return this.facts(server);
+  }
+
+  facts(server: Server): Status {
     const { dir } = server;
     const { state } = dir;
     const raft = this.#raft(server);

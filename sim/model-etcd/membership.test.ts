@@ -164,6 +164,19 @@ test("removing the leader costs an election; the removed process ends and never 
   assert.ok(again.end);
 });
 
+test("a member that is asked for its status after its removal panics, and other calls do not end it", () => {
+  const lab = new Lab();
+  const processes = lab.found("abc");
+  const name = ["a", "b", "c"].find((one) => lab.at(one) !== lab.leader()) ?? "a";
+  const server = lab.at(name);
+  lab.calls.memberRemove(lab.leader(), server.id);
+  assert.equal(lab.calls.memberList(server, false).length, 2);
+  assert.equal(processes[name]?.end, undefined);
+  refuses("cutOff", () => lab.calls.status(server));
+  assert.deepEqual(processes[name]?.end, { kind: "exited", code: 2 });
+  assert.match(processes[name]?.lines.at(-1) ?? "", /failed to find local ID/);
+});
+
 test("MemberUpdate on a learner promotes it before 3.5.31 and 3.6.12 (R9)", () => {
   for (const [version, promoted] of [
     ["3.5.30", true],

@@ -16,6 +16,19 @@ test("without quorum nothing is written and no list is confirmed; status and the
   assert.equal(lab.calls.status(lab.at(rest)).leaderID, "0");
 });
 
+test("a member that was started without a quorum answers no client, however long it runs, until there is a leader", () => {
+  const lab = new Lab();
+  lab.found("abc");
+  for (const name of "abc") lab.kill(name);
+  lab.start("a", { cluster: "a", state: "existing" });
+  lab.pass(120_000);
+  assert.equal(lab.at("a").runs, true);
+  assert.equal(lab.at("a").serving, false);
+  lab.start("b", { cluster: "b", state: "existing" });
+  lab.pass(5_000);
+  assert.deepEqual([lab.at("a").serving, lab.at("b").serving], [true, true]);
+});
+
 test("a killed leader is followed by another within two election timeouts; a stopped one at once (R10)", () => {
   const lab = new Lab();
   lab.found("abc");

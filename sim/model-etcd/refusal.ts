@@ -19,6 +19,8 @@ const table = {
   badTransferee: ["FAILED_PRECONDITION", "etcdserver: bad leader transferee"],
   notLeader: ["FAILED_PRECONDITION", "etcdserver: not leader"],
   noLeader: ["UNAVAILABLE", "etcdserver: no leader"],
+  // The process ended in the midst of the call.
+  cutOff: ["UNAVAILABLE", "the call was cut off before the server's status"],
   timedOut: ["UNAVAILABLE", "etcdserver: request timed out"],
   noSpace: ["RESOURCE_EXHAUSTED", "etcdserver: mvcc: database space exceeded"],
   corrupt: ["DATA_LOSS", "etcdserver: corrupt cluster"],

@@ -37,7 +37,7 @@ export class Server {
   #dir: DataDir | undefined;
   /** The members it was told of before its own log says anything (joiners). */
   introduced: readonly Member[] = [];
-  /** Answers clients: published, or waited long enough for a leader. */
+  /** Answers clients: it has published itself, for which it needs a leader. */
   serving = false;
   published = false;
   /** Holds all the leader has; commits reach it at once. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Lab } from "./lab.ts";
+import { Lab, peerURL } from "./lab.ts";
 import { Refusal } from "./refusal.ts";
 
 function restart(lab: Lab, name: string, version: string) {
@@ -61,6 +61,34 @@ test("an online downgrade: enable, storage follows, members go down, it complete
   lab.pass(6_000);
   assert.equal(lab.leader().dir.state.downgrade, undefined);
   assert.equal(lab.leader().dir.state.clusterVersion, "3.6");
+});
+
+test("while a downgrade is enabled nobody joins, of either version, until it is cancelled", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.7.3");
+  lab.calls.downgrade(lab.leader(), "ENABLE", "3.6");
+  lab.pass(10_000);
+  lab.calls.memberAdd(lab.leader(), [peerURL("d")], true);
+  for (const version of ["3.7.3", "3.6.16"]) {
+    const refused = lab.start("d", { version, cluster: "abcd", state: "existing" });
+    lab.pass(1_000);
+    assert.match(refused.lines.at(-1) ?? "", /incompatible with current running cluster/);
+  }
+  lab.calls.downgrade(lab.leader(), "CANCEL", "");
+  const joined = lab.start("d", { version: "3.7.3", cluster: "abcd", state: "existing" });
+  lab.pass(5_000);
+  assert.equal(joined.server?.serving, true);
+});
+
+test("an older joiner gets in while the cluster still speaks the newer version, and ends by it", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.7.3");
+  lab.calls.memberAdd(lab.leader(), [peerURL("d")], true);
+  lab.calls.downgrade(lab.leader(), "ENABLE", "3.6");
+  lab.pass(10_000);
+  const joiner = lab.start("d", { version: "3.6.16", cluster: "abcd", state: "existing" });
+  lab.pass(2_000);
+  assert.match(joiner.lines.at(-1) ?? "", /invalid downgrade/);
 });
 
 test("a downgrade that is cancelled lets the cluster version rise again", () => {

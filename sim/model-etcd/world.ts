@@ -13,8 +13,6 @@ import { Network } from "./network.ts";
 import { Raft, type RaftHooks } from "./raft.ts";
 import { Server, type ServerEnd, type ServerStart } from "./server.ts";
 
-/** etcd serves clients after this long even without a leader (3.5.5 and later). */
-const SERVE_ANYWAY_MS = 5_000;
 const MONITOR_MS = 4_000;
 const PUBLISH_AGAIN_MS = 300;
 const COMPACT_HASH_MS = 60_000;
@@ -123,17 +121,18 @@ export class EtcdWorld {
     server.open(verdict.dir);
     server.introduced = verdict.introduced;
     server.phase = "running";
-    server.timers.push(
-      this.scheduler.after(SERVE_ANYWAY_MS, () => {
-        if (!server.serving && server.runs) this.#serve(server);
-      }),
-    );
     this.#raft(verdict.dir.clusterID).reconsider();
   }
 
   #exit(server: Server, verdict: Extract<Verdict, { kind: "exit" }>): void {
     server.log(verdict.level, verdict.msg, verdict.error);
     this.#end(server, { kind: "exited", code: verdict.level === "panic" ? 2 : 1 });
+  }
+
+  /** What a call does to it, at once. */
+  panic(server: Server, msg: string): void {
+    server.log("panic", msg);
+    this.#end(server, { kind: "exited", code: 2 });
   }
 
   #crash(
@@ -155,7 +154,10 @@ export class EtcdWorld {
     );
   }
 
-  /** A leader, a synced member: publish it, then serve. */
+  /**
+   * A leader, a synced member: publish it, then serve. A process that has found no leader yet answers no client at
+   * all, however long it runs; one that has lost its leader still tells its status and what it has.
+   */
   #following(server: Server): void {
     if (server.published) return;
     server.published = true;

@@ -56,6 +56,7 @@ test("reasons that need a full disk, an old store or a split cluster are known b
     ["v2-content", "detected disallowed v2 WAL for stage --v2-deprecation=write-only"],
     ["corrupt-at-start", "checkInitialHashKV failed: 8e9e found data inconsistency with peers"],
     ["member-unknown", "failed to update; member unknown"],
+    ["permanently-removed", "failed to find local ID in cluster members"],
     ["disk-full", "failed to create WAL: write 0.tmp: no space left on device"],
     ["permission-denied", "cannot access data directory: open data/.touch: permission denied"],
     ["cluster-newer-version", "discovery failed: incompatible with current running cluster"],

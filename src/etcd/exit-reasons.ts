@@ -70,6 +70,8 @@ export const nextSteps: Readonly<Record<ExitReason, string>> = {
 
 const rows: readonly Row[] = [
   { reason: "permanently-removed", says: /permanently removed from the cluster/ },
+  // Asked for its status between its removal and its end, a member looks for itself and panics.
+  { reason: "permanently-removed", says: /failed to find local ID in cluster members/ },
   { reason: "data-lost", says: /tocommit\(\d+\) is out of range/ },
   { reason: "member-count-unequal", says: /member count is unequal/ },
   { reason: "peer-urls-unmatched", says: /error validating peerURLs/ },

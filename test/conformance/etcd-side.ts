@@ -15,6 +15,7 @@ import { freePorts } from "../support/free-ports.ts";
 const NAMES = ["m1", "m2", "m3", "m4", "m5", "m6"];
 
 export class RealSide implements Side {
+  readonly atOnce = true;
   readonly slots: readonly Slot[];
   readonly #dir = mkdtempSync(path.join(os.tmpdir(), "quorate-conformance-"));
   readonly #transport = new GrpcTransport({ clock: systemClock });

@@ -1,11 +1,16 @@
-/** Runs the comparison of the model etcd with real ones of a version, and tells what came of it. */
-import { conformEtcd, type EtcdReport } from "../../sim/model-etcd/conformance/run.ts";
+/**
+ * Runs the comparison of the model etcd with real ones of a version, and tells what came of it. Most of its time goes
+ * by waiting (elections, the five seconds of R19), so several worlds of the same version run side by side: lanes.
+ */
+import { conformEtcd, type EtcdReport, type Progress } from "../../sim/model-etcd/conformance/run.ts";
 import { RealSide } from "./etcd-side.ts";
 
 export interface EtcdConformance {
   readonly version: string;
   readonly calls: number;
+  /** The first lane's; each further lane has the next one. */
   readonly seed: number;
+  readonly lanes?: number;
   readonly callsPerRound?: number;
   readonly lives?: number;
   readonly patienceMs?: number;
@@ -14,13 +19,40 @@ export interface EtcdConformance {
   readonly onStep?: (text: string) => void;
 }
 
-export async function compareEtcd(options: EtcdConformance): Promise<EtcdReport> {
-  await using real = await RealSide.prepare();
-  return await conformEtcd({
-    ...options,
-    real,
-    slots: real.slots,
-    now: () => Date.now(),
-    wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-  });
+/** A comparison that runs: how far it is, and what comes of it. */
+export interface Comparing {
+  readonly sofar: () => EtcdReport;
+  readonly report: Promise<EtcdReport>;
+}
+
+const NOTHING: EtcdReport = { calls: 0, lives: 0, refused: 0, unsettled: 0, disagreements: 0 };
+
+export function compareEtcd(options: EtcdConformance): Comparing {
+  const { lanes = 1, seed, calls } = options;
+  const each = Array.from({ length: lanes }, (): Progress => ({ report: NOTHING }));
+  const sofar = () => each.map(({ report }) => report).reduce(sum);
+  const lane = async (progress: Progress, i: number) => {
+    await using real = await RealSide.prepare();
+    await conformEtcd({
+      ...options,
+      progress,
+      seed: seed + i,
+      calls: Math.ceil(calls / lanes),
+      real,
+      slots: real.slots,
+      now: () => Date.now(),
+      wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    });
+  };
+  return { sofar, report: Promise.all(each.map(lane)).then(sofar) };
+}
+
+function sum(a: EtcdReport, b: EtcdReport): EtcdReport {
+  return {
+    calls: a.calls + b.calls,
+    lives: a.lives + b.lives,
+    refused: a.refused + b.refused,
+    unsettled: a.unsettled + b.unsettled,
+    disagreements: a.disagreements + b.disagreements,
+  };
 }

@@ -1,8 +1,7 @@
 /**
- * `npm run sim:conformance -- [--etcd [--version 3.6]] [--calls N] [--seed N]
- * [--patience SECONDS] [--trace]`: random calls to a model and
- * to the real thing, all answers compared: the API server's, or with `--etcd` that of etcd in each version. Ends with a
- * failure when they disagree once.
+ * `npm run sim:conformance -- [--etcd [--version 3.6] [--lanes N] [--patience SECONDS] [--trace]] [--calls N] [--seed N]`:
+ * random calls to a model and to the real thing, all answers compared: the API server's, or with `--etcd` those of etcd
+ * in each version, N calls each. Ends with a failure when they disagree once.
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -18,6 +17,8 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     etcd: { type: "boolean" },
     version: { type: "string" },
+    /** Worlds of each version, side by side. */
+    lanes: { type: "string", default: "4" },
     /** Seconds. */
     patience: { type: "string", default: "60" },
     trace: { type: "boolean" },
@@ -26,38 +27,57 @@ const { values } = parseArgs({
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const MOST_TOLD = 25;
+const PROGRESS_MS = 15_000;
 const clip = (line: string) => (line.length > 600 ? `${line.slice(0, 300)} … ${line.slice(-250)}` : line);
 const [calls, seed] = [Number(values.calls), Number(values.seed)];
 
 process.exitCode = (await (values.etcd ? etcd() : apiServer())) === 0 ? 0 : 1;
 
 async function etcd(): Promise<number> {
-  let disagreements = 0;
   // Ended early, it still ends its processes and tells how far it came.
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
   const asked = values.version === undefined ? undefined : exactVersion(values.version);
   if (values.version !== undefined && asked === undefined)
     throw new Error(`no etcd ${values.version} is known`);
-  for (const version of asked === undefined ? newestVersions : [asked]) {
-    if (stop.signal.aborted) break;
-    const began = performance.now();
-    const report = await compareEtcd({
+  const lanes = Number(values.lanes);
+  const began = performance.now();
+  const seconds = () => `${((performance.now() - began) / 1_000).toFixed(0)} s`;
+  // Side by side: all of it is mostly waiting.
+  const running = (asked === undefined ? newestVersions : [asked]).map((version) => {
+    const comparing = compareEtcd({
       version,
       calls,
       seed,
+      lanes,
       patienceMs: 1_000 * Number(values.patience),
       signal: stop.signal,
       onDifference: say,
-      ...(values.trace ? { onStep: say } : {}),
+      ...(values.trace ? { onStep: (text: string) => say(`${version} ${text}`) } : {}),
     });
-    const seconds = ((performance.now() - began) / 1_000).toFixed(1);
-    say(
-      `etcd ${version}: ${report.calls} calls (seed ${seed}), ${report.refused} of them refused by both, ${report.lives} starts and stops, ${report.unsettled} rounds ended by an election, ${report.disagreements} disagreements, ${seconds} s`,
-    );
-    disagreements += report.disagreements;
+    const ended = comparing.report.then((report) => ({ report, after: seconds() }));
+    return { version, sofar: comparing.sofar, ended };
+  });
+  const progress = setInterval(() => {
+    const each = running.map(({ version, sofar }) => `${version} at ${sofar().calls}`);
+    say(`${seconds()}: etcd ${each.join(", ")}`);
+  }, PROGRESS_MS);
+  try {
+    let disagreements = 0;
+    const lines: string[] = [];
+    for (const { version, ended } of running) {
+      const { report, after } = await ended;
+      disagreements += report.disagreements;
+      const seeds = lanes > 1 ? `seeds ${seed} to ${seed + lanes - 1}` : `seed ${seed}`;
+      lines.push(
+        `etcd ${version}: ${report.calls} calls (${seeds}), ${report.refused} of them refused by both, ${report.lives} lives, ${report.unsettled} rounds ended by an election, ${report.disagreements} disagreements, ${after}`,
+      );
+    }
+    lines.forEach(say);
+    return disagreements;
+  } finally {
+    clearInterval(progress);
   }
-  return disagreements;
 }
 
 async function apiServer(): Promise<number> {

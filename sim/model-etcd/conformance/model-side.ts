@@ -13,7 +13,7 @@ import { EtcdWorld } from "../world.ts";
 import { perform, type Call, type Outcome } from "./calls.ts";
 import type { ProcessState, Side, Slot, Start } from "./side.ts";
 
-/** Longer than any election, any end of a removed member, and the wait for a leader before serving (5 s). */
+/** Longer than any election and any end of a removed member. */
 const CALM_MS = 2_300;
 const LONGEST_CALM_MS = 12_000;
 const LONGEST_CALL_MS = 30_000;
@@ -26,6 +26,7 @@ interface Process {
 }
 
 export class ModelSide implements Side {
+  readonly atOnce = false;
   readonly disk = new MapDirs();
   readonly scheduler: Scheduler;
   readonly world: EtcdWorld;
@@ -114,6 +115,15 @@ export class ModelSide implements Side {
   server(slot: Slot): Server | undefined {
     const server = this.#processes.get(slot.name)?.server;
     return server?.runs ? server : undefined;
+  }
+
+  /** False when it remembers no compaction at this revision. */
+  forgetHash(slot: Slot, revision: number): boolean {
+    const state = this.server(slot)?.dir.state;
+    const kept = state?.compactions.filter((one) => one.revision !== revision) ?? [];
+    if (!state || kept.length === state.compactions.length) return false;
+    state.compactions = kept;
+    return true;
   }
 
   async pass(ms: number): Promise<void> {

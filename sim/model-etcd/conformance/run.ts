@@ -4,13 +4,13 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { SeededRandom } from "../../random.ts";
-import { memberIdOf } from "../ids.ts";
+import { agree, PROBE, waitsInVain, wallOf } from "./agree.ts";
 import type { Call, Outcome } from "./calls.ts";
 import { isTimed, nextCall, stirs, type PlannedCall } from "./choose.ts";
 import { leaderOf, membersOf, serving, slotOf, type Ground } from "./ground.ts";
 import { nextLife, revival, started, type Life } from "./life.ts";
 import { ModelSide } from "./model-side.ts";
-import { look, type Side, type Slot, type SlotView } from "./side.ts";
+import { lookAtAll, type Side, type Slot, type SlotView } from "./side.ts";
 
 export interface EtcdRun {
   readonly real: Side;
@@ -29,6 +29,12 @@ export interface EtcdRun {
   readonly signal?: AbortSignal;
   readonly onDifference: (text: string) => void;
   readonly onStep?: (text: string) => void;
+  /** Where to see how far the run is. */
+  readonly progress?: Progress;
+}
+
+export interface Progress {
+  report: EtcdReport;
 }
 
 export interface EtcdReport {
@@ -45,6 +51,8 @@ const YOUNG_MS = 3_500;
 const RIPE_MS = 5_700;
 const PATIENCE_MS = 60_000;
 const PATIENT_MS = 10_000;
+/** By then a process that has a leader serves. */
+const SILENT_MS = 2_500;
 /** For members that know no leader: what needs one waits for ever. */
 const HASTY_MS = 700;
 const MOST_WITHOUT_LEADER = 10;
@@ -78,6 +86,8 @@ class Run {
   /** Since when something has been young, on each side's clock. */
   #lifeAt = { real: 0, model: 0 };
   #settledAt = 0;
+  /** When something was last done to a process. */
+  #livedAt = 0;
   #terms = "";
   #ripened = false;
   /** Slots that may not have applied the last change yet. */
@@ -88,6 +98,7 @@ class Run {
     this.#options = options;
     this.#random = new SeededRandom(options.seed);
     this.#model = new ModelSide(this.#random.fork());
+    if (options.progress) options.progress.report = this.report;
   }
 
   async clear(): Promise<void> {
@@ -155,6 +166,7 @@ class Run {
     // Young are all connections since the first of several lives.
     if (this.#ripened) this.#lifeAt = { real: this.#options.now(), model: this.#model.scheduler.now };
     this.#ripened = false;
+    this.#livedAt = this.#options.now();
     await this.#settle();
     this.#settledAt = this.#options.now();
   }
@@ -197,18 +209,28 @@ class Run {
     const before = now();
     const answer = await this.#ask(slot, call, timeoutMs);
     this.#model.wallMs = wallOf(call, answer, before, now());
-    const modelled = await this.#model.call(slot, call, timeoutMs);
+    const modelled = await this.#modelled(slot, call, timeoutMs, answer);
     if (!answer.ok) this.report.refused++;
     if (!hasLeader && waitsInVain(answer) && waitsInVain(modelled)) return;
-    if (!this.#agrees(answer, modelled) && (await this.#hasElected())) throw new Unsettled(text);
+    if (modelled.ok && this.#endsBeforeItAnswers(slot, call, answer)) return await this.#settle();
+    if (!agree(answer, modelled) && (await this.#hasElected())) throw new Unsettled(text);
     this.#compare(text, answer, modelled);
     for (const other of serving(this.#ground)) if (other !== slot) this.#behind.add(other);
     if (!answer.ok || !(stirs(call) || call.kind === "downgrade")) return;
-    if (call.kind === "downgrade") {
-      if (call.action === "VALIDATE") return;
-      await this.#model.pass(10_000);
-    }
+    if (call.kind === "downgrade" && call.action === "VALIDATE") return;
     await this.#settle();
+  }
+
+  /**
+   * The hash of a compaction is kept only if the one before had ended: whether it had, when two come soon after each
+   * other or a log is replayed, is a race in etcd. The model, which keeps it, is told to forget it.
+   */
+  async #modelled(slot: Slot, call: Call, timeoutMs: number, answer: Outcome): Promise<Outcome> {
+    const modelled = await this.#model.call(slot, call, timeoutMs);
+    if (call.kind !== "hash" || agree(answer, modelled)) return modelled;
+    return this.#model.forgetHash(slot, call.revision)
+      ? await this.#model.call(slot, call, timeoutMs)
+      : modelled;
   }
 
   /** Connections that broke on a busy machine are young again: those of members that all run are waited for. */
@@ -222,6 +244,20 @@ class Run {
     }
   }
 
+  /**
+   * A member that is asked to remove itself answers, or its end comes first: both happen, within milliseconds. That it
+   * was removed is what the sides then have to agree on.
+   */
+  #endsBeforeItAnswers(slot: Slot, call: Call, answer: Outcome): boolean {
+    const itself = call.kind === "remove" && call.id === this.#model.disk.dirs.get(slot.name)?.memberID;
+    return itself && !answer.ok && ["server-stopped", "unavailable"].includes(answer.error);
+  }
+
+  #isDowngrading(): boolean {
+    const leader = leaderOf(this.#ground);
+    return leader !== undefined && this.#model.server(leader)?.dir.state.downgrade !== undefined;
+  }
+
   #allRun(): boolean {
     const running = serving(this.#ground);
     return membersOf(this.#ground).every((member) => {
@@ -232,10 +268,6 @@ class Run {
 
   async #hasElected(): Promise<boolean> {
     return (await this.#views(this.#options.real)).terms !== this.#terms;
-  }
-
-  #agrees(real: Outcome, model: Outcome): boolean {
-    return isDeepStrictEqual(withoutOwn(real), withoutOwn(model));
   }
 
   /** IDs of added members are made of whole seconds: a call must not stand between two. */
@@ -267,7 +299,7 @@ class Run {
   }
 
   #compare(text: string, real: Outcome, model: Outcome): void {
-    if (this.#agrees(real, model)) {
+    if (agree(real, model)) {
       if (real.ok && model.ok && "hash" in real.value) this.#compareHash(text, real.value, model.value);
       return;
     }
@@ -289,6 +321,8 @@ class Run {
   /** The model comes to rest, and the real side has to come to the same. */
   async #settle(): Promise<void> {
     await this.#model.calm();
+    // The leader looks every few seconds whether the versions can move on.
+    if (this.#isDowngrading()) await this.#model.pass(10_000);
     const wanted = await this.#views(this.#model);
     const end = this.#options.now() + (this.#options.patienceMs ?? PATIENCE_MS);
     for (;;) {
@@ -296,7 +330,7 @@ class Run {
       const differing = this.#ground.slots.filter(
         ({ name }) => !isDeepStrictEqual(found.views[name], wanted.views[name]),
       );
-      if (differing.length === 0 && found.leads !== "several") {
+      if (differing.length === 0 && found.leads !== "several" && !this.#mayStillSpeak(wanted.views)) {
         this.#align(found.leads, wanted.leads);
         this.#terms = found.terms;
         this.#behind.clear();
@@ -315,10 +349,14 @@ class Run {
     }
   }
 
+  /** Silence says nothing at first: a process that boots is silent too, and one that is about to end. */
+  #mayStillSpeak(wanted: Readonly<Record<string, SlotView>>): boolean {
+    const silent = Object.values(wanted).some(({ process }) => process === "silent");
+    return silent && this.#options.now() - this.#livedAt < SILENT_MS;
+  }
+
   async #views(side: Side): Promise<{ views: Record<string, SlotView>; leads: string; terms: string }> {
-    const seen = [];
-    // One after the other: the model's clock has one hand only.
-    for (const slot of this.#ground.slots) seen.push({ slot, ...(await look(side, slot)) });
+    const seen = await lookAtAll(side, this.#ground.slots);
     const byId = new Map(seen.filter(({ id }) => id !== "").map(({ id, slot }) => [id, slot.name]));
     const leaders = new Set(
       seen
@@ -354,36 +392,4 @@ class Run {
     this.#options.onDifference(`${head}\n  after ${before.join("\n        ")}\n${text}`);
     throw new Apart(text);
   }
-}
-
-/** Who gives up first, the caller or the member, is a race. */
-function waitsInVain(outcome: Outcome): boolean {
-  return !outcome.ok && ["deadline", "request-timed-out", "no-leader", "unavailable"].includes(outcome.error);
-}
-
-/** Without what is each side's own. */
-function withoutOwn(outcome: Outcome): unknown {
-  if (!outcome.ok) return { code: outcome.code, error: outcome.error };
-  const { hash: _hash, term: _term, ...rest } = outcome.value;
-  return JSON.parse(JSON.stringify(rest)) as unknown;
-}
-
-/** A read through the quorum: the member has applied all that was committed before. */
-const PROBE: Call = {
-  kind: "range",
-  key: "a",
-  end: "",
-  revision: 0,
-  limit: 0,
-  serializable: false,
-  only: "count",
-};
-
-/** The second in which the real side gave this ID; without one, the time of the call. */
-function wallOf(call: Call, answer: Outcome, before: number, after: number): number {
-  if (call.kind !== "add" || !answer.ok) return before;
-  const id = String(answer.value["member"]).split(" ")[0];
-  for (let second = Math.floor(before / 1_000); second <= Math.floor(after / 1_000); second++)
-    if (memberIdOf(call.urls, "", second) === id) return second * 1_000;
-  return before;
 }

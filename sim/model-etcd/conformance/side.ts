@@ -20,6 +20,8 @@ export interface Start {
 export type ProcessState = "absent" | "runs" | `ended: ${ExitReason}`;
 
 export interface Side {
+  /** Can be asked several things at the same time: a virtual clock has one hand only. */
+  readonly atOnce: boolean;
   /** Begins anew: nothing runs, all directories are empty. */
   clear(): Promise<void>;
   start(slot: Slot, start: Start): Promise<void>;
@@ -43,11 +45,26 @@ export interface SlotView {
 
 const QUESTION_MS = 500;
 
-/** What a slot shows of itself. The leader is told apart: each side elects its own. */
-export async function look(
+interface Look {
+  readonly view: SlotView;
+  readonly id: string;
+  readonly leader: string;
+  readonly term: string;
+}
+
+export async function lookAtAll(
   side: Side,
-  slot: Slot,
-): Promise<{ view: SlotView; id: string; leader: string; term: string }> {
+  slots: readonly Slot[],
+): Promise<readonly (Look & { readonly slot: Slot })[]> {
+  const one = async (slot: Slot) => ({ slot, ...(await look(side, slot)) });
+  if (side.atOnce) return await Promise.all(slots.map(one));
+  const seen = [];
+  for (const slot of slots) seen.push(await one(slot));
+  return seen;
+}
+
+/** What a slot shows of itself. The leader is told apart: each side elects its own. */
+async function look(side: Side, slot: Slot): Promise<Look> {
   const process = side.process(slot);
   if (process !== "runs") return { view: { process }, id: "", leader: "", term: "" };
   const status = await side.call(slot, { kind: "status" }, QUESTION_MS);
