@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isEtcdError } from "../../src/etcd/errors.ts";
+import { corruptDatabase } from "../../src/local/corrupt.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { LocalCluster } from "../support/local-cluster.ts";
@@ -110,6 +111,23 @@ test("a flipped page that etcd does not look for at its start is found by compar
   await corrupt(local, victim);
   await replaced(local, from, victim, others);
   assert.ok(local.done(from).includes("CompareHashes"), local.story());
+});
+
+test("a corrupt member that runs alone keeps the good ones out only until one starts without etcd's check", async () => {
+  await using local = await LocalCluster.start({ version: "3.7.3", replicas: 3 });
+  const client = await local.client();
+  for (let i = 0; i < 20; i++) await client.kv.put(`key/${i}`, "value");
+  const [victim = "", ...others] = await local.names();
+  const from = local.steps.length;
+  const { platform, disk, layout } = subjectOf(local);
+  await client.maintenance.defragment(platform.endpoint(local.member(victim).record));
+  assert.ok((await corruptDatabase(disk, layout.volume(victim).database)) > 0);
+  await Promise.all(others.map((name) => platform.workloads.kill(name, "SIGKILL")));
+  await replaced(local, from, victim, others);
+  assert.ok(
+    local.done(from).some((step) => step.startsWith("UpdateMember/revert")),
+    local.story(),
+  );
 });
 
 /** etcd commits to its database only now and then, and what is only in the log cannot be damaged there: commit. */
