@@ -2,7 +2,8 @@
  * `npm run proof:mutation [-- --file text[,text]] [--every N] [--threads N] [--quick]`: how many small faults in
  * src/core do its unit tests notice? Each mutant is judged by the test files whose code reaches it, the nearest and
  * quickest first; who outlives them meets the properties with more examples and the exhaustive search (not with
- * `--quick`). Ends with the survivors and a table by file. `--again output`: only those that an earlier run listed.
+ * `--quick`). Ends with the survivors and a table by file. `--again output`: only those that an earlier run listed;
+ * `--tests text[,text]`: only by some test files, such as those that were written since.
  */
 import { globSync, readFileSync } from "node:fs";
 import process from "node:process";
@@ -133,18 +134,17 @@ async function main(): Promise<number> {
       threads: { type: "string", default: "2" },
       quick: { type: "boolean", default: false },
       again: { type: "string" },
+      tests: { type: "string", default: "" },
     },
   });
   const began = systemClock.monotonic();
   const seconds = () => `${Math.round((systemClock.monotonic() - began) / 1000)} s`;
   const threads = Number(values.threads);
   const all = globSync("src/core/**/*.ts", { cwd: root }).toSorted();
-  const tests = all.filter((file) => file.endsWith(".test.ts"));
+  const isOneOf = (file: string, parts: string) => parts.split(",").some((part) => file.includes(part));
+  const tests = all.filter((file) => file.endsWith(".test.ts") && isOneOf(file, values.tests));
   const files = all.filter(
-    (file) =>
-      !file.endsWith(".test.ts") &&
-      !file.includes("/testing/") &&
-      values.file.split(",").some((part) => file.includes(part)),
+    (file) => !file.endsWith(".test.ts") && !file.includes("/testing/") && isOneOf(file, values.file),
   );
   const known = new Map(equivalents.map((one) => [keyOf(one), one]));
   const candidates = files.flatMap((file) => mutantsOf(file, readFileSync(`${root}/${file}`, "utf8")));
