@@ -3,7 +3,8 @@
  * `--enumerate [--every N]` each effect of each scenario with a crash or a lost answer. With `--machine` the
  * product itself runs on a modelled machine, with `--operator` the operator on a modelled Kubernetes, instead of the
  * rules alone; `--shrink` makes the schedule of a seed of the operator that fails smaller. `--stop` ends at the first
- * violation, `--scenario text` takes only some, `--threads N` fewer threads. Same seed, same bytes.
+ * violation, `--scenario text` and (of the operator) `--fault text` take only some, `--threads N` fewer threads. Same
+ * seed, same bytes.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
@@ -33,6 +34,7 @@ const { values } = parseArgs({
     shrink: { type: "boolean", default: false },
     every: { type: "string", default: "1" },
     scenario: { type: "string", default: "" },
+    fault: { type: "string", default: "" },
     stop: { type: "boolean", default: false },
     threads: { type: "string" },
   },
@@ -141,7 +143,8 @@ interface Found extends Enumerated {
 async function enumerated(name: string, every: number): Promise<Found> {
   if (what === "operator") {
     const scenario = operatorScenarios.find((one) => one.name === name);
-    if (scenario) return await enumerateOperator(scenario, 1, every, values.stop);
+    const { stop, fault } = values;
+    if (scenario) return await enumerateOperator(scenario, 1, every, { stop, fault });
   }
   const scenario = scenarios.find((one) => one.name === name);
   if (!scenario) throw new RangeError(`there is no scenario ${name}`);

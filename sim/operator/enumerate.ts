@@ -124,7 +124,7 @@ export async function enumerateOperator(
   scenario: OperatorScenario,
   seed: number,
   every = 1,
-  stop = false,
+  { stop = false, fault = "" }: { readonly stop?: boolean; readonly fault?: string } = {},
 ): Promise<OperatorEnumerated> {
   const plain = await playScenario(scenario, seed);
   const wanted = JSON.stringify(endStateOf(plain));
@@ -132,6 +132,7 @@ export async function enumerateOperator(
   const sums = { plans: 0, events: plain.env.scheduler.ran, passes: plain.passes };
   for (const [words, plan] of plansOf(scenario, plain.effects.names, every)) {
     if (stop && failures.length > 0) break;
+    if (!words.includes(fault)) continue;
     sums.plans++;
     try {
       const sim = await playScenario(scenario, seed, plan);

@@ -2,7 +2,8 @@
  * `npm run proof:mutation [-- --file text[,text]] [--every N] [--threads N] [--quick]`: how many small faults in
  * src/core do its unit tests notice? Each mutant is judged by the test files whose code reaches it, the nearest and
  * quickest first; who outlives them meets the properties with more examples and the exhaustive search (not with
- * `--quick`). Ends with the survivors and a table by file.
+ * `--quick`). Ends with the survivors and a table by file. `--again output`: only those that an earlier run listed;
+ * `--tests text[,text]`: only by some test files, such as those that were written since.
  */
 import { globSync, readFileSync } from "node:fs";
 import process from "node:process";
@@ -68,6 +69,9 @@ function testsFor(covering: readonly Covering[], mutant: Mutant): string[] {
 const keyOf = ({ file, at, what }: { readonly file: string; readonly at: string; readonly what: string }) =>
   `${file} | ${at} | ${what}`;
 
+/** As the list of survivors tells it. */
+const lineOf = ({ what, at }: Mutant) => `${what}  in  ${at}`;
+
 interface Round {
   readonly runs: number;
   readonly threads: number;
@@ -129,26 +133,28 @@ async function main(): Promise<number> {
       every: { type: "string", default: "1" },
       threads: { type: "string", default: "2" },
       quick: { type: "boolean", default: false },
+      again: { type: "string" },
+      tests: { type: "string", default: "" },
     },
   });
   const began = systemClock.monotonic();
   const seconds = () => `${Math.round((systemClock.monotonic() - began) / 1000)} s`;
   const threads = Number(values.threads);
   const all = globSync("src/core/**/*.ts", { cwd: root }).toSorted();
-  const tests = all.filter((file) => file.endsWith(".test.ts"));
+  const isOneOf = (file: string, parts: string) => parts.split(",").some((part) => file.includes(part));
+  const tests = all.filter((file) => file.endsWith(".test.ts") && isOneOf(file, values.tests));
   const files = all.filter(
-    (file) =>
-      !file.endsWith(".test.ts") &&
-      !file.includes("/testing/") &&
-      values.file.split(",").some((part) => file.includes(part)),
+    (file) => !file.endsWith(".test.ts") && !file.includes("/testing/") && isOneOf(file, values.file),
   );
   const known = new Map(equivalents.map((one) => [keyOf(one), one]));
   const candidates = files.flatMap((file) => mutantsOf(file, readFileSync(`${root}/${file}`, "utf8")));
   const keys = new Set(candidates.map(keyOf));
+  const listed = values.again === undefined ? undefined : readFileSync(values.again, "utf8");
+  const wanted = (mutant: Mutant) => listed === undefined || listed.includes(lineOf(mutant));
   const stale = equivalents.filter((one) => files.includes(one.file) && !keys.has(keyOf(one)));
   for (const one of stale) say(`no such mutant any more, take it off the list: ${keyOf(one)}`);
   const mutants = candidates
-    .filter((mutant) => !known.has(keyOf(mutant)))
+    .filter((mutant) => !known.has(keyOf(mutant)) && wanted(mutant))
     .filter((_, i) => i % Number(values.every) === 0);
   const covering = await coverage(tests);
   say(`${mutants.length} mutants of ${files.length} files, ${tests.length} test files (${seconds()})`);
@@ -169,7 +175,7 @@ async function main(): Promise<number> {
   const lived = last.lived.toSorted((a, b) =>
     a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1,
   );
-  for (const { file, line, at, what } of lived) say(`lives: ${file}:${line}  ${what}  in  ${at}`);
+  for (const mutant of lived) say(`lives: ${mutant.file}:${mutant.line}  ${lineOf(mutant)}`);
   for (const row of table(mutants, lived)) say(row);
   if (last.unjudged > 0) say(`${last.unjudged} of the living did not meet the last tests: no time`);
   const score = mutants.length === 0 ? 1 : 1 - lived.length / mutants.length;

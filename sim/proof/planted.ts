@@ -49,9 +49,9 @@ const tools: readonly Tool[] = [
     args: () => [...TEST, "sim/operator/simulation.test.ts"],
   },
   {
-    name: "enumerated faults of a creation by the operator",
+    name: "every create of the operator, unanswered and unseen",
     rooms: ["operator"],
-    args: () => sim("--operator", "--enumerate", "--every", "3", "--scenario", "create"),
+    args: () => sim("--operator", "--enumerate", "--scenario", "create", "--fault", "unseen"),
   },
   {
     name: "random runs of the product",

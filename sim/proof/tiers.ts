@@ -100,14 +100,14 @@ export const tiers: readonly Tier[] = [
     id: "planted",
     title: "planted bugs",
     args: ["sim/proof/planted.ts"],
-    limitMs: 25 * MINUTE,
+    limitMs: 15 * MINUTE,
     counts: { plans: /^(\d+) planted bugs/gm, "bugs found": /planted bugs, (\d+) caught/g },
   },
   {
     id: "mutation",
     title: "mutants of src/core",
     args: ["sim/proof/mutation.ts"],
-    limitMs: 40 * MINUTE,
+    limitMs: 20 * MINUTE,
     counts: { plans: /^(\d+) mutants, /gm, "bugs found": /mutants, (\d+) killed/g },
   },
   {

@@ -4,8 +4,17 @@ import type { EtcdClusterSpecInput } from "../api/etcd-cluster-spec.ts";
 import { decide } from "./decide.ts";
 import { asBefore, type LaterField } from "./later-fields.ts";
 import type { MemberTemplate } from "./record.ts";
-import { sameTemplate, startHash, templateFor, templateHash } from "./template.ts";
+import {
+  lacksOnlyResources,
+  sameStart,
+  sameTemplate,
+  startHash,
+  templateFor,
+  templateHash,
+  transition,
+} from "./template.ts";
 import { healthy, specOf } from "./testing/cluster.ts";
+import { recordOf } from "./testing/record.ts";
 
 interface Written {
   readonly spec: Partial<EtcdClusterSpecInput>;
@@ -88,4 +97,48 @@ test("a field that came later is as good as absent while it asks for nothing, an
   assert.deepEqual(asBefore(before, later), before);
   assert.notDeepEqual(asBefore(withField(false, "0s"), later), before);
   assert.notDeepEqual(asBefore(withField(true, "1h"), later), before);
+});
+
+test("what it takes to follow: nothing, a record, other resources, a restart, or another volume", () => {
+  const of = (input: Partial<EtcdClusterSpecInput>) => templateFor(specOf(input), "3.6.16");
+  const base = of({});
+  const cpu = of({ pod: { resources: { requests: { cpu: "1" } } } });
+  const debug = of({ options: { logLevel: "Debug" } });
+  assert.equal(transition(base, of({})), "none");
+  assert.equal(transition(base, of({ pod: { labels: { team: "a" } } })), "record");
+  assert.equal(transition(base, of({ storage: { size: "20Gi" } })), "record");
+  assert.equal(transition(base, of({ storage: { size: "5Gi" } })), "swap");
+  assert.equal(transition(base, of({ storage: { className: "fast" } })), "swap");
+  assert.equal(transition(base, of({ storage: { medium: "Memory" } })), "swap");
+  assert.equal(transition(base, debug), "restart");
+  assert.equal(transition(base, cpu), "restart");
+  assert.equal(transition(base, cpu, { resizable: true }), "resize");
+  assert.equal(transition(base, debug, { resizable: true }), "restart");
+  const memory = of({ storage: { medium: "Memory" } });
+  const memoryDebug = of({ storage: { medium: "Memory" }, options: { logLevel: "Debug" } });
+  assert.equal(transition(memory, memoryDebug), "swap", "a restart would lose its data (H4)");
+  assert.equal(transition(memory, memoryDebug, { hasData: false }), "restart");
+});
+
+test("a start is told by the list until the member has joined, in whatever order the list was written", () => {
+  const record = recordOf("3.6.16");
+  const turned = { ...record, initialCluster: record.initialCluster.toReversed() };
+  const fewer = { ...record, initialCluster: record.initialCluster.slice(1) };
+  assert.equal(startHash(turned), startHash(record));
+  assert.notEqual(startHash(fewer), startHash(record));
+  const joined = { ...record, joined: true };
+  assert.equal(startHash({ ...fewer, joined: true }), startHash(joined));
+  assert.equal(sameStart(startHash(record), joined), true, "a latch restarts nobody");
+  assert.equal(sameStart(startHash(fewer), record), false);
+  assert.equal(sameStart(startHash(joined), record), false);
+});
+
+test("whoever lacks only resources has joined, runs the same otherwise, and not with the same resources", () => {
+  const record = recordOf("3.6.16", {}, { joined: true });
+  const other = recordOf("3.6.16", { pod: { resources: { requests: { cpu: "1" } } } }, { joined: true });
+  const debug = recordOf("3.6.16", { options: { logLevel: "Debug" } }, { joined: true });
+  assert.equal(lacksOnlyResources(startHash(record), other), true);
+  assert.equal(lacksOnlyResources(startHash(record), record), false);
+  assert.equal(lacksOnlyResources(startHash(debug), record), false);
+  assert.equal(lacksOnlyResources(startHash(record), { ...other, joined: false }), false);
 });

@@ -30,3 +30,22 @@ test("named days are days of the week in UTC", () => {
   );
   assert.equal(opening, at("2026-11-21T02:00:00Z"));
 });
+
+test("a window opens at its very start, and has closed at its end", () => {
+  const opens = at("2026-11-15T02:30:00Z");
+  const window = { start: "02:30", duration: "1h" };
+  assert.equal(nextOpening(window, opens, HOUR), opens);
+  assert.equal(nextOpening(window, opens - 1, HOUR), opens);
+  assert.equal(nextOpening(window, opens + HOUR - 1, HOUR), opens + HOUR - 1);
+  assert.equal(nextOpening(window, opens + HOUR, HOUR), opens + 24 * HOUR);
+});
+
+test("a window of one day a week that has just closed opens a week later", () => {
+  const sunday = { start: "02:30", duration: "1h", days: ["Sunday" as const] };
+  assert.equal(nextOpening(sunday, at("2026-11-15T03:30:00Z"), HOUR), at("2026-11-22T02:30:00Z"));
+});
+
+test("without any day it never opens, and is asked about again in a week", () => {
+  const now = at("2026-11-15T03:30:00Z");
+  assert.equal(nextOpening({ start: "02:30", duration: "1h", days: [] }, now, HOUR), now + 7 * 24 * HOUR);
+});

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covers } from "./ensure.ts";
+import { covers, ensure } from "./ensure.ts";
 import { asApplied } from "./ownership.ts";
+import { configMaps, type KubeObject } from "./resources.ts";
+import { bench, CONFIG_MAPS } from "./testing.ts";
 
 test("what is wanted is covered when it is so, whatever else there is", () => {
   const have = { a: 1, b: { c: [{ d: 1, added: true }], e: "x" }, status: {} };
@@ -26,4 +28,31 @@ test("fields that we set by POST become ours by apply, and those of others stay 
   assert.deepEqual(ours, { manager: "us", operation: "Apply", apiVersion: "v1", fieldsV1 });
   assert.deepEqual(none, []);
   assert.equal(asApplied(entries.slice(1), "us"), undefined);
+});
+
+const isOurs = ({ metadata }: KubeObject) => metadata?.labels?.["of"] === "us";
+const wanted = (data: Record<string, string> = { a: "1" }) => ({
+  metadata: { name: "a", namespace: "default", labels: { of: "us" } },
+  data,
+});
+const wishes = (known?: KubeObject) => ({ wanted: wanted(), known, isOurs, stamp: "example.com/applied" });
+
+test("what is absent is made; made again with a cache that is behind, it is found and left as it is (H9)", async () => {
+  const { client, server } = bench();
+  const first = await ensure(client, configMaps, wishes());
+  const second = await ensure(client, configMaps, wishes());
+  assert.deepEqual([first.done, second.done], ["created", "unchanged"]);
+  assert.equal(second.object.metadata?.uid, first.object.metadata?.uid);
+  assert.equal(server.list(CONFIG_MAPS).length, 1);
+});
+
+test("an object of our name that is not ours is told of, and one on its way out is waited for; neither is changed", async () => {
+  const { client, server } = bench();
+  const { metadata: theirs } = server.put(CONFIG_MAPS, "a", { data: { a: "theirs" } });
+  assert.equal((await ensure(client, configMaps, wishes())).done, "foreign");
+  const ending = { labels: { of: "us" }, deletionTimestamp: "2026-01-01T00:00:00Z" };
+  const { metadata } = server.put(CONFIG_MAPS, "a", { metadata: ending, data: { a: "old" } });
+  assert.notEqual(metadata.resourceVersion, theirs.resourceVersion);
+  assert.equal((await ensure(client, configMaps, wishes())).done, "ending");
+  assert.equal(server.list(CONFIG_MAPS)[0]?.metadata.resourceVersion, metadata.resourceVersion);
 });
