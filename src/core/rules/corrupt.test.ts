@@ -81,6 +81,14 @@ test("a member that etcd ended for differing from a peer is a suspect: first the
   assert.equal(decide(world).act?.action.kind, "CompareHashes");
 });
 
+test("a comparison from before the suspect ended says nothing, also when the suspect was not part of it (R33)", () => {
+  const world = suspected({ "demo-1": good, "demo-2": good });
+  const { hashes } = world.etcd;
+  assert.ok(hashes);
+  const earlier = { ...world, etcd: { ...world.etcd, hashes: { ...hashes, at: world.now - 17_000 } } };
+  assert.equal(decide(earlier).act?.action.kind, "CompareHashes");
+});
+
 test("a suspect is replaced when the others agree without it, and its volume is kept", () => {
   const { act } = decide(suspected({ "demo-1": good, "demo-2": good }));
   assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-3");

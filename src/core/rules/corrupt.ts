@@ -106,9 +106,10 @@ function isSuspect({ isVoter, workload }: MemberView): boolean {
   return isVoter && workload.state === "exited" && workload.cause === "data-differs";
 }
 
-/** A comparison from before it ended says nothing about it. */
+/** A comparison from before it ended says nothing about it, nor about the peer that may have changed since. */
 function isOlder(hashes: HashReport, suspect: MemberView | undefined): boolean {
-  return suspect?.workload.state === "exited" && hashes.byMember[suspect.name] !== undefined;
+  if (suspect?.workload.state !== "exited") return false;
+  return hashes.byMember[suspect.name] !== undefined || hashes.at < suspect.workload.since;
 }
 
 /** Its copy may be the good one: without etcd's check it starts, and can be compared with the others. */
