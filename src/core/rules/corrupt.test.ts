@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { HashReport, Observation } from "../observation.ts";
-import { edit, exited, healthy, run } from "../testing/cluster.ts";
+import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
 
 function alarmed(observation: Observation, byMember?: HashReport["byMember"]): Observation {
   const { hashes: _none, ...etcd } = observation.etcd;
@@ -98,6 +98,21 @@ test("a suspect is replaced when the others agree without it, and its volume is 
 test("when the others differ, the suspect may be the good one: it starts without the check, to be compared", () => {
   const { act } = decide(suspected({ "demo-1": good, "demo-2": { ...good, hash: 2 } }));
   assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-3");
+  assert.equal(act.action.change.leaving, undefined);
+  assert.equal(act.action.change.template?.options.corruptCheck.initial, false);
+});
+
+test("a suspect without which there is no quorum starts without the check, once waiting has not helped (R33)", () => {
+  const down = exited(healthy({ replicas: 2 }), "demo-2", "data-differs");
+  const list = down.etcd.list && { ...down.etcd.list, linearizable: false };
+  const alone = change({ ...down, etcd: { ...down.etcd, list } }, "demo-1", ({ answer }) => ({
+    answer: { ...answer, linearizable: false, leaderID: "0" } as typeof answer,
+  }));
+  const early = decide(alone);
+  assert.equal(early.act, undefined);
+  assert.ok(early.holds.some(({ reason, until }) => reason === "Corrupt" && until === alone.now + 60_000));
+  const { act } = decide({ ...alone, now: alone.now + 60_000 });
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-2", JSON.stringify(act));
   assert.equal(act.action.change.leaving, undefined);
   assert.equal(act.action.change.template?.options.corruptCheck.initial, false);
 });

@@ -5,7 +5,7 @@
  *
  * A member that etcd's check at the start ended is only a suspect: any peer that differs ends it, also when
  * the peer is the corrupt one (R33). It is replaced when the others agree without it; when they do not, it
- * is started without that check, so that its hash can decide.
+ * is started without that check, so that its hash can decide; and so it is when nobody can be compared without it.
  */
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
@@ -25,7 +25,7 @@ export const corrupt: Rule = (view) => {
   const suspect = view.staying.find(isSuspect);
   const verdict = hashes ? judge(view, hashes) : undefined;
   if (!armed && !suspect && !(verdict && verdict.odd.length > 0)) return [];
-  if (!view.hasQuorum) return [];
+  if (!view.hasQuorum) return suspect ? [awaitQuorum(view, suspect)] : [];
 
   if (!hashes || !verdict || view.now - hashes.at > FRESH_MS || isOlder(hashes, suspect)) {
     return [act("heal", "find out which member is corrupt", { kind: "CompareHashes" })];
@@ -35,7 +35,7 @@ export const corrupt: Rule = (view) => {
     if (hidden && view.now - hashes.at > AGAIN_MS) {
       return [act("heal", `${hidden.name} can be compared now`, { kind: "CompareHashes" })];
     }
-    if (suspect) return [unveil(suspect)];
+    if (suspect) return [unveil(suspect, "the others differ from each other")];
     return [
       hold({
         classes: ["join", "promote", "shrink", "roll", "maintain"],
@@ -113,7 +113,7 @@ function isOlder(hashes: HashReport, suspect: MemberView | undefined): boolean {
 }
 
 /** Its copy may be the good one: without etcd's check it starts, and can be compared with the others. */
-function unveil(suspect: MemberView): Outcome {
+function unveil(suspect: MemberView, why: string): Outcome {
   const { template } = suspect.record;
   if (!template.options.corruptCheck.initial) {
     return hold({
@@ -126,9 +126,21 @@ function unveil(suspect: MemberView): Outcome {
   const corruptCheck = { ...template.options.corruptCheck, initial: false };
   return act(
     "heal",
-    `${suspect.name} starts without etcd's check, so that its data can be compared: the others differ from each other`,
+    `${suspect.name} starts without etcd's check, so that its data can be compared: ${why}`,
     update(suspect, "revert", { template: { ...template, options: { ...template.options, corruptCheck } } }),
   );
+}
+
+/** Of two voters, say, nobody serves while one is ended by its peer's copy: it must run for anything to be found out. */
+function awaitQuorum(view: View, suspect: MemberView): Outcome {
+  const until = (suspect.unhealthySince ?? view.now) + FRESH_MS;
+  if (view.now >= until) return unveil(suspect, "without it there is no quorum");
+  return hold({
+    classes: [],
+    reason: "Corrupt",
+    message: `${suspect.name} differs from a peer, and without a quorum nobody can tell which copy is right`,
+    until,
+  });
 }
 
 function replaceSuspect(view: View, suspect: MemberView): Outcome {
