@@ -2,19 +2,23 @@
  * `npm run sim -- --seeds N [--from N]` random runs; `--seed N --trace` one of them, told in full;
  * `--enumerate [--every N]` each effect of each scenario with a crash or a lost answer. With `--machine` the
  * product itself runs on a modelled machine, with `--operator` the operator on a modelled Kubernetes, instead of the
- * rules alone; `--shrink` makes the schedule of a seed of the operator that fails smaller. Same seed, same bytes.
+ * rules alone; `--guided` makes schedules from those that reached something new, `--replay file` plays one again, and
+ * `--shrink` makes one that fails smaller. Same seed (and threads), same bytes on stdout but for the times.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
-import { systemClock } from "../src/seams/clock.ts";
 import { enumerate, scenarios, type Enumerated } from "./enumerate.ts";
 import { enumerateOnMachine } from "./machine/enumerate.ts";
 import { machineRun } from "./machine/random-run.ts";
 import { enumerateOperator, operatorScenarios } from "./operator/enumerate.ts";
 import { operatorRun } from "./operator/random-run.ts";
+import { guided } from "./guided/many.ts";
+import { readKept, replay, shrinkKept, writeKept } from "./kept.ts";
 import { keepShrunk } from "./operator/shrink.ts";
+import { Progress } from "./progress.ts";
+import type { ProductRun } from "./product-run.ts";
 import { randomRun } from "./random-run.ts";
 import type { Simulated, WorkerInput, WorkerReport } from "./worker.ts";
 
@@ -30,15 +34,23 @@ const { values } = parseArgs({
     machine: { type: "boolean", default: false },
     operator: { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
+    guided: { type: "boolean", default: false },
+    replay: { type: "string" },
+    keep: { type: "string" },
+    threads: { type: "string" },
     every: { type: "string", default: "1" },
   },
 });
 
+/** More than two take memory from each other. */
+const threads = number("threads", values.threads ?? String(Math.min(2, availableParallelism())));
 const what: Simulated = values.operator ? "operator" : values.machine ? "machine" : "rules";
 
 process.exitCode = await main();
 
 async function main(): Promise<number> {
+  if (values.replay !== undefined) return await again(values.replay);
+  if (values.guided) return await guide(number("seed", values.seed ?? "1"));
   if (values.seed !== undefined) return await one(number("seed", values.seed));
   if (values.enumerate) return await all(number("every", values.every));
   const from = number("from", values.from);
@@ -54,25 +66,57 @@ function number(name: string, text: string): number {
 }
 
 async function one(seed: number): Promise<number> {
+  const progress = new Progress("runs");
   const result = await { rules: randomRun, machine: machineRun, operator: operatorRun }[what](seed);
-  if (values.trace) for (const line of result.trace) say(line);
-  say(
-    `seed ${seed}: ${result.violation?.message ?? result.end} (${result.steps} steps, ${result.passes} passes)`,
-  );
+  progress.add(result);
+  tellRun(`seed ${seed}`, result, progress);
   if (result.violation && values.shrink && what === "operator") say(await keepShrunk(seed, say));
   return result.violation ? 1 : 0;
 }
 
+function tellRun(which: string, result: ProductRun, progress: Progress): void {
+  if (values.trace) for (const line of result.trace) say(line);
+  say(
+    `${which}: ${result.violation?.message ?? result.end} (${result.steps} steps, ${result.passes} passes)`,
+  );
+  process.stderr.write(`${progress.total()}\n`);
+}
+
+async function again(file: string): Promise<number> {
+  const progress = new Progress("runs");
+  const kept = await readKept(file);
+  const result = await replay(kept);
+  progress.add(result);
+  tellRun(file, result, progress);
+  const small = result.violation && values.shrink ? await shrinkKept(kept) : undefined;
+  if (small) {
+    await writeKept(file, small);
+    say(`made smaller in ${file}`);
+  }
+  return result.violation ? 1 : 0;
+}
+
+async function guide(seed: number): Promise<number> {
+  if (what === "machine") throw new RangeError("--guided is for the rules and for --operator");
+  const runs = number("seeds", values.seeds ?? "100");
+  const progress = new Progress(`of ${2 * runs} runs`);
+  const code = await guided({ what, seed, runs, threads, keep: values.keep }, progress, say);
+  say(progress.total(threads));
+  return code;
+}
+
 async function many(from: number, to: number): Promise<number> {
-  const began = systemClock.monotonic();
-  const every = Math.max(1, Math.min(2, availableParallelism()));
+  const progress = new Progress(`of ${to - from + 1} seeds`);
+  const every = threads;
   const reports: WorkerReport[] = [];
   await Promise.all(
     Array.from({ length: every }, (_, i) =>
-      run({ from: from + i, to, every, what }, (report) => reports.push(report)),
+      run({ from: from + i, to, every, what }, (report) => {
+        reports.push(report);
+        progress.add(report);
+      }),
     ),
   );
-  const seconds = (systemClock.monotonic() - began) / 1000;
   const ends = new Map<string, number>();
   const bad = reports.filter((report) => report.violation !== undefined).toSorted((a, b) => a.seed - b.seed);
   for (const { end, violation } of reports) {
@@ -83,14 +127,10 @@ async function many(from: number, to: number): Promise<number> {
     say(`${String(count).padStart(6)}  ${end}`);
   const sum = (pick: (report: WorkerReport) => number) =>
     reports.reduce((total, report) => total + pick(report), 0);
-  const passes = sum((report) => report.passes);
-  const events = sum((report) => report.events);
   say(
     `${reports.length} seeds, ${bad.length} violations, ${sum((report) => report.steps)} steps, ${sum((report) => report.crashes)} crashes, ${sum((report) => report.acknowledged)} acknowledged writes`,
   );
-  say(
-    `${passes} passes (${Math.round(passes / seconds)}/s), ${events} events (${Math.round(events / seconds)}/s), ${seconds.toFixed(1)} s on ${every} threads`,
-  );
+  say(progress.total(threads));
   return bad.length === 0 ? 0 : 1;
 }
 
@@ -106,35 +146,25 @@ function run(workerData: WorkerInput, onReport: (report: WorkerReport) => void):
 }
 
 async function all(every: number): Promise<number> {
-  const began = systemClock.monotonic();
-  const sums = { plans: 0, failed: 0, events: 0, passes: 0 };
+  const progress = new Progress("plans");
+  let failed = 0;
+  let plans = 0;
   for (const scenario of what === "operator" ? operatorScenarios : scenarios) {
     const found = await enumerated(scenario.name, every);
     say(
       `${scenario.name}: ${found.effects} effects, ${found.plans} plans, ${found.failures.length} failures`,
     );
     for (const { plan, message } of found.failures) say(`    ${plan}: ${message}`);
-    sums.failed += found.failures.length;
-    sums.plans += found.plans;
-    sums.events += found.events ?? 0;
-    sums.passes += found.passes ?? 0;
+    failed += found.failures.length;
+    plans += found.plans;
+    progress.add({ runs: found.plans, events: found.events, passes: found.passes });
   }
-  const { plans, failed, events, passes } = sums;
   say(`${plans} plans, ${failed === 0 ? "all end as the run without a fault" : `${failed} fail`}`);
-  const seconds = (systemClock.monotonic() - began) / 1000;
-  if (events > 0)
-    say(
-      `${passes} passes (${Math.round(passes / seconds)}/s), ${events} events (${Math.round(events / seconds)}/s), ${seconds.toFixed(1)} s`,
-    );
+  say(progress.total());
   return failed === 0 ? 0 : 1;
 }
 
-interface Found extends Enumerated {
-  readonly events?: number;
-  readonly passes?: number;
-}
-
-async function enumerated(name: string, every: number): Promise<Found> {
+async function enumerated(name: string, every: number): Promise<Enumerated> {
   if (what === "operator") {
     const scenario = operatorScenarios.find((one) => one.name === name);
     if (scenario) return await enumerateOperator(scenario, 1, every);

@@ -1,5 +1,6 @@
 /** The moves of a schedule, carried out: what each does to members, nodes, operators, the API server and the caches. */
 import { API_VERSION } from "../../src/api/metadata.ts";
+import { removeByHand } from "../by-hand.ts";
 import { faults, type Fault } from "../model-kube/faults.ts";
 import { NAMESPACE } from "./environment.ts";
 import type { Deed } from "./schedule.ts";
@@ -9,7 +10,14 @@ const MEMBERS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdmembers`;
 
 type Of<Kind extends Deed["do"]> = Extract<Deed, { do: Kind }>;
 
-const DESTRUCTIVE = new Set(["wipe", "lose-volume", "break-file", "corrupt", "delete-member"]);
+const DESTRUCTIVE = new Set([
+  "remove-member",
+  "wipe",
+  "lose-volume",
+  "break-file",
+  "corrupt",
+  "delete-member",
+]);
 /** Where the data is in the Pod, these destroy it too. */
 const ENDS_POD = new Set(["delete-pod", "evict"]);
 
@@ -121,6 +129,9 @@ export class Moves {
       case "disk-full":
         if (disk !== undefined) env.disks.fill(disk);
         kill();
+        break;
+      case "remove-member":
+        removeByHand(env.world, env.calls, member);
         break;
       case "delete-member":
         sim.user({ method: "DELETE", path: `${MEMBERS}/${member}` });

@@ -39,6 +39,8 @@ export interface OperatorSimulationOptions {
   /** How many operators stand by and compete for the lease. */
   readonly operators?: number;
   readonly effects?: EffectPlan;
+  /** Hears of every pass of every operator. */
+  readonly onPass?: (pass: Pass) => void;
 }
 
 export class OperatorSimulation {
@@ -52,6 +54,7 @@ export class OperatorSimulation {
   passes = 0;
   steps = 0;
   readonly #seats: Seat[];
+  readonly #onPass: ((pass: Pass) => void) | undefined;
   readonly #pki: ModelPki;
   readonly #disk = new ModelDisk();
   #violation: Violation | undefined;
@@ -63,6 +66,7 @@ export class OperatorSimulation {
   constructor(spec: EtcdClusterSpecInput, options: OperatorSimulationOptions) {
     this.env = new Environment(options.seed);
     this.effects = new Effects(options.effects ?? new Map());
+    this.#onPass = options.onPass;
     this.#pki = new ModelPki(this.env.clock);
     const { world, ledger, subject, disks, pods } = this.env;
     this.oracle = new Oracle({ world, ledger, subject });
@@ -126,6 +130,7 @@ export class OperatorSimulation {
         onPass: (pass) => {
           this.passes++;
           seat.latest = this.#latest = pass;
+          this.#onPass?.(pass);
         },
         onStep: (entry) => this.#noteStep(entry),
       },
