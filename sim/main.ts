@@ -9,17 +9,8 @@ import { availableParallelism } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
-import { enumerate, scenarios, type Enumerated } from "./enumerate.ts";
-import { enumerateOnMachine } from "./machine/enumerate.ts";
-import { machineRun } from "./machine/random-run.ts";
-import { enumerateOperator, operatorScenarios } from "./operator/enumerate.ts";
-import { operatorRun } from "./operator/random-run.ts";
 import { guided } from "./guided/many.ts";
-import { readKept, replay, shrinkKept, writeKept } from "./kept.ts";
-import { keepShrunk } from "./operator/shrink.ts";
 import { Progress } from "./progress.ts";
-import type { ProductRun } from "./product-run.ts";
-import { randomRun } from "./random-run.ts";
 import type { Simulated, WorkerInput, WorkerReport } from "./worker.ts";
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -49,12 +40,19 @@ const what: Simulated = values.operator ? "operator" : values.machine ? "machine
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  if (values.replay !== undefined) return await again(values.replay);
   if (values.guided) return await guide(number("seed", values.seed ?? "1"));
-  if (values.seed !== undefined) return await one(number("seed", values.seed));
-  if (values.enumerate) return await all(number("every", values.every));
+  if (values.replay !== undefined || values.seed !== undefined || values.enumerate) return await here();
   const from = number("from", values.from);
   return await many(from, from + number("seeds", values.seeds ?? "100") - 1);
+}
+
+/** What runs in this thread; the others need not wait for it to be loaded. */
+async function here(): Promise<number> {
+  const { again, all, one } = await import("./single.ts");
+  const how = { what, say, trace: values.trace, shrink: values.shrink };
+  if (values.replay !== undefined) return await again(values.replay, how);
+  if (values.seed !== undefined) return await one(number("seed", values.seed), how);
+  return await all(number("every", values.every), how);
 }
 
 function number(name: string, text: string): number {
@@ -63,37 +61,6 @@ function number(name: string, text: string): number {
     throw new RangeError(`--${name} must be a whole number from 1 on, not ${text}`);
   }
   return value;
-}
-
-async function one(seed: number): Promise<number> {
-  const progress = new Progress("runs");
-  const result = await { rules: randomRun, machine: machineRun, operator: operatorRun }[what](seed);
-  progress.add(result);
-  tellRun(`seed ${seed}`, result, progress);
-  if (result.violation && values.shrink && what === "operator") say(await keepShrunk(seed, say));
-  return result.violation ? 1 : 0;
-}
-
-function tellRun(which: string, result: ProductRun, progress: Progress): void {
-  if (values.trace) for (const line of result.trace) say(line);
-  say(
-    `${which}: ${result.violation?.message ?? result.end} (${result.steps} steps, ${result.passes} passes)`,
-  );
-  process.stderr.write(`${progress.total()}\n`);
-}
-
-async function again(file: string): Promise<number> {
-  const progress = new Progress("runs");
-  const kept = await readKept(file);
-  const result = await replay(kept);
-  progress.add(result);
-  tellRun(file, result, progress);
-  const small = result.violation && values.shrink ? await shrinkKept(kept) : undefined;
-  if (small) {
-    await writeKept(file, small);
-    say(`made smaller in ${file}`);
-  }
-  return result.violation ? 1 : 0;
 }
 
 async function guide(seed: number): Promise<number> {
@@ -143,33 +110,4 @@ function run(workerData: WorkerInput, onReport: (report: WorkerReport) => void):
       code === 0 ? resolve() : reject(new Error(`a thread ended with code ${code}`)),
     );
   });
-}
-
-async function all(every: number): Promise<number> {
-  const progress = new Progress("plans");
-  let failed = 0;
-  let plans = 0;
-  for (const scenario of what === "operator" ? operatorScenarios : scenarios) {
-    const found = await enumerated(scenario.name, every);
-    say(
-      `${scenario.name}: ${found.effects} effects, ${found.plans} plans, ${found.failures.length} failures`,
-    );
-    for (const { plan, message } of found.failures) say(`    ${plan}: ${message}`);
-    failed += found.failures.length;
-    plans += found.plans;
-    progress.add({ runs: found.plans, events: found.events, passes: found.passes });
-  }
-  say(`${plans} plans, ${failed === 0 ? "all end as the run without a fault" : `${failed} fail`}`);
-  say(progress.total());
-  return failed === 0 ? 0 : 1;
-}
-
-async function enumerated(name: string, every: number): Promise<Enumerated> {
-  if (what === "operator") {
-    const scenario = operatorScenarios.find((one) => one.name === name);
-    if (scenario) return await enumerateOperator(scenario, 1, every);
-  }
-  const scenario = scenarios.find((one) => one.name === name);
-  if (!scenario) throw new RangeError(`there is no scenario ${name}`);
-  return what === "machine" ? await enumerateOnMachine(scenario, 1, every) : enumerate(scenario, 1, every);
 }

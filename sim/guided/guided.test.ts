@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { replay, shrinkKept, type Kept } from "../kept.ts";
+import type { Kept } from "../kept-file.ts";
+import { replay, shrinkKept } from "../kept.ts";
 import { SEEDS } from "../operator/shrink.ts";
 import { SeededRandom } from "../random.ts";
 import { operatorGame, rulesGame } from "./games.ts";
