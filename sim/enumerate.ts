@@ -102,6 +102,8 @@ export interface Enumerated {
   readonly scenario: string;
   readonly effects: number;
   readonly plans: number;
+  readonly events: number;
+  readonly passes: number;
   readonly failures: readonly { readonly plan: string; readonly message: string }[];
 }
 
@@ -110,13 +112,15 @@ export function enumerate(scenario: Scenario, seed: number, every = 1): Enumerat
   const plain = play(scenario, seed);
   const effects = plain.sim.effects.names;
   const failures: { plan: string; message: string }[] = [];
-  let plans = 0;
+  const sums = { plans: 0, events: plain.sim.scheduler.ran, passes: plain.sim.operator.passes };
   for (let number = 1; number <= effects.length; number += every) {
     for (const kind of ["crashAfter", "loseReplyOf"] as const) {
-      plans++;
+      sums.plans++;
       const words = `${kind === "crashAfter" ? "crash after" : "lost reply of"} effect ${number} (${effects[number - 1]})`;
       try {
-        const { end } = play(scenario, seed, { [kind]: number });
+        const { sim, end } = play(scenario, seed, { [kind]: number });
+        sums.events += sim.scheduler.ran;
+        sums.passes += sim.operator.passes;
         const [a, b] = [JSON.stringify(plain.end), JSON.stringify(end)];
         if (a !== b) failures.push({ plan: words, message: `ends as ${b}, without the fault as ${a}` });
       } catch (error) {
@@ -125,5 +129,5 @@ export function enumerate(scenario: Scenario, seed: number, every = 1): Enumerat
       }
     }
   }
-  return { scenario: scenario.name, effects: effects.length, plans, failures };
+  return { scenario: scenario.name, effects: effects.length, ...sums, failures };
 }

@@ -1,4 +1,5 @@
 /** What can be done to a simulated cluster from outside, by name: the faults of scenarios and of random runs. */
+import { removeByHand } from "./by-hand.ts";
 import type { Simulation } from "./simulation.ts";
 
 export const faultNames = [
@@ -20,6 +21,7 @@ export const faultNames = [
   "move-leader",
   "crash-operator",
   "foreign-member",
+  "remove-member",
 ] as const;
 
 export type FaultName = (typeof faultNames)[number];
@@ -98,6 +100,9 @@ export function inflict(sim: Simulation, fault: FaultName, member = ""): void {
       break;
     case "crash-operator":
       sim.operator.crash("killed from outside");
+      break;
+    case "remove-member":
+      removeByHand(world, sim.calls, member);
       break;
     case "foreign-member": {
       const voter = world.network.all().find((one) => one.serving && one.runs && !one.isLearner);

@@ -2,22 +2,17 @@
  * `npm run sim -- --seeds N [--from N]` random runs; `--seed N --trace` one of them, told in full;
  * `--enumerate [--every N]` each effect of each scenario with a crash or a lost answer. With `--machine` the
  * product itself runs on a modelled machine, with `--operator` the operator on a modelled Kubernetes, instead of the
- * rules alone; `--shrink` makes the schedule of a seed of the operator that fails smaller. `--stop` ends at the first
- * violation, `--scenario text` and (of the operator) `--fault text` take only some, `--threads N` fewer threads. Same
- * seed, same bytes.
+ * rules alone; `--guided` makes schedules from those that reached something new, `--replay file` plays one again, and
+ * `--shrink` makes one that fails smaller. `--stop` ends at the first violation, `--scenario text` and (of the operator)
+ * `--fault text` take only some plans, `--threads N` fewer threads. Same seed (and threads), same bytes on stdout but for
+ * the times.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
-import { systemClock } from "../src/seams/clock.ts";
-import { enumerate, scenarios, type Enumerated } from "./enumerate.ts";
-import { enumerateOnMachine } from "./machine/enumerate.ts";
-import { machineRun } from "./machine/random-run.ts";
-import { enumerateOperator, operatorScenarios } from "./operator/enumerate.ts";
-import { operatorRun } from "./operator/random-run.ts";
-import { keepShrunk } from "./operator/shrink.ts";
-import { randomRun } from "./random-run.ts";
+import { guided } from "./guided/many.ts";
+import { Progress } from "./progress.ts";
 import type { Simulated, WorkerInput, WorkerReport } from "./worker.ts";
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -32,23 +27,38 @@ const { values } = parseArgs({
     machine: { type: "boolean", default: false },
     operator: { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
+    guided: { type: "boolean", default: false },
+    replay: { type: "string" },
+    keep: { type: "string" },
+    threads: { type: "string" },
     every: { type: "string", default: "1" },
     scenario: { type: "string", default: "" },
     fault: { type: "string", default: "" },
     stop: { type: "boolean", default: false },
-    threads: { type: "string" },
   },
 });
 
+/** More than two take memory from each other. */
+const threads = number("threads", values.threads ?? String(Math.min(2, availableParallelism())));
 const what: Simulated = values.operator ? "operator" : values.machine ? "machine" : "rules";
 
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  if (values.seed !== undefined) return await one(number("seed", values.seed));
-  if (values.enumerate) return await all(number("every", values.every));
+  if (values.guided) return await guide(number("seed", values.seed ?? "1"));
+  if (values.replay !== undefined || values.seed !== undefined || values.enumerate) return await here();
   const from = number("from", values.from);
   return await many(from, from + number("seeds", values.seeds ?? "100") - 1);
+}
+
+/** What runs in this thread; the others need not wait for it to be loaded. */
+async function here(): Promise<number> {
+  const { again, all, one } = await import("./single.ts");
+  const { trace, shrink, scenario, fault, stop } = values;
+  const how = { what, say, trace, shrink, scenario, fault, stop };
+  if (values.replay !== undefined) return await again(values.replay, how);
+  if (values.seed !== undefined) return await one(number("seed", values.seed), how);
+  return await all(number("every", values.every), how);
 }
 
 function number(name: string, text: string): number {
@@ -59,26 +69,27 @@ function number(name: string, text: string): number {
   return value;
 }
 
-async function one(seed: number): Promise<number> {
-  const result = await { rules: randomRun, machine: machineRun, operator: operatorRun }[what](seed);
-  if (values.trace) for (const line of result.trace) say(line);
-  say(
-    `seed ${seed}: ${result.violation?.message ?? result.end} (${result.steps} steps, ${result.passes} passes)`,
-  );
-  if (result.violation && values.shrink && what === "operator") say(await keepShrunk(seed, say));
-  return result.violation ? 1 : 0;
+async function guide(seed: number): Promise<number> {
+  if (what === "machine") throw new RangeError("--guided is for the rules and for --operator");
+  const runs = number("seeds", values.seeds ?? "100");
+  const progress = new Progress(`of ${2 * runs} runs`);
+  const code = await guided({ what, seed, runs, threads, keep: values.keep }, progress, say);
+  say(progress.total(threads));
+  return code;
 }
 
 async function many(from: number, to: number): Promise<number> {
-  const began = systemClock.monotonic();
-  const every = number("threads", values.threads ?? String(Math.min(2, availableParallelism())));
+  const progress = new Progress(`of ${to - from + 1} seeds`);
+  const every = threads;
   const reports: WorkerReport[] = [];
   await Promise.all(
     Array.from({ length: every }, (_, i) =>
-      run({ from: from + i, to, every, what, stop: values.stop }, (report) => reports.push(report)),
+      run({ from: from + i, to, every, what, stop: values.stop }, (report) => {
+        reports.push(report);
+        progress.add(report);
+      }),
     ),
   );
-  const seconds = (systemClock.monotonic() - began) / 1000;
   const ends = new Map<string, number>();
   const bad = reports.filter((report) => report.violation !== undefined).toSorted((a, b) => a.seed - b.seed);
   for (const { end, violation } of reports) {
@@ -89,14 +100,10 @@ async function many(from: number, to: number): Promise<number> {
     say(`${String(count).padStart(6)}  ${end}`);
   const sum = (pick: (report: WorkerReport) => number) =>
     reports.reduce((total, report) => total + pick(report), 0);
-  const passes = sum((report) => report.passes);
-  const events = sum((report) => report.events);
   say(
     `${reports.length} seeds, ${bad.length} violations, ${sum((report) => report.steps)} steps, ${sum((report) => report.crashes)} crashes, ${sum((report) => report.acknowledged)} acknowledged writes`,
   );
-  say(
-    `${passes} passes (${Math.round(passes / seconds)}/s), ${events} events (${Math.round(events / seconds)}/s), ${seconds.toFixed(1)} s on ${every} threads`,
-  );
+  say(progress.total(threads));
   return bad.length === 0 ? 0 : 1;
 }
 
@@ -109,44 +116,4 @@ function run(workerData: WorkerInput, onReport: (report: WorkerReport) => void):
       code === 0 ? resolve() : reject(new Error(`a thread ended with code ${code}`)),
     );
   });
-}
-
-async function all(every: number): Promise<number> {
-  const began = systemClock.monotonic();
-  const sums = { plans: 0, failed: 0, events: 0, passes: 0 };
-  const names = (what === "operator" ? operatorScenarios : scenarios).map(({ name }) => name);
-  for (const name of names.filter((one) => one.includes(values.scenario))) {
-    if (values.stop && sums.failed > 0) break;
-    const found = await enumerated(name, every);
-    say(`${name}: ${found.effects} effects, ${found.plans} plans, ${found.failures.length} failures`);
-    for (const { plan, message } of found.failures) say(`    ${plan}: ${message}`);
-    sums.failed += found.failures.length;
-    sums.plans += found.plans;
-    sums.events += found.events ?? 0;
-    sums.passes += found.passes ?? 0;
-  }
-  const { plans, failed, events, passes } = sums;
-  say(`${plans} plans, ${failed === 0 ? "all end as the run without a fault" : `${failed} fail`}`);
-  const seconds = (systemClock.monotonic() - began) / 1000;
-  if (events > 0)
-    say(
-      `${passes} passes (${Math.round(passes / seconds)}/s), ${events} events (${Math.round(events / seconds)}/s), ${seconds.toFixed(1)} s`,
-    );
-  return failed === 0 ? 0 : 1;
-}
-
-interface Found extends Enumerated {
-  readonly events?: number;
-  readonly passes?: number;
-}
-
-async function enumerated(name: string, every: number): Promise<Found> {
-  if (what === "operator") {
-    const scenario = operatorScenarios.find((one) => one.name === name);
-    const { stop, fault } = values;
-    if (scenario) return await enumerateOperator(scenario, 1, every, { stop, fault });
-  }
-  const scenario = scenarios.find((one) => one.name === name);
-  if (!scenario) throw new RangeError(`there is no scenario ${name}`);
-  return what === "machine" ? await enumerateOnMachine(scenario, 1, every) : enumerate(scenario, 1, every);
 }

@@ -13,11 +13,17 @@ import { SeededRandom } from "./random.ts";
 import { formatLine, summary } from "./script.ts";
 import { Simulation } from "./simulation.ts";
 
-const VERSIONS = ["3.5.33", "3.5.35", "3.6.14", "3.6.16", "3.7.1", "3.7.3"] as const;
+export const VERSIONS = ["3.5.33", "3.5.35", "3.6.14", "3.6.16", "3.7.1", "3.7.3"] as const;
 
 /** Faults that destroy a copy of the data. */
-const DESTRUCTIVE: readonly FaultName[] = ["wipe", "lose-volume", "swap-volume", "break-file", "corrupt"];
-const PASSING: readonly FaultName[] = [
+export const DESTRUCTIVE: readonly FaultName[] = [
+  "wipe",
+  "lose-volume",
+  "swap-volume",
+  "break-file",
+  "corrupt",
+];
+export const PASSING: readonly FaultName[] = [
   "kill",
   "kill",
   "freeze",
@@ -70,36 +76,41 @@ export function randomRun(seed: number): RunResult {
       if (random.chance(0.3)) sim.comesToRest(600_000);
       else sim.pass(random.pick([50, 500, 3_000, 10_000, 40_000, 400_000]));
     }
-    makeWhole(sim);
-    say("all faults end");
-    if (sim.spec.replicas === 0 || sim.spec.paused) {
-      sim.edit({ replicas: Math.max(1, sim.spec.replicas), paused: false });
-      say("wake");
-    }
-    sim.settle(2 * 3_600_000);
-    if (isCorrupt(sim)) {
-      // Found at the latest by the hourly comparison.
-      sim.pass(2 * 3_600_000);
-      sim.settle(2 * 3_600_000);
-    }
-    judge(sim);
+    comeToAnEnd(sim, say);
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     violation = error;
   }
   trace.push(...summary(sim), ...(violation ? [`!! ${violation.message}`] : []));
+  return { seed, moves, ...totalsOf(sim), violation, trace };
+}
+
+export function totalsOf(sim: Simulation) {
   return {
-    seed,
-    moves,
     steps: sim.lines.length,
     passes: sim.operator.passes,
     events: sim.scheduler.ran,
     acknowledged: sim.ledger.acknowledged,
     crashes: sim.crashes.length,
     end: sim.converged ? "converged" : endState(sim).told.join(","),
-    violation,
-    trace,
   };
+}
+
+/** All faults end; then the cluster has its time to come to rest, and is judged. */
+export function comeToAnEnd(sim: Simulation, say: (what: string) => void): void {
+  makeWhole(sim);
+  say("all faults end");
+  if (sim.spec.replicas === 0 || sim.spec.paused) {
+    sim.edit({ replicas: Math.max(1, sim.spec.replicas), paused: false });
+    say("wake");
+  }
+  sim.settle(2 * 3_600_000);
+  if (isCorrupt(sim)) {
+    // Found at the latest by the hourly comparison.
+    sim.pass(2 * 3_600_000);
+    sim.settle(2 * 3_600_000);
+  }
+  judge(sim);
 }
 
 function isCorrupt(sim: Simulation): boolean {

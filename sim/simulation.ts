@@ -37,6 +37,7 @@ export interface SimulationOptions {
   readonly faults?: EffectFaults;
   /** 0: no client. */
   readonly writeEveryMs?: number;
+  readonly onPass?: (decision: Decision, observation: Observation) => void;
 }
 
 export class Simulation {
@@ -101,6 +102,7 @@ export class Simulation {
         onPass: (decision, observation) => {
           this.decision = decision;
           this.observation = observation;
+          options.onPass?.(decision, observation);
         },
         onCrash: (reason) => this.crashes.push({ at: scheduler.now, reason }),
       },

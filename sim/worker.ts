@@ -1,8 +1,5 @@
 /** Runs a range of seeds in a thread of its own and reports each result, without the trace. */
 import { parentPort, workerData } from "node:worker_threads";
-import { machineRun } from "./machine/random-run.ts";
-import { operatorRun } from "./operator/random-run.ts";
-import { randomRun } from "./random-run.ts";
 
 /** The rules alone, the product on a modelled machine, or the operator on a modelled Kubernetes. */
 export type Simulated = "rules" | "machine" | "operator";
@@ -28,11 +25,17 @@ export interface WorkerReport {
   readonly violation: string | undefined;
 }
 
-const RUNS = { rules: randomRun, machine: machineRun, operator: operatorRun } as const;
+/** Only what is run is loaded. */
+const RUNS = {
+  rules: async () => (await import("./random-run.ts")).randomRun,
+  machine: async () => (await import("./machine/random-run.ts")).machineRun,
+  operator: async () => (await import("./operator/random-run.ts")).operatorRun,
+} as const;
 
 const { from, to, every, what, stop } = workerData as WorkerInput;
+const run = await RUNS[what]();
 for (let seed = from; seed <= to; seed += every) {
-  const { steps, passes, events, acknowledged, crashes, end, violation } = await RUNS[what](seed);
+  const { steps, passes, events, acknowledged, crashes, end, violation } = await run(seed);
   const report: WorkerReport = {
     seed,
     steps,

@@ -3,7 +3,7 @@
  * file, process and call to etcd of a scenario. It must end as the run without a fault does.
  */
 import type { StoredMember } from "../../src/local/store.ts";
-import type { Move, Scenario } from "../enumerate.ts";
+import type { Enumerated, Move, Scenario } from "../enumerate.ts";
 import { Violation } from "../oracle.ts";
 import { MachineSimulation } from "./simulation.ts";
 
@@ -84,32 +84,23 @@ async function mustStayQuiet(sim: MachineSimulation): Promise<void> {
   if (since.length > 0) throw new Violation("I7", `converged, and yet: ${since.slice(0, 5).join(", ")}`);
 }
 
-export interface MachineEnumerated {
-  readonly scenario: string;
-  readonly effects: number;
-  readonly plans: number;
-  readonly failures: readonly { readonly plan: string; readonly message: string }[];
-}
-
 /** All plans of a scenario; `every` takes only each n-th effect, for a quick look. */
-export async function enumerateOnMachine(
-  scenario: Scenario,
-  seed: number,
-  every = 1,
-): Promise<MachineEnumerated> {
+export async function enumerateOnMachine(scenario: Scenario, seed: number, every = 1): Promise<Enumerated> {
   const plain = await playOnMachine(scenario, seed);
   const { names } = plain.sim.effects;
   const failures: { plan: string; message: string }[] = [];
-  let plans = 0;
+  const sums = { plans: 0, events: plain.sim.scheduler.ran, passes: plain.sim.passes };
   for (let number = 1; number <= names.length; number += every) {
     const name = names[number - 1] ?? "";
     for (const kind of ["crashAfter", "loseReplyOf"] as const) {
       // Only a call to etcd has an answer that can get lost on the way.
       if (kind === "loseReplyOf" && !/^(Cluster|Maintenance|KV)\./.test(name)) continue;
-      plans++;
+      sums.plans++;
       const words = `${kind === "crashAfter" ? "killed after" : "lost reply of"} effect ${number} (${name})`;
       try {
-        const { end } = await playOnMachine(scenario, seed, { [kind]: number });
+        const { sim, end } = await playOnMachine(scenario, seed, { [kind]: number });
+        sums.events += sim.scheduler.ran;
+        sums.passes += sim.passes;
         if (end !== plain.end)
           failures.push({ plan: words, message: `ends as ${end}, without the fault as ${plain.end}` });
       } catch (error) {
@@ -118,5 +109,5 @@ export async function enumerateOnMachine(
       }
     }
   }
-  return { scenario: scenario.name, effects: names.length, plans, failures };
+  return { scenario: scenario.name, effects: names.length, ...sums, failures };
 }

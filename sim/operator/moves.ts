@@ -1,5 +1,6 @@
 /** The moves of a schedule, carried out: what each does to members, nodes, operators, the API server and the caches. */
 import { API_VERSION } from "../../src/api/metadata.ts";
+import { removeByHand } from "../by-hand.ts";
 import { faults, type Fault } from "../model-kube/faults.ts";
 import { pods } from "../model-kube/kinds/pod.ts";
 import { services } from "../model-kube/kinds/service.ts";
@@ -14,6 +15,7 @@ const MEMBERS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdmembers`;
 type Of<Kind extends Deed["do"]> = Extract<Deed, { do: Kind }>;
 
 const DESTRUCTIVE = new Set([
+  "remove-member",
   "wipe",
   "lose-volume",
   "delete-claim",
@@ -138,6 +140,9 @@ export class Moves {
       case "disk-full":
         if (disk !== undefined) env.disks.fill(disk);
         kill();
+        break;
+      case "remove-member":
+        removeByHand(env.world, env.calls, member);
         break;
       case "delete-member":
         sim.user({ method: "DELETE", path: `${MEMBERS}/${member}` });

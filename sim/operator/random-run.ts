@@ -3,6 +3,7 @@
  * time, be what its spec says (or tell a person why not), say so truthfully, and then be left in peace.
  */
 import { quorum } from "../../src/core/quorum.ts";
+import { causeOf, type Features } from "../guided/features.ts";
 import { Violation } from "../oracle.ts";
 import type { ProductRun } from "../product-run.ts";
 import { endStateOf, staysQuiet, toldBy, untrue, wrongWith } from "./judge.ts";
@@ -21,13 +22,22 @@ export async function operatorRun(seed: number): Promise<ProductRun> {
   return await play(scheduleOf(seed));
 }
 
-export async function play(schedule: Schedule): Promise<ProductRun> {
+/** `features` takes note of what the run reaches. */
+export async function play(schedule: Schedule, features?: Features): Promise<ProductRun> {
   const { seed, operators, spec, effects } = schedule;
-  const sim = new OperatorSimulation(spec, { seed, operators, effects: new Map(effects) });
+  const sim = new OperatorSimulation(spec, {
+    seed,
+    operators,
+    effects: new Map(effects),
+    ...(features && {
+      onPass: ({ decision, observation, status: { conditions } }) =>
+        features.note({ decision, observation, conditions }),
+    }),
+  });
   sim.tell(`create ${JSON.stringify(spec)} with ${operators} operators`);
   let violation: Violation | undefined;
   try {
-    await act(sim, schedule);
+    await act(sim, schedule, features);
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     violation = error;
@@ -47,11 +57,16 @@ export async function play(schedule: Schedule): Promise<ProductRun> {
   };
 }
 
-async function act(sim: OperatorSimulation, { settled, moves, spec }: Schedule): Promise<void> {
+async function act(
+  sim: OperatorSimulation,
+  { settled, moves, spec }: Schedule,
+  features?: Features,
+): Promise<void> {
   const deeds = new Moves(sim);
   if (settled) await sim.comesToRest(PATIENCE_MS);
   for (const move of moves) {
     const { waitMs, ...deed } = move;
+    features?.under(causeOf(deed));
     deeds.perform(deed);
     await sim.pass(waitMs);
   }

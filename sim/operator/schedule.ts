@@ -22,6 +22,8 @@ export const memberFaults = [
   "break-file",
   "corrupt",
 ] as const;
+/** What plain seeds do not draw, so that they stay what they are: taken out of etcd's list by hand. */
+export const rareMemberFaults = ["remove-member"] as const;
 export const nodeFaults = ["crash", "cut", "freeze", "drain", "remove", "no-room"] as const;
 export const operatorFaults = ["kill", "freeze", "cut", "cut-lease"] as const;
 export const apiFaults = [
@@ -49,9 +51,11 @@ export const caches = [
   "nodes",
 ] as const;
 
+export type MemberFault = (typeof memberFaults)[number] | (typeof rareMemberFaults)[number];
+
 export type Deed =
   | { readonly do: "edit"; readonly change: Readonly<Record<string, unknown>> }
-  | { readonly do: "member"; readonly fault: (typeof memberFaults)[number]; readonly pick: number }
+  | { readonly do: "member"; readonly fault: MemberFault; readonly pick: number }
   | {
       readonly do: "node";
       readonly fault: (typeof nodeFaults)[number];
@@ -97,12 +101,12 @@ export interface Schedule {
 }
 
 const VERSIONS = ["3.5.33", "3.5.35", "3.6.16", "3.7.1", "3.7.3"] as const;
-const WAITS = [20, 200, 1_000, 3_000, 10_000, 40_000] as const;
+export const WAITS = [20, 200, 1_000, 3_000, 10_000, 40_000] as const;
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000] as const;
 const JUMPS = [-2 * HOUR, -10 * MINUTE, -30_000, 30_000, 10 * MINUTE, 2 * HOUR] as const;
 /** Leaves last 90 days, and are renewed long before. */
 const LEAPS = [...JUMPS, 40 * DAY, 80 * DAY] as const;
-const LASTING = [500, 3_000, 12_000, 30_000, 90_000] as const;
+export const LASTING = [500, 3_000, 12_000, 30_000, 90_000] as const;
 
 export function scheduleOf(seed: number): Schedule {
   const random = new SeededRandom(seed ^ 0x09e7a7);
@@ -117,15 +121,19 @@ export function scheduleOf(seed: number): Schedule {
       ...(memory && { storage: { medium: "Memory", size: "64Mi" }, options: { quotaBackendBytes: "16Mi" } }),
     },
     settled: random.chance(0.7),
-    effects: Array.from(
-      { length: random.between(0, 5) },
-      () => [random.between(1, 250), random.pick(effectFaults)] as const,
-    ).toSorted((a, b) => a[0] - b[0]),
-    moves: Array.from({ length: random.between(1, 6) }, () => ({
-      ...deed(random),
-      waitMs: random.pick(WAITS),
-    })),
+    effects: Array.from({ length: random.between(0, 5) }, () => effectOf(random)).toSorted(
+      (a, b) => a[0] - b[0],
+    ),
+    moves: Array.from({ length: random.between(1, 6) }, () => moveOf(random)),
   };
+}
+
+export function effectOf(random: SeededRandom): readonly [number, EffectFault] {
+  return [random.between(1, 250), random.pick(effectFaults)];
+}
+
+export function moveOf(random: SeededRandom): Move {
+  return { ...deed(random), waitMs: random.pick(WAITS) };
 }
 
 function deed(random: SeededRandom): Deed {

@@ -4,7 +4,7 @@
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { play } from "./random-run.ts";
-import { scheduleOf, type Schedule } from "./schedule.ts";
+import { scheduleOf, type Move, type Schedule } from "./schedule.ts";
 
 /** What a file in test/seeds holds. */
 export interface KeptSchedule {
@@ -13,9 +13,15 @@ export interface KeptSchedule {
   readonly schedule: Schedule;
 }
 
+type Effect = Schedule["effects"][number];
+
 export const SEEDS = new URL("../../test/seeds/", import.meta.url);
 
-type Item = { readonly move: Schedule["moves"][number] } | { readonly effect: Schedule["effects"][number] };
+/** What is left out, one by one, of a schedule of any kind. */
+interface Parts<Move, Effect> {
+  readonly moves: readonly Move[];
+  readonly effects: readonly Effect[];
+}
 
 /** The least list, by leaving out ever smaller parts, for which `fails` holds. */
 export async function minimize<T>(
@@ -40,32 +46,34 @@ export async function minimize<T>(
   return left;
 }
 
-function withItems(schedule: Schedule, items: readonly Item[]): Schedule {
-  return {
+/** The least schedule, by leaving out moves and faults of effects, for which `fails` holds. */
+export async function shrunk<Move, Effect, S extends Parts<Move, Effect>>(
+  schedule: S,
+  fails: (smaller: S) => Promise<boolean>,
+): Promise<S> {
+  const built = (items: readonly Item<Move, Effect>[]): S => ({
     ...schedule,
     moves: items.flatMap((item) => ("move" in item ? [item.move] : [])),
     effects: items.flatMap((item) => ("effect" in item ? [item.effect] : [])),
-  };
-}
-
-export async function shrink(schedule: Schedule, invariant: string): Promise<Schedule> {
-  const items: Item[] = [
+  });
+  const items: Item<Move, Effect>[] = [
     ...schedule.effects.map((effect) => ({ effect })),
     ...schedule.moves.map((move) => ({ move })),
   ];
-  const left = await minimize(items, async (some) => {
-    const { violation } = await play(withItems(schedule, some));
-    return violation?.invariant === invariant;
-  });
-  return withItems(schedule, left);
+  return built(await minimize(items, (some) => fails(built(some))));
 }
+
+type Item<Move, Effect> = { readonly move: Move } | { readonly effect: Effect };
 
 /** Shrinks the schedule of a seed that fails and keeps it; says where. */
 export async function keepShrunk(seed: number, say: (line: string) => void): Promise<string> {
   const schedule = scheduleOf(seed);
   const { violation } = await play(schedule);
   if (!violation) return `seed ${seed} does not fail`;
-  const small = await shrink(schedule, violation.invariant);
+  const small = await shrunk<Move, Effect, Schedule>(schedule, async (smaller) => {
+    const again = await play(smaller);
+    return again.violation?.invariant === violation.invariant;
+  });
   for (const one of [...small.effects, ...small.moves]) say(JSON.stringify(one));
   const kept: KeptSchedule = { found: violation.message, schedule: small };
   await mkdir(SEEDS, { recursive: true });

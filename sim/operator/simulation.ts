@@ -45,6 +45,8 @@ export interface OperatorSimulationOptions {
   /** How many operators stand by and compete for the lease. */
   readonly operators?: number;
   readonly effects?: EffectPlan;
+  /** Hears of every pass of every operator. */
+  readonly onPass?: (pass: Pass) => void;
 }
 
 export class OperatorSimulation {
@@ -58,6 +60,7 @@ export class OperatorSimulation {
   passes = 0;
   steps = 0;
   readonly #seats: Seat[];
+  readonly #onPass: ((pass: Pass) => void) | undefined;
   readonly #pki: ModelPki;
   readonly #disk = new ModelDisk();
   #violation: Violation | undefined;
@@ -69,6 +72,7 @@ export class OperatorSimulation {
   constructor(spec: EtcdClusterSpecInput, options: OperatorSimulationOptions) {
     this.env = new Environment(options.seed);
     this.effects = new Effects(options.effects ?? new Map());
+    this.#onPass = options.onPass;
     this.#pki = new ModelPki(this.env.clock);
     const { world, ledger, subject, disks, pods } = this.env;
     this.oracle = new Oracle({ world, ledger, subject });
@@ -134,6 +138,7 @@ export class OperatorSimulation {
           this.passes++;
           this.#judge(() => mayTell(pass));
           seat.latest = this.#latest = pass;
+          this.#onPass?.(pass);
         },
         onStep: (entry) => this.#noteStep(entry),
       },

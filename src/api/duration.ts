@@ -19,11 +19,19 @@ export function parseDuration(text: string): number | undefined {
   return total;
 }
 
+/** The few that specs have, which every decision reads again. */
+const known = new Map<string, number>();
+const MOST_KNOWN = 1_000;
+
 /** Milliseconds. Throws on a value that validation would have refused. */
 export function millisecondsOf(text: string): number {
+  const before = known.get(text);
+  if (before !== undefined) return before;
   const value = parseDuration(text);
   if (value === undefined)
     throw new RangeError(`"${text}" is not a duration; write it like 100ms, 30s or 1h30m`);
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(text, value);
   return value;
 }
 

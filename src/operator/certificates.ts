@@ -41,6 +41,8 @@ export class Certificates {
   readonly #authorities = new Map<Plane, { readonly from: Secret; readonly authority: Authority }>();
   readonly #checked = new Map<string, Checked>();
   readonly #ends = new Map<string, number>();
+  /** Of one cluster, whose name and namespace never change. */
+  readonly #leaves = new Map<string, { readonly extra: readonly string[]; readonly spec: LeafSpec }>();
   readonly #problems = new Map<string, string>();
 
   constructor(pki: Pki, now: () => number) {
@@ -67,7 +69,7 @@ export class Certificates {
   forget(member: string): void {
     for (const plane of PLANES) {
       const name = `${member} ${plane}`;
-      for (const known of [this.#checked, this.#ends, this.#problems]) known.delete(name);
+      for (const known of [this.#checked, this.#ends, this.#problems, this.#leaves]) known.delete(name);
     }
   }
 
@@ -121,7 +123,7 @@ export class Certificates {
       if (!isSecure(template.tls, plane)) continue;
       const [pemFile, caFile] =
         plane === "client" ? [FILES.serverPem, FILES.clientCA] : [FILES.peerPem, FILES.peerCA];
-      const spec = memberLeaf(cluster, name, plane, [...template.tls.extraSANs, ...external]);
+      const spec = this.#memberLeaf(cluster, name, plane, [...template.tls.extraSANs, ...external]);
       const text = present && textIn(present, pemFile);
       const leaf = await this.#leaf(`${name} ${plane}`, plane, spec, text, text);
       const ca = this.#trust(plane);
@@ -139,6 +141,16 @@ export class Certificates {
     const ca = this.#trust("client");
     if ("problem" in leaf || ca === undefined) return undefined;
     return { certificate: leaf.certificate, key: leaf.key, ca };
+  }
+
+  /** Every pass asks, and the names hardly ever change. */
+  #memberLeaf(cluster: ClusterFacts, member: string, plane: Plane, extra: readonly string[]): LeafSpec {
+    const name = `${member} ${plane}`;
+    const known = this.#leaves.get(name);
+    if (known && sameContent(known.extra, extra)) return known.spec;
+    const spec = memberLeaf(cluster, member, plane, extra);
+    this.#leaves.set(name, { extra, spec });
+    return spec;
   }
 
   #trust(plane: Plane): string | undefined {

@@ -82,6 +82,14 @@ test("a member that etcd ended for differing from a peer is a suspect: first the
   assert.equal(decide(world).act?.action.kind, "CompareHashes");
 });
 
+test("a comparison from before the suspect ended says nothing, also when the suspect was not part of it (R33)", () => {
+  const world = suspected({ "demo-1": good, "demo-2": good });
+  const { hashes } = world.etcd;
+  assert.ok(hashes);
+  const earlier = { ...world, etcd: { ...world.etcd, hashes: { ...hashes, at: world.now - 17_000 } } };
+  assert.equal(decide(earlier).act?.action.kind, "CompareHashes");
+});
+
 test("a suspect is replaced when the others agree without it, and its volume is kept", () => {
   const { act } = decide(suspected({ "demo-1": good, "demo-2": good }));
   assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-3");
@@ -93,6 +101,30 @@ test("when the others differ, the suspect may be the good one: it starts without
   assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-3");
   assert.equal(act.action.change.leaving, undefined);
   assert.equal(act.action.change.template?.options.corruptCheck.initial, false);
+});
+
+test("of two voters, the one that its peer's copy ended starts without the check: nobody serves before (R33)", () => {
+  const down = exited(healthy({ replicas: 2 }), "demo-2", "data-differs");
+  const list = down.etcd.list && { ...down.etcd.list, linearizable: false };
+  const alone = change({ ...down, etcd: { ...down.etcd, list } }, "demo-1", ({ answer }) => ({
+    answer: { ...answer, linearizable: false, leaderID: "0" } as typeof answer,
+  }));
+  const { act } = decide(alone);
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-2", JSON.stringify(act));
+  assert.equal(act.action.change.leaving, undefined);
+  assert.equal(act.action.change.template?.options.corruptCheck.initial, false);
+});
+
+test("a node's clock that is ahead does not make all data be read all the time", () => {
+  const world = suspected({ "demo-1": good, "demo-2": good });
+  const ahead = change(world, "demo-3", ({ workload }) => ({
+    workload: workload.state === "exited" ? { ...workload, since: world.now + 20_000 } : workload,
+  }));
+  const { act, holds, lookAgainAt } = decide(ahead);
+  assert.equal(act, undefined);
+  assert.ok(holds.some(({ reason }) => reason === "Corrupt"));
+  assert.equal(lookAgainAt, world.now + 5_000);
+  assert.equal(decide({ ...ahead, now: world.now + 5_000 }).act?.action.kind, "CompareHashes");
 });
 
 test("a suspect that has stood still for long is not replaced for being down", () => {

@@ -25,13 +25,23 @@ export const corrupt: Rule = (view) => {
   const armed = alarms.find((alarm) => alarm.alarm === "CORRUPT");
   const suspect = view.staying.find(isSuspect);
   const verdict = hashes ? judge(view, hashes) : undefined;
-  if (!view.hasQuorum) return suspect && isNeeded(view) ? [unveil(suspect, "quorum waits for it")] : [];
+  if (!view.hasQuorum) return suspect ? [awaitQuorum(view, suspect)] : [];
   if (!armed && !suspect && !(verdict && verdict.odd.length > 0)) {
     const unseen = view.staying.find((member) => isUnveiled(view, member) && !wasCompared(member, hashes));
     if (!unseen?.healthy) return [];
     return [act("maintain", `${unseen.name} started without etcd's check`, { kind: "CompareHashes" })];
   }
 
+  if (hashes && suspect && isTooEarly(hashes, suspect) && view.now - hashes.at < AGAIN_MS) {
+    return [
+      hold({
+        classes: ["join", "promote", "shrink", "roll", "maintain"],
+        reason: "Corrupt",
+        message: `${suspect.name} differs from a peer; all are compared once more`,
+        until: hashes.at + AGAIN_MS,
+      }),
+    ];
+  }
   if (!hashes || !verdict || view.now - hashes.at > FRESH_MS || isOlder(hashes, suspect)) {
     return [act("heal", "find out which member is corrupt", { kind: "CompareHashes" })];
   }
@@ -111,21 +121,37 @@ function isSuspect({ isVoter, workload }: MemberView): boolean {
   return isVoter && workload.state === "exited" && workload.cause === "data-differs";
 }
 
-/** A comparison from before it ended says nothing about it. */
+/** A comparison from before it ended says nothing about it, nor about the peer that may have changed since. */
 function isOlder(hashes: HashReport, suspect: MemberView | undefined): boolean {
-  return suspect?.workload.state === "exited" && hashes.byMember[suspect.name] !== undefined;
+  return (
+    suspect !== undefined && (hashes.byMember[suspect.name] !== undefined || isTooEarly(hashes, suspect))
+  );
+}
+
+/** By the clock of its node, which may be ahead of ours: then it is no reason to read all data all the time. */
+function isTooEarly(hashes: HashReport, { workload }: MemberView): boolean {
+  return workload.state === "exited" && hashes.at < workload.since;
 }
 
 /**
- * Those that answer are no quorum, and nobody else is on the way who could make it one. The one that runs may be the
- * corrupt one, which keeps all the good copies from starting.
+ * Those that answer are no quorum. The one that runs may be the corrupt one, which keeps all the good copies from
+ * starting; but first whoever else may be on the way is waited for.
  */
-function isNeeded(view: View): boolean {
+function awaitQuorum(view: View, suspect: MemberView): Outcome {
   const patience = millisecondsOf(view.spec.repair.unhealthyAfter);
-  const mayCome = ({ unhealthySince }: MemberView) => view.now - (unhealthySince ?? view.now) < patience;
-  return view.staying
-    .filter((member) => member.isVoter && !isSuspect(member) && !member.answer.reachable)
-    .every((member) => !mayCome(member));
+  const mayCome = view.staying.filter(
+    (member) =>
+      member.isVoter &&
+      !isSuspect(member) &&
+      !member.answer.reachable &&
+      view.now - (member.unhealthySince ?? view.now) < patience,
+  );
+  if (mayCome.length === 0) return unveil(suspect, "quorum waits for it");
+  return hold({
+    classes: [],
+    reason: "Corrupt",
+    message: `${suspect.name} differs from a peer, and nobody can tell which copy is right before ${names(mayCome)} can be asked`,
+  });
 }
 
 /** It runs without etcd's check although the spec asks for the check. */

@@ -28,6 +28,17 @@ export const PATHS = {
 
 /** `established`: this life's cluster was seen to exist, so nobody starts as `new` any more (I3). */
 export function configFile(record: MemberRecord, established: boolean): string {
+  const known = rendered.get(record);
+  if (known?.established === established) return known.text;
+  const text = render(record, established);
+  rendered.set(record, { established, text });
+  return text;
+}
+
+/** Passes over an unchanged record share it, and its file. */
+const rendered = new WeakMap<MemberRecord, { readonly established: boolean; readonly text: string }>();
+
+function render(record: MemberRecord, established: boolean): string {
   const { tls } = record.template;
   const at = (file: string) => `${CONFIG_DIR}/${file}`;
   const config = etcdConfig(record, {

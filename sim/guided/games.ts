@@ -1,0 +1,58 @@
+/** The kinds of runs that can be guided: of the rules alone, and of the operator on a modelled Kubernetes. */
+import { play } from "../operator/random-run.ts";
+import {
+  effectOf,
+  LASTING,
+  moveOf,
+  rareMemberFaults,
+  scheduleOf,
+  WAITS,
+  type Move,
+  type Schedule,
+} from "../operator/schedule.ts";
+import type { EffectFault } from "../operator/effects.ts";
+import type { SeededRandom } from "../random.ts";
+import { causeOf, Features } from "./features.ts";
+import { mutated, type Draws } from "./mutate.ts";
+import { mutatedRules, rulesScheduleOf, type RulesSchedule } from "./rules-schedule.ts";
+import { playRules } from "./rules-run.ts";
+import type { Game } from "./search.ts";
+
+export const rulesGame: Game<RulesSchedule> = {
+  draw: rulesScheduleOf,
+  mutate: mutatedRules,
+  causes: ({ moves }) => moves.map(causeOf),
+  play: (schedule) => {
+    const features = new Features();
+    const { violation, events, passes, end } = playRules(schedule, features);
+    features.seen.add(`ends ${end}`);
+    return Promise.resolve({ features: features.seen, violation: violation?.message, events, passes });
+  },
+};
+
+const draws: Draws<Move, EffectFault> = {
+  move: (random) => {
+    if (!random.chance(0.04)) return moveOf(random);
+    const pick = random.between(0, 999);
+    return { do: "member", fault: random.pick(rareMemberFaults), pick, waitMs: random.pick(WAITS) };
+  },
+  effect: effectOf,
+  retime: (move, random) => ({
+    ...move,
+    waitMs: random.pick(WAITS),
+    ...("forMs" in move && { forMs: random.pick(LASTING) }),
+    ...("pick" in move && { pick: random.between(0, 999) }),
+  }),
+};
+
+export const operatorGame: Game<Schedule> = {
+  draw: scheduleOf,
+  mutate: (schedule, other, random: SeededRandom) => mutated(schedule, other, random, draws),
+  causes: ({ moves }) => moves.map(causeOf),
+  play: async (schedule) => {
+    const features = new Features();
+    const { violation, events, passes, end } = await play(schedule, features);
+    features.seen.add(`ends ${end}`);
+    return { features: features.seen, violation: violation?.message, events, passes };
+  },
+};

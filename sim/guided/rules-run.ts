@@ -1,0 +1,72 @@
+/** A run of the rules under a schedule: the same life and the same judgement as those of random-run.ts. */
+import { inflict, type FaultName } from "../faults.ts";
+import { Refusal } from "../model-etcd/refusal.ts";
+import { Violation } from "../oracle.ts";
+import { comeToAnEnd, DESTRUCTIVE, totalsOf, type RunResult } from "../random-run.ts";
+import { formatLine, summary } from "../script.ts";
+import { Simulation } from "../simulation.ts";
+import { causeOf, type Features } from "./features.ts";
+import type { RulesDeed, RulesEffectFault, RulesSchedule } from "./rules-schedule.ts";
+
+/** These too leave less than there was, for good. */
+const LASTING: readonly FaultName[] = [...DESTRUCTIVE, "forget-record", "remove-member"];
+const PATIENCE_MS = 600_000;
+
+export function playRules(schedule: RulesSchedule, features?: Features): RunResult {
+  const { seed, spec, settled, effects, moves } = schedule;
+  const numbers = (kind: RulesEffectFault) =>
+    new Set(effects.flatMap(([number, fault]) => (fault === kind ? [number] : [])));
+  const sim = new Simulation(spec, {
+    seed,
+    faults: { crashAfter: numbers("crash-after"), loseReplyOf: numbers("reply-lost") },
+    ...(features && { onPass: (decision, observation) => features.note({ decision, observation }) }),
+  });
+  const trace: string[] = [];
+  sim.listen((line) => trace.push(formatLine(line)));
+  const say = (what: string) =>
+    trace.push(`${`${(sim.scheduler.now / 1000).toFixed(1)}s`.padStart(8)}  >> ${what}`);
+  say(`create ${JSON.stringify(spec)}`);
+  let violation: Violation | undefined;
+  try {
+    if (settled) sim.settle();
+    for (const { waitMs, rest, ...deed } of moves) {
+      features?.under(causeOf(deed));
+      say(`${perform(sim, deed)} ← ${JSON.stringify(deed)}`);
+      if (rest) sim.comesToRest(PATIENCE_MS);
+      else sim.pass(waitMs);
+    }
+    comeToAnEnd(sim, say);
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    violation = error;
+  }
+  trace.push(...summary(sim), ...(violation ? [`!! ${violation.message}`] : []));
+  return { seed, moves: moves.length, ...totalsOf(sim), violation, trace };
+}
+
+function perform(sim: Simulation, deed: RulesDeed): string {
+  if (deed.do === "edit") return edit(sim, deed);
+  const { fault, pick, reckless } = deed;
+  const names = [...sim.objects.records.keys()];
+  const member = names[pick % Math.max(1, names.length)];
+  if (member === undefined) return "nothing";
+  const { voters, healthy } = sim.oracle.truth();
+  const spare = voters >= 3 && healthy.size === voters && sim.objects.established;
+  if (LASTING.includes(fault) && !spare && reckless !== true) return "nothing";
+  inflict(sim, fault, member);
+  return `${fault} ${member}`;
+}
+
+function edit(sim: Simulation, { change }: Extract<RulesDeed, { do: "edit" }>): string {
+  // More than one learner is nothing that 3.5 could have.
+  const most = sim.spec.version < "3.6" ? 1 : 2;
+  const { learners } = change;
+  const wish = learners === undefined ? change : { ...change, learners: Math.min(learners, most) };
+  try {
+    sim.edit(wish);
+    return "edit";
+  } catch (error) {
+    if (error instanceof Violation || error instanceof Refusal) throw error;
+    return "invalid";
+  }
+}
