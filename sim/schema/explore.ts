@@ -12,7 +12,7 @@ import { staysQuiet, toldBy, untrue } from "../operator/judge.ts";
 import { OperatorSimulation } from "../operator/simulation.ts";
 import { Violation } from "../oracle.ts";
 import { SeededRandom } from "../random.ts";
-import { showsIn } from "./behaviour.ts";
+import { showsIn, synonymOf } from "./behaviour.ts";
 import type { Spec } from "./check.ts";
 import { nameOf, type Field } from "./fields.ts";
 import { differences, fingerprint, type Fingerprint } from "./fingerprint.ts";
@@ -167,7 +167,7 @@ export class Explorer {
   /** Nothing is accepted and ignored. */
   async #mustShow(trial: Trial, changed: readonly string[]): Promise<void> {
     const [first] = changed;
-    const seen = first ?? (await showsIn(this.#base, trial.spec));
+    const seen = first ?? synonymOf(this.field.path, trial.value) ?? (await showsIn(this.#base, trial.spec));
     if (seen === undefined)
       throw new Violation("ignored", "it was accepted, and nothing that is made or done differs");
     this.lines.push(`shows: ${seen}`);

@@ -10,7 +10,7 @@ import { claims } from "../model-kube/kinds/claim.ts";
 import { pods } from "../model-kube/kinds/pod.ts";
 import { services } from "../model-kube/kinds/service.ts";
 import { budgets, secrets } from "../model-kube/kinds/simple.ts";
-import { items, json, type Json, type KubeJson } from "../model-kube/object.ts";
+import { isJson, items, json, type Json, type KubeJson } from "../model-kube/object.ts";
 import { etcdMembers, NAME, NAMESPACE } from "../operator/environment.ts";
 import { endStateOf } from "../operator/judge.ts";
 import type { OperatorSimulation } from "../operator/simulation.ts";
@@ -61,7 +61,7 @@ export function fingerprint(sim: OperatorSimulation, how: "whole" | "effects" = 
       const isKept = kind === claims && !ranks.has(name.slice(`data-${NAME}-`.length));
       // The Service of standing learners stays when they go.
       if (namespace === NAMESPACE && !isKept && name !== `${NAME}-learners`)
-        prints.set(plain(`${kind.kind} ${name}`), plain(JSON.stringify([metadata(object, how), of(object)])));
+        prints.set(plain(`${kind.kind} ${name}`), plain(sorted([metadata(object, how), of(object)])));
     }
   };
   if (how === "whole") add(etcdMembers, ({ spec }) => without(json(spec), OF_A_RECORD));
@@ -116,6 +116,15 @@ function clusterOf(sim: OperatorSimulation): unknown {
   const { objects: _, ...end } = endStateOf(sim);
   const { replicas, readyReplicas, updatedReplicas, version, notApplicable } = status;
   return { end, conditions, replicas, readyReplicas, updatedReplicas, version, notApplicable };
+}
+
+/** The order of fields says nothing. */
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    isJson(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
 }
 
 /** What differs, in words. */

@@ -41,7 +41,9 @@ async function main(): Promise<number> {
   if (chosen.length === 0)
     throw new RangeError(`there is no field ${values.field}; they are like spec.pod.env[].name`);
   const every = whole("every", values.every);
-  const tasks: Task[] = chosen.map(([index]) => ({ index, every, offset: index }));
+  // Those that only hand on what they are given come last: they are many and much alike.
+  const ordered = chosen.toSorted(([, a], [, b]) => Number(a.handedOn) - Number(b.handedOn));
+  const tasks: Task[] = ordered.map(([index]) => ({ index, every, offset: index }));
   const threads = Math.min(
     whole("threads", values.threads ?? String(Math.min(2, availableParallelism()))),
     tasks.length,
