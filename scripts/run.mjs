@@ -27,6 +27,7 @@ const tasks = {
   sim: ["sim/main.ts"],
   "sim:exhaustive": ["sim/exhaustive/main.ts"],
   "sim:enumerate": ["sim/main.ts", "--enumerate"],
+  "sim:schema": ["sim/schema/main.ts"],
   "sim:conformance": ["test/conformance/main.ts"],
   e2e: ["scripts/test.ts", "--stage", "apiserver", "--stage", "nodes", "--file", "operator"],
   proof: ["sim/proof/main.ts"],

@@ -55,7 +55,7 @@ export const stages: readonly Stage[] = [
     id: "sim-operator",
     title: "simulated operator",
     fast: false,
-    files: ["sim/operator/**/*.test.ts", "test/scenarios/*.test.ts"],
+    files: ["sim/{operator,schema}/**/*.test.ts", "test/scenarios/*.test.ts"],
     processes: "together",
     testLimitMs: 5 * MINUTE,
     processLimitMs: 15 * MINUTE,

@@ -69,6 +69,8 @@ export class EtcdPods implements Hooks {
   onProcess: (configText: string, hasData: boolean) => void = () => {};
   /** Members whose processes receive slowly. */
   readonly slow = new Set<string>();
+  /** Which etcd is in an image that is pinned by its digest. */
+  readonly digests = new Map<string, string>();
 
   constructor(world: EtcdWorld, disks: Disks) {
     this.#world = world;
@@ -102,7 +104,7 @@ export class EtcdPods implements Hooks {
     const lines: string[] = [];
     const server = this.#world.start({
       key: `${start.pod.metadata.name}/${++this.#started}`,
-      version: versionOf(start),
+      version: this.#versionOf(start),
       configText,
       print: (line) => {
         lines.push(line);
@@ -113,6 +115,12 @@ export class EtcdPods implements Hooks {
     if (server) this.#nodes.set(server, start.node);
     if (server && this.slow.has(server.config.name)) server.speed = 0.1;
     return this.#running(server);
+  }
+
+  #versionOf({ pod, container }: Start): string {
+    const found = items(json(pod["spec"])["containers"]).find(({ name }) => name === container);
+    const [, version, digest] = /(?::v([\d.]+)|@(sha256:.*))$/.exec(String(found?.["image"])) ?? [];
+    return version ?? this.digests.get(digest ?? "") ?? "";
   }
 
   /** A process with a file that it cannot read ends by itself at once. */
@@ -129,11 +137,6 @@ export class EtcdPods implements Hooks {
       isAlive: () => !server.frozen,
     };
   }
-}
-
-function versionOf({ pod, container }: Start): string {
-  const found = items(json(pod["spec"])["containers"]).find(({ name }) => name === container);
-  return /:v([\d.]+)$/.exec(String(found?.["image"]))?.[1] ?? "";
 }
 
 /** Runtimes tell a signal as 128 + its number. */

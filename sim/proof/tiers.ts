@@ -83,6 +83,13 @@ export const tiers: readonly Tier[] = [
     counts: PLANS,
   },
   {
+    id: "schema",
+    title: "every field of the spec, applied, reverted and edited midway",
+    args: ["sim/schema/main.ts"],
+    limitMs: 30 * MINUTE,
+    counts: { plans: /^(\d+) plans, /gm, "bugs found": /covered, (\d+) failures/g },
+  },
+  {
     id: "exhaustive",
     title: "every state of up to 3 members",
     args: ["sim/exhaustive/main.ts", "--members", "3"],

@@ -102,17 +102,17 @@ export function hasGate(gate: string, version: string): boolean {
 }
 
 /** Switches that became gates in 3.6; there, both forms for one feature are a start error. */
-export const GATE_OF_SWITCH: Readonly<Record<string, string>> = {
-  "experimental-initial-corrupt-check": "InitialCorruptCheck",
-  "experimental-compact-hash-check-enabled": "CompactHashCheck",
-  "experimental-enable-lease-checkpoint": "LeaseCheckpoint",
-  "experimental-enable-lease-checkpoint-persist": "LeaseCheckpointPersist",
-  "experimental-stop-grpc-service-on-defrag": "StopGRPCServiceOnDefrag",
-  "experimental-txn-mode-write-with-shared-buffer": "TxnModeWriteWithSharedBuffer",
-};
+export const GATE_OF_SWITCH: ReadonlyMap<string, string> = new Map([
+  ["experimental-initial-corrupt-check", "InitialCorruptCheck"],
+  ["experimental-compact-hash-check-enabled", "CompactHashCheck"],
+  ["experimental-enable-lease-checkpoint", "LeaseCheckpoint"],
+  ["experimental-enable-lease-checkpoint-persist", "LeaseCheckpointPersist"],
+  ["experimental-stop-grpc-service-on-defrag", "StopGRPCServiceOnDefrag"],
+  ["experimental-txn-mode-write-with-shared-buffer", "TxnModeWriteWithSharedBuffer"],
+]);
 
 export function switchOfGate(gate: string): string | undefined {
-  return Object.entries(GATE_OF_SWITCH).find(([, name]) => name === gate)?.[0];
+  return [...GATE_OF_SWITCH].find(([, name]) => name === gate)?.[0];
 }
 
 /** A text as it was written for the command line, in the type that the file wants; undefined when it is none. */

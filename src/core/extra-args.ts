@@ -20,14 +20,14 @@ export interface RenderedArgs {
 }
 
 /** Flags that are fields of a section in the file. */
-const SECTION_FIELDS: Readonly<Record<string, readonly [section: string, field: string]>> = {
-  "socket-reuse-port": ["socket-options", "reuse-port"],
-  "socket-reuse-address": ["socket-options", "reuse-address"],
-};
+const SECTION_FIELDS: ReadonlyMap<string, readonly [section: string, field: string]> = new Map([
+  ["socket-reuse-port", ["socket-options", "reuse-port"]],
+  ["socket-reuse-address", ["socket-options", "reuse-address"]],
+] as const);
 /** The file of 3.5 spells this one differently from the flag. */
-const FILE_SPELLING: Readonly<Record<string, string>> = {
-  "experimental-snapshot-catchup-entries": "experimental-snapshot-catch-up-entries",
-};
+const FILE_SPELLING: ReadonlyMap<string, string> = new Map([
+  ["experimental-snapshot-catchup-entries", "experimental-snapshot-catch-up-entries"],
+]);
 const EXPERIMENTAL = "experimental-";
 
 type Place =
@@ -94,15 +94,15 @@ function nameOf(place: Place): string {
 }
 
 function placeOf(flag: string, version: string): Place | undefined {
-  const inSection = SECTION_FIELDS[flag];
+  const inSection = SECTION_FIELDS.get(flag);
   if (inSection) {
     const [section, field] = inSection;
     return kindOf(section, version) ? { kind: "field", section, field } : undefined;
   }
-  const gate = GATE_OF_SWITCH[flag];
+  const gate = GATE_OF_SWITCH.get(flag);
   if (gate && isFrom(version, "3.6")) return { kind: "gate", gate };
   const stem = flag.startsWith(EXPERIMENTAL) ? flag.slice(EXPERIMENTAL.length) : flag;
-  const spellings = [stem, `${EXPERIMENTAL}${stem}`].map((name) => FILE_SPELLING[name] ?? name);
+  const spellings = [stem, `${EXPERIMENTAL}${stem}`].map((name) => FILE_SPELLING.get(name) ?? name);
   const key = spellings.find((name) => kindOf(name, version) !== undefined);
   return key === undefined || kindOf(key, version) === "section" ? undefined : { kind: "key", key };
 }

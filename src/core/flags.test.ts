@@ -291,6 +291,13 @@ describe("what a version cannot take is told with field and reason", () => {
         /more than 0s/,
       ],
       ["3.6.16", { extraArgs: { "max-wal": "7" } }, "options.extraArgs.max-wal", /no setting max-wal/],
+      // A name that every JavaScript object has is a name like any other.
+      [
+        "3.6.16",
+        { extraArgs: { constructor: "data" } },
+        "options.extraArgs.constructor",
+        /no setting constructor/,
+      ],
       ["3.6.16", { extraArgs: { "max-wals": "many" } }, "options.extraArgs.max-wals", /a whole number/],
       [
         "3.6.16",

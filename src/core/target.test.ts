@@ -86,8 +86,12 @@ test("data may be started with what its cluster speaks, or one minor more, and n
   assert.deepEqual(allowed(speaks("3.7")), ["3.7.3"]);
   // While nobody can say, no minor is crossed upwards from the lowest record.
   assert.deepEqual(allowed(speaks(undefined)), ["3.5.35", "3.6.16"]);
-  assert.deepEqual(allowed(speaks(undefined, version(three, "demo-2", "3.7.3"))), ["3.5.35", "3.6.16"]);
-  assert.deepEqual(allowed(speaks(undefined, version(three, "demo-2", "3.5.35"))), ["3.4.45", "3.5.35"]);
+  const newer = speaks(undefined, version(three, "demo-2", "3.7.3"));
+  assert.deepEqual(allowed(silent(newer, "demo-2")), ["3.5.35", "3.6.16"]);
+  // But one that runs is on data of the same cluster: the others' cannot be further away.
+  assert.deepEqual(allowed(newer), ["3.5.35", "3.6.16", "3.7.3"]);
+  const older = silent(speaks(undefined, version(three, "demo-2", "3.5.35")), "demo-1", "demo-3");
+  assert.deepEqual(allowed(older), ["3.4.45", "3.5.35"]);
 });
 
 test("known to work is what most healthy others run; without any, what those run that answer, for one that does not", () => {

@@ -65,6 +65,13 @@ const SINGLE_STACK: readonly Cause[] = [
   causes.invalid("spec.ipFamilies[1]", "IPv6", "not configured on this cluster"),
 ];
 
+/** Fields that are dropped when the type changes to one without them, unless they were changed with it. */
+const OF_TYPES: Readonly<Record<string, readonly string[]>> = {
+  externalTrafficPolicy: ["NodePort", "LoadBalancer"],
+  allocateLoadBalancerNodePorts: ["LoadBalancer"],
+  loadBalancerClass: ["LoadBalancer"],
+};
+
 /** Addresses and ports that the server gives when nobody has asked for some. */
 function prepare(object: Json, old: KubeJson | undefined, surroundings: Surroundings): Json {
   const before = json(old?.["spec"]);
@@ -83,6 +90,8 @@ function prepare(object: Json, old: KubeJson | undefined, surroundings: Surround
     throw invalid(services, old.metadata.name, SINGLE_STACK);
   const external = kept["type"] === "LoadBalancer" || kept["type"] === "NodePort";
   // What came with an outer type goes with it.
+  for (const [field, types] of Object.entries(OF_TYPES))
+    if (!types.includes(String(kept["type"])) && old && same(kept[field], before[field])) delete kept[field];
   if (!external && before["type"] !== kept["type"] && old)
     kept["ports"] = items(kept["ports"]).map((port) => {
       const { nodePort: _, ...inner } = port;

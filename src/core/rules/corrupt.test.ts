@@ -174,7 +174,7 @@ test("one that started without the check is compared before anything else happen
     revision: 7,
     byMember: { "demo-1": good, "demo-2": { ...good, hash: other } },
   });
-  const before = { ...unveiled, etcd: { ...unveiled.etcd, hashes: hashes(world.now - 1, 1) } };
+  const before = { ...unveiled, etcd: { ...unveiled.etcd, hashes: hashes(world.now - 10_000, 1) } };
   assert.equal(decide(before).act?.action.kind, "CompareHashes");
   const later = { ...unveiled, now: world.now + 2_000 };
   const differs = decide({ ...later, etcd: { ...later.etcd, hashes: hashes(world.now + 1_000, 2) } });

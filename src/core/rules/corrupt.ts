@@ -27,7 +27,9 @@ export const corrupt: Rule = (view) => {
   const verdict = hashes ? judge(view, hashes) : undefined;
   if (!view.hasQuorum) return suspect ? [awaitQuorum(view, suspect)] : [];
   if (!armed && !suspect && !(verdict && verdict.odd.length > 0)) {
-    const unseen = view.staying.find((member) => isUnveiled(view, member) && !wasCompared(member, hashes));
+    const unseen = view.staying.find(
+      (member) => isUnveiled(view, member) && !wasCompared(view, member, hashes),
+    );
     if (!unseen?.healthy) return [];
     return [act("maintain", `${unseen.name} started without etcd's check`, { kind: "CompareHashes" })];
   }
@@ -162,8 +164,10 @@ function isUnveiled({ spec }: View, { isVoter, record, workload }: MemberView): 
   );
 }
 
-function wasCompared({ workload }: MemberView, hashes: HashReport | undefined): boolean {
-  return hashes !== undefined && workload.state === "running" && workload.since < hashes.at;
+/** Since its start; or just now, should the clock of its node be ahead of ours. */
+function wasCompared({ now }: View, { workload }: MemberView, hashes: HashReport | undefined): boolean {
+  if (!hashes || workload.state !== "running") return false;
+  return workload.since <= hashes.at || now - hashes.at < AGAIN_MS;
 }
 
 /** Its copy may be the good one: without etcd's check it starts, and can be compared with the others. */
