@@ -48,7 +48,7 @@ export class ModelPki implements Pki {
 
   inspect({ certificate, key, trust }: Parameters<Pki["inspect"]>[0]): CertificateFacts {
     const content = read(certificate);
-    const trusted = trust === undefined ? [] : all(trust.text);
+    const trusted = trust === undefined ? [] : certificatesIn(trust.text);
     return {
       commonName: content.commonName,
       sans: content.sans,
@@ -83,7 +83,8 @@ export class ModelPki implements Pki {
   }
 }
 
-function all(text: string): Content[] {
+/** What a bundle holds, in its order. */
+export function certificatesIn(text: string): Content[] {
   return text
     .split(BEGIN)
     .slice(1)
@@ -92,7 +93,7 @@ function all(text: string): Content[] {
 
 function read({ text, where }: Pem): Content {
   try {
-    const [first] = all(text);
+    const [first] = certificatesIn(text);
     if (first) return first;
   } catch {
     // Falls through.

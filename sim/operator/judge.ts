@@ -5,6 +5,7 @@
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
 import { quorum } from "../../src/core/quorum.ts";
 import { claimName } from "../../src/operator/names.ts";
+import { certificatesIn } from "../machine/model-pki.ts";
 import type { Kind } from "../model-kube/kind.ts";
 import { claims } from "../model-kube/kinds/claim.ts";
 import { pods } from "../model-kube/kinds/pod.ts";
@@ -88,7 +89,24 @@ export function wrongWith(sim: OperatorSimulation): string[] {
   expect("budgets", end.objects["poddisruptionbudgets"], OF_THE_CLUSTER.poddisruptionbudgets);
   expect("versions", end.versions.join(" "), version);
   expect("alarms", end.alarms, 0);
-  return [...wrong, ...untrue(sim)];
+  return [...wrong, ...oldLeaves(sim), ...untrue(sim)];
+}
+
+/** Leaves last 90 days and are renewed with a third of that left: less than this, and nobody renews them. */
+const LEAF_LEFT_MS = 20 * 86_400_000;
+
+function oldLeaves({ env }: OperatorSimulation): string[] {
+  const now = env.clock.now();
+  return env.server
+    .list(secrets)
+    .filter(({ metadata }) => metadata.namespace === NAMESPACE)
+    .flatMap(({ metadata, data }) =>
+      Object.entries(json(data)).flatMap(([file, text]) =>
+        certificatesIn(Buffer.from(String(text), "base64").toString())
+          .filter(({ isCa, notAfter }) => !isCa && notAfter - now < LEAF_LEFT_MS)
+          .map(() => `${file} of Secret ${metadata.name} is due and not renewed`),
+      ),
+    );
 }
 
 /** I6: what the status says against what is so. */
