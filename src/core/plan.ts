@@ -32,8 +32,7 @@ export function plan(observation: Observation): Plan {
     if (decision.converged) return { steps, end: { converged: true } };
     const later = settle({ ...world, now: Math.max(world.now, decision.lookAgainAt ?? world.now) });
     // Waiting for a time, or for what starts by itself: look again then. Else the plan ends in a wait.
-    const moved = later.now > world.now || !sameContent(later, world);
-    if (!moved) return { steps, end: { converged: false, holds: decision.holds } };
+    if (sameContent(later, world)) return { steps, end: { converged: false, holds: decision.holds } };
     world = later;
   }
   return { steps, end: { converged: false, holds: decide(world).holds } };
