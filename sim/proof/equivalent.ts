@@ -8,4 +8,199 @@ export interface Equivalent {
   readonly why: string;
 }
 
-export const equivalents: readonly Equivalent[] = [];
+type Place = readonly [file: string, at: string, what: string];
+
+const because = (why: string, places: readonly Place[]): Equivalent[] =>
+  places.map(([file, at, what]) => ({ file: `src/core/${file}`, at, what, why }));
+
+export const equivalents: readonly Equivalent[] = [
+  ...because(
+    "Revisions and indexes begin at 1, and no time is near 1970: a default of 0 or 1 is below all of them.",
+    [
+      ["compared.ts", "return view.now - (view.observation.etcd.hashes?.at ?? 0) > COMPARED_MS;", "0 → 1"],
+      [
+        "rules/defragment.ts",
+        "if (view.now - (view.observation.etcd.defragmentedAt[name] ?? 0) < REST_MS) return false;",
+        "0 → 1",
+      ],
+      [
+        "rules/finish-joins.ts",
+        "return NUDGE_MS + Math.max(since, view.observation.etcd.nudgedAt ?? 0);",
+        "0 → 1",
+      ],
+      [
+        "rules/no-space.ts",
+        "const revision = Math.max(0, ...view.members.map(({ answer }) => (answer.reachable ? answer.revision : 0)));",
+        "0 → 1",
+      ],
+      ["rules/no-space.ts", "(view.observation.etcd.defragmentedAt[name] ?? 0) < compacted.at,", "0 → 1"],
+      [
+        "rules/old-log.ts",
+        "const until = Math.max(0, ...view.members.map(({ answer }) => (answer.reachable ? answer.raftIndex : 0)));",
+        "0 → 1",
+      ],
+      ["status.ts", 'if (before.status === "True") return Math.max(moved ?? 0, changed);', "0 → 1"],
+      [
+        "status.ts",
+        "const seen = view.members.map(({ answer }) => (answer.reachable ? answer.revision : 0));",
+        "0 → 1",
+      ],
+      ["status.ts", "return Math.max(0, previous?.revision ?? 0, ...seen);", "0 → 1"],
+    ],
+  ),
+  ...because("An established cluster without quorum always has a wait to tell of.", [
+    [
+      "conditions.ts",
+      'if (!outcome || !("hold" in outcome)) return { reason: "NoQuorum", message: "no quorum answers" };',
+      '!outcome || !("hold" in outcome) → false',
+    ],
+    [
+      "conditions.ts",
+      'if (!outcome || !("hold" in outcome)) return { reason: "NoQuorum", message: "no quorum answers" };',
+      "|| → &&",
+    ],
+  ]),
+  ...because(
+    "There is at most one such: names, IDs, ordinals and types are unique, so the last is the first.",
+    [
+      [
+        "config-keys.ts",
+        "return Object.entries(GATE_OF_SWITCH).find(([, name]) => name === gate)?.[0];",
+        "find → findLast",
+      ],
+      ["releases.ts", "return RELEASES.find((release) => release.minor === minor);", "find → findLast"],
+      ["rules/corrupt.ts", "const learner = view.staying.find(", "find → findLast"],
+      [
+        "rules/finish-joins.ts",
+        "const recorded = view.members.find((member) => member.entry?.id === entry.id)?.name;",
+        "find → findLast",
+      ],
+      [
+        "rules/first-boot.ts",
+        "return view.observation.platform.offers.find((candidate) => candidate.ordinal === ordinal)?.address;",
+        "find → findLast",
+      ],
+      [
+        "settle.ts",
+        "id: o.members.find((facts) => facts.record.name === name)?.record.memberID ?? `id-of-${name}`,",
+        "find → findLast",
+      ],
+      ["settle.ts", "list.members.find((entry) =>", "find → findLast"],
+      [
+        "settle.ts",
+        "const facts = o.members.find((candidate) => find(candidate)?.id === entry.id);",
+        "find → findLast",
+      ],
+      [
+        "settle.ts",
+        "const answer = o.members.map((facts) => facts.answer).find((a) => a.reachable && a.memberID === entry.id);",
+        "find → findLast",
+      ],
+      [
+        "settle.ts",
+        "const record = o.members.find((facts) => entry.peerURLs.includes(facts.record.address.peerURL))?.record;",
+        "find → findLast",
+      ],
+      [
+        "status.ts",
+        "const before = (type: string) => previous?.conditions?.find((known) => known.type === type);",
+        "find → findLast",
+      ],
+      ["view.ts", "const entry = list.find((candidate) =>", "find → findLast"],
+    ],
+  ),
+  ...because("For the compiler: it cannot be otherwise here.", [
+    [
+      "extra-args.ts",
+      'else if (place.kind === "key") keys[place.key] = value;',
+      'place.kind === "key" → true',
+    ],
+    [
+      "extra-args.ts",
+      "const value = kind === undefined ? undefined : toValue(kind, text);",
+      "kind === undefined → false",
+    ],
+    ["rules/outgrown.ts", "if (!next || reason === undefined) return [];", "|| → &&"],
+    ["rules/rollout.ts", "return template ? roll(view, template, step.to) : [];", "template → true"],
+    ["rules/rollout.ts", 'if (!next) throw new RangeError("nothing to roll");', "!next → false"],
+    ["rules/scale-in.ts", 'if (!first) throw new RangeError("no member to choose from");', "!first → false"],
+    [
+      "upgrade.ts",
+      'if (!nextMinor) return refused(`no known etcd minor follows ${base}`, "Use a newer operator.");',
+      "!nextMinor → false",
+    ],
+  ]),
+  ...because("No plan is nearly as long.", [
+    ["plan.ts", "const LONGEST_PLAN = 400;", "400 → 401"],
+    ["plan.ts", "for (let passes = 0; passes < LONGEST_PLAN; passes++) {", "0 → 1"],
+    ["plan.ts", "for (let passes = 0; passes < LONGEST_PLAN; passes++) {", "< → <="],
+    ["plan.ts", "return { steps, end: { converged: false, holds: decide(world).holds } };", "false → true"],
+  ]),
+  ...because("With one voter nobody else is healthy, and one is needed.", [
+    ["quorum.ts", "return voters > 1 && healthyOthers >= quorum(voters - 1);", "> → >="],
+  ]),
+  ...because("Nothing older than 3.4 is known that it could go down to.", [
+    [
+      "releases.ts",
+      '{ minor: "3.4", knownGood: "3.4.45", upgradeFloor: "3.4.0", downgrades: false, v2Requests: true },',
+      "false → true",
+    ],
+  ]),
+  ...because("A record always bears a name of ours.", [
+    ["rules/finish-removals.ts", "const ordinal = ordinalOf(name, member.name) ?? 0;", "0 → 1"],
+    [
+      "rules/first-boot.ts",
+      "const ordinal = ordinalOf(view.observation.cluster.name, absent.name) ?? 0;",
+      "0 → 1",
+    ],
+  ]),
+  ...because("Only the order of the numbers counts, and it stays.", [
+    [
+      "rules/scale-in.ts",
+      "const rank = (member: MemberView) => (member.isLeader ? 3 : !member.healthy ? 0 : !member.isVoter ? 1 : 2);",
+      "3 → 4",
+    ],
+    ["target.ts", "counts.set(key, { count: (known?.count ?? 0) + 1, template });", "0 → 1"],
+    ["target.ts", "counts.set(key, { count: (known?.count ?? 0) + 1, template });", "1 → 2"],
+  ]),
+  ...because("Written over a moment later, by what the voters that answer imply.", [
+    [
+      "settle.ts",
+      "return { ...o, etcd: { ...o.etcd, list: { clusterID, linearizable: true, members: known } } };",
+      "true → false",
+    ],
+    ["settle.ts", "linearizable: !entry.isLearner,", "! → nothing"],
+  ]),
+  ...because("Nobody asks when nobody comes.", [["size.ts", "coming.length > 0 &&", "> → >="]]),
+  ...because("The default stands on both sides of the comparison.", [
+    [
+      "status-write.ts",
+      'const facts = new Map<string, number>([["revision", status.revision ?? 0]]);',
+      "0 → 1",
+    ],
+    ["status-write.ts", '["dbSize", dbSize ?? 0],', "0 → 1"],
+    ["status-write.ts", '["dbSizeInUse", dbSizeInUse ?? 0],', "0 → 1"],
+    ["status-write.ts", '["raftLag", Math.max(USUAL_LAG, raftLag ?? 0)],', "0 → 1"],
+    ["status-write.ts", "const old = before.get(key) ?? 0;", "0 → 1"],
+  ]),
+  ...because("A cache: what it would have kept is worked out again, and is the same.", [
+    ["target.ts", "if (!known) {", "!known → true"],
+    ["target.ts", "often.set(spec, known);", "often.set(spec, known); → ;"],
+    ["template.ts", "if (known?.version === version) return known;", "known?.version === version → false"],
+    ["template.ts", "rendered.set(spec, template);", "rendered.set(spec, template); → ;"],
+    ["template.ts", "if (known === undefined) {", "known === undefined → true"],
+    ["template.ts", "texts.set(template, known);", "texts.set(template, known); → ;"],
+    ["template.ts", "if (base === undefined) {", "base === undefined → true"],
+    ["template.ts", "starts.set(record.template, base);", "starts.set(record.template, base); → ;"],
+  ]),
+  ...because("No two peers have one URL, and of what a comparison returns only the sign counts.", [
+    ["template.ts", "return peers.toSorted((a, b) => (a.peerURL < b.peerURL ? -1 : 1));", "< → <="],
+    ["template.ts", "return peers.toSorted((a, b) => (a.peerURL < b.peerURL ? -1 : 1));", "1 → 2"],
+  ]),
+  ...because("Every day of the week is among the seven before it.", [
+    ["window.ts", "for (let day = today - 1; day <= today + 7; day++) {", "7 → 8"],
+  ]),
+  ...because("The moment of the opening is inside the window, which was looked at just before.", [
+    ["window.ts", "if (opens > now) return opens;", "> → >="],
+  ]),
+];

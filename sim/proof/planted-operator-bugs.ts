@@ -159,12 +159,11 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     replace: "return void (await add);",
   },
   {
-    name: "whoever answered once is healthy",
+    name: "who answers is healthy, whether a read goes through quorum or not",
     breaks: "I6",
-    file: "src/control/observe.ts",
-    find: "const answer = asked.answers[index] ??",
-    replace:
-      "const before: any = ((this as any).before ??= {});\n      const told: any = asked.answers[index];\n      const answer = (told?.reachable ? (before[member.record.name] = told) : before[member.record.name]) ??",
+    file: "src/control/ask.ts",
+    find: "readable && (await readsThroughQuorum(client, endpoint))",
+    replace: "readable",
   },
   {
     name: "a step that fails is tried again at once",

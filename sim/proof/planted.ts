@@ -1,5 +1,5 @@
 /**
- * `npm run proof:planted [-- --bug text] [--threads N] [--clean]`: plants one known fault after the other, in memory and
+ * `npm run proof:planted [-- --bug text] [--file text] [--threads N] [--clean]`: plants one known fault after the other, in memory and
  * never in the checkout, and runs the tools from the quickest on until one catches it. Ends with a table of who caught
  * what. A fault that nobody catches is a gap: exit 1. `--clean`: first all tools without a fault.
  */
@@ -163,13 +163,16 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       bug: { type: "string", default: "" },
+      file: { type: "string", default: "" },
       threads: { type: "string", default: "2" },
       clean: { type: "boolean", default: false },
     },
   });
   if (values.clean && !(await allClean())) return 1;
   const began = systemClock.monotonic();
-  const bugs = [...plantedBugs, ...plantedOperatorBugs].filter(({ name }) => name.includes(values.bug));
+  const bugs = [...plantedBugs, ...plantedOperatorBugs].filter(
+    ({ name, file }) => name.includes(values.bug) && file.includes(values.file),
+  );
   const judged: Judged[] = [];
   let next = 0;
   const work = async () => {

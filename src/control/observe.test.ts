@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { change, healthy } from "../core/testing/cluster.ts";
+import { EtcdClient } from "../etcd/client.ts";
 import { FakeTransport, ManualClock } from "../etcd/testing.ts";
+import { RpcFailure } from "../seams/etcd-transport.ts";
+import { askMember } from "./ask.ts";
 import { Observer } from "./observe.ts";
 import type { Platform } from "./platform.ts";
 
@@ -44,4 +47,22 @@ test("another template is another chance: it is not judged by how long the last 
     record: { ...record, template: { ...record.template, version: "3.6.17" } },
   }));
   assert.equal(await since(), (first ?? 0) + 5_000);
+});
+
+test("a voter that answers serves only if a read goes through quorum; a learner is not even asked for one (I6, R17)", async () => {
+  const asked = async (isLearner: boolean, leader: bigint, range: "answers" | "fails") => {
+    const header = { clusterId: 1n, memberId: 2n, revision: 3n, raftTerm: 4n };
+    const transport = new FakeTransport(({ call }) => {
+      if (call.endsWith("Status")) return { header, version: "3.6.16", leader, isLearner };
+      return range === "answers" ? { header } : new RpcFailure("UNAVAILABLE", "no leader", "not-sent");
+    });
+    const client = new EtcdClient({ transport, clock: new ManualClock(), endpoints: [] });
+    const { answer } = await askMember(client, { name: "demo-1", url: "http://demo-1:2379" }, false);
+    const reads = transport.sent.filter(({ call }) => call.endsWith("Range")).length;
+    return [answer.reachable && answer.linearizable, reads > 0];
+  };
+  assert.deepEqual(await asked(false, 2n, "answers"), [true, true]);
+  assert.deepEqual(await asked(false, 2n, "fails"), [false, true]);
+  assert.deepEqual(await asked(false, 0n, "answers"), [false, false]);
+  assert.deepEqual(await asked(true, 2n, "answers"), [false, false]);
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ExitCause, MemberFacts, Observation } from "./observation.ts";
 import { settle } from "./settle.ts";
+import { startHash } from "./template.ts";
 import { change, edit, exited, healthy, leaderOf, run } from "./testing/cluster.ts";
 
 const three = healthy();
@@ -153,4 +154,92 @@ test("the cluster version is the lowest minor that runs, and moves only while so
   );
   const old = healthy({ version: "3.5.35" });
   assert.ok(answers(old).every(({ storageVersion }) => storageVersion === ""));
+});
+
+test("a start is a first one, from what the record says and from now on", () => {
+  const later = { ...change(three, "demo-2", { workload: { state: "absent" } }), now: three.now + 7 };
+  const record = three.members[1]?.record;
+  assert.ok(record);
+  assert.deepEqual(settle(later).members[1]?.workload, {
+    state: "running",
+    since: three.now + 7,
+    startedFrom: startHash(record),
+    restarts: 0,
+  });
+});
+
+test("after a sleep, a quorum of those who vote is enough; who never joined is not in the list", () => {
+  const grown = run(edit(three, { learners: 1 }));
+  const absent = { volume: { state: "absent" } } as const;
+  const some = (...names: string[]) =>
+    settle(names.reduce<Observation>((o, name) => change(o, name, absent), silent(grown)));
+  assert.equal(some("demo-2", "demo-4").etcd.list?.members.length, 4);
+  assert.equal(some("demo-2", "demo-3").etcd.list, undefined);
+  const joiner = withRecord(silent(grown), "demo-4", { joined: false });
+  const { list } = settle(joiner).etcd;
+  assert.deepEqual(
+    list?.members.map(({ name, ours }) => [name, ours]),
+    [
+      ["demo-1", true],
+      ["demo-2", true],
+      ["demo-3", true],
+    ],
+  );
+  assert.equal(list?.linearizable, true);
+});
+
+test("who is not listed any more falls silent; who is listed and does not run is as it was", () => {
+  const unlisted: Observation = {
+    ...three,
+    etcd: {
+      ...three.etcd,
+      list: three.etcd.list && {
+        ...three.etcd.list,
+        members: three.etcd.list.members.filter(({ name }) => name !== "demo-3"),
+      },
+    },
+  };
+  assert.deepEqual(settle(unlisted).members[2]?.answer, { reachable: false, error: "removed" });
+  const stopping = change(three, "demo-3", { workload: { state: "stopping", since: three.now } });
+  assert.equal(settle(stopping).members[2]?.answer.reachable, true);
+});
+
+test("each tells its own sizes, and a learner never counts where votes do", () => {
+  const large = change(three, "demo-2", ({ answer }) => ({
+    answer: answer.reachable ? { ...answer, dbSize: 777 } : answer,
+  }));
+  assert.deepEqual(
+    answers(settle(large)).map(({ dbSize }) => dbSize === 777),
+    [false, true, false],
+  );
+  const grown = run(edit(three, { learners: 1 }));
+  const gone = (o: Observation, name: string) => exited(o, name, "data-missing");
+  const one = settle(gone(gone(grown, "demo-2"), "demo-3"));
+  assert.equal(one.etcd.list?.linearizable, false);
+  assert.ok(answers(one).every(({ leaderID, linearizable }) => leaderID === "0" && !linearizable));
+});
+
+test("versions are those of the processes: neither a record that was changed nor an outage moves the cluster's", () => {
+  const rolled = (o: Observation, how: (version: string) => Partial<MemberFacts["record"]["template"]>) => ({
+    ...o,
+    members: o.members.map((facts) => ({
+      ...facts,
+      record: { ...facts.record, template: { ...facts.record.template, ...how("3.7.3") } },
+    })),
+  });
+  const stopping = rolled(three, (version) => ({ version }));
+  const asleep = {
+    ...stopping,
+    members: stopping.members.map((facts) => ({
+      ...facts,
+      workload: { state: "stopping", since: three.now } as const,
+    })),
+  };
+  assert.equal(settle(asleep).etcd.clusterVersion, "3.6");
+  const newer = healthy({ version: "3.7.3" });
+  const spoken = { ...newer, etcd: { ...newer.etcd, clusterVersion: "3.6" } };
+  assert.equal(settle(spoken).etcd.clusterVersion, "3.7");
+  const lost = exited(exited(spoken, "demo-2", "data-missing"), "demo-3", "data-missing");
+  assert.equal(settle(lost).etcd.clusterVersion, "3.6");
+  assert.ok(answers(three).every(({ storageVersion }) => storageVersion === "3.6.0"));
 });

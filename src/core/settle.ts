@@ -175,9 +175,8 @@ function answerOf(
 function follow(o: Observation): Observation {
   const { list } = o.etcd;
   if (!list) return o;
-  const answering = o.members.filter((facts) => facts.answer.reachable);
   const voters = list.members.filter((entry) => !entry.isLearner);
-  const alive = answering.filter(
+  const alive = o.members.filter(
     ({ answer }) => answer.reachable && voters.some((entry) => entry.id === answer.memberID),
   );
   const present =

@@ -67,7 +67,7 @@ test("the next name is one above all that were ever seen: records, etcd's list, 
 
 test("an ordinal is read from a name of this cluster, in the form that we write, and from no other", () => {
   assert.equal(ordinalOf("demo", "demo-12"), 12);
-  for (const name of ["demo-0", "demo-01", "demo-x", "demo-", "demo", "other-1", "demo-1234567890"])
+  for (const name of ["abcd-1", "demo-0", "demo-01", "demo-x", "demo-", "demo", "other-1", "demo-1234567890"])
     assert.equal(ordinalOf("demo", name), undefined, name);
 });
 
@@ -161,6 +161,8 @@ test("the lowest member bounds the way up: its floor first, then one minor, then
   });
   assert.deepEqual(step(["3.5.32"], "3.6.16"), { kind: "run", to: "3.6.16", final: true });
   assert.deepEqual(step([], "3.6.11"), { kind: "run", to: "3.6.11", final: true });
+  const passed = { kind: "run", to: "3.5.35", final: false, snapshots: "often" };
+  assert.deepEqual(step(["3.4.45"], "3.6.16"), passed, "3.4 keeps requests of the v2 store in its log (H5)");
   assert.equal(step([], "3.6.10").kind, "refused");
   assert.equal(step([], "three").kind, "refused");
   assert.equal(step(["3.6.16"], "three").kind, "refused");

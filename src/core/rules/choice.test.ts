@@ -83,6 +83,15 @@ test("too many: the broken goes first, then who does not vote, then the youngest
   assert.equal(chosen(isLearner(small, "demo-3")), "shrink: leave demo-3");
   // What is broken is of less use than what does not vote yet.
   assert.equal(chosen(exited(isLearner(small, "demo-3"), "demo-2")), "shrink: leave demo-2");
+  const leads = small.members[4]?.record.memberID ?? "";
+  const led = small.members.reduce(
+    (o, facts) =>
+      change(o, facts.record.name, ({ answer }) => ({
+        answer: answer.reachable ? { ...answer, leaderID: leads } : answer,
+      })),
+    small,
+  );
+  assert.equal(chosen(led), "shrink: leave demo-4");
   assert.equal(chosen(edit(healthy({ replicas: 2 }), { replicas: 1 })), "shrink: leave demo-2");
 });
 

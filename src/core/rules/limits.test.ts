@@ -16,7 +16,7 @@ import { replaceBroken } from "./replace-broken.ts";
 import { retemplate } from "./retemplate.ts";
 import { scaleIn } from "./scale-in.ts";
 import { needsComparison } from "../compared.ts";
-import { mayDefragment } from "../liveness.ts";
+import { livenessPatienceMs, mayDefragment } from "../liveness.ts";
 
 const three = healthy();
 const NAMES = ["demo-1", "demo-2", "demo-3"];
@@ -201,6 +201,8 @@ test("a learner with many free pages is made anew, at most once a day (H8)", () 
 test("a database whose defragmentation would outlast the patience of liveness is not begun with (H12)", () => {
   const options = { quotaBackendBytes: "2Gi" };
   // Three times fifteen seconds a GiB, and at least ninety seconds: a quota of 2 GiB is just at both.
+  assert.equal(livenessPatienceMs(options), 90_000);
+  assert.equal(livenessPatienceMs({ quotaBackendBytes: "8Gi" }), 360_000);
   assert.equal(mayDefragment(options, 2 * 1024 ** 3), true);
   assert.equal(mayDefragment(options, 2 * 1024 ** 3 + 1024), false);
   assert.deepEqual(says(defragment, fragmented(three, 3 * 1024 ** 3, MIB)), [

@@ -10,14 +10,10 @@ export function successor(
   const heirs = view.staying.filter(
     (member) => member !== leader && member.isVoter && member.healthy && !member.record.retiring,
   );
-  const rank = (member: MemberView) => [
-    prefer(member) ? 0 : 1,
-    member.upToDate ? 0 : 1,
-    raftLag(view, member) ?? 0,
-  ];
-  return heirs.toSorted((a, b) => {
-    const [a1 = 0, a2 = 0, a3 = 0] = rank(a);
-    const [b1 = 0, b2 = 0, b3 = 0] = rank(b);
-    return a1 - b1 || a2 - b2 || a3 - b3;
-  })[0];
+  const lag = (member: MemberView) => raftLag(view, member) ?? 0;
+  const [first] = heirs.toSorted(
+    (a, b) =>
+      Number(prefer(b)) - Number(prefer(a)) || Number(b.upToDate) - Number(a.upToDate) || lag(a) - lag(b),
+  );
+  return first;
 }
