@@ -14,7 +14,7 @@ import { Violation } from "../oracle.ts";
 import { SeededRandom } from "../random.ts";
 import { showsIn, synonymOf } from "./behaviour.ts";
 import type { Spec } from "./check.ts";
-import { nameOf, type Field } from "./fields.ts";
+import { namesOf, type Field } from "./fields.ts";
 import { differences, fingerprint, type Fingerprint } from "./fingerprint.ts";
 import { DIGESTS } from "./values.ts";
 import { baseOf, trialsOf, type Trial } from "./trials.ts";
@@ -217,7 +217,7 @@ export class Explorer {
     if (trial.answer === "taken" || trial.answer === "same")
       throw new Violation("refusal", `the API server refuses it: ${message}`);
     if (version() !== was) throw new Violation("refusal", "it was refused and changed the object");
-    if (!message.includes(nameOf(this.field)))
+    if (!namesOf(this.field).some((name) => message.includes(name)))
       throw new Violation("refusal", `the refusal does not name the field: ${message.slice(0, 300)}`);
     this.counts.refused++;
     return false;
