@@ -14,9 +14,9 @@ import { Violation } from "../oracle.ts";
 import { SeededRandom } from "../random.ts";
 import { showsIn, synonymOf } from "./behaviour.ts";
 import type { Spec } from "./check.ts";
-import { nameOf, type Field } from "./fields.ts";
+import { namesOf, type Field } from "./fields.ts";
 import { differences, fingerprint, type Fingerprint } from "./fingerprint.ts";
-import { DIGESTS } from "./values.ts";
+import { furnish } from "./surroundings.ts";
 import { baseOf, trialsOf, type Trial } from "./trials.ts";
 
 const CLUSTER = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters/${NAME}`;
@@ -141,7 +141,7 @@ export class Explorer {
   async #ready(): Promise<Stage> {
     if (this.#stage) return this.#stage;
     const sim = new OperatorSimulation(this.#base as unknown as EtcdClusterSpecInput, { seed: 1 });
-    for (const digest of DIGESTS) sim.env.pods.digests.set(digest, String(this.#base["version"]));
+    furnish(sim, String(this.#base["version"]));
     await sim.settle();
     mustBe(sim, []);
     this.#stage = { sim, before: fingerprint(sim) };
@@ -217,7 +217,7 @@ export class Explorer {
     if (trial.answer === "taken" || trial.answer === "same")
       throw new Violation("refusal", `the API server refuses it: ${message}`);
     if (version() !== was) throw new Violation("refusal", "it was refused and changed the object");
-    if (!message.includes(nameOf(this.field)))
+    if (!namesOf(this.field).some((name) => message.includes(name)))
       throw new Violation("refusal", `the refusal does not name the field: ${message.slice(0, 300)}`);
     this.counts.refused++;
     return false;
@@ -235,6 +235,9 @@ export class Explorer {
     const told = tellings(sim);
     if (told.length === 0) throw new Violation("convergence", sim.whyNot());
     this.lines.push(`told: ${told.join(" | ")}`);
+    const words = ["spec", ...namesOf(this.field)];
+    if (!told.some((text) => words.some((word) => text.includes(word))))
+      throw new Violation("told", `nobody can tell what to edit: ${told.join("; ")}`);
     this.counts.told++;
     return false;
   }

@@ -71,7 +71,11 @@ function kindOf(node: SchemaNode, path: string): Field["kind"] {
   return "scalar";
 }
 
-/** The name of a field, or of the list or map that it is in. */
-export function nameOf({ steps }: Field): string {
-  return steps.findLast((step) => step !== ITEM && step !== VALUE) ?? "spec";
+/** What a refusal may call a field: its name, or for a part of an item that of the list or map. */
+export function namesOf({ steps }: Field): string[] {
+  const isName = (step: Step) => step !== ITEM && step !== VALUE;
+  const last = steps.findLastIndex(isName);
+  const around = steps.slice(0, last).findLastIndex(isName);
+  const isOfItem = steps.slice(around + 1, last).length > 0;
+  return [steps[last], isOfItem ? steps[around] : undefined].filter((name) => name !== undefined);
 }

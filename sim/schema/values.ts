@@ -16,10 +16,12 @@ export interface Value {
 /** Of images that exist. */
 export const DIGESTS: readonly string[] = ["a", "b"].map((digit) => `sha256:${digit.repeat(64)}`);
 
+/** What names of objects and values of labels there are. */
+export const NAMED: readonly string[] = ["data", "storage"];
+
 /** What fits a field is usable; the first words are the plainest. */
 const WORDS: readonly string[] = [
-  "data",
-  "storage",
+  ...NAMED,
   "3.6.14",
   "3.7.3",
   "3.5.35",

@@ -31,6 +31,14 @@ test("what the spec gave and does not give any more is taken away, and nothing e
   });
 });
 
+test("keys that every JavaScript object has are keys like any other", () => {
+  const given = { labels: { constructor: "a" }, annotations: { toString: "x" } };
+  const have = withGiven(pod(given.labels, given.annotations), given);
+  assert.deepEqual(metadataPatch(have, pod({}), nothing), {
+    metadata: { labels: { constructor: null }, annotations: { toString: null, [ANNOTATIONS.given]: null } },
+  });
+});
+
 test("who founded the cluster votes; the etcd list decides as soon as it is known", () => {
   const view = viewOf(healthy());
   const [member] = view.members;

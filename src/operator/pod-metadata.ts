@@ -47,8 +47,10 @@ function changes(
   ours: readonly string[],
 ): Record<string, string | null> | undefined {
   const patch: Record<string, string | null> = {};
-  for (const [key, value] of Object.entries(want)) if (have[key] !== value) patch[key] = value;
-  for (const key of ours) if (want[key] === undefined && have[key] !== undefined) patch[key] = null;
+  for (const [key, value] of Object.entries(want))
+    if (!Object.hasOwn(have, key) || have[key] !== value) patch[key] = value;
+  // Own keys only: a label may be called as something that every object has.
+  for (const key of ours) if (!Object.hasOwn(want, key) && Object.hasOwn(have, key)) patch[key] = null;
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 

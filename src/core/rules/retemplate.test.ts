@@ -224,3 +224,20 @@ test("a member whose workload cannot be made is given what the spec asks for by 
   const noVolume = change(later, "demo-3", { volume: { state: "pending", reason: "not bound" } });
   assert.notEqual(decide(edit(noVolume, { pod: {} })).act?.rule, "retemplate");
 });
+
+test("a newcomer that waits for a volume which the spec does not ask for any more makes room for another", () => {
+  let world = edit(healthy(), { storage: { className: "nowhere" } });
+  for (let step = 0; step < 5 && world.members.length < 4; step++)
+    world = predict(world, decide(world).act!.action);
+  world = change(world, "demo-4", { volume: { state: "pending", reason: "no such class", uid: "c-4" } });
+  for (let step = 0; step < 3; step++) {
+    const { act } = decide(world);
+    if (act) world = predict(world, act.action);
+  }
+  world = change(world, "demo-4", { volume: { state: "pending", reason: "no such class", uid: "c-4" } });
+  assert.equal(decide(world).act, undefined);
+  assert.equal(decide(world).holds[0]?.reason, "VolumePending");
+  const { act } = decide(edit(world, { storage: { className: "fast" } }));
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "leave");
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.member, "demo-4");
+});

@@ -20,11 +20,34 @@ const CERTAIN_AFTER_RESTARTS = 2;
 export const retemplate: Rule = (view) => {
   for (const member of view.staying) {
     if (member.healthy || member.record.retiring || !member.record.run) continue;
-    const outcomes = mend(view, member);
+    const outcomes = waitsInVain(view, member) ? [another(member)] : mend(view, member);
     if (outcomes.length > 0) return outcomes;
   }
   return [];
 };
+
+/**
+ * It was told to join and may not start yet, since its volume does not come; and by now the spec asks for another
+ * volume, so that waiting for this one keeps the very edit back that would help.
+ */
+function waitsInVain(view: View, { record, volume }: MemberView): boolean {
+  const { template } = targetOf(view);
+  const isWaiting =
+    record.boot === "Join" && !record.joined && record.volumeUID === undefined && volume.state !== "ready";
+  if (!isWaiting || template === undefined || !view.established || !view.hasQuorum) return false;
+  return transition(record.template, template, { hasData: false }) === "swap" && !hasFailed(view, template);
+}
+
+/** Nothing was ever on its volume. */
+function another(member: MemberView): Outcome {
+  const reason = "the spec asks for another volume by now";
+  const leaving = { reason, volume: "Delete" as const };
+  return act(
+    "revert",
+    `${member.name} has no volume yet, and ${reason}`,
+    update(member, "leave", { leaving }),
+  );
+}
 
 function mend(view: View, member: MemberView): readonly Outcome[] {
   const wanted = targetOf(view).template;
