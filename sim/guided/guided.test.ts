@@ -36,6 +36,12 @@ test("schedules that reached something new lead to more that is new than as many
   }
 });
 
+test("so it is with runs of the rules: in one session, more by guidance than in as many plain runs", async () => {
+  const { guided, plain } = await search(rulesGame, { seed: 3, runs: 12 });
+  const [more, less] = [guided.features.length, plain.features.length];
+  assert.ok(more > less, `${more} features beside ${less}`);
+});
+
 test("schedules are changed in every way, and stay schedules", () => {
   const random = new SeededRandom(1);
   let schedule = operatorGame.draw(1);

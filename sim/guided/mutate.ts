@@ -31,7 +31,7 @@ export function mutated<Move, Fault, S extends Mutable<Move, Fault>>(
   draws: Draws<Move, Fault>,
 ): S {
   let next = schedule;
-  for (let left = random.pick([1, 1, 2, 3]); left > 0; left--) next = once(next, other, random, draws);
+  for (let left = random.pick([1, 2, 4, 6]); left > 0; left--) next = once(next, other, random, draws);
   return next;
 }
 

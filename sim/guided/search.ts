@@ -43,7 +43,7 @@ export interface Searched<S> {
 }
 
 /** So many are drawn afresh although there are others to begin with. */
-const AFRESH = 0.4;
+const AFRESH = 0.6;
 const CANDIDATES = 12;
 /** The last kept are tried most: what they reached is the least explored. */
 const RECENT = 12;
