@@ -108,16 +108,20 @@ export const tiers: readonly Tier[] = [
   {
     id: "conformance",
     title: "the model API server against the real one",
-    args: ["test/conformance/main.ts", "--calls", "5000"],
+    args: ["test/conformance/main.ts", "--calls", "10000"],
     limitMs: 10 * MINUTE,
-    counts: { steps: /(\d+) calls/g, "bugs found": /(\d+) disagreements/g },
+    counts: { steps: /^(\d+) calls/gm, "bugs found": /(\d+) disagreements/g },
   },
   {
     id: "conformance-etcd",
     title: "the model etcd against real ones",
-    args: ["test/conformance/main.ts", "--etcd", "--calls", "400"],
-    limitMs: 10 * MINUTE,
-    counts: { steps: /(\d+) calls/g, "bugs found": /(\d+) disagreements/g },
+    args: ["test/conformance/main.ts", "--etcd", "--calls", "10000"],
+    limitMs: 15 * MINUTE,
+    counts: {
+      steps: /^etcd [\d.]+: (\d+) calls/gm,
+      faults: /(\d+) lives/g,
+      "bugs found": /(\d+) disagreements/g,
+    },
   },
   {
     id: "linearizability",
