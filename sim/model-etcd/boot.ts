@@ -148,7 +148,7 @@ function replay(server: Server, dir: DataDir): Verdict | undefined {
     }
     if (op.kind === "add" && op.isLearner) {
       // One that was refused when it was new is refused again, and nobody waits for it.
-      if (!dir.state.members.has(op.id) && !dir.state.removed.has(op.id)) continue;
+      if (dir.refused.has(index)) continue;
       learners.add(op.id);
       if (index > dir.snapshotIndex && learners.size > server.config.maxLearners) {
         return exit("panic", "failed to update; member unknown", "too many learner members in cluster");

@@ -59,7 +59,7 @@ export class Calls {
     return {
       clusterID: dir.clusterID,
       memberID: dir.memberID,
-      leaderID: raft.leaderOf(server),
+      leaderID: raft.namedBy(server),
       isLearner: server.isLearner,
       version: server.version,
       storageVersion: modern ? (dir.storageVersion ?? "") : "",

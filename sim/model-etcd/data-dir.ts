@@ -9,6 +9,8 @@ export class DataDir {
   readonly clusterID: string;
   readonly memberID: string;
   readonly log: Entry[] = [];
+  /** Indexes of changes that this member refused when it applied them. */
+  readonly refused = new Set<number>();
   state = new State();
   /** Up to here the log is only kept as a snapshot: a restart does not replay it. */
   snapshotIndex = 0;

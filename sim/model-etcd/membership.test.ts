@@ -129,6 +129,18 @@ test("unequal --max-learners split the membership, and the odd member dies at th
   assert.match(odd.lines.join("\n"), /member unknown/);
 });
 
+test("a learner that was refused is not counted at a restart, even if its URL joined as a voter in the same second (H1)", () => {
+  const lab = new Lab();
+  lab.found("abc", "3.5.35");
+  lab.calls.memberAdd(lab.leader(), [peerURL("d")], true);
+  refuses("tooManyLearners", () => lab.calls.memberAdd(lab.leader(), [peerURL("e")], true));
+  lab.calls.memberAdd(lab.leader(), [peerURL("e")], false);
+  lab.kill("a");
+  const restarted = lab.start("a", { version: "3.5.35", cluster: "a", state: "existing" });
+  lab.pass(5_000);
+  assert.equal(restarted.end, undefined);
+});
+
 test("a settled cluster made by a batch join panics when a member restarts without the flag (H1)", () => {
   const lab = new Lab();
   lab.found("abc", "3.6.16", { "max-learners": 4 });

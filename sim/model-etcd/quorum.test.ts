@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Lab } from "./lab.ts";
+import { Lab, peerURL } from "./lab.ts";
 import { Refusal } from "./refusal.ts";
 
 test("without quorum nothing is written and no list is confirmed; status and the old list still answer (R21)", () => {
@@ -27,6 +27,20 @@ test("a member that was started without a quorum answers no client, however long
   lab.start("b", { cluster: "b", state: "existing" });
   lab.pass(5_000);
   assert.deepEqual([lab.at("a").serving, lab.at("b").serving], [true, true]);
+});
+
+test("a learner goes on naming the leader that it heard last, a voter does not", () => {
+  const lab = new Lab();
+  lab.found("ab");
+  lab.calls.memberAdd(lab.leader(), [peerURL("d")], true);
+  lab.start("d", { cluster: "abd", state: "existing" });
+  lab.pass(5_000);
+  const { id, config } = lab.leader();
+  const other = config.name === "a" ? "b" : "a";
+  lab.kill(config.name);
+  lab.pass(10_000);
+  assert.equal(lab.calls.status(lab.at(other)).leaderID, "0");
+  assert.equal(lab.calls.status(lab.at("d")).leaderID, id);
 });
 
 test("a killed leader is followed by another within two election timeouts; a stopped one at once (R10)", () => {

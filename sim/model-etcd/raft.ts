@@ -87,12 +87,19 @@ export class Raft {
     return known ? leader.id : "0";
   }
 
+  /** The leader that this member names: a learner never campaigns, and so never forgets the last one it heard. */
+  namedBy(server: Server): string {
+    const reached = this.leaderOf(server);
+    return reached === "0" && server.runs && server.isLearner ? server.leaderID : reached;
+  }
+
   /** Something started, ended, froze, or the membership changed: see who leads and who follows. */
   reconsider(): void {
     this.#noteConnections();
     this.#meetRemoved();
     if (this.leader && !this.#canLead(this.leader)) this.#loseLeader();
     this.#noteLagging();
+    for (const server of this.servers()) server.leaderID = this.namedBy(server);
     if (this.leader) this.#feed();
     else this.#plan(undefined);
   }
@@ -187,6 +194,7 @@ export class Raft {
     if (this.#syncedVoters(server) >= quorum(server.dir.state.voters().length)) {
       this.#append({ kind: "election" });
     }
+    for (const other of this.servers()) other.leaderID = this.leaderOf(other);
     this.#hooks.elected(server);
     this.#hooks.following(server);
   }
@@ -253,6 +261,7 @@ export class Raft {
       throw new Error(`${config.name} skips an entry: a fault of the model`);
     dir.log.push(entry);
     const refused = dir.state.apply(entry, config);
+    if (refused) dir.refused.add(entry.index);
     if (dir.log.length - dir.snapshotIndex >= config.snapshotCount) dir.snapshotIndex = dir.log.length;
     if (entry.legacy && server.minor >= 3007) {
       this.#hooks.crash(server, "panic", "unmarshal should never fail", "a request of the v2 store");

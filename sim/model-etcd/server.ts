@@ -44,6 +44,7 @@ export class Server {
   synced = false;
   /** Below 1: it receives slower. */
   speed = 1;
+  /** The last leader it heard. */
   leaderID = "0";
   delivery: Scheduled | undefined;
   readonly timers: Scheduled[] = [];

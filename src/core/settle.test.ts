@@ -168,14 +168,14 @@ test("a start is a first one, from what the record says and from now on", () => 
   });
 });
 
-test("after a sleep, a quorum of those who vote is enough; who never joined is not in the list", () => {
+test("after a sleep, a quorum of those who vote is enough; of whom etcd was never told is not in the list", () => {
   const grown = run(edit(three, { learners: 1 }));
   const absent = { volume: { state: "absent" } } as const;
   const some = (...names: string[]) =>
     settle(names.reduce<Observation>((o, name) => change(o, name, absent), silent(grown)));
   assert.equal(some("demo-2", "demo-4").etcd.list?.members.length, 4);
   assert.equal(some("demo-2", "demo-3").etcd.list, undefined);
-  const joiner = withRecord(silent(grown), "demo-4", { joined: false });
+  const joiner = withRecord(silent(grown), "demo-4", { joined: false, memberID: undefined });
   const { list } = settle(joiner).etcd;
   assert.deepEqual(
     list?.members.map(({ name, ours }) => [name, ours]),

@@ -93,7 +93,7 @@ function reasonOf(field: string | undefined, next: string | undefined): HoldReas
 }
 
 /** The minor of a downgrade that etcd prepares or carries out, as a member on the higher minor tells it (H13). */
-function downgradeTarget(view: View): string | undefined {
+export function downgradeTarget(view: View): string | undefined {
   for (const { answer } of view.members) {
     if (answer.reachable && answer.downgrade?.enabled) return minorOf(answer.downgrade.target);
   }

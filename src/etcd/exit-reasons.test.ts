@@ -18,6 +18,15 @@ test("the reason is the last grave line that is known, not the last line", () =>
   });
 });
 
+test("a member that was removed says so once, whatever it still hears from strangers", () => {
+  const found = readExitReason([
+    line("warn", "server error", "the member has been permanently removed from the cluster"),
+    line("warn", "request sent was ignored by remote peer due to cluster ID mismatch", "cluster ID mismatch"),
+    line("fatal", "listener failed", "server is stopping"),
+  ]);
+  assert.equal(found.reason, "permanently-removed");
+});
+
 test("information is never a reason, whatever words it holds", () => {
   assert.equal(readExitReason([line("info", "ignored: address already in use")]).reason, "unknown");
 });

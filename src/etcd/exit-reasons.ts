@@ -35,6 +35,8 @@ export type ExitReason =
 interface Row {
   readonly reason: ExitReason;
   readonly says: RegExp;
+  /** Nothing that is written after it can be what ended the process: only what it still says to its peers. */
+  readonly isFinal?: boolean;
 }
 
 /** What to do about each, for a person. */
@@ -69,9 +71,9 @@ export const nextSteps: Readonly<Record<ExitReason, string>> = {
 };
 
 const rows: readonly Row[] = [
-  { reason: "permanently-removed", says: /permanently removed from the cluster/ },
+  { reason: "permanently-removed", says: /permanently removed from the cluster/, isFinal: true },
   // Asked for its status between its removal and its end, a member looks for itself and panics.
-  { reason: "permanently-removed", says: /failed to find local ID in cluster members/ },
+  { reason: "permanently-removed", says: /failed to find local ID in cluster members/, isFinal: true },
   { reason: "data-lost", says: /tocommit\(\d+\) is out of range/ },
   { reason: "member-count-unequal", says: /member count is unequal/ },
   { reason: "peer-urls-unmatched", says: /error validating peerURLs/ },
@@ -116,8 +118,11 @@ export function readExitReason(lines: readonly string[]): ExitFinding {
     .map(speak)
     .filter((line) => line.grave)
     .toReversed();
-  for (const { text } of grave) {
-    const row = rows.find(({ says }) => says.test(text));
+  const finals = rows.filter(({ isFinal }) => isFinal);
+  for (const [known, { text }] of [finals, rows].flatMap((some) =>
+    grave.map((line) => [some, line] as const),
+  )) {
+    const row = known.find(({ says }) => says.test(text));
     if (row !== undefined) return { reason: row.reason, said: shorten(text) };
   }
   const panic = grave.find(({ text }) => PANIC.test(text));

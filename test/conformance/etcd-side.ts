@@ -71,12 +71,13 @@ export class RealSide implements Side {
   }
 
   async lastWords(slot: Slot): Promise<string> {
-    const lines = (await this.#processes.get(slot.name)?.tail(200)) ?? [];
+    const lines = (await this.#processes.get(slot.name)?.tail(400)) ?? [];
     const panic = lines.findIndex((line) => line.startsWith("panic") || line.startsWith("fatal error"));
-    return lines
-      .slice(panic >= 0 ? panic : -2)
-      .slice(0, 12)
-      .join("\n    ");
+    if (panic >= 0) return lines.slice(panic, panic + 12).join("\n    ");
+    // What it said before it came to rest, without what it repeats.
+    const said = new Map<string, string>();
+    for (const line of lines) said.set(/"msg":"([^"]*)"/.exec(line)?.[1] ?? line, line.slice(0, 400));
+    return [...said.values()].slice(-12).join("\n    ");
   }
 
   wipe(slot: Slot): void {

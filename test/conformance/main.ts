@@ -1,5 +1,5 @@
 /**
- * `npm run sim:conformance -- [--etcd [--version 3.6] [--lanes N] [--patience SECONDS] [--trace]] [--calls N] [--seed N]`:
+ * `npm run sim:conformance -- [--etcd [--version 3.6] [--lanes N] [--round N] [--patience SECONDS] [--trace]] [--calls N] [--seed N]`:
  * random calls to a model and to the real thing, all answers compared: the API server's, or with `--etcd` those of etcd
  * in each version, N calls each. Ends with a failure when they disagree once.
  */
@@ -17,6 +17,8 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     etcd: { type: "boolean" },
     version: { type: "string" },
+    /** The round of a seed that a disagreement was told of, with `--lanes 1`. */
+    round: { type: "string", default: "1" },
     /** Worlds of each version, side by side. */
     lanes: { type: "string", default: "4" },
     /** Seconds. */
@@ -50,6 +52,7 @@ async function etcd(): Promise<number> {
       calls,
       seed,
       lanes,
+      round: Number(values.round),
       patienceMs: 1_000 * Number(values.patience),
       signal: stop.signal,
       onDifference: say,

@@ -103,6 +103,17 @@ function downgrade(random: SeededRandom, ground: Ground): Call {
   return { kind: "downgrade", action, version };
 }
 
+/**
+ * R18 is about shares of the log, and the two sides' logs are not of one length (elections, what etcd tells itself): of
+ * a learner that went down near the limit of nine tenths nobody can say what the other side answers.
+ */
+function isNearlyReady(ground: Ground, id: string): boolean {
+  const leader = leaderOf(ground);
+  const server = leader && ground.model.server(leader);
+  const progress = server && ground.model.world.raftOf(server).progress(id);
+  return progress !== undefined && progress > 0.7 && progress < 0.99;
+}
+
 /** One that changes the membership, or tries to. */
 function memberCall(random: SeededRandom, ground: Ground): Call {
   const what = random.between(1, 100);
@@ -119,7 +130,8 @@ function memberCall(random: SeededRandom, ground: Ground): Call {
   if (what <= 52) return { kind: "remove", id: anyId(random, ground) };
   if (what <= 75) {
     const learner = members.find(({ isLearner }) => isLearner);
-    return { kind: "promote", id: learner && random.chance(0.7) ? learner.id : anyId(random, ground) };
+    const id = learner && random.chance(0.7) ? learner.id : anyId(random, ground);
+    return { kind: "promote", id: isNearlyReady(ground, id) ? STRANGER : id };
   }
   if (what <= 85) {
     // One that is down is waited for until the caller gives up: no answer to compare.
@@ -132,11 +144,14 @@ function memberCall(random: SeededRandom, ground: Ground): Call {
   }
   const id = anyId(random, ground);
   const own = members.find((member) => member.id === id)?.peerURLs;
-  const another = random.pick(ground.founders).peerUrl;
+  // Another's, which is refused. To a URL of nobody a member could go, and would be reached for as long as connections
+  // last that were made before.
+  const others = members.flatMap((member) => (member.id === id ? [] : member.peerURLs));
+  const another = others.length > 0 ? random.pick(others) : own?.[0];
   // Of a clash that it refused 3.7 thinks otherwise when it starts again: it replays it unchecked, if what came after it
   // had reached the disk, which is a matter of a tenth of a second. The product never asks for one.
   const clashes = random.chance(0.3) && ground.version < "3.7";
-  return { kind: "update", id, urls: own && !clashes ? own : [another] };
+  return { kind: "update", id, urls: own && !clashes ? own : [another ?? "http://127.0.0.1:1"] };
 }
 
 export const isTimed = ({ kind }: Call) => kind === "add" || kind === "remove";

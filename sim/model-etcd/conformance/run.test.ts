@@ -5,7 +5,8 @@ import { EPOCH } from "../../clock.ts";
 import { SeededRandom } from "../../random.ts";
 import type { Call, Outcome } from "./calls.ts";
 import { ModelSide } from "./model-side.ts";
-import { conformEtcd, type EtcdReport } from "./run.ts";
+import type { EtcdReport } from "./options.ts";
+import { conformEtcd } from "./run.ts";
 import type { Slot } from "./side.ts";
 
 const slots = ["m1", "m2", "m3", "m4", "m5", "m6"].map((name, i) => ({

@@ -10,41 +10,8 @@ import { isTimed, nextCall, stirs, type PlannedCall } from "./choose.ts";
 import { leaderOf, membersOf, serving, slotOf, type Ground } from "./ground.ts";
 import { nextLife, revival, started, type Life } from "./life.ts";
 import { ModelSide } from "./model-side.ts";
+import type { EtcdReport, EtcdRun } from "./options.ts";
 import { lookAtAll, type Side, type Slot, type SlotView } from "./side.ts";
-
-export interface EtcdRun {
-  readonly real: Side;
-  readonly slots: readonly Slot[];
-  readonly version: string;
-  readonly seed: number;
-  readonly calls: number;
-  readonly callsPerRound?: number;
-  /** How often, between calls, something is done to a process. */
-  readonly lives?: number;
-  /** How long the real side may take to show what the model shows. */
-  readonly patienceMs?: number;
-  readonly now: () => number;
-  readonly wait: (ms: number) => Promise<void>;
-  /** Ends the run at the next call. */
-  readonly signal?: AbortSignal;
-  readonly onDifference: (text: string) => void;
-  readonly onStep?: (text: string) => void;
-  /** Where to see how far the run is. */
-  readonly progress?: Progress;
-}
-
-export interface Progress {
-  report: EtcdReport;
-}
-
-export interface EtcdReport {
-  readonly calls: number;
-  readonly lives: number;
-  readonly refused: number;
-  /** Rounds that ended early since the real side elected somebody in the midst of it. */
-  readonly unsettled: number;
-  readonly disagreements: number;
-}
 
 /** R19: connections count after five seconds. Surely not yet, and surely. */
 const YOUNG_MS = 3_500;
@@ -98,6 +65,10 @@ class Run {
     this.#options = options;
     this.#random = new SeededRandom(options.seed);
     this.#model = new ModelSide(this.#random.fork());
+    while (this.#rounds + 1 < (options.round ?? 1)) {
+      this.#random.fork();
+      this.#rounds++;
+    }
     if (options.progress) options.progress.report = this.report;
   }
 
@@ -214,7 +185,7 @@ class Run {
     if (!hasLeader && waitsInVain(answer) && waitsInVain(modelled)) return;
     if (modelled.ok && this.#endsBeforeItAnswers(slot, call, answer)) return await this.#settle();
     if (!agree(answer, modelled) && (await this.#hasElected())) throw new Unsettled(text);
-    this.#compare(text, answer, modelled);
+    this.#compare(slot, text, answer, modelled);
     for (const other of serving(this.#ground)) if (other !== slot) this.#behind.add(other);
     if (!answer.ok || !(stirs(call) || call.kind === "downgrade")) return;
     if (call.kind === "downgrade" && call.action === "VALIDATE") return;
@@ -298,12 +269,22 @@ class Run {
     }
   }
 
-  #compare(text: string, real: Outcome, model: Outcome): void {
+  #compare(slot: Slot, text: string, real: Outcome, model: Outcome): void {
     if (agree(real, model)) {
-      if (real.ok && model.ok && "hash" in real.value) this.#compareHash(text, real.value, model.value);
+      if (real.ok && model.ok && "hash" in real.value && !this.#isOfOldCompaction(slot, model.value))
+        this.#compareHash(text, real.value, model.value);
       return;
     }
     this.#differs(`${text}\n  real:  ${JSON.stringify(real)}\n  model: ${JSON.stringify(model)}`);
+  }
+
+  /**
+   * One process of 3.5 was seen to give two hashes for the revision of a compaction before the last one (seed 42, round
+   * 2). Nobody asks for those: the product compares copies at a revision that none has compacted away.
+   */
+  #isOfOldCompaction(slot: Slot, { compactRevision }: Readonly<Record<string, unknown>>): boolean {
+    const state = this.#model.server(slot)?.dir.state;
+    return this.#ground.version < "3.6" && Number(compactRevision) < (state?.compactRevision ?? 0);
   }
 
   /** The numbers are each side's own; but members that agree in the model agree in truth. */
@@ -358,9 +339,10 @@ class Run {
   async #views(side: Side): Promise<{ views: Record<string, SlotView>; leads: string; terms: string }> {
     const seen = await lookAtAll(side, this.#ground.slots);
     const byId = new Map(seen.filter(({ id }) => id !== "").map(({ id, slot }) => [id, slot.name]));
+    // Learners go on naming a leader that is no more.
     const leaders = new Set(
       seen
-        .filter(({ leader }) => leader !== "" && leader !== "0")
+        .filter(({ leader, isLearner }) => leader !== "" && leader !== "0" && !isLearner)
         .map(({ leader }) => byId.get(leader) ?? "gone"),
     );
     const leads = leaders.size > 1 || leaders.has("gone") ? "several" : ([...leaders][0] ?? "none");

@@ -49,8 +49,11 @@ interface Look {
   readonly view: SlotView;
   readonly id: string;
   readonly leader: string;
+  readonly isLearner: boolean;
   readonly term: string;
 }
+
+const NOTHING = { id: "", leader: "", isLearner: false, term: "" };
 
 export async function lookAtAll(
   side: Side,
@@ -66,9 +69,9 @@ export async function lookAtAll(
 /** What a slot shows of itself. The leader is told apart: each side elects its own. */
 async function look(side: Side, slot: Slot): Promise<Look> {
   const process = side.process(slot);
-  if (process !== "runs") return { view: { process }, id: "", leader: "", term: "" };
+  if (process !== "runs") return { view: { process }, ...NOTHING };
   const status = await side.call(slot, { kind: "status" }, QUESTION_MS);
-  if (!status.ok) return { view: { process: "silent" }, id: "", leader: "", term: "" };
+  if (!status.ok) return { view: { process: "silent" }, ...NOTHING };
   const { leader, term, ...rest } = status.value;
   const [members, clusterVersion] = await Promise.all([
     side.call(slot, { kind: "list", linearizable: false }, QUESTION_MS),
@@ -80,6 +83,7 @@ async function look(side: Side, slot: Slot): Promise<Look> {
     view: { process, status: { ok: true, value: known }, members: list, clusterVersion },
     id: String(rest["answeredBy"]),
     leader: String(leader),
+    isLearner: rest["isLearner"] === true,
     term: String(term),
   };
 }

@@ -19,6 +19,19 @@ test("a crash after etcd was told goes on by matching the peer URL (H10)", () =>
   assert.equal(act?.action.kind === "UpdateMember" && act.action.change.memberID, "id-of-demo-4");
 });
 
+test("nobody is told to join while etcd prepares a downgrade: that is cancelled first, and asked for again later (H13)", () => {
+  let world = passes(edit(healthy({ version: "3.7.3" }), { version: "3.6.16" }), 1);
+  world = edit(world, { replicas: 4 });
+  const steps: string[] = [];
+  for (let i = 0; i < 60; i++) {
+    const { act } = decide(world);
+    if (act) steps.push(act.action.kind);
+    world = settle(act ? predict(world, act.action) : world);
+  }
+  const order = steps.filter((step) => /Downgrade|AddLearner|Promote/.test(step));
+  assert.deepEqual(order, ["CancelDowngrade", "AddLearner", "Promote", "EnableDowngrade"]);
+});
+
 test("the list a joiner starts with is etcd's, and names nobody else who has not started (H7)", () => {
   const { act } = decide(passes(edit(healthy(), { replicas: 5 }), 4));
   assert.ok(act?.action.kind === "UpdateMember" && act.action.purpose === "permit-start");

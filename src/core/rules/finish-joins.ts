@@ -8,6 +8,7 @@ import { act, hold, update } from "../outcome.ts";
 import type { Hold, Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import type { InitialPeer } from "../record.ts";
+import { downgradeTarget } from "../target.ts";
 import { sortPeers } from "../template.ts";
 import { sameContent } from "../hash.ts";
 import { waitsForVolume } from "./first-boot.ts";
@@ -20,6 +21,12 @@ export const finishJoins: Rule = (view) => {
     (member) => member.record.boot === "Join" && !member.record.joined && !member.deleting,
   );
   if (joiners.length === 0 || !view.hasQuorum) return [];
+  // Once told of a downgrade, etcd lets no newcomer of either version in until it is done or cancelled (H13). The
+  // rollout tells it again when the newcomer serves.
+  if (downgradeTarget(view) !== undefined) {
+    const why = `${names(joiners)} can only join while etcd prepares no downgrade`;
+    return [act("revert", why, { kind: "CancelDowngrade" })];
+  }
 
   const known = joiners.filter((member) => member.entry);
   for (const joiner of known) {
