@@ -2,17 +2,12 @@
  * How many members are wanted, how many are on their way, and whether several may join together. One place,
  * since scaling out, scaling in and finishing joins must agree on it.
  */
+import { MAX_LEARNERS } from "./learner-limit.ts";
 import type { MemberRole } from "./record.ts";
 import { hasFailed, targetOf } from "./target.ts";
 import { isVolatile } from "./template.ts";
 import { minorNumber } from "./version.ts";
 import { unhealthyVoters, type MemberView, type View } from "./view.ts";
-
-/**
- * `--max-learners` of every member from 3.6 on, from its first boot, for ever: members with unequal limits
- * split the membership (H1). Room for all standing learners and all voters that may ever join together.
- */
-export const MAX_LEARNERS = 18;
 
 /** Members that stay and are not being replaced. */
 export function active(view: View, role: MemberRole): MemberView[] {
