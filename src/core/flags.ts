@@ -10,7 +10,7 @@ import { bytesOf } from "../api/quantity.ts";
 import { isFrom, kindOf, nanoseconds, type Value } from "./config-keys.ts";
 import { renderArgs, type Unsupported } from "./extra-args.ts";
 import type { InitialPeer, MemberRecord } from "./record.ts";
-import { MAX_LEARNERS } from "./size.ts";
+import { MAX_LEARNERS } from "./learner-limit.ts";
 
 export interface ConfigPaths {
   readonly dataDir: string;

@@ -2,15 +2,12 @@
  * How many members are wanted, how many are on their way, and whether several may join together. One place,
  * since scaling out, scaling in and finishing joins must agree on it.
  */
+import { MAX_LEARNERS } from "./learner-limit.ts";
 import type { MemberRole } from "./record.ts";
+import { hasFailed, targetOf } from "./target.ts";
+import { isVolatile } from "./template.ts";
 import { minorNumber } from "./version.ts";
 import { unhealthyVoters, type MemberView, type View } from "./view.ts";
-
-/**
- * `--max-learners` of every member from 3.6 on, from its first boot, for ever: members with unequal limits
- * split the membership (H1). Room for all standing learners and all voters that may ever join together.
- */
-export const MAX_LEARNERS = 18;
 
 /** Members that stay and are not being replaced. */
 export function active(view: View, role: MemberRole): MemberView[] {
@@ -30,10 +27,28 @@ export function hasRoomForLearner(view: View): boolean {
 
 /** Below 3.6 there is one learner place, and a voter that has to join needs it more (H8). */
 export function wantedLearners(view: View): number {
+  if (isSwappedBelow(view)) return 0;
   if (allTakeManyLearners(view)) return view.spec.learners;
   const voting = active(view, "Voter").filter((member) => member.isVoter).length;
   const complete = voting >= view.spec.replicas && !view.staying.some((member) => member.record.retiring);
   return complete ? Math.min(1, view.spec.learners) : 0;
+}
+
+/**
+ * Voters whose restart would lose their data are replaced by newcomers of an older minor (H4), with which the one place
+ * begins: a standing learner that was replaced before them would be in its own way, again and again.
+ */
+function isSwappedBelow(view: View): boolean {
+  const { template } = targetOf(view);
+  return (
+    template !== undefined &&
+    isVolatile(template) &&
+    minorNumber(template.version) < minorNumber("3.6") &&
+    !hasFailed(view, template) &&
+    view.staying.some(
+      ({ record, isVoter }) => isVoter && minorNumber(record.template.version) >= minorNumber("3.6"),
+    )
+  );
 }
 
 /** Which kind of member is missing next; voters come first. */

@@ -12,7 +12,7 @@ import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { kindOf } from "../../src/core/config-keys.ts";
 import { etcdConfig, unsupportedOptions, type EtcdConfig } from "../../src/core/flags.ts";
 import type { MemberRecord } from "../../src/core/record.ts";
-import { MAX_LEARNERS } from "../../src/core/size.ts";
+import { MAX_LEARNERS } from "../../src/core/learner-limit.ts";
 import { recordOf } from "../../src/core/testing/record.ts";
 import { EtcdClient } from "../../src/etcd/client.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";

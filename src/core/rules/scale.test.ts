@@ -55,3 +55,17 @@ test("a newcomer deleted by hand before it votes goes at once: its successor wou
     ["demo-1", "demo-2", "demo-4"],
   );
 });
+
+test("below 3.6, where a newcomer is the rollout, a standing learner makes room first and comes back last (H4, H8)", () => {
+  const memory = { medium: "Memory", size: "64Mi" } as const;
+  const before = healthy({ replicas: 3, learners: 1, storage: memory });
+  const { members } = run(edit(before, { version: "3.5.35" }));
+  assert.deepEqual(
+    members.map(({ record }) => `${record.role} ${record.template.version}`),
+    ["Voter 3.5.35", "Voter 3.5.35", "Voter 3.5.35", "Learner 3.5.35"],
+  );
+  assert.deepEqual(
+    members.map(({ record }) => record.ordinal),
+    [5, 6, 7, 8],
+  );
+});
