@@ -1,5 +1,6 @@
 /** What the random runs found, each kept in test/seeds and replayed by the tests, as a table for docs/proof.md. */
 import { readdir, readFile } from "node:fs/promises";
+import type { Kept } from "../kept-file.ts";
 
 const SEEDS = new URL("../../test/seeds/", import.meta.url);
 
@@ -8,10 +9,7 @@ export interface KeptSeeds {
   readonly rules: readonly { readonly seed: number; readonly found: string }[];
 }
 
-interface KeptRun {
-  readonly found: string;
-  readonly schedule: { readonly seed: number };
-}
+type KeptRun = Kept<{ readonly seed: number }>;
 
 const readJSON = async (name: string): Promise<unknown> =>
   JSON.parse(await readFile(new URL(name, SEEDS), "utf8"));
