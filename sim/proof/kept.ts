@@ -25,7 +25,8 @@ export async function keptTable(): Promise<string> {
     "| --- | ---: | --- |",
     ...rules.map(({ seed, found }) => `| the rules | ${seed} | ${found} |`),
     ...runs.map(
-      ({ name, found, schedule }) => `| the operator (\`${name}\`) | ${schedule.seed} | ${found} |`,
+      ({ name, kind = "operator", found, schedule }) =>
+        `| the ${kind} (\`${name}\`) | ${schedule.seed} | ${found} |`,
     ),
   ].join("\n");
 }
