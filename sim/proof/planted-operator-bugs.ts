@@ -74,14 +74,6 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     },
   },
   {
-    name: "the status is made from what was cached when the worker began",
-    breaks: "I6",
-    file: "src/operator/report.ts",
-    find: "    const object = this.#stores.cluster(this.#key);\n",
-    replace:
-      "    const object = ((this as any).first ??= structuredClone(this.#stores.cluster(this.#key)));\n",
-  },
-  {
     name: "history that was compacted away (410) is asked for again and again",
     breaks: "H9",
     file: "src/kube/watch.ts",
