@@ -48,38 +48,11 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     replace: "",
   },
   {
-    name: "the finalizer goes, and the record stays",
-    breaks: "H10",
-    file: "src/operator/execute.ts",
-    find: "if (member.metadata.deletionTimestamp === undefined) {",
-    replace: "if (member.metadata.deletionTimestamp !== undefined) {",
-  },
-  {
     name: "the status that was written first is the last one",
     breaks: "I6",
     file: "src/operator/report.ts",
     find: "if (!object || sameStatus(object.status, status, since)) return;\n",
     replace: "if (!object || this.#writtenAt !== undefined) return;\n",
-  },
-  {
-    name: "the status is written on every pass, news or not",
-    breaks: "I7",
-    file: "src/operator/report.ts",
-    find: "if (!object || sameStatus(object.status, status, since)) return;\n",
-    replace: "if (!object) return;\n",
-    also: {
-      file: "src/operator/report.ts",
-      find: "    const patch = mergePatch({ ...before }, { ...after });\n    if (!patch) return;\n",
-      replace: "    const patch = after;\n",
-    },
-  },
-  {
-    name: "the status is made from what was cached when the worker began",
-    breaks: "I6",
-    file: "src/operator/report.ts",
-    find: "    const object = this.#stores.cluster(this.#key);\n",
-    replace:
-      "    const object = ((this as any).first ??= structuredClone(this.#stores.cluster(this.#key)));\n",
   },
   {
     name: "history that was compacted away (410) is asked for again and again",

@@ -5,7 +5,7 @@ import { validator } from "../api/validate.ts";
 import type { NewMemberRecord } from "../core/action.ts";
 import { asked, healthy } from "../core/testing/cluster.ts";
 import { belongsTo, changedMember, newMember, recordOf } from "./member-object.ts";
-import { ANNOTATIONS } from "./names.ts";
+import { ANNOTATIONS, MEMBER_FINALIZER } from "./names.ts";
 
 const world = healthy();
 const { cluster } = world;
@@ -53,6 +53,12 @@ describe("a record as an object", () => {
     assert.equal(belongsTo(cluster.uid, object), true);
     assert.equal(belongsTo("another", object), false);
     assert.equal(belongsTo(cluster.uid, { ...object, metadata: { name: "demo-1" } }), false);
+  });
+
+  test("is held by our finalizer from the first moment on, and so is what it becomes (I5)", () => {
+    const made = stored(newMember(cluster, asNew(records[0]!)));
+    assert.deepEqual(made.metadata.finalizers, [MEMBER_FINALIZER]);
+    assert.deepEqual(changedMember(made, cluster, "7", {}).metadata.finalizers, [MEMBER_FINALIZER]);
   });
 
   test("that was not read from an API server is refused", () => {
