@@ -73,6 +73,10 @@ const STIMULI: Readonly<Record<string, (cluster: Watched) => Promise<void>>> = {
     cluster.sim.deleteCluster();
     await cluster.pass(2 * MINUTE);
   },
+  "an image that is not there": async (cluster) => {
+    cluster.sim.edit({ image: { repository: "nowhere.example/etcd" } });
+    await cluster.pass(4 * MINUTE);
+  },
   "a change that cannot be": async (cluster) => {
     cluster.sim.edit({ options: { extraArgs: { "tls-min-version": "bogus" } } });
     await cluster.pass(6 * MINUTE);
