@@ -306,7 +306,8 @@ class Run {
     if (this.#isDowngrading()) await this.#model.pass(10_000);
     const wanted = await this.#views(this.#model);
     const end = this.#options.now() + (this.#options.patienceMs ?? PATIENCE_MS);
-    for (;;) {
+    // Looking costs more than waiting does: soon at first, then less and less often.
+    for (let pause = 40; ; pause = Math.min(200, 1.4 * pause)) {
       const found = await this.#views(this.#options.real);
       const differing = this.#ground.slots.filter(
         ({ name }) => !isDeepStrictEqual(found.views[name], wanted.views[name]),
@@ -326,7 +327,7 @@ class Run {
         }
         this.#differs(`did not come to the same rest (${found.leads})\n${lines.join("\n")}`);
       }
-      await this.#options.wait(30);
+      await this.#options.wait(pause);
     }
   }
 
