@@ -176,6 +176,24 @@ test("removing the leader costs an election; the removed process ends and never 
   assert.ok(again.end);
 });
 
+test("a member that lost its data, and was removed before it heard any of it again, learns that from nobody", () => {
+  const lab = new Lab();
+  lab.found("abc");
+  const lost = ["a", "b", "c"].find((name) => lab.at(name) !== lab.leader()) ?? "a";
+  const { id } = lab.at(lost);
+  lab.kill(lost);
+  lab.wipe(lost);
+  const first = lab.start(lost, { cluster: "abc", state: "existing" });
+  lab.pass(5_000);
+  assert.match(first.lines.at(-1) ?? "", /tocommit/);
+  lab.calls.memberRemove(lab.leader(), id);
+  // It has a log with nothing in it, and so it knows nobody whom to ask; and nobody asks for it any more.
+  const again = lab.start(lost, { cluster: lost, state: "existing" });
+  lab.pass(60_000);
+  assert.equal(again.end, undefined);
+  assert.equal(again.server?.serving, false);
+});
+
 test("a member that is asked for its status after its removal panics, and other calls do not end it", () => {
   const lab = new Lab();
   const processes = lab.found("abc");

@@ -362,14 +362,17 @@ export class Raft {
     }
   }
 
-  /** R8: a removed member hears it from any peer that knows, and ends. */
+  /** R8: a removed member hears it from any peer that knows, if it knows that peer itself, and ends. */
   #meetRemoved(): void {
     for (const server of this.servers()) {
       if (server.frozen) continue;
       const gone =
         server.dir.state.removed.has(server.id) ||
         this.servers().some(
-          (peer) => peer.dir.state.removed.has(server.id) && this.#network.connected(peer, server),
+          (peer) =>
+            peer.dir.state.removed.has(server.id) &&
+            server.knownMembers().some(({ id }) => id === peer.id) &&
+            this.#network.connected(peer, server),
         );
       if (gone) {
         const words = "the member has been permanently removed from the cluster";

@@ -38,3 +38,9 @@ export function wallOf(call: Call, answer: Outcome, before: number, after: numbe
     if (memberIdOf(call.urls, "", second) === id) return second * 1_000;
   return before;
 }
+
+export function withoutLeader(outcome: Outcome): Outcome {
+  if (!outcome.ok) return outcome;
+  const { leader: _leader, ...value } = outcome.value;
+  return { ok: true, value };
+}

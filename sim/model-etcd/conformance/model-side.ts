@@ -117,7 +117,11 @@ export class ModelSide implements Side {
     return server?.runs ? server : undefined;
   }
 
-  /** False when it remembers no compaction at this revision. */
+  /**
+   * etcd keeps the hash of a compaction only if the one before had ended: whether it had, when two come soon after each
+   * other or a log is replayed, is a race. The model keeps it, until a real member shows that it did not. False when
+   * there is none at this revision.
+   */
   forgetHash(slot: Slot, revision: number): boolean {
     const state = this.server(slot)?.dir.state;
     const kept = state?.compactions.filter((one) => one.revision !== revision) ?? [];
