@@ -7,6 +7,8 @@ import {
   type EtcdClusterSpec,
   type EtcdClusterSpecInput,
 } from "../src/api/etcd-cluster-spec.ts";
+import { API_VERSION } from "../src/api/metadata.ts";
+import { parseCluster } from "../src/api/parse-cluster.ts";
 import type { Act, Decision } from "../src/core/action.ts";
 import type { Observation } from "../src/core/observation.ts";
 import { VirtualClock } from "./clock.ts";
@@ -141,7 +143,15 @@ export class Simulation {
 
   /** Changes the spec as a person would; the schema's rules hold. */
   edit(change: Partial<EtcdClusterSpecInput>): void {
-    this.objects.edit(etcdClusterSpecSchema.parse({ ...this.spec, ...change }));
+    const spec = { ...this.spec, ...change };
+    const parsed = parseCluster({
+      apiVersion: API_VERSION,
+      kind: "EtcdCluster",
+      metadata: { name: "demo" },
+      spec,
+    });
+    if (!parsed.ok) throw new RangeError(parsed.errors.map(({ message }) => message).join("; "));
+    this.objects.edit(parsed.cluster.spec);
     this.operator.wake();
   }
 

@@ -107,6 +107,27 @@ test("in a cluster of two the other is not given what the canary cannot start wi
   );
 });
 
+test("in the midst of a change of storage too: it takes back what it can and keeps its own volume", () => {
+  let world = halfOfTwo(10 * 60_000);
+  const other = world.members.find(({ answer }) => answer.reachable)?.record;
+  assert.ok(other);
+  const { template } = other;
+  const changed = {
+    ...other,
+    template: { ...template, storage: { ...template.storage, className: "slow" } },
+  };
+  world = change(world, other.name, ({ workload }) => ({
+    record: changed,
+    workload: workload.state === "running" ? { ...workload, startedFrom: startHash(changed) } : workload,
+  }));
+  const failed = decide(world);
+  assert.equal(failed.act?.action.kind === "MarkCluster" && failed.act.action.purpose, "target-failed");
+  const { act } = decide(predict(world, failed.act!.action));
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.purpose === "revert");
+  assert.equal(act.action.change.template?.image.repository, template.image.repository);
+  assert.deepEqual(act.action.change.template?.storage, template.storage);
+});
+
 test("a step down that cannot start is taken back also while nobody can tell what the cluster speaks", () => {
   const down = { version: "3.5.35", image: { repository: "nowhere.example/etcd" } };
   const world = halfOfTwo(10 * 60_000, down);

@@ -64,7 +64,7 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
       ),
     ];
   }
-  const good = lastGood(view, member);
+  const good = fitted(member, lastGood(view, member));
   if (!good && (isTemplateFault(member) || lacksImage(member))) return alone(view, member, wanted);
   if (!good || sameTemplate(template, good) || !mayRun(view, member, good)) return [];
   if (!view.spec.update.canary) {
@@ -161,6 +161,12 @@ function isTemplateFault({ workload }: MemberView): boolean {
 /** It ran, and its new image cannot be had; a node or a volume that is missing is no fault of the template. */
 function lacksImage({ workload, record }: MemberView): boolean {
   return record.joined && workload.state === "waiting" && /image/i.test(workload.reason);
+}
+
+/** What the siblings run, on the volume that it has: theirs may be of the class that it was to leave. */
+function fitted({ record }: MemberView, good: MemberTemplate | undefined): MemberTemplate | undefined {
+  if (!good || transition(record.template, good, { hasData: record.joined }) !== "swap") return good;
+  return { ...good, storage: record.template.storage };
 }
 
 /** The volume must be able to follow (I4), and the data must allow the version (R13, H5). */
