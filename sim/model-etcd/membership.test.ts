@@ -221,3 +221,19 @@ test("MemberUpdate on a learner promotes it before 3.5.31 and 3.6.12 (R9)", () =
     assert.equal(lab.leader().dir.state.members.get(id)?.isLearner, !promoted, version);
   }
 });
+
+test("a follower that is stopped leaves the leader alone, and one that is wiped meanwhile does not fit below it any more", () => {
+  const lab = new Lab();
+  lab.found("abcde");
+  const [wiped, stopped] = ["a", "b", "c"].filter((name) => lab.at(name) !== lab.leader());
+  assert.ok(wiped !== undefined && stopped !== undefined);
+  const leader = lab.leader();
+  lab.kill(wiped);
+  lab.world.signal(lab.at(stopped), "SIGTERM");
+  lab.pass(5_000);
+  assert.equal(lab.leader(), leader);
+  lab.wipe(wiped);
+  const again = lab.start(wiped, { cluster: "abcde", state: "existing" });
+  lab.pass(5_000);
+  assert.match(again.lines.at(-1) ?? "", /tocommit/);
+});

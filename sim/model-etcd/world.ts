@@ -273,7 +273,8 @@ export class EtcdWorld {
       return;
     }
     if (server.frozen) return;
-    if (server.runs) this.raftOf(server).transfer();
+    const raft = server.runs ? this.raftOf(server) : undefined;
+    if (raft?.leader === server) raft.transfer();
     server.timers.push(
       this.scheduler.after(this.#random.between(5, 60), () =>
         this.#end(server, { kind: "signalled", signal }),

@@ -105,9 +105,12 @@ function downgrade(random: SeededRandom, ground: Ground): Call {
 
 /**
  * R18 is about shares of the log, and the two sides' logs are not of one length (elections, what etcd tells itself): of
- * a learner that went down near the limit of nine tenths nobody can say what the other side answers.
+ * a learner that went down near the limit of nine tenths nobody can say what the other side answers; nor of any voter
+ * that went down, which a leader that took over from it may have heard once more or not.
  */
 function isNearlyReady(ground: Ground, id: string): boolean {
+  const isVoter = membersOf(ground).some((member) => member.id === id && !member.isLearner);
+  if (isVoter && !ground.model.world.network.all().some((one) => one.runs && one.id === id)) return true;
   const leader = leaderOf(ground);
   const server = leader && ground.model.server(leader);
   const progress = server && ground.model.world.raftOf(server).progress(id);

@@ -285,12 +285,13 @@ class Run {
   }
 
   /**
-   * One process of 3.5 was seen to give two hashes for the revision of a compaction before the last one (seed 42, round
-   * 2). Nobody asks for those: the product compares copies at a revision that none has compacted away.
+   * For the revision of a compaction before the last one, one process of 3.5 was seen to give two hashes (seed 42, round 2),
+   * and two members of 3.6 one each (seed 203, round 1). Nobody asks for those: the product compares copies at a revision
+   * that none has compacted away.
    */
   #isOfOldCompaction(slot: Slot, { compactRevision }: Readonly<Record<string, unknown>>): boolean {
     const state = this.#model.server(slot)?.dir.state;
-    return this.#ground.version < "3.6" && Number(compactRevision) < (state?.compactRevision ?? 0);
+    return Number(compactRevision) < (state?.compactRevision ?? 0);
   }
 
   /** The numbers are each side's own; but members that agree in the model agree in truth. */
