@@ -28,6 +28,7 @@ const SEEDS = {
   faults: /(\d+) crashes/g,
   "bugs found": /seeds, (\d+) violations/g,
 };
+const RUNS = { seeds: /^(\d+) runs, /gm, "bugs found": /^\d+ runs, (\d+) violations/gm };
 const PLANS = {
   plans: /^(\d+) plans, /gm,
   faults: /^(\d+) plans, /gm,
@@ -57,9 +58,23 @@ export const tiers: readonly Tier[] = [
   {
     id: "seeds-operator",
     title: "random runs of the operator on Kubernetes",
-    args: ["sim/main.ts", "--operator", "--seeds", "60"],
+    args: ["sim/main.ts", "--operator", "--seeds", "150"],
     limitMs: 10 * MINUTE,
     counts: SEEDS,
+  },
+  {
+    id: "guided",
+    title: "runs of the rules, guided by what they reach",
+    args: ["sim/main.ts", "--guided", "--seeds", "300"],
+    limitMs: 10 * MINUTE,
+    counts: RUNS,
+  },
+  {
+    id: "guided-operator",
+    title: "the same of the operator on Kubernetes",
+    args: ["sim/main.ts", "--operator", "--guided", "--seeds", "80"],
+    limitMs: 10 * MINUTE,
+    counts: RUNS,
   },
   {
     id: "enumerate",
@@ -78,7 +93,7 @@ export const tiers: readonly Tier[] = [
   {
     id: "enumerate-operator",
     title: "the same of the operator on Kubernetes, a sample",
-    args: ["sim/main.ts", "--operator", "--enumerate", "--every", "16"],
+    args: ["sim/main.ts", "--operator", "--enumerate", "--every", "4"],
     limitMs: 10 * MINUTE,
     counts: PLANS,
   },
