@@ -4,18 +4,23 @@
  */
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import { Loop, type Pass } from "../control/loop.ts";
+import { Conflict } from "../control/platform.ts";
 import type { TranscriptEntry } from "../control/transcript.ts";
 import { sameStatus } from "../core/status-write.ts";
+import { EtcdError } from "../etcd/errors.ts";
 import type { KubeClient } from "../kube/client.ts";
+import { KubeError } from "../kube/errors.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Outcome } from "../kube/queue.ts";
 import { refOf } from "../kube/resources.ts";
+import { LeaseLost } from "../kube/term.ts";
 import type { Clock } from "../seams/clock.ts";
+import { KubeFailure } from "../seams/kube-transport.ts";
 import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
 import { Announcer } from "./announcer.ts";
+import { faultStatus, invalidStatus } from "./blind-status.ts";
 import type { Fence } from "./fencing.ts";
-import { invalidStatus } from "./invalid-status.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { CLUSTER_FINALIZER } from "./names.ts";
 import { restMs } from "./pace.ts";
@@ -40,6 +45,8 @@ export interface WorkerOptions {
 
 /** Nobody corrects a spec without an event. */
 const INVALID_MS = 60_000;
+/** Turns in a row that end in a fault of ours before the status tells it: one may be chance. */
+const FAULTS_TOLD = 3;
 
 export class ClusterWorker {
   /** Of the cluster it is for; another one of the same name gets another worker. */
@@ -51,6 +58,7 @@ export class ClusterWorker {
   readonly #announcer: Announcer;
   /** The newest generation of the spec that was looked at, by us or, as the status says, by whoever led before. */
   #seen = 0;
+  #faults = 0;
 
   constructor(key: string, uid: string, options: WorkerOptions) {
     const { stores, clock, random, fence, events, onPass, onStep } = options;
@@ -85,11 +93,18 @@ export class ClusterWorker {
     this.#seen = Math.max(this.#seen, cluster.status?.observedGeneration ?? 0);
     try {
       const next = await this.#loop.pass();
+      this.#faults = 0;
       return next === "gone" ? undefined : { againMs: next };
     } catch (error) {
-      if (!(error instanceof InvalidCluster)) throw error;
-      await this.#tellInvalid(cluster, error);
-      return { againMs: INVALID_MS };
+      if (error instanceof InvalidCluster) {
+        this.#announcer.invalid(error.message);
+        await this.#tell(cluster, invalidStatus(error.errors));
+        return { againMs: INVALID_MS };
+      }
+      this.#faults = isOfTheWorld(error) ? 0 : this.#faults + 1;
+      // Otherwise what was last said would stand for as long as the fault does.
+      if (this.#faults >= FAULTS_TOLD) await this.#tell(cluster, faultStatus(error));
+      throw error;
     }
   }
 
@@ -111,13 +126,17 @@ export class ClusterWorker {
     await this.#options.client.patch(etcdClusters, refOf(this.#key), patch, { uid, resourceVersion });
   }
 
-  async #tellInvalid(cluster: EtcdCluster, { errors, message }: InvalidCluster): Promise<void> {
+  async #tell(cluster: EtcdCluster, statusFrom: ReturnType<typeof faultStatus>): Promise<void> {
     const { client, stores, clock } = this.#options;
     const { uid = "", generation = 0 } = cluster.metadata;
     const before = stores.cluster(this.#key)?.status;
-    const status = invalidStatus(before, errors, generation, clock.now());
-    this.#announcer.invalid(message);
+    const status = statusFrom(before, generation, clock.now());
     const patch = sameStatus(before, status, 0) ? undefined : mergePatch({ ...before }, { ...status });
     if (patch) await client.patchStatus(etcdClusters, refOf(this.#key), patch, { uid });
   }
+}
+
+/** What may happen at any time to the best of programs; anything else is a fault of this one. */
+function isOfTheWorld(error: unknown): boolean {
+  return [KubeError, KubeFailure, EtcdError, LeaseLost, Conflict].some((kind) => error instanceof kind);
 }

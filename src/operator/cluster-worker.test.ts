@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
+import type { EtcdCluster } from "../api/etcd-cluster.ts";
+import { KubeError } from "../kube/errors.ts";
+import { ClusterWorker, type WorkerOptions } from "./cluster-worker.ts";
+import { CLUSTER_FINALIZER } from "./names.ts";
+
+/** A worker whose every look ends in `error`, and what it writes into the status. */
+function failing(error: () => Error) {
+  const told: EtcdClusterStatus[] = [];
+  const metadata = {
+    name: "demo",
+    namespace: "default",
+    uid: "u",
+    generation: 4,
+    finalizers: [CLUSTER_FINALIZER],
+  };
+  const conditions = [{ type: "Available", status: "True", reason: "Quorum", message: "well" }];
+  const cluster = { metadata, status: { conditions } } as unknown as EtcdCluster;
+  const fail = () => {
+    throw error();
+  };
+  const stores = new Proxy({}, { get: (_, name) => (name === "cluster" ? () => cluster : fail) });
+  const options = {
+    stores,
+    client: {
+      patchStatus: (_kind: unknown, _ref: unknown, status: EtcdClusterStatus) => void told.push(status),
+    },
+    clock: { now: () => 0, monotonic: () => 0, timer: () => ({ cancel: () => undefined }) },
+    reach: () => ({}),
+    events: { record: () => undefined },
+    fence: { check: () => undefined },
+  } as unknown as WorkerOptions;
+  const worker = new ClusterWorker("default/demo", "u", options);
+  return { told, turn: () => assert.rejects(async () => void (await worker.turn(cluster))) };
+}
+
+test("a fault of the operator's own that lasts is told in the status, and nothing old is left standing (I6)", async () => {
+  const { told, turn } = failing(() => new TypeError("x is not a function"));
+  await turn();
+  assert.equal(told.length, 0, "one may be chance");
+  for (let i = 0; i < 4; i++) await turn();
+  const { phase, conditions } = told.at(-1) ?? {};
+  assert.match(phase ?? "", /fault of its own.*x is not a function/);
+  assert.equal(conditions?.find(({ type }) => type === "Available")?.status, "Unknown");
+});
+
+test("what the API server refuses is no fault of the operator's own", async () => {
+  const { told, turn } = failing(() => new KubeError("Unavailable", "list pods", "away"));
+  for (let i = 0; i < 5; i++) await turn();
+  assert.equal(told.length, 0);
+});
