@@ -9,7 +9,7 @@ import type { MemberTemplate } from "./record.ts";
 import { isVolatile, sameTemplate, templateFor, templateHash } from "./template.ts";
 import { versionStep, type VersionStep } from "./upgrade.ts";
 import { minorNumber, minorOf } from "./version.ts";
-import type { MemberView, View } from "./view.ts";
+import { isUnveiled, type MemberView, type View } from "./view.ts";
 
 export interface Target {
   readonly step: VersionStep;
@@ -105,7 +105,9 @@ export function downgradeTarget(view: View): string | undefined {
  * it is what those run that answer, for one that does not.
  */
 export function lastGood(view: View, except: MemberView): MemberTemplate | undefined {
-  const others = view.staying.filter((member) => member !== except && member.upToDate);
+  const others = view.staying.filter(
+    (member) => member !== except && member.upToDate && !isUnveiled(view, member),
+  );
   const well = others.filter(({ healthy }) => healthy);
   if (well.length > 0) return mostCommon(well);
   return except.answer.reachable ? undefined : mostCommon(others.filter(({ answer }) => answer.reachable));

@@ -146,6 +146,20 @@ export function ownVolume({ record, volume }: MemberView): string | undefined {
     : undefined;
 }
 
+/**
+ * Votes, or, while nobody tells who votes, did so by its record. One that is still a learner says so itself, and cannot
+ * bring a quorum back (R17).
+ */
+export function isOrWasVoter({ observation }: View, { isVoter, record, answer }: MemberView): boolean {
+  if (isVoter || observation.etcd.list !== undefined) return isVoter;
+  return record.joined && record.role === "Voter" && !(answer.reachable && answer.isLearner);
+}
+
+/** It was let in without etcd's check of its data, which the spec asks for: it differs from its siblings on purpose. */
+export function isUnveiled({ spec }: View, { record }: MemberView): boolean {
+  return spec.options.corruptCheck.initial && !record.template.options.corruptCheck.initial;
+}
+
 /** Healthy voters apart from this one. */
 export function healthyVotersBut(view: View, member: MemberView): number {
   return view.members.filter((other) => other !== member && other.isVoter && other.healthy).length;

@@ -184,3 +184,15 @@ test("one that started without the check is compared before anything else happen
   const equal = decide({ ...later, etcd: { ...later.etcd, hashes: hashes(world.now + 1_000, 1) } });
   assert.notEqual(equal.act?.action.kind, "CompareHashes");
 });
+
+test("also while nobody tells who votes: records say who did, and the one that runs is waited for a while", () => {
+  const { list: _unknown, ...etcd } = alone({ demo2: "data-differs" }).etcd;
+  const world = change({ ...alone({ demo2: "data-differs" }), etcd }, "demo-3", {
+    answer: { reachable: false, error: "it serves no clients before it has found a leader" },
+  });
+  assert.equal(decide(world).act, undefined);
+  assert.equal(decide(world).holds[0]?.reason, "Corrupt");
+  const { act } = decide({ ...world, now: world.now + 10 * 60_000 });
+  assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-1");
+  assert.equal(act.action.change.template?.options.corruptCheck.initial, false);
+});

@@ -13,7 +13,7 @@ import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import type { HashReport } from "../observation.ts";
 import { quorum, survivesRemoval } from "../quorum.ts";
-import { healthyVotersBut, names, type MemberView, type View } from "../view.ts";
+import { healthyVotersBut, isOrWasVoter, isUnveiled, names, type MemberView, type View } from "../view.ts";
 
 /** A comparison made longer ago than this says nothing about an alarm that is armed now. */
 const FRESH_MS = 60_000;
@@ -23,12 +23,12 @@ const AGAIN_MS = 5_000;
 export const corrupt: Rule = (view) => {
   const { alarms, hashes } = view.observation.etcd;
   const armed = alarms.find((alarm) => alarm.alarm === "CORRUPT");
-  const suspect = view.staying.find(isSuspect);
+  const suspect = view.staying.find((member) => isSuspect(view, member));
   const verdict = hashes ? judge(view, hashes) : undefined;
   if (!view.hasQuorum) return suspect ? [awaitQuorum(view, suspect)] : [];
   if (!armed && !suspect && !(verdict && verdict.odd.length > 0)) {
     const unseen = view.staying.find(
-      (member) => isUnveiled(view, member) && !wasCompared(view, member, hashes),
+      (member) => member.isVoter && isUnveiled(view, member) && !wasCompared(view, member, hashes),
     );
     if (!unseen?.healthy) return [];
     return [act("maintain", `${unseen.name} started without etcd's check`, { kind: "CompareHashes" })];
@@ -119,8 +119,9 @@ export const corrupt: Rule = (view) => {
 };
 
 /** A voter that etcd's check at the start has ended. */
-function isSuspect({ isVoter, workload }: MemberView): boolean {
-  return isVoter && workload.state === "exited" && workload.cause === "data-differs";
+function isSuspect(view: View, member: MemberView): boolean {
+  const { workload } = member;
+  return isOrWasVoter(view, member) && workload.state === "exited" && workload.cause === "data-differs";
 }
 
 /** A comparison from before it ended says nothing about it, nor about the peer that may have changed since. */
@@ -143,8 +144,8 @@ function awaitQuorum(view: View, suspect: MemberView): Outcome {
   const patience = millisecondsOf(view.spec.repair.unhealthyAfter);
   const mayCome = view.staying.filter(
     (member) =>
-      member.isVoter &&
-      !isSuspect(member) &&
+      isOrWasVoter(view, member) &&
+      !isSuspect(view, member) &&
       !member.answer.reachable &&
       view.now - (member.unhealthySince ?? view.now) < patience,
   );
@@ -154,14 +155,6 @@ function awaitQuorum(view: View, suspect: MemberView): Outcome {
     reason: "Corrupt",
     message: `${suspect.name} differs from a peer, and nobody can tell which copy is right before ${names(mayCome)} can be asked`,
   });
-}
-
-/** It runs without etcd's check although the spec asks for the check. */
-function isUnveiled({ spec }: View, { isVoter, record, workload }: MemberView): boolean {
-  const { corruptCheck } = record.template.options;
-  return (
-    isVoter && workload.state === "running" && spec.options.corruptCheck.initial && !corruptCheck.initial
-  );
 }
 
 /** Since its start; or just now, should the clock of its node be ahead of ours. */

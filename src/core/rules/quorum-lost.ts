@@ -5,12 +5,11 @@
 import { hold } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
 import { quorum } from "../quorum.ts";
-import { names, type MemberView } from "../view.ts";
+import { isOrWasVoter, names, type MemberView } from "../view.ts";
 
 export const quorumLost: Rule = (view) => {
   if (!view.established || view.hasQuorum) return [];
-  const listed = view.observation.etcd.list !== undefined;
-  const voters = view.members.filter((member) => member.isVoter || (!listed && mayVote(member)));
+  const voters = view.members.filter((member) => isOrWasVoter(view, member));
   const gone = voters.filter(hasLostItsData);
   const size = view.voters || voters.length;
   const needed = quorum(size);
@@ -38,11 +37,6 @@ export const quorumLost: Rule = (view) => {
     }),
   ];
 };
-
-/** While no voter tells who votes. One that is still a learner says so itself, and cannot bring a quorum back (R17). */
-function mayVote({ record, answer }: MemberView): boolean {
-  return record.joined && record.role === "Voter" && !(answer.reachable && answer.isLearner);
-}
 
 function hasLostItsData({ record, volume, workload }: MemberView): boolean {
   if (volume.state === "absent" || (volume.state === "ready" && volume.uid !== record.volumeUID)) return true;

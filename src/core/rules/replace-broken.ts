@@ -8,7 +8,7 @@ import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import { survivesRemoval } from "../quorum.ts";
-import { healthyVotersBut, type MemberView, type View } from "../view.ts";
+import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../view.ts";
 
 const HOUR_MS = 3_600_000;
 /** Exits after which the same data directory can never serve again. */
@@ -53,7 +53,7 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
     return { reason: FATAL[workload.cause as keyof typeof FATAL] };
   // A copy of a voter may be the good one: rule corrupt finds out, and replaces whoever is the odd one (R33).
   if (workload.state === "exited" && workload.cause === "data-differs")
-    return member.isVoter ? undefined : { reason: "its data differs from a peer's" };
+    return isOrWasVoter(view, member) ? undefined : { reason: "its data differs from a peer's" };
   // Another founder that met an existing cluster: it must join it properly (H2).
   if (workload.state === "exited" && workload.cause === "already-bootstrapped") {
     return { reason: "it was started for a new cluster, but the cluster exists" };

@@ -107,6 +107,23 @@ test("in a cluster of two the other is not given what the canary cannot start wi
   );
 });
 
+test("one that was let in without etcd's check is not given it back before it is well", () => {
+  const since = healthy().now - 10 * 60_000;
+  const world = change(healthy(), "demo-1", ({ record, workload }) => {
+    const { template } = record;
+    const corruptCheck = { ...template.options.corruptCheck, initial: false };
+    const changed = { ...record, template: { ...template, options: { ...template.options, corruptCheck } } };
+    assert.ok(workload.state === "running");
+    return {
+      record: changed,
+      workload: { ...workload, since, startedFrom: startHash(changed) },
+      answer: { reachable: false, error: "it has found no leader" },
+      unhealthySince: since,
+    };
+  });
+  assert.notEqual(decide(world).act?.rule, "retemplate");
+});
+
 test("in the midst of a change of storage too: it takes back what it can and keeps its own volume", () => {
   let world = halfOfTwo(10 * 60_000);
   const other = world.members.find(({ answer }) => answer.reachable)?.record;

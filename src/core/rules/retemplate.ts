@@ -10,7 +10,7 @@ import type { Rule } from "../decide.ts";
 import type { MemberTemplate } from "../record.ts";
 import { dataAllows, hasFailed, lastGood, targetOf } from "../target.ts";
 import { sameTemplate, templateHash, transition } from "../template.ts";
-import type { MemberView, View } from "../view.ts";
+import { isUnveiled, type MemberView, type View } from "../view.ts";
 
 /** Exits that speak of the template, not of the member or its data. */
 const TEMPLATE_FAULTS = new Set(["bad-configuration", "data-newer"]);
@@ -20,6 +20,8 @@ const CERTAIN_AFTER_RESTARTS = 2;
 export const retemplate: Rule = (view) => {
   for (const member of view.staying) {
     if (member.healthy || member.record.retiring || !member.record.run) continue;
+    // It would be ended by etcd's check again; the rollout gives it what the spec asks for when it is well.
+    if (isUnveiled(view, member) && !isTemplateFault(member)) continue;
     const outcomes = waitsInVain(view, member) ? [another(member)] : mend(view, member);
     if (outcomes.length > 0) return outcomes;
   }
