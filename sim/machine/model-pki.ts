@@ -2,6 +2,7 @@
  * Certificates that are only texts: what they say is written in them, and so is who issued them. WebCrypto
  * draws its own keys and finishes in varying order, which a run that is a function of its seed cannot have.
  */
+import { validity } from "../../src/pki/plan.ts";
 import type { Clock } from "../../src/seams/clock.ts";
 import {
   PkiError,
@@ -69,8 +70,7 @@ export class ModelPki implements Pki {
     issuer: Content | undefined,
   ): IssuedCertificate {
     const serial = (++this.#serials).toString(16).padStart(8, "0");
-    const notBefore = this.#clock.now();
-    const notAfter = Math.min(notBefore + lifeMs, issuer?.notAfter ?? Infinity);
+    const { notBefore, notAfter } = validity(this.#clock.now(), lifeMs, issuer);
     const content: Content = { ...rest, serial, issuer: issuer?.serial ?? serial, notBefore, notAfter };
     return {
       certificate: `${BEGIN}${JSON.stringify(content)}${END}`,

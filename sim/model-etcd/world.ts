@@ -176,6 +176,7 @@ export class EtcdWorld {
     raft.propose(server, { kind: "publish", id: server.id, name, clientURLs });
     server.log("info", "published local member to cluster through raft");
     this.#serve(server);
+    this.#followStorage(server);
     if (raft.leader) this.#dutiesSoon(raft.leader, MONITOR_MS);
   }
 
@@ -206,13 +207,18 @@ export class EtcdWorld {
         "invalid downgrade; server version is lower than determined cluster version",
         "",
       );
-    } else if (server.minor >= 3006) {
-      server.timers.push(
-        this.scheduler.after(this.#random.between(1, 100), () => {
-          server.dir.storageVersion = server.dir.state.clusterVersion;
-        }),
-      );
-    }
+    } else this.#followStorage(server);
+  }
+
+  /** Looked at again and again, so that one that was killed meanwhile makes up for it. */
+  #followStorage(server: Server): void {
+    const { dir } = server;
+    if (server.minor < 3006 || dir.storageVersion === dir.state.clusterVersion) return;
+    server.timers.push(
+      this.scheduler.after(this.#random.between(1, 100), () => {
+        dir.storageVersion = dir.state.clusterVersion;
+      }),
+    );
   }
 
   #watchQuota(server: Server): void {

@@ -72,6 +72,7 @@ export class Moves {
     env.front.faults.clear();
     env.disks.free();
     env.pods.slow.clear();
+    for (const { life } of this.#sim.seats) life.aheadMs = 0;
     for (const server of env.world.network.all()) {
       server.speed = 1;
       if (server.frozen) env.world.thaw(server);

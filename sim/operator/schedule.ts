@@ -104,8 +104,8 @@ const VERSIONS = ["3.5.33", "3.5.35", "3.6.16", "3.7.1", "3.7.3"] as const;
 export const WAITS = [20, 200, 1_000, 3_000, 10_000, 40_000] as const;
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000] as const;
 const JUMPS = [-2 * HOUR, -10 * MINUTE, -30_000, 30_000, 10 * MINUTE, 2 * HOUR] as const;
-/** Leaves last 90 days, and are renewed long before. */
-const LEAPS = [...JUMPS, 40 * DAY, 80 * DAY] as const;
+/** Leaves last 90 days, and are renewed long before; but none of them is valid before it was made. */
+const LEAPS = [-30_000, 30_000, 10 * MINUTE, 2 * HOUR, 40 * DAY, 80 * DAY] as const;
 export const LASTING = [500, 3_000, 12_000, 30_000, 90_000] as const;
 
 export function scheduleOf(seed: number): Schedule {

@@ -3,13 +3,14 @@ import { test } from "node:test";
 import { change, healthy } from "../core/testing/cluster.ts";
 import { EtcdClient } from "../etcd/client.ts";
 import { FakeTransport, ManualClock } from "../etcd/testing.ts";
+import type { Clock } from "../seams/clock.ts";
 import { RpcFailure } from "../seams/etcd-transport.ts";
 import { askMember } from "./ask.ts";
 import { Observer } from "./observe.ts";
 import type { Platform } from "./platform.ts";
 
 /** A platform whose members never answer, with objects that a test may exchange. */
-function world() {
+function world(setBackMs = () => 0) {
   const clock = new ManualClock();
   const seen = { now: healthy({ replicas: 1 }) };
   const platform: Platform = {
@@ -27,7 +28,12 @@ function world() {
     probe: { versions: () => Promise.reject(new Error("no answer")), alive: () => Promise.resolve(false) },
   };
   seen.now = change(seen.now, "demo-1", { workload: { state: "absent" } });
-  const observer = new Observer(platform, clock);
+  const wall: Clock = {
+    now: () => clock.now() - setBackMs(),
+    monotonic: () => clock.monotonic(),
+    timer: (ms, fire) => clock.timer(ms, fire),
+  };
+  const observer = new Observer(platform, wall);
   const since = async () => (await observer.observe())?.members[0]?.unhealthySince;
   return { clock, seen, since };
 }
@@ -37,6 +43,16 @@ test("a member is unhealthy since it was first seen so", async () => {
   const first = await since();
   await clock.advance(5_000);
   assert.equal(await since(), first);
+});
+
+test("a clock that is set back does not make it be waited for all the longer", async () => {
+  let setBack = 0;
+  const { clock, since } = world(() => setBack);
+  const first = await since();
+  setBack = 7_200_000;
+  assert.equal(await since(), (first ?? 0) - 7_200_000);
+  await clock.advance(5_000);
+  assert.equal(await since(), (first ?? 0) - 7_200_000);
 });
 
 test("another template is another chance: it is not judged by how long the last one failed", async () => {

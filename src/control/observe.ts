@@ -105,6 +105,8 @@ export class Observer {
       if (healthy || !record.run) this.#unhealthySince.delete(name);
       else if (!known || !sameTemplate(known.template, record.template))
         this.#unhealthySince.set(name, { at: observation.now, template: record.template });
+      // The clock was set back: it may not be waited for until that time comes again.
+      else if (known.at > observation.now) this.#unhealthySince.set(name, { ...known, at: observation.now });
     }
     const members = observation.members.map((facts) => {
       const unhealthySince = this.#unhealthySince.get(facts.record.name)?.at;

@@ -151,6 +151,21 @@ test("a server that was away for minutes is followed again within ten seconds of
   await reflector.stop();
 });
 
+test("a server that comes back without its past is listed at once, however long it was away", async () => {
+  const { server, clock, reflector, isEqual } = await reflecting(({ server }) => {
+    server.put(CONFIG_MAPS, "a");
+  });
+  server.intercept = () => new KubeFailure("not-sent", "connection", "refused");
+  server.cut();
+  await clock.advance(300_000);
+  server.put(CONFIG_MAPS, "b");
+  server.compact();
+  server.intercept = () => undefined;
+  await clock.advance(10_000);
+  isEqual();
+  await reflector.stop();
+});
+
 test("a server that answers 410 to every watch is not listed in a tight loop", async () => {
   const { server, clock, watches, reflector } = await reflecting(({ server }) => {
     server.watchList = "refused";

@@ -57,7 +57,13 @@ export async function* watch<T extends KubeObject>(
   options: WatchOptions,
 ): AsyncGenerator<WatchEvent<T>, void> {
   const { clock, random, signal, backoff = BACKOFF } = options;
-  const position: Position = { resourceVersion: undefined, streamsLists: true, failures: 0, ahead: 0 };
+  const position: Position = {
+    resourceVersion: undefined,
+    streamsLists: true,
+    failures: 0,
+    expired: 0,
+    ahead: 0,
+  };
   while (!signal.aborted) {
     let retryMs: number;
     try {
@@ -85,16 +91,19 @@ interface Position {
   streamsLists: boolean;
   /** Failures since the last event of a watch that was in step. */
   failures: number;
+  /** Those among them that called our resourceVersion too old. */
+  expired: number;
   /** Times in a row that the server did not know our resourceVersion yet. */
   ahead: number;
 }
 
 function learn(position: Position, error: KubeError): "at-once" | "later" {
-  const first = position.failures++ === 0;
+  position.failures++;
   if (isReason(error, "Expired")) {
     position.resourceVersion = undefined;
-    // At once, but not for ever: a server may compact faster than we list.
-    return first ? "at-once" : "later";
+    // At once, also after an outage, from which servers come back without a past; but not for ever: a server may
+    // compact faster than we list.
+    return position.expired++ === 0 ? "at-once" : "later";
   }
   const beginning = position.resourceVersion === undefined;
   if (beginning && position.streamsLists && isReason(error, "Invalid", "BadRequest")) {
@@ -159,7 +168,7 @@ async function* followed<T extends KubeObject>(
       events++;
       if (position.resourceVersion !== undefined || event.complete) {
         // In step: only now is a failure forgotten, or a server that fails after each list is listed in a loop.
-        if (!event.complete) position.failures = position.ahead = 0;
+        if (!event.complete) position.failures = position.expired = position.ahead = 0;
         position.resourceVersion = resourceVersion;
         silence.endAfter(quietMs);
       } else silence.endAfter(openMs);
