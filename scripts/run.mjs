@@ -26,7 +26,7 @@ const tasks = {
   bench: ["scripts/bench.ts"],
   sim: ["sim/main.ts"],
   "sim:exhaustive": ["sim/exhaustive/main.ts"],
-  "sim:enumerate": ["sim/main.ts", "--enumerate"],
+  "sim:enumerate": ["sim/main.ts", "--operator", "--enumerate"],
   "sim:schema": ["sim/schema/main.ts"],
   "sim:conformance": ["test/conformance/main.ts"],
   e2e: ["scripts/test.ts", "--stage", "apiserver", "--stage", "nodes", "--file", "operator"],

@@ -51,14 +51,14 @@ async function main(): Promise<number> {
   return await many(from, from + number("seeds", values.seeds ?? "100") - 1);
 }
 
-/** What runs in this thread; the others need not wait for it to be loaded. */
+/** What runs need not load for this. */
 async function here(): Promise<number> {
   const { again, all, one } = await import("./single.ts");
   const { trace, shrink, scenario, fault, stop } = values;
   const how = { what, say, trace, shrink, scenario, fault, stop };
   if (values.replay !== undefined) return await again(values.replay, how);
   if (values.seed !== undefined) return await one(number("seed", values.seed), how);
-  return await all(number("every", values.every), how);
+  return await all(number("every", values.every), threads, how);
 }
 
 function number(name: string, text: string): number {

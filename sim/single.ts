@@ -1,11 +1,13 @@
-/** The modes that run in one thread: a single seed, a schedule from a file, and the enumerations. */
+/** A single seed, a schedule from a file, and the enumerations. */
+import { once } from "node:events";
 import process from "node:process";
-import { enumerate, scenarios, type Enumerated } from "./enumerate.ts";
+import { Worker } from "node:worker_threads";
+import type { EnumerateRequest } from "./enumerate-worker.ts";
+import { scenarios, type Enumerated } from "./enumerate.ts";
 import { readKept, writeKept } from "./kept-file.ts";
 import { replay, shrinkKept } from "./kept.ts";
-import { enumerateOnMachine } from "./machine/enumerate.ts";
 import { machineRun } from "./machine/random-run.ts";
-import { enumerateOperator, operatorScenarios } from "./operator/enumerate.ts";
+import { operatorScenarios } from "./operator/enumerate.ts";
 import { operatorRun } from "./operator/random-run.ts";
 import { keepShrunk } from "./operator/shrink.ts";
 import type { ProductRun } from "./product-run.ts";
@@ -57,32 +59,31 @@ export async function again(file: string, how: How): Promise<number> {
   return result.violation ? 1 : 0;
 }
 
-export async function all(every: number, how: How): Promise<number> {
-  const { what, say } = how;
+/** Each thread takes the next scenario when it has done with one. */
+export async function all(every: number, threads: number, how: How): Promise<number> {
+  const { what, say, stop, fault } = how;
   const progress = new Progress("plans");
   let failed = 0;
   let plans = 0;
   const names = (what === "operator" ? operatorScenarios : scenarios).map(({ name }) => name);
-  for (const name of names.filter((one) => one.includes(how.scenario))) {
-    if (how.stop && failed > 0) break;
-    const found = await enumerated(name, every, how);
-    say(`${name}: ${found.effects} effects, ${found.plans} plans, ${found.failures.length} failures`);
-    for (const { plan, message } of found.failures) say(`    ${plan}: ${message}`);
-    failed += found.failures.length;
-    plans += found.plans;
-    progress.add({ runs: found.plans, events: found.events, passes: found.passes });
-  }
+  const waiting = names.filter((one) => one.includes(how.scenario));
+  const work = async () => {
+    const worker = new Worker(new URL("./enumerate-worker.ts", import.meta.url));
+    for (let scenario = waiting.shift(); scenario !== undefined; scenario = waiting.shift()) {
+      if (stop && failed > 0) break;
+      const request: EnumerateRequest = { what, scenario, every, fault, stop };
+      worker.postMessage(request);
+      const [found] = (await once(worker, "message")) as [Enumerated];
+      say(`${scenario}: ${found.effects} effects, ${found.plans} plans, ${found.failures.length} failures`);
+      for (const { plan, message } of found.failures) say(`    ${plan}: ${message}`);
+      failed += found.failures.length;
+      plans += found.plans;
+      progress.add({ runs: found.plans, events: found.events, passes: found.passes });
+    }
+    await worker.terminate();
+  };
+  await Promise.all(Array.from({ length: Math.min(threads, waiting.length) }, work));
   say(`${plans} plans, ${failed === 0 ? "all end as the run without a fault" : `${failed} fail`}`);
-  say(progress.total());
+  say(progress.total(threads));
   return failed === 0 ? 0 : 1;
-}
-
-async function enumerated(name: string, every: number, { what, stop, fault }: How): Promise<Enumerated> {
-  if (what === "operator") {
-    const scenario = operatorScenarios.find((one) => one.name === name);
-    if (scenario) return await enumerateOperator(scenario, 1, every, { stop, fault });
-  }
-  const scenario = scenarios.find((one) => one.name === name);
-  if (!scenario) throw new RangeError(`there is no scenario ${name}`);
-  return what === "machine" ? await enumerateOnMachine(scenario, 1, every) : enumerate(scenario, 1, every);
 }

@@ -43,6 +43,7 @@ const SEARCH = {
 export const tiers: readonly Tier[] = [
   {
     id: "seeds",
+    when: "alone",
     title: "random runs of the rules",
     args: ["sim/main.ts", "--seeds", "2000"],
     limitMs: 10 * MINUTE,
@@ -92,8 +93,8 @@ export const tiers: readonly Tier[] = [
   },
   {
     id: "enumerate-operator",
-    title: "the same of the operator on Kubernetes, a sample",
-    args: ["sim/main.ts", "--operator", "--enumerate", "--every", "4"],
+    title: "the same of the operator on Kubernetes, and every cache",
+    args: ["sim/main.ts", "--operator", "--enumerate"],
     limitMs: 10 * MINUTE,
     counts: PLANS,
   },
