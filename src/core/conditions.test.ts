@@ -7,15 +7,13 @@ import { degraded, mainHold, progressing, quorate, sentence, spaceLow, tlsReady 
 import { decide } from "./decide.ts";
 import type { MemberFacts, Observation } from "./observation.ts";
 import { statusOf, type GivenStatus } from "./status.ts";
-import { change, edit, exited, healthy, NOW, run } from "./testing/cluster.ts";
+import { NOW, change, edit, exited, healthy, record, run } from "./testing/cluster.ts";
 import { viewOf } from "./view.ts";
 
 const three = healthy();
 const five = healthy({ replicas: 5 });
 const MIB = 1024 ** 2;
 const UNREACHABLE = { reachable: false, error: "connection refused" } as const;
-const record = (o: Observation, name: string, more: Partial<MemberFacts["record"]>) =>
-  change(o, name, (facts) => ({ record: { ...facts.record, ...more } }));
 const status = (o: Observation, given: GivenStatus = {}, previous?: EtcdClusterStatus) =>
   statusOf(o, decide(o), previous, given);
 

@@ -2,26 +2,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "./decide.ts";
-import type { MemberFacts, Observation } from "./observation.ts";
+import type { Observation } from "./observation.ts";
 import { describeStep, plan } from "./plan.ts";
 import { tolerance } from "./quorum.ts";
 import { ordinalOf } from "./record.ts";
 import { joining, missingRole, wantedLearners } from "./size.ts";
 import { sameStatus } from "./status-write.ts";
 import { statusOf } from "./status.ts";
-import { asked, change, edit, exited, healthy, run } from "./testing/cluster.ts";
+import { answering, asked, edit, exited, healthy, record, run } from "./testing/cluster.ts";
 import { versionStep, type VersionFacts } from "./upgrade.ts";
 import { raftLag, viewOf } from "./view.ts";
 import { why } from "./why.ts";
 
 const three = healthy();
-const record = (o: Observation, name: string, more: Partial<MemberFacts["record"]>) =>
-  change(o, name, (facts) => ({ record: { ...facts.record, ...more } }));
-const answering = (
-  o: Observation,
-  name: string,
-  more: Partial<Extract<MemberFacts["answer"], { reachable: true }>>,
-) => change(o, name, ({ answer }) => ({ answer: answer.reachable ? { ...answer, ...more } : answer }));
 
 test("an entry belongs to the record with its ID; a record without one is known by its peer URL", () => {
   const entryOf = (o: Observation) => viewOf(o).members[1]?.entry?.name;

@@ -2,14 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { faultStatus, invalidStatus } from "./blind-status.ts";
 
+const available = {
+  type: "Available",
+  status: "True" as const,
+  reason: "Quorum",
+  message: "well",
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+};
+
 test("the field and the reason are told; what is not looked at any more is unknown (I6)", () => {
-  const available = {
-    type: "Available",
-    status: "True" as const,
-    reason: "Quorum",
-    message: "well",
-    lastTransitionTime: "2026-01-01T00:00:00Z",
-  };
   const before = { replicas: 3, leader: "demo-1", conditions: [available] };
   const status = invalidStatus([{ path: "spec.version", message: "is no release" }])(before, 7, 0);
   assert.equal(status.replicas, 3);
@@ -23,13 +24,6 @@ test("the field and the reason are told; what is not looked at any more is unkno
 });
 
 test("a fault of the operator's own leaves nothing standing that nobody looks at any more (I6)", () => {
-  const available = {
-    type: "Available",
-    status: "True" as const,
-    reason: "Quorum",
-    message: "well",
-    lastTransitionTime: "2026-01-01T00:00:00Z",
-  };
   const status = faultStatus(new TypeError("x is not a function"))({ conditions: [available] }, 3, 0);
   const [was, progressing] = status.conditions ?? [];
   assert.deepEqual([was?.status, was?.reason], ["Unknown", "OperatorFault"]);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MemberFacts, Observation } from "../observation.ts";
-import { change, edit, exited, healthy, leaderOf, run } from "../testing/cluster.ts";
+import { change, edit, exited, healthy, leaderOf, record, run } from "../testing/cluster.ts";
 import { says } from "../testing/says.ts";
 import { viewOf } from "../view.ts";
 import { deletion } from "./deletion.ts";
@@ -19,8 +19,6 @@ import { successor } from "./successor.ts";
 const five = healthy({ replicas: 5 });
 const three = healthy();
 const NAMES = ["demo-1", "demo-2", "demo-3"];
-const record = (o: Observation, name: string, more: Partial<MemberFacts["record"]>) =>
-  change(o, name, (facts) => ({ record: { ...facts.record, ...more } }));
 const lagging = (o: Observation, name: string, behind: number) =>
   change(o, name, ({ answer }) => ({
     answer: answer.reachable ? { ...answer, raftAppliedIndex: answer.raftIndex - behind } : answer,

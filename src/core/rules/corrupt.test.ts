@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { HashReport, Observation } from "../observation.ts";
-import { startHash } from "../template.ts";
-import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
+import { change, edit, exited, healthy, run, unchecked } from "../testing/cluster.ts";
 
 function alarmed(observation: Observation, byMember?: HashReport["byMember"]): Observation {
   const { hashes: _none, ...etcd } = observation.etcd;
@@ -159,16 +158,7 @@ test("a suspect is not let in without its check while another voter may yet make
 
 test("one that started without the check is compared before anything else happens to it", () => {
   const world = healthy({ replicas: 2 });
-  const unveiled = change(world, "demo-1", ({ record, workload }) => {
-    const { template } = record;
-    const corruptCheck = { ...template.options.corruptCheck, initial: false };
-    const changed = { ...record, template: { ...template, options: { ...template.options, corruptCheck } } };
-    assert.ok(workload.state === "running");
-    return {
-      record: changed,
-      workload: { ...workload, since: world.now, startedFrom: startHash(changed) },
-    };
-  });
+  const unveiled = unchecked(world, "demo-1", world.now);
   const hashes = (at: number, other: number): HashReport => ({
     at,
     revision: 7,

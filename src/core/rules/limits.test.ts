@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HashReport, MemberFacts, Observation } from "../observation.ts";
-import { change, edit, exited, healthy, NOW, run } from "../testing/cluster.ts";
+import { NOW, answering, change, edit, exited, healthy, record, run } from "../testing/cluster.ts";
 import { says } from "../testing/says.ts";
 import { viewOf } from "../view.ts";
 import { compareHashes } from "./compare-hashes.ts";
@@ -27,13 +27,6 @@ const hashed = (o: Observation, hashes: HashReport | undefined): Observation => 
   ...o,
   etcd: { ...o.etcd, hashes },
 });
-const answering = (
-  o: Observation,
-  name: string,
-  more: Partial<Extract<MemberFacts["answer"], { reachable: true }>>,
-) => change(o, name, ({ answer }) => ({ answer: answer.reachable ? { ...answer, ...more } : answer }));
-const record = (o: Observation, name: string, more: Partial<MemberFacts["record"]>) =>
-  change(o, name, (facts) => ({ record: { ...facts.record, ...more } }));
 const report = (hashes: readonly number[], when = NOW, compacted: readonly number[] = []): HashReport => ({
   at: when,
   revision: 9,

@@ -5,7 +5,7 @@ import type { MemberFacts, Observation } from "../observation.ts";
 import { decide } from "../decide.ts";
 import { predict } from "../predict.ts";
 import { startHash } from "../template.ts";
-import { change, edit, exited, healthy, NOW, run } from "../testing/cluster.ts";
+import { NOW, answering, change, edit, exited, healthy, record, run } from "../testing/cluster.ts";
 import { says } from "../testing/says.ts";
 import { establish } from "./establish.ts";
 import { finishJoins } from "./finish-joins.ts";
@@ -15,13 +15,6 @@ import { scaleOut } from "./scale-out.ts";
 import { viewOf } from "../view.ts";
 
 const three = healthy();
-const record = (o: Observation, name: string, more: Partial<MemberFacts["record"]>) =>
-  change(o, name, (facts) => ({ record: { ...facts.record, ...more } }));
-const answering = (
-  o: Observation,
-  name: string,
-  more: Partial<Extract<MemberFacts["answer"], { reachable: true }>>,
-) => change(o, name, ({ answer }) => ({ answer: answer.reachable ? { ...answer, ...more } : answer }));
 const silent = (o: Observation, name: string) =>
   change(o, name, { answer: { reachable: false, error: "connection refused" } });
 const listed = (o: Observation, name: string, more: { name?: string; isLearner?: boolean }): Observation => ({

@@ -6,7 +6,7 @@ import type { Observation } from "../observation.ts";
 import { predict } from "../predict.ts";
 import { settle } from "../settle.ts";
 import { startHash } from "../template.ts";
-import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
+import { change, edit, exited, healthy, run, unchecked } from "../testing/cluster.ts";
 
 const bad = { options: { extraArgs: { "cipher-suites": "NO_SUCH_SUITE" } } };
 
@@ -109,17 +109,9 @@ test("in a cluster of two the other is not given what the canary cannot start wi
 
 test("one that was let in without etcd's check is not given it back before it is well", () => {
   const since = healthy().now - 10 * 60_000;
-  const world = change(healthy(), "demo-1", ({ record, workload }) => {
-    const { template } = record;
-    const corruptCheck = { ...template.options.corruptCheck, initial: false };
-    const changed = { ...record, template: { ...template, options: { ...template.options, corruptCheck } } };
-    assert.ok(workload.state === "running");
-    return {
-      record: changed,
-      workload: { ...workload, since, startedFrom: startHash(changed) },
-      answer: { reachable: false, error: "it has found no leader" },
-      unhealthySince: since,
-    };
+  const world = change(unchecked(healthy(), "demo-1", since), "demo-1", {
+    answer: { reachable: false, error: "it has found no leader" },
+    unhealthySince: since,
   });
   assert.notEqual(decide(world).act?.rule, "retemplate");
 });

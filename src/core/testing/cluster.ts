@@ -9,6 +9,7 @@ import type { MemberFacts, Observation } from "../observation.ts";
 import { predict } from "../predict.ts";
 import { FIRST_MARKS, type MemberAddress } from "../record.ts";
 import { settle } from "../settle.ts";
+import { startHash } from "../template.ts";
 
 export const NOW = 1_750_000_000_000;
 
@@ -92,6 +93,42 @@ export function change(
 }
 
 /** The member's process ended and does not answer. */
+/** The same record with some of it different. */
+export function record(
+  observation: Observation,
+  name: string,
+  more: Partial<MemberFacts["record"]>,
+): Observation {
+  return change(observation, name, (facts) => ({ record: { ...facts.record, ...more } }));
+}
+
+/** Where it answers, some of its answer different. */
+export function answering(
+  observation: Observation,
+  name: string,
+  more: Partial<Extract<MemberFacts["answer"], { reachable: true }>>,
+): Observation {
+  return change(observation, name, ({ answer }) => ({
+    answer: answer.reachable ? { ...answer, ...more } : answer,
+  }));
+}
+
+/** It runs since then without etcd's check of its data. */
+export function unchecked(observation: Observation, name: string, since: number): Observation {
+  return change(observation, name, (facts) => {
+    const { template } = facts.record;
+    const corruptCheck = { ...template.options.corruptCheck, initial: false };
+    const changed = {
+      ...facts.record,
+      template: { ...template, options: { ...template.options, corruptCheck } },
+    };
+    return {
+      record: changed,
+      workload: { state: "running", since, restarts: 0, startedFrom: startHash(changed) },
+    };
+  });
+}
+
 export function exited(
   observation: Observation,
   name: string,
