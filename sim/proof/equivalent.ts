@@ -65,7 +65,7 @@ export const equivalents: readonly Equivalent[] = [
     [
       [
         "config-keys.ts",
-        "return Object.entries(GATE_OF_SWITCH).find(([, name]) => name === gate)?.[0];",
+        "return [...GATE_OF_SWITCH].find(([, name]) => name === gate)?.[0];",
         "find → findLast",
       ],
       ["releases.ts", "return RELEASES.find((release) => release.minor === minor);", "find → findLast"],
@@ -132,9 +132,8 @@ export const equivalents: readonly Equivalent[] = [
   ]),
   ...because("No plan is nearly as long.", [
     ["plan.ts", "const LONGEST_PLAN = 400;", "400 → 401"],
-    ["plan.ts", "for (let passes = 0; passes < LONGEST_PLAN; passes++) {", "0 → 1"],
-    ["plan.ts", "for (let passes = 0; passes < LONGEST_PLAN; passes++) {", "< → <="],
-    ["plan.ts", "return { steps, end: { converged: false, holds: decide(world).holds } };", "false → true"],
+    ["plan.ts", "for (let passes = 1; passes < LONGEST_PLAN; passes++) {", "1 → 2"],
+    ["plan.ts", "for (let passes = 1; passes < LONGEST_PLAN; passes++) {", "< → <="],
   ]),
   ...because("With one voter nobody else is healthy, and one is needed.", [
     ["quorum.ts", "return voters > 1 && healthyOthers >= quorum(voters - 1);", "> → >="],

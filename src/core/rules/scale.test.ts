@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { decide } from "../decide.ts";
+import { describeStep, plan } from "../plan.ts";
 import { change, edit, exited, healthy, leaderOf, run } from "../testing/cluster.ts";
 import { predict } from "../predict.ts";
 
@@ -68,4 +69,17 @@ test("below 3.6, where a newcomer is the rollout, a standing learner makes room 
     members.map(({ record }) => record.ordinal),
     [5, 6, 7, 8],
   );
+});
+
+test("whoever makes room for a newcomer votes until the newcomer does, however few they are (I1)", () => {
+  for (const replicas of [1, 2, 3, 4, 5]) {
+    const { steps, end } = plan(edit(healthy({ replicas }), { storage: { className: "fast" } }));
+    assert.ok(end.converged);
+    let voters = replicas;
+    for (const step of steps.map(describeStep)) {
+      if (step.startsWith("promote ")) voters++;
+      if (step.startsWith("remove from etcd ")) voters--;
+      assert.ok(voters >= replicas, `${voters} of ${replicas} vote after: ${step}`);
+    }
+  }
 });
