@@ -1,10 +1,12 @@
 /**
  * `npm run proof [-- --only id[,id]] [--dry]`: the long tiers, those that mostly wait beside those that compute, with their
- * counts as a table, which is also written into docs/proof.md. `--dry` only prints it. Exit 1 when a tier found something.
+ * counts as a table, which is also written into docs/proof.md: each row with the commit that was tried. `--dry` only
+ * prints it. Exit 1 when a tier found something.
  */
+import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
-import { parseArgs } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { systemClock } from "../../src/seams/clock.ts";
 import { keptTable } from "./kept.ts";
 import { root, runTool } from "./run-tool.ts";
@@ -16,7 +18,7 @@ const END = "<!-- proof:end -->";
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 interface Row {
-  readonly tier: Tier;
+  readonly title: string;
   readonly failed: boolean;
   readonly cells: readonly string[];
 }
@@ -34,7 +36,21 @@ async function run(tier: Tier): Promise<Row> {
   const failed = code !== 0;
   tell(failed ? `✖ ${code === undefined ? "did not end in time" : `exit ${code}`}` : "✔");
   const cells = COLUMNS.map((column) => countOf(tier, column, output));
-  return { tier, failed, cells: [tier.title, ...cells, seconds(ms), failed ? "failed" : "passed"] };
+  return {
+    title: tier.title,
+    failed,
+    cells: [tier.title, ...cells, seconds(ms), await commit(), failed ? "failed" : "passed"],
+  };
+}
+
+/** What was tried; with a plus where files differed from it. */
+async function commit(): Promise<string> {
+  const git = promisify(execFile);
+  const { stdout: head } = await git("git", ["rev-parse", "--short=7", "HEAD"], { cwd: root });
+  const { stdout: changed } = await git("git", ["status", "--porcelain", "src", "sim", "test"], {
+    cwd: root,
+  });
+  return `${head.trim()}${changed === "" ? "" : "+"}`;
 }
 
 function countOf({ counts }: Tier, column: (typeof COLUMNS)[number], output: string): string {
@@ -50,16 +66,35 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`;
 }
 
-function table(rows: readonly Row[], ms: number): string {
-  const header = ["tier", ...COLUMNS, "time", "result"];
+const HEADER = ["tier", ...COLUMNS, "time", "at", "result"];
+
+function table(rows: readonly Row[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const time = HEADER.indexOf("time");
+  const total = rows.reduce((sum, { cells }) => sum + Number.parseInt(cells[time] ?? "0", 10), 0);
   return [
-    line(header),
-    line(header.map((_, i) => (i === 0 ? "---" : "---:"))),
+    line(HEADER),
+    line(HEADER.map((_, i) => (i === 0 ? "---" : "---:"))),
     ...rows.map(({ cells }) => line(cells)),
     "",
-    `${rows.length} tiers in ${seconds(ms)}, ${rows.filter(({ failed }) => failed).length} failed.`,
+    `${rows.length} tiers, ${total} s in all (some ran beside others), ${rows.filter(({ failed }) => failed).length} failed.`,
   ].join("\n");
+}
+
+/** What the page tells of each tier: a part that is run again replaces its own rows. */
+async function rowsOfPage(): Promise<Row[]> {
+  const page = await readFile(PAGE, "utf8");
+  return page
+    .slice(page.indexOf(BEGIN), page.indexOf(END))
+    .split("\n")
+    .map((text) =>
+      text
+        .split("|")
+        .map((cell) => cell.trim())
+        .slice(1, -1),
+    )
+    .filter((cells) => cells.length === HEADER.length)
+    .map((cells) => ({ title: cells[0] ?? "", failed: cells.at(-1) !== "passed", cells }));
 }
 
 async function write(text: string): Promise<void> {
@@ -80,7 +115,6 @@ async function main(): Promise<number> {
     say(`no tier ${unknown}: one of ${tiers.map(({ id }) => id).join(", ")}`);
     return 2;
   }
-  const began = systemClock.monotonic();
   const chosen = tiers.filter(({ id }) => wanted?.includes(id) ?? true);
   const rows = new Map<Tier, Row>();
   const runAll = async (some: readonly Tier[]) => {
@@ -92,15 +126,16 @@ async function main(): Promise<number> {
     runAll(chosen.filter(({ when }) => when === "beside")),
   ]);
   await runAll(chosen.filter(({ when }) => when === "alone"));
-  const told = chosen.flatMap((tier) => rows.get(tier) ?? []);
-  const text = table(told, systemClock.monotonic() - began);
-  say(`\n${text}`);
-  // A part of the tiers is no proof of the whole: only a full run is kept.
-  if (!values.dry && wanted === undefined)
+  const made = chosen.flatMap((tier) => rows.get(tier) ?? []);
+  say(`\n${table(made)}`);
+  if (!values.dry) {
+    const known = await rowsOfPage();
+    const all = tiers.flatMap(({ title }) => [...made, ...known].find((row) => row.title === title) ?? []);
     await write(
-      `${text}\n\nFound by random runs so far, each mended and replayed ever since:\n\n${await keptTable()}`,
+      `${table(all)}\n\nFound by random runs so far, each mended and replayed ever since:\n\n${await keptTable()}`,
     );
-  return told.some(({ failed }) => failed) ? 1 : 0;
+  }
+  return made.some(({ failed }) => failed) ? 1 : 0;
 }
 
 process.exitCode = await main();

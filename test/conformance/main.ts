@@ -73,7 +73,7 @@ async function etcd(): Promise<number> {
       disagreements += report.disagreements;
       const seeds = lanes > 1 ? `seeds ${seed} to ${seed + lanes - 1}` : `seed ${seed}`;
       lines.push(
-        `etcd ${version}: ${report.calls} calls (${seeds}), ${report.refused} of them refused by both, ${report.lives} lives, ${report.unsettled} rounds ended by an election, ${report.disagreements} disagreements, ${after}`,
+        `etcd ${version}: ${report.calls} calls (${seeds}), ${report.refused} of them refused by both, ${report.lives} lives, ${report.unsettled} rounds ended by a race of etcd's own, ${report.disagreements} disagreements, ${after}`,
       );
     }
     lines.forEach(say);

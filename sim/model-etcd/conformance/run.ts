@@ -7,6 +7,7 @@ import { SeededRandom } from "../../random.ts";
 import { agree, PROBE, waitsInVain, wallOf, withoutLeader } from "./agree.ts";
 import type { Call, Outcome } from "./calls.ts";
 import { isTimed, nextCall, stirs, type PlannedCall } from "./choose.ts";
+import { Apart, Unsettled } from "./ends.ts";
 import { leaderOf, membersOf, serving, slotOf, type Ground } from "./ground.ts";
 import { nextLife, revival, started, type Life } from "./life.ts";
 import { ModelSide } from "./model-side.ts";
@@ -25,15 +26,7 @@ const HASTY_MS = 700;
 const MOST_WITHOUT_LEADER = 10;
 const MOST_REVIVALS = 8;
 
-/** A real election that nobody asked for, on a busy machine: what was called meanwhile is nothing to compare. */
-class Unsettled extends Error {
-  override name = "Unsettled";
-}
-
-/** The sides went apart: what follows in the round would only repeat it. */
-class Apart extends Error {
-  override name = "Apart";
-}
+type Views = Readonly<Record<string, SlotView>>;
 
 export async function conformEtcd(options: EtcdRun): Promise<EtcdReport> {
   const run = new Run(options);
@@ -326,6 +319,7 @@ class Run {
         return;
       }
       if (this.#options.now() > end) {
+        if (await this.#wasTorn(differing, found.views, wanted.views)) throw new Unsettled("torn");
         const lines: string[] = [];
         for (const slot of differing) {
           const [real, model] = [found, wanted].map(({ views }) => JSON.stringify(views[slot.name]));
@@ -338,8 +332,21 @@ class Run {
     }
   }
 
+  /**
+   * How much of its first log a joiner had on disk when it was ended is a race: one that was removed meanwhile and had
+   * nothing yet knows nobody who could tell it so.
+   */
+  async #wasTorn(differing: readonly Slot[], real: Views, model: Views): Promise<boolean> {
+    for (const slot of differing) {
+      if (real[slot.name]?.process !== "silent") return false;
+      if (model[slot.name]?.process !== "ended: permanently-removed") return false;
+      if (!(await this.#options.real.lastWords(slot)).includes("missing term information")) return false;
+    }
+    return differing.length > 0;
+  }
+
   /** Silence says nothing at first: a process that boots is silent too, and one that is about to end. */
-  #mayStillSpeak(wanted: Readonly<Record<string, SlotView>>): boolean {
+  #mayStillSpeak(wanted: Views): boolean {
     const silent = Object.values(wanted).some(({ process }) => process === "silent");
     return silent && this.#options.now() - this.#livedAt < SILENT_MS;
   }
