@@ -121,3 +121,15 @@ test("what 3.5 wrote for its members ends 3.7 even after everybody ran 3.6, unti
   lab.calls.advanceLog(lab.leader(), 20_000);
   for (const name of "abc") assert.equal(restart(lab, name, "3.7.3").end, undefined);
 });
+
+test("whoever listens at a member's address counts for the version of the cluster, also one of another cluster", () => {
+  const lab = new Lab();
+  lab.start("a", { cluster: "a", token: "other" });
+  lab.pass(5_000);
+  lab.start("b", { cluster: "abc" });
+  lab.start("c", { cluster: "abc" });
+  lab.pass(20_000);
+  const { state } = lab.at("b").dir;
+  assert.equal(state.voters().length, 3);
+  assert.equal(state.clusterVersion, "3.6");
+});

@@ -254,6 +254,14 @@ export class EtcdWorld {
     return server && this.network.connected(from, server) ? server : undefined;
   }
 
+  /** Whoever listens at a member's address says what it runs, also one of another cluster. */
+  #tellsVersion(from: Server, id: string): Server | undefined {
+    const known = this.#reach(from, id);
+    if (known) return known;
+    const urls = from.dir.state.members.get(id)?.peerURLs ?? [];
+    return urls.map((url) => this.network.peerAt(url, from)).find((other) => other?.runs);
+  }
+
   #dutiesSoon(leader: Server, withinMs: number): void {
     const key = leader.dir.clusterID;
     if (this.#duties.has(key)) return;
@@ -263,7 +271,7 @@ export class EtcdWorld {
       const raft = this.#raft(key);
       const { leader: now } = raft;
       if (!now || !raft.writable) return;
-      const duties = leaderDuties(now, (id) => this.#reach(now, id));
+      const duties = leaderDuties(now, (id) => this.#tellsVersion(now, id));
       for (const op of duties) raft.propose(now, op);
       if (duties.length > 0) this.onChange();
       // A downgrade that waits for a member is looked at until it is done.
