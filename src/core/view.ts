@@ -43,13 +43,12 @@ export interface View {
   readonly nextOrdinal: number;
 }
 
-/** Observations never change, and one pass asks several times. */
-const views = new WeakMap<Observation, View>();
+/** Observations never change, and one pass asks several times in a row. */
+let latest: View | undefined;
 
 export function viewOf(observation: Observation): View {
-  let view = views.get(observation);
-  if (view === undefined) views.set(observation, (view = join(observation)));
-  return view;
+  if (latest?.observation !== observation) latest = join(observation);
+  return latest;
 }
 
 function join(observation: Observation): View {
