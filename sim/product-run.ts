@@ -1,4 +1,4 @@
-/** What the runs of the product have in common, on a modelled machine and on a modelled Kubernetes. */
+/** What all runs have in common: of the rules, and of the product on a modelled machine and a modelled Kubernetes. */
 import type { Pass } from "../src/control/loop.ts";
 import type { Violation } from "./oracle.ts";
 

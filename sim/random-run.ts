@@ -8,6 +8,7 @@ import { endState, faultsOf } from "./end-state.ts";
 import { inflict, makeWhole, type FaultName } from "./faults.ts";
 import { Refusal } from "./model-etcd/refusal.ts";
 import { Violation } from "./oracle.ts";
+import type { ProductRun } from "./product-run.ts";
 import { mustStayQuiet } from "./quiet.ts";
 import { SeededRandom } from "./random.ts";
 import { formatLine, summary } from "./script.ts";
@@ -38,17 +39,8 @@ export const PASSING: readonly FaultName[] = [
   "crash-operator",
 ];
 
-export interface RunResult {
-  readonly seed: number;
+export interface RunResult extends ProductRun {
   readonly moves: number;
-  readonly steps: number;
-  readonly passes: number;
-  readonly events: number;
-  readonly acknowledged: number;
-  readonly crashes: number;
-  readonly end: string;
-  readonly violation: Violation | undefined;
-  readonly trace: readonly string[];
 }
 
 export function randomRun(seed: number): RunResult {

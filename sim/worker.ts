@@ -1,5 +1,6 @@
 /** Runs a range of seeds in a thread of its own and reports each result, without the trace. */
 import { parentPort, workerData } from "node:worker_threads";
+import type { ProductRun } from "./product-run.ts";
 
 /** The rules alone, the product on a modelled machine, or the operator on a modelled Kubernetes. */
 export type Simulated = "rules" | "machine" | "operator";
@@ -14,14 +15,8 @@ export interface WorkerInput {
   readonly stop: boolean;
 }
 
-export interface WorkerReport {
-  readonly seed: number;
-  readonly steps: number;
-  readonly passes: number;
-  readonly events: number;
-  readonly acknowledged: number;
-  readonly crashes: number;
-  readonly end: string;
+/** Threads hand on texts, not classes. */
+export interface WorkerReport extends Omit<ProductRun, "violation" | "trace"> {
   readonly violation: string | undefined;
 }
 

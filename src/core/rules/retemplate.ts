@@ -33,10 +33,11 @@ export const retemplate: Rule = (view) => {
  * volume, so that waiting for this one keeps the very edit back that would help.
  */
 function waitsInVain(view: View, { record, volume }: MemberView): boolean {
-  const { template } = targetOf(view);
   const isWaiting =
     record.boot === "Join" && !record.joined && record.volumeUID === undefined && volume.state !== "ready";
-  if (!isWaiting || template === undefined || !view.established || !view.hasQuorum) return false;
+  if (!isWaiting || !view.established || !view.hasQuorum) return false;
+  const { template } = targetOf(view);
+  if (template === undefined) return false;
   return transition(record.template, template, { hasData: false }) === "swap" && !hasFailed(view, template);
 }
 
