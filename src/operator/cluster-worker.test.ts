@@ -7,7 +7,7 @@ import { ClusterWorker, type WorkerOptions } from "./cluster-worker.ts";
 import { CLUSTER_FINALIZER } from "./names.ts";
 
 /** A worker whose every look ends in `error`, and what it writes into the status. */
-function failing(error: () => Error) {
+function failing(error: () => Error, refusal?: Error) {
   const told: EtcdClusterStatus[] = [];
   const metadata = {
     name: "demo",
@@ -25,7 +25,11 @@ function failing(error: () => Error) {
   const options = {
     stores,
     client: {
-      patchStatus: (_kind: unknown, _ref: unknown, status: EtcdClusterStatus) => void told.push(status),
+      patchStatus: (_kind: unknown, _ref: unknown, status: EtcdClusterStatus) => {
+        if (refusal) return Promise.reject(refusal);
+        told.push(status);
+        return Promise.resolve();
+      },
     },
     clock: { now: () => 0, monotonic: () => 0, timer: () => ({ cancel: () => undefined }) },
     reach: () => ({}),
@@ -33,7 +37,9 @@ function failing(error: () => Error) {
     fence: { check: () => undefined },
   } as unknown as WorkerOptions;
   const worker = new ClusterWorker("default/demo", "u", options);
-  return { told, turn: () => assert.rejects(async () => void (await worker.turn(cluster))) };
+  const turn = (expected?: RegExp) =>
+    assert.rejects(async () => void (await worker.turn(cluster)), expected ?? Error);
+  return { told, turn };
 }
 
 test("a fault of the operator's own that lasts is told in the status, and nothing old is left standing (I6)", async () => {
@@ -50,4 +56,10 @@ test("what the API server refuses is no fault of the operator's own", async () =
   const { told, turn } = failing(() => new KubeError("Unavailable", "list pods", "away"));
   for (let i = 0; i < 5; i++) await turn();
   assert.equal(told.length, 0);
+});
+
+test("a fault that cannot be told is still the one that is thrown", async () => {
+  const away = new KubeError("Unavailable", "patch status", "away");
+  const { turn } = failing(() => new TypeError("x is not a function"), away);
+  for (let i = 0; i < 5; i++) await turn(/x is not a function/);
 });

@@ -102,8 +102,9 @@ export class ClusterWorker {
         return { againMs: INVALID_MS };
       }
       this.#faults = isOfTheWorld(error) ? 0 : this.#faults + 1;
-      // Otherwise what was last said would stand for as long as the fault does.
-      if (this.#faults >= FAULTS_TOLD) await this.#tell(cluster, faultStatus(error));
+      // Otherwise what was last said would stand for as long as the fault does. Should it fail to be told, the fault is
+      // still what matters, and the next turn tells it.
+      if (this.#faults >= FAULTS_TOLD) await this.#tell(cluster, faultStatus(error)).catch(() => undefined);
       throw error;
     }
   }
