@@ -17,6 +17,8 @@ export interface RunFile {
   /** Absent between the decision to start it and the moment it has a pid. */
   readonly identity?: ProcessIdentity;
   readonly stoppingSince?: number;
+  /** How the run before this one ended, in words. */
+  readonly lastEnd?: string;
   readonly exit?: { readonly at: number; readonly cause: ExitCause; readonly detail: string };
 }
 

@@ -102,6 +102,19 @@ test("a process that ends while its stop is being written leaves no file behind"
   assert.deepEqual([...world.texts.keys()], []);
 });
 
+test("a process that was started again says how its last run ended", async () => {
+  const world = makeWorld();
+  const workloads = workloadsIn(world);
+  await workloads.start(record, "etcd");
+  world.end({ code: 1 });
+  await turn();
+  assert.equal(workloads.facts(record.name).state, "exited");
+  await workloads.start(record, "etcd");
+  const again = workloads.facts(record.name);
+  assert.ok(again.state === "running");
+  assert.equal(again.lastEnd, "unknown");
+});
+
 test("after the directory was let go, the end of a process writes nothing there", async () => {
   const world = makeWorld();
   const workloads = workloadsIn(world);

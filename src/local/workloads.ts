@@ -111,7 +111,7 @@ export class Workloads {
     const workload = this.#workloads.get(name);
     const waiting = this.#waiting.get(name);
     if (!workload) return waiting ? { state: "waiting", ...waiting } : { state: "absent" };
-    const { startedFrom, startedAt: since, restarts, exit, stoppingSince } = workload.run;
+    const { startedFrom, startedAt: since, restarts, exit, stoppingSince, lastEnd } = workload.run;
     if (stoppingSince !== undefined) return { state: "stopping", since: stoppingSince, startedFrom };
     if (exit) {
       return {
@@ -123,7 +123,7 @@ export class Workloads {
         detail: exit.detail,
       };
     }
-    return { state: "running", since, startedFrom, restarts };
+    return { state: "running", since, startedFrom, restarts, ...(lastEnd && { lastEnd }) };
   }
 
   identity(name: string): { pid: number } | undefined {
@@ -171,6 +171,7 @@ export class Workloads {
       startedAt: this.#seams.clock.now(),
       restarts: before ? before.restarts + 1 : 0,
       quickEnds: before?.quickEnds ?? 0,
+      ...(before?.exit && { lastEnd: before.exit.detail || before.exit.cause }),
     };
     // Before the process exists: should we die in between, its start is known and it is found by its arguments.
     await this.#save(name, run);

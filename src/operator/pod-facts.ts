@@ -43,8 +43,11 @@ function started(
 ): WorkloadFacts {
   const { state, lastState, restartCount: restarts } = status;
   const startedFrom = startOf(pod) ?? "";
-  if (state?.running)
-    return { state: "running", since: time(state.running.startedAt, pod), startedFrom, restarts };
+  if (state?.running) {
+    const lastEnd = lastState?.terminated && ending(lastState.terminated).detail;
+    const since = time(state.running.startedAt, pod);
+    return { state: "running", since, startedFrom, restarts, ...(lastEnd && { lastEnd }) };
+  }
   // Between two attempts the kubelet shows a wait and keeps the end in lastState.
   const ended = state?.terminated ?? (isBackOff(status) ? lastState?.terminated : undefined);
   if (ended)

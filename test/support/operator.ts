@@ -182,9 +182,17 @@ export class ClusterOnBed {
         status.observedGeneration === metadata.generation &&
         progressing?.reason === "Converged" &&
         progressing.observedGeneration === metadata.generation;
-      // A status from before the last step may say so too, for a moment; it is about other members then.
+      // A status from before the last step may say so too, for a moment; it is about other members then, or about one
+      // that is on its way out.
       const told = status.members?.filter(({ healthy }) => healthy).map(({ name }) => name) ?? [];
-      const isNew = told.toSorted().join() === (await this.list(PATHS.members)).toSorted().join();
+      const members = await this.members();
+      const isNew =
+        told.toSorted().join() ===
+          members
+            .map(({ metadata: { name } }) => name)
+            .toSorted()
+            .join() &&
+        !members.some(({ metadata, spec }) => metadata.deletionTimestamp !== undefined || spec.leaving);
       if (rests && isNew && status.replicas === replicas && status.readyReplicas === replicas) return status;
       throw new Error(`${status.phase}`);
     });

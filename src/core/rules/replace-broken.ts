@@ -8,6 +8,7 @@ import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import { survivesRemoval } from "../quorum.ts";
+import { trouble } from "../trouble.ts";
 import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../view.ts";
 
 const HOUR_MS = 3_600_000;
@@ -85,7 +86,7 @@ function replace(view: View, member: MemberView, fault: Fault): Outcome {
     return hold({
       classes: member.isVoter ? ["join", "promote", "roll", "maintain"] : ["roll", "maintain"],
       reason: fault.storage ? "StorageLost" : "MemberUnhealthy",
-      message: `${member.name} is not healthy (${fault.storage ? fault.reason : detail(member)}); it is replaced if it stays so`,
+      message: `${member.name} is not healthy (${fault.storage ? fault.reason : trouble(member)}); it is replaced if it stays so`,
       until: fault.until,
       ...(fault.storage && {
         next: "Bring its node or disk back, or wait: it is replaced without its data.",
@@ -121,14 +122,4 @@ function budgetFreeAt(view: View): number | undefined {
   const recent = [...done, ...underWay].filter((at) => view.now - at < HOUR_MS).toSorted((a, b) => a - b);
   if (recent.length < limit) return undefined;
   return (recent[recent.length - limit] ?? view.now) + HOUR_MS;
-}
-
-function detail(member: MemberView): string {
-  const { workload, answer } = member;
-  if (workload.state === "exited") return workload.detail || workload.cause;
-  if (workload.state === "waiting") return workload.reason;
-  if (workload.state === "absent") return "not running";
-  if (workload.state === "stopping")
-    return workload.lostNode ? `its node ${workload.lostNode} is gone` : "stopping";
-  return answer.reachable ? "it does not serve" : answer.error;
 }

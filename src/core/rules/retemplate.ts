@@ -10,6 +10,7 @@ import type { Rule } from "../decide.ts";
 import type { MemberTemplate } from "../record.ts";
 import { dataAllows, hasFailed, lastGood, targetOf } from "../target.ts";
 import { sameTemplate, templateHash, transition } from "../template.ts";
+import { trouble } from "../trouble.ts";
 import { isUnveiled, type MemberView, type View } from "../view.ts";
 
 /** Exits that speak of the template, not of the member or its data. */
@@ -177,12 +178,4 @@ function mayRun(view: View, member: MemberView, template: MemberView["record"]["
   if (transition(member.record.template, template, { hasData: member.record.joined }) === "swap")
     return false;
   return !view.established || dataAllows(view, template.version);
-}
-
-function trouble(member: MemberView): string {
-  const { workload, answer } = member;
-  if (workload.state === "exited") return workload.detail || workload.cause;
-  if (workload.state === "waiting") return workload.reason;
-  if (workload.state === "absent") return "it could not be made";
-  return answer.reachable ? "it serves no reads" : answer.error;
 }

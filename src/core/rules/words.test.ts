@@ -34,8 +34,8 @@ test("the wait for a member says why it is not healthy, as near to the cause as 
     [ill(ended("out of memory")), "out of memory"],
     [ill(ended("")), "killed"],
     [ill({ state: "waiting", reason: "no node fits", since: NOW }), "no node fits"],
-    [ill({ state: "absent" }), "not running"],
-    [ill({ state: "stopping", since: NOW }), "stopping"],
+    [ill({ state: "absent" }), "it does not run"],
+    [ill({ state: "stopping", since: NOW }), "it is being stopped"],
     [ill({ state: "stopping", since: NOW, lostNode: "node-7" }), "its node node-7 is gone"],
     [ill(runs), "connection refused"],
   ];
@@ -128,7 +128,7 @@ test("a change that a member cannot run is told with what it said last", () => {
     [failing(ended("unknown flag")), "unknown flag"],
     [failing(ended("")), "killed"],
     [failing({ state: "waiting", reason: "image not found", since: NOW }), "image not found"],
-    [failing({ state: "absent" }), "it could not be made"],
+    [failing({ state: "absent" }), "it does not run"],
     [failing(runs), "connection refused"],
   ];
   for (const [o, why] of told)
