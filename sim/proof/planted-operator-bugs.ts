@@ -145,4 +145,16 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     find: "retryAt: now + delay,",
     replace: "retryAt: now,",
   },
+  {
+    name: "a status is sent on every pass, whether it says anything new or not",
+    breaks: "I7",
+    file: "src/operator/report.ts",
+    find: "if (!patch) return;\n",
+    replace: "",
+    also: {
+      file: "src/operator/report.ts",
+      find: "if (!object || sameStatus(object.status, status, since)) return;\n",
+      replace: "if (!object) return;\n",
+    },
+  },
 ];
