@@ -9,6 +9,7 @@ import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { trouble } from "../trouble.ts";
+import { failsByTemplate, TAKE_BACK } from "./retemplate.ts";
 import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../view.ts";
 
 const HOUR_MS = 3_600_000;
@@ -33,6 +34,8 @@ interface Fault {
   readonly reason: string;
   /** The disk or node that holds its volume cannot be reached; a person may know more than we do. */
   readonly storage?: boolean;
+  /** It stays, with its data: only a person can end this. */
+  readonly kept?: boolean;
   /** Certain faults are acted on at once, by the number of replacements left; others waited their time already. */
   readonly until?: number;
 }
@@ -62,6 +65,9 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
   if (member.deleting) return { reason: "its record was deleted by hand" };
   // Not permitted to start yet: it cannot have failed.
   if (record.volumeUID === undefined) return undefined;
+  // Without a canary nobody takes the edit back for the user.
+  if (!view.spec.update.canary && failsByTemplate(view, member))
+    return { reason: "its new template fails it", kept: true };
   const since = unhealthySince ?? view.now;
   if (volume.state === "unreachable") {
     const reason = `its volume cannot be reached: ${volume.reason}`;
@@ -81,10 +87,21 @@ function replace(view: View, member: MemberView, fault: Fault): Outcome {
     next?: string,
   ) => hold({ classes: ["join", "promote", "shrink", "roll", "maintain"], reason, message, until, next });
 
-  if (fault.until !== undefined) {
-    // It may come back: only what needs every voter waits for it.
+  // It may come back: only what needs every voter waits for it.
+  const classes = member.isVoter
+    ? (["join", "promote", "roll", "maintain"] as const)
+    : (["roll", "maintain"] as const);
+  if (fault.kept) {
     return hold({
-      classes: member.isVoter ? ["join", "promote", "roll", "maintain"] : ["roll", "maintain"],
+      classes,
+      reason: "TargetFailed",
+      message: `${member.name} keeps its data: ${fault.reason} (${trouble(member)})`,
+      next: TAKE_BACK,
+    });
+  }
+  if (fault.until !== undefined) {
+    return hold({
+      classes,
       reason: fault.storage ? "StorageLost" : "MemberUnhealthy",
       message: `${member.name} is not healthy (${fault.storage ? fault.reason : trouble(member)}); it is replaced if it stays so`,
       until: fault.until,

@@ -184,6 +184,26 @@ test("without canary the fault is told and waits for a person", () => {
   assert.ok(holds.some((hold) => hold.reason === "TargetFailed" && hold.next));
 });
 
+test("without canary it keeps its data however long that takes: one in its place would fail like it", () => {
+  let world = edit(badCanary(2), { ...bad, update: { canary: false } });
+  world = change(world, "demo-3", { unhealthySince: world.now - 86_400_000 });
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  const [first, ...others] = holds.filter(({ reason }) => reason === "TargetFailed");
+  assert.ok(first?.next && others.every(({ next }) => next === first.next));
+  // A person takes the edit back: it goes on with the data that it has.
+  const back = decide(edit(world, { options: {}, update: { canary: false } }));
+  assert.equal(back.act?.action.kind === "UpdateMember" && back.act.action.purpose, "revert");
+});
+
+test("without canary a member is replaced all the same when its trouble does not speak of its template", () => {
+  let world = edit(badCanary(2), { ...bad, update: { canary: false } });
+  world = exited(world, "demo-3", "unknown", { restarts: 9 });
+  world = change(world, "demo-3", { unhealthySince: world.now - 86_400_000 });
+  const { act } = decide(world);
+  assert.equal(act?.rule, "replace-broken");
+});
+
 test("a new edit after a failed one is tried", () => {
   let world = badCanary(2);
   world = predict(world, decide(world).act!.action);

@@ -18,6 +18,9 @@ const TEMPLATE_FAULTS = new Set(["bad-configuration", "data-newer"]);
 /** A template fault is believed at its second exit, any other trouble after `repair.unhealthyAfter`. */
 const CERTAIN_AFTER_RESTARTS = 2;
 
+/** What a person can do about an edit that a member cannot run. */
+export const TAKE_BACK = "Revert the edit, or set spec.update.canary to true to have it taken back.";
+
 export const retemplate: Rule = (view) => {
   for (const member of view.staying) {
     if (member.healthy || member.record.retiring || !member.record.run) continue;
@@ -77,7 +80,7 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
         classes: ["roll"],
         reason: "TargetFailed",
         message: `${member.name} does not become healthy with its new template (${trouble(member)})`,
-        next: "Revert the edit, or set spec.update.canary to true to have it taken back.",
+        next: TAKE_BACK,
       }),
     ];
   }
@@ -156,6 +159,16 @@ function alone(view: View, member: MemberView, wanted: MemberTemplate | undefine
       next: "Edit the spec: take the last change back or correct it.",
     }),
   ];
+}
+
+/**
+ * Its siblings run something else, and what it ended with or waits for speaks of its template. It has data that is
+ * worth keeping, and one in its place would be given the same template and fail like it.
+ */
+export function failsByTemplate(view: View, member: MemberView): boolean {
+  if (!member.record.joined || !(isTemplateFault(member) || lacksImage(member))) return false;
+  const good = fitted(member, lastGood(view, member));
+  return good !== undefined && !sameTemplate(member.record.template, good);
 }
 
 function isTemplateFault({ workload }: MemberView): boolean {
