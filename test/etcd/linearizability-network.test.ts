@@ -52,7 +52,7 @@ class Echo implements AsyncDisposable {
   }
 }
 
-async function until(holds: () => boolean, timeoutMs = 5_000): Promise<void> {
+async function until(holds: () => boolean, timeoutMs = 30_000): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!holds()) {
     assert.ok(performance.now() < end, "in time");
@@ -79,7 +79,8 @@ test("cut in both directions nothing passes; healed, all of it does, in order", 
   await pause(100);
   assert.deepEqual(echo.heard, []);
   heal();
-  await until(() => echo.echoes.join("").length === "one two three !".length || echo.echoes.length >= 3);
+  // In as many pieces as it pleases: what lay in one buffer is read at once.
+  await until(() => echo.echoes.join("").replaceAll("!", "") === "one two three ");
   assert.equal(echo.heard.join(""), "one two three ");
 });
 
