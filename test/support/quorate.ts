@@ -11,10 +11,11 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { systemProcesses } from "../../src/seams/processes.ts";
 import type { LocalReport } from "../../src/local/operations.ts";
+import { eventually } from "../../testbed/eventually.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const MAIN = path.join(ROOT, "src/cli/main.ts");
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 export interface Ended {
   readonly code: number | null;
@@ -92,6 +93,8 @@ export class Home implements AsyncDisposable {
     for (const identity of await membersUnder(this.dir)) {
       (await systemProcesses.adopt(identity))?.signal("SIGKILL");
     }
+    // Not before they have ended: they may still write into it.
+    await eventually("its members have ended", async () => (await membersUnder(this.dir)).length === 0);
     rmSync(this.dir, { recursive: true, force: true });
   }
 }
