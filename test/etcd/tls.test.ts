@@ -56,7 +56,7 @@ function call(
   ca: IssuedCertificate,
   client: KeyPair | undefined,
   url: string,
-  options: { body?: object; agent?: Agent } = {},
+  options: { body?: object; agent?: Agent; timeoutMs?: number } = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
@@ -68,7 +68,7 @@ function call(
         agent: options.agent ?? false,
         ca: ca.certificate,
         ...(client && { cert: client.certificate, key: client.key }),
-        signal: AbortSignal.timeout(2_000),
+        signal: AbortSignal.timeout(options.timeoutMs ?? 20_000),
       },
       (response) => {
         const serial = (response.socket as TLSSocket).getPeerCertificate().serialNumber.toLowerCase();
@@ -92,7 +92,7 @@ const refusedByServer = (error: NodeJS.ErrnoException) => {
 /** The client refused the server. */
 const refusedByClient = (code: string) => ({ code });
 
-async function eventually<T>(what: string, attempt: () => Promise<T>, limitMs = 20_000): Promise<T> {
+async function eventually<T>(what: string, attempt: () => Promise<T>, limitMs = 60_000): Promise<T> {
   const end = Date.now() + limitMs;
   for (;;) {
     try {
@@ -124,11 +124,11 @@ for (const minor of ["3.5", "3.6", "3.7"]) {
 
     const serverFile = (m: Member) => path.join(m.dir, "server.pem");
     const peerFile = (m: Member) => path.join(m.dir, "peer.pem");
-    const onClientPlane = (m: Member, as: KeyPair | undefined = client, url = "/health") =>
-      call(m.clientPort, clientCa, as, url);
+    const onClientPlane = (m: Member, as: KeyPair | undefined = client, timeoutMs?: number) =>
+      call(m.clientPort, clientCa, as, "/health", timeoutMs === undefined ? {} : { timeoutMs });
     const onPeerPlane = (m: Member, as?: KeyPair) => call(m.peerPort, peerCa, as, "/version");
-    const healthy = async (m: Member) => {
-      const { status, body } = await onClientPlane(m);
+    const healthy = async (m: Member, timeoutMs?: number) => {
+      const { status, body } = await onClientPlane(m, client, timeoutMs);
       assert.deepEqual([status, (JSON.parse(body) as { health: string }).health], [200, "true"]);
     };
 
@@ -274,8 +274,8 @@ for (const minor of ["3.5", "3.6", "3.7"]) {
           }),
           now: systemClock.now(),
         });
-      // Three to four seconds are left of its minute.
-      const brief = await memberLeaf(clientCa, m.name, issuerBehind(MINUTE - 3_000), MINUTE);
+      // Eight to nine seconds are left of its minute: enough to be shown and judged on a busy machine.
+      const brief = await memberLeaf(clientCa, m.name, issuerBehind(MINUTE - 8_000), MINUTE);
       await install(serverFile(m), brief);
       assert.equal((await onClientPlane(m)).serial, brief.serial);
       const due = judge(brief);
@@ -307,8 +307,9 @@ for (const minor of ["3.5", "3.6", "3.7"]) {
       );
       // Its client port is open but nobody answers: etcd serves clients only after it has found its peers.
       for (const end = Date.now() + 2_000; Date.now() < end; await delay(50))
-        await assert.rejects(healthy(m));
-      await healthy(member(1));
+        await assert.rejects(healthy(m, 2_000));
+      // It may have led: then the others elect first.
+      await eventually("the others are well", () => healthy(member(1)));
       await install(peerFile(m), await memberLeaf(peerCa, m.name));
       await eventually(`${m.name} is back`, () => healthy(m));
     });
