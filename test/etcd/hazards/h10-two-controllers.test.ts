@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Conflict } from "../../../src/control/platform.ts";
 import { isEtcdError } from "../../../src/etcd/errors.ts";
+import { eventually } from "../../../testbed/eventually.ts";
 import { TestCluster } from "../../support/etcd-cluster.ts";
 import { LocalCluster } from "../../support/local-cluster.ts";
 import { newestVersions } from "../../support/etcd-versions.ts";
@@ -36,7 +37,7 @@ describe("H10 two controllers", { concurrency: 2 }, () => {
     await using local = await LocalCluster.start({ version: "3.6.16", replicas: 3 });
     await local.halt();
     await local.edit({ replicas: 1 });
-    const slow = await local.decideNow();
+    const slow = await decided(local);
     assert.equal(slow.act.action.kind, "UpdateMember");
     // The other one is quicker, and goes on to its end.
     local.run();
@@ -52,7 +53,7 @@ describe("H10 two controllers", { concurrency: 2 }, () => {
     await local.halt();
     await local.edit({ replicas: 2 });
     await local.passUntilStep("CreateMember");
-    const [add, again] = [await local.decideNow(), await local.decideNow()];
+    const [add, again] = [await decided(local), await decided(local)];
     assert.equal(add.act.action.kind, "AddLearner");
     await add.carryOut();
     await again.carryOut();
@@ -66,7 +67,7 @@ describe("H10 two controllers", { concurrency: 2 }, () => {
     await local.halt();
     await local.edit({ replicas: 2 });
     await local.passUntilStep("CreateMember");
-    const paused = await local.decideNow();
+    const paused = await decided(local);
     local.run();
     await local.settled();
     await local.edit({ replicas: 1 });
@@ -92,6 +93,11 @@ describe("H10 two controllers", { concurrency: 2 }, () => {
     );
   });
 });
+
+/** A member that answers late is silent for one look, and then there may be nothing to do. */
+async function decided(local: LocalCluster) {
+  return await eventually("decided", () => local.decideNow());
+}
 
 function ghosts(local: LocalCluster): number {
   return local.steps.filter(({ rule, step }) => rule === "strangers" && step === "RemoveFromEtcd").length;
