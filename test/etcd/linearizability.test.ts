@@ -24,7 +24,9 @@ test("members killed, stopped, cut off, slow, replaced, all down at once, leaves
   const spec = { version: VERSION, replicas: 3, tls: { mode: "Managed" } } as const;
   await using run = await LinearRun.start(spec, { seed: 1, clients: 12, pki: aged.pki });
   const { faults, local } = run;
-  const leader = () => local.view().leader?.name ?? "";
+  // After a fault there may be none for a moment, and nobody would be harmed by the next one.
+  const leader = async () =>
+    (await local.until("somebody leads", (view) => view.leader !== undefined)).leader?.name ?? "";
   const follower = () => local.view().members.find(({ isLeader }) => !isLeader)?.name ?? "";
   const timed = async (what: string, work: Promise<unknown>) => {
     const began = performance.now();
@@ -32,13 +34,13 @@ test("members killed, stopped, cut off, slow, replaced, all down at once, leaves
     t.diagnostic(`${what}: ${((performance.now() - began) / 1_000).toFixed(1)} s`);
   };
   const replacing = timed("replace", replace(run, "follower"));
-  await faults.make("slow disk", leader(), FAULT_MS);
-  await faults.make("delay", leader(), FAULT_MS);
+  await faults.make("slow disk", await leader(), FAULT_MS);
+  await faults.make("delay", await leader(), FAULT_MS);
   await replacing;
-  await faults.make("kill", leader(), FAULT_MS);
+  await faults.make("kill", await leader(), FAULT_MS);
   await faults.make("cut", follower(), FAULT_MS);
-  await faults.make("cut one way", leader(), FAULT_MS);
-  await faults.make("stop", leader(), FAULT_MS);
+  await faults.make("cut one way", await leader(), FAULT_MS);
+  await faults.make("stop", await leader(), FAULT_MS);
   await timed("renewal", renewLeaves(run, aged));
   await timed("outage", outage(run));
   const report = await run.finish("a sample of a cluster's life");

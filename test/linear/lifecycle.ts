@@ -81,10 +81,13 @@ export async function hibernate({ local }: LinearRun): Promise<void> {
 export async function outage({ local }: LinearRun): Promise<void> {
   const { workloads } = local.controller.platform;
   const starts = new Map(workloads.names().map((name) => [name, local.startsOf(name)]));
+  // A look that had begun before may still show them well when they are started already.
+  const begun = (local.controller.loop.latest?.number ?? 0) + 1;
   await Promise.all([...starts.keys()].map((name) => workloads.kill(name, "SIGKILL")));
   await local.until(
     "all serve again",
-    ({ members }, { decision }) =>
+    ({ members }, { decision, number }) =>
+      number > begun &&
       decision.converged &&
       members.every(({ name, healthy }) => healthy && local.startsOf(name) > (starts.get(name) ?? 0)),
     SETTLE_MS,
