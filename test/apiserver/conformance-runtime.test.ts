@@ -175,6 +175,8 @@ for (const [where, world] of Object.entries(worlds)) {
         await here.done(others.create(configMaps, configMap(name)));
       await here.until("copies", () => store.get("default/copy-of-origin-b") !== undefined);
       await here.until("both", () => store.get("default/copy-of-origin-a") !== undefined);
+      // A watch may tell of an object before its maker has the answer.
+      await here.until("answered", () => made >= 2);
       assert.equal(made, 2);
       await here.done(controller.stop());
       await here.done(reflector.stop());
@@ -226,7 +228,7 @@ for (const [where, world] of Object.entries(worlds)) {
         note: "something",
       } as const;
       recorder.record(wish);
-      await here.done(recorder.stop());
+      await here.done(recorder.stop(30_000));
       const { items } = await here.done(us.list(events, { namespace: "default" }));
       const found = items.filter(({ reason }) => reason === "Told");
       assert.equal(found.length, 1);

@@ -245,7 +245,7 @@ test("of two holders, one of them frozen, both never believe to lead at the same
     namespace: NAMESPACE,
     name,
     identity: "parent",
-    durationMs: 3_000,
+    durationMs: 6_000,
     retryMs: 500,
     onElected: () => undefined,
   });
@@ -291,7 +291,7 @@ test("events are told, and counted when they come again", async (t) => {
     (await bed.client.get<{ items: { note: string; series?: { count: number } }[] }>(list)).items;
   await eventually("the event is there", async () => (await told()).length === 1);
   for (let i = 0; i < 4; i++) recorder.record(wish);
-  await recorder.stop();
+  await recorder.stop(30_000);
   const items = await told();
   assert.equal(items.length, 1);
   assert.equal(items[0]?.series?.count, 5);

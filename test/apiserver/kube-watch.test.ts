@@ -83,7 +83,7 @@ test("2,000 objects fill a store through one watch, or through pages where that 
 
   const filling = performance.now();
   reflector = reflectorOf(client, NAMESPACE);
-  await reflector.store.whenSynced(AbortSignal.timeout(20_000));
+  await reflector.store.whenSynced(AbortSignal.timeout(60_000));
   t.diagnostic(`filled by WatchList in ${Math.round(performance.now() - filling)} ms`);
   assert.equal(reflector.store.size, OBJECTS);
   assert.equal(reflector.store.get(`${NAMESPACE}/c7`)?.metadata?.managedFields, undefined);
@@ -104,7 +104,7 @@ test("2,000 objects fill a store through one watch, or through pages where that 
   const paging = performance.now();
   const paged = reflectorOf(clientOn(without), NAMESPACE);
   try {
-    await paged.store.whenSynced(AbortSignal.timeout(20_000));
+    await paged.store.whenSynced(AbortSignal.timeout(60_000));
     t.diagnostic(`filled by ${pages} pages in ${Math.round(performance.now() - paging)} ms`);
     assert.ok(pages >= OBJECTS / 500);
     await client.create(configMaps, configMap("after-the-pages"));
@@ -121,7 +121,7 @@ test("our own write is in the store at once, and the watch agrees later", async 
   assert.equal(reflector.store.get(key)?.metadata?.resourceVersion, made.metadata?.resourceVersion);
   const changed = await client.replace(configMaps, { ...made, data: { n: "2" } });
   assert.equal(reflector.store.get(key)?.data?.["n"], "2");
-  await reflector.store.whenReached(changed.metadata?.resourceVersion ?? "", AbortSignal.timeout(5_000));
+  await reflector.store.whenReached(changed.metadata?.resourceVersion ?? "", AbortSignal.timeout(60_000));
   await client.delete(configMaps, { name: "own", namespace: NAMESPACE }, { uid: made.metadata?.uid ?? "" });
   assert.equal(reflector.store.get(key), undefined);
   await storeEqualsServer();
@@ -132,7 +132,7 @@ test("a connection that dies without a word is noticed, and what happened meanwh
   const through = transportTo(configOf(bed, { server: relay.url }));
   const far = reflectorOf(clientOn(through), NAMESPACE);
   try {
-    await far.store.whenSynced(AbortSignal.timeout(20_000));
+    await far.store.whenSynced(AbortSignal.timeout(60_000));
     relay.blackhole();
     await client.create(configMaps, configMap("unheard"));
     await client.delete(
@@ -191,8 +191,9 @@ test("an API server killed in the middle of changes and started again: the store
   stop = true;
   await writing;
   t.diagnostic(`${refused} writes failed; ${reflector.store.size} objects in the end`);
+  // Our own writes are in the store at once: it may equal the server's before the watch is back.
+  await eventually("the trouble is over", () => reflector.trouble === undefined);
   await storeEqualsServer();
-  assert.equal(reflector.trouble, undefined);
 });
 
 test("a version from before the API server was started again is told as Expired", async () => {
@@ -202,7 +203,7 @@ test("a version from before the API server was started again is told as Expired"
         configMaps,
         { namespace: NAMESPACE },
         { resourceVersion: "1", timeoutSeconds: "5" },
-        AbortSignal.timeout(10_000),
+        AbortSignal.timeout(60_000),
       );
       for await (const event of objects) {
         const { type, object } = event as { type: string; object: { code?: number } };

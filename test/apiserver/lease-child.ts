@@ -16,12 +16,14 @@ const lease = new Lease({
   namespace: "default",
   name,
   identity,
-  durationMs: 3_000,
+  durationMs: 6_000,
   retryMs: 500,
   onElected: () => undefined,
 });
 lease.start();
 setInterval(() => {
-  if ((lease.term?.remainingMs() ?? 0) > 0) process.stdout.write(`${Date.now()}\n`);
+  // The time before the look: frozen between the two, it would tell a time at which it did not look.
+  const now = Date.now();
+  if ((lease.term?.remainingMs() ?? 0) > 0) process.stdout.write(`${now}\n`);
 }, 5);
 process.stdin.resume().on("end", () => process.exit());
