@@ -33,7 +33,7 @@ async function inTheModel(seed: number): Promise<string[]> {
 
 test("of random families the same are left as with the real garbage collector", async () => {
   const transport = transportTo(configOf(bed));
-  const send: Send = (request) => transport.request(request, { signal: AbortSignal.timeout(10_000) });
+  const send: Send = (request) => transport.request(request, { signal: AbortSignal.timeout(60_000) });
   try {
     for (let seed = 1; seed <= FAMILIES; seed++) {
       const metadata = { name: `family-${seed}` };

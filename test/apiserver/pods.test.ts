@@ -72,7 +72,7 @@ async function runUntil(what: string, loop: Loop, done: () => boolean | Promise<
       due = Date.now() + (wait === "gone" ? 0 : wait);
       return await done();
     },
-    { withinMs: 60_000, everyMs: 10 },
+    { withinMs: 120_000, everyMs: 10 },
   ).catch((error: unknown) => {
     const decision = JSON.stringify(loop.latest?.decision);
     throw new Error(`${(error as Error).message}; last decision: ${decision}`, { cause: error });
@@ -121,7 +121,7 @@ describe("a cluster of three Pods", () => {
         if (member && isSo(member)) return member;
         throw new Error(JSON.stringify({ volume: member?.volume, workload: member?.workload }));
       },
-      { withinMs: 30_000 },
+      { withinMs: 90_000 },
     );
     // What was observed, not what is there by now: a container may have been restarted since.
     if (RECORDING) keep(fixture, platform.seen, parts);

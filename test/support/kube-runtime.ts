@@ -20,13 +20,13 @@ export function configOf(bed: TestTestbed, change: Partial<KubeConfig> = {}): Ku
   return { server, ca: { text: ca }, token: { text: token }, ...change };
 }
 
-/** A dead peer is noticed within two seconds, so that tests need not wait for it. */
+/** A dead peer is noticed within four seconds, so that tests need not wait for it; a busy one is not taken for dead. */
 export function transportTo(config: KubeConfig): Http2Transport {
   return new Http2Transport({
     config,
     clock: systemClock,
     disk: systemDisk,
-    patience: { connectMs: 1_000, pingEveryMs: 500, pingAnswerMs: 1_000 },
+    patience: { connectMs: 10_000, pingEveryMs: 500, pingAnswerMs: 3_000 },
   });
 }
 

@@ -40,7 +40,7 @@ export interface Report {
 const LISTS = 0.12;
 const WATCHES = 0.04;
 const MOST_WATCHES = 4;
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 
 export async function conform(options: RunOptions): Promise<Report> {
   const run = new Run(options);
