@@ -107,7 +107,9 @@ test("files of a Secret follow it while the Pod runs; variables do not", async (
   await bed.client.replace("/api/v1/namespaces/default/secrets/settings", secret("second"));
   await pods.ready("reader");
   const { spec } = await bed.client.get<{ spec: { volumeName: string } }>(`${CLAIMS}/out`);
-  const seen = readFileSync(join(bedPaths(bed.name).kubelet, "volumes", spec.volumeName, "env"), "utf8");
+  const env = join(bedPaths(bed.name).kubelet, "volumes", spec.volumeName, "env");
+  // Empty for a moment each time it is written.
+  const seen = await eventually("the variable is told", () => readFileSync(env, "utf8"));
   assert.equal(seen, "first\n");
   await pods.remove("reader", { gracePeriodSeconds: 0 });
 });

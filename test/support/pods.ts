@@ -47,7 +47,8 @@ export function etcdPod(name: string, volumes: PodSpec["volumes"]): Pod {
         ],
         ports: [{ name: "metrics", containerPort: 2381 }],
         startupProbe: { ...probe("/readyz"), failureThreshold: 30 },
-        livenessProbe: probe("/livez"),
+        // Patient: a slow disk is no reason for a restart that a test has not asked for.
+        livenessProbe: { ...probe("/livez"), failureThreshold: 20 },
         readinessProbe: probe("/readyz"),
         volumeMounts: (volumes ?? []).map((v) => ({
           name: v.name,

@@ -58,10 +58,17 @@ export class StandInNode {
     for (;;) {
       await sleep(period);
       if (!this.alive) continue;
-      await this.#renewLease().catch((error: unknown) =>
-        this.#log(`${this.name}: lease: ${(error as Error).message}`),
-      );
+      await this.#renewLease()
+        .then(() => this.#stayReady())
+        .catch((error: unknown) => this.#log(`${this.name}: lease: ${(error as Error).message}`));
     }
+  }
+
+  /** Taken for dead while the API server or this process was held up: a lease alone does not make it ready again. */
+  async #stayReady(): Promise<void> {
+    const { status } = await this.#client.get<Node>(`/api/v1/nodes/${this.name}`);
+    const ready = status?.conditions?.find(({ type }) => type === "Ready");
+    if (ready?.status !== "True" && this.alive) await this.register();
   }
 
   /** Back after a loss of power: says so at once, as a kubelet does when it starts. */
