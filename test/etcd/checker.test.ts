@@ -158,8 +158,8 @@ test("the time without writes is measured", async () => {
     refused += 1;
     return Promise.reject(new StoreError("refused", "no"));
   };
-  const checker = await Checker.start(store, { everyMs: 1 });
   const began = performance.now();
+  const checker = await Checker.start(store, { everyMs: 1 });
   await eventually("some writes", () => checker.acknowledged > 10);
   blocked = true;
   const from = performance.now();
@@ -168,8 +168,8 @@ test("the time without writes is measured", async () => {
   blocked = false;
   const before = checker.acknowledged;
   await eventually("writes go on", () => checker.acknowledged > before);
-  const wholeMs = performance.now() - began;
   const { longestWriteGapMs, longestWriteGapAtMs, writes } = await checker.stop();
+  const wholeMs = performance.now() - began;
   assert.ok(
     longestWriteGapMs >= blockedMs - 10 && longestWriteGapMs <= wholeMs,
     `${longestWriteGapMs} of ${blockedMs}`,

@@ -24,7 +24,7 @@ for (const version of newestVersions) {
       client = cluster.client();
       first = cluster.members[0] as TestMember;
     });
-    after(async () => await cluster[Symbol.asyncDispose]());
+    after(async () => await cluster?.[Symbol.asyncDispose]());
 
     test("keys are written, read, compared, deleted", async () => {
       const put = await client.kv.put("kv/a", "1");
@@ -74,7 +74,13 @@ for (const version of newestVersions) {
 
     test("status is one member's own, and exactly one leads", async () => {
       await cluster.settled(cluster.members[0] as TestMember);
-      const all = await Promise.all(cluster.endpoints.map((endpoint) => client.maintenance.status(endpoint)));
+      // A busy machine may elect another one meanwhile: then none of them leads, or two say so.
+      const all = await eventually("all follow one", async () => {
+        const now = await Promise.all(
+          cluster.endpoints.map((endpoint) => client.maintenance.status(endpoint)),
+        );
+        return new Set(now.map(({ leader, header }) => `${leader} ${header.raftTerm}`)).size === 1 && now;
+      });
       assert.equal(all.filter(({ isLeader }) => isLeader).length, 1);
       assert.equal(new Set(all.map(({ header }) => header.memberId)).size, 3);
       assert.ok(all.every((status) => status.version === version && status.raftAppliedIndex > 0n));
@@ -115,7 +121,8 @@ for (const version of newestVersions) {
     test("compaction and defragmentation give space back", async () => {
       for (let i = 0; i < 20; i++) await client.kv.put("space", "x".repeat(100_000));
       const { header } = await client.kv.put("space", "end");
-      await client.kv.compact(header.revision, { physical: true });
+      // By the member that is looked at: another one has nothing to give back yet when the answer comes.
+      await cluster.client([first.endpoint]).kv.compact(header.revision, { physical: true });
       const before = await client.maintenance.status(first.endpoint);
       await client.maintenance.defragment(first.endpoint);
       const then = await client.maintenance.status(first.endpoint);
@@ -235,7 +242,9 @@ for (const version of newestVersions) {
         kind: "downgrade-in-progress",
       });
       await client.maintenance.downgrade("CANCEL", "");
-      assert.deepEqual((await client.maintenance.status(first.endpoint)).downgrade?.enabled, false);
+      await eventually("the member has heard of it", async () => {
+        return (await client.maintenance.status(first.endpoint)).downgrade?.enabled === false;
+      });
     });
 
     test("requests that etcd refuses for their content are told apart", async () => {

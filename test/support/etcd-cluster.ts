@@ -40,9 +40,6 @@ export interface ClusterOptions {
   readonly args?: readonly string[];
 }
 
-/** Short elections, so that tests of failures need not wait. */
-const QUICK = ["--heartbeat-interval=50", "--election-timeout=500"];
-
 export class TestMember {
   readonly name: string;
   readonly clientUrl: string;
@@ -139,7 +136,6 @@ export class TestCluster {
       `--initial-cluster=${among.map(({ name, peerUrl }) => `${name}=${peerUrl}`).join(",")}`,
       `--initial-cluster-state=${options.state ?? "existing"}`,
       `--initial-cluster-token=${path.basename(this.dir)}`,
-      ...QUICK,
       ...(this.pki === undefined ? [] : this.pki.flags(this.dir)),
       ...(this.#options.args ?? []),
       ...(options.args ?? []),
