@@ -166,7 +166,7 @@ for (const version of ["3.4.23", "3.5.35", "3.6.16", "3.7.3"]) {
       [record = assert.fail()] = await members.founders(version, 1, { options: FULLEST });
       await members.serves(record, await members.start(record, false));
     });
-    after(() => members[Symbol.asyncDispose]());
+    after(() => members?.[Symbol.asyncDispose]());
 
     test("every option is accepted, with TLS on both planes, and the member serves", async () => {
       const told = unsupportedOptions(record.template.options, version).map(({ field }) => field);

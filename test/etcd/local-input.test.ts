@@ -30,8 +30,8 @@ interface Said {
 async function quorate(args: readonly string[], env: Record<string, string> = {}, stdin = ""): Promise<Said> {
   const said = { stdout: "", stderr: "" };
   const collect = (name: keyof typeof said) => ({ write: (text: string) => (said[name] += text) });
-  // Should a mistake let a cluster start after all, it is stopped at once.
-  const stop = AbortSignal.timeout(5_000);
+  // Should a mistake let a cluster start after all, it is stopped.
+  const stop = AbortSignal.timeout(60_000);
   const io: CliIo = {
     stdin: Readable.from([stdin]),
     stdout: collect("stdout"),

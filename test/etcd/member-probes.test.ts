@@ -51,7 +51,7 @@ const everywhere = new URL(
 const ipv6 = await hasIPv6();
 
 for (const version of newestVersions) {
-  describe(`etcd ${version}`, { timeout: 60_000 }, () => {
+  describe(`etcd ${version}`, { timeout: 180_000 }, () => {
     test("listens on every address of both families", async (t) => {
       if (!ipv6) return t.skip("this machine has no IPv6");
       await using cluster = await TestCluster.prepare({ version, members: 1 });

@@ -21,7 +21,7 @@ before(async () => {
 });
 
 after(async () => {
-  await local[Symbol.asyncDispose]();
+  await local?.[Symbol.asyncDispose]();
 });
 
 /** Waits until `why` gives this reason, and answers with it. */

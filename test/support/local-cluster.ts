@@ -35,7 +35,7 @@ import { systemRandom } from "../../src/seams/random.ts";
 import { etcdOf } from "./etcd-cluster.ts";
 
 export const CLUSTER = "demo";
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 150_000;
 
 const seams = {
   disk: systemDisk,

@@ -51,7 +51,6 @@ describe("H8 standing learners", { concurrency: 2 }, () => {
         voters === 3 &&
         !members.some(({ name }) => name === "demo-2") &&
         members.some(({ entry, healthy }) => entry?.isLearner === true && healthy),
-      60_000,
     );
     assert.ok(
       inOrder(

@@ -72,7 +72,7 @@ describe("H13 downgrade", { concurrency: 2 }, () => {
     await using local = await LocalCluster.start({ version: "3.7.3", replicas: 3 });
     await (await local.client()).kv.put("a", "1");
     await local.edit({ version: "3.6.16" });
-    const view = await local.settled(60_000);
+    const view = await local.settled();
     const done = local.done();
     assert.ok(inOrder(done, "EnableDowngrade", /^UpdateMember\/roll/), local.story());
     assert.ok(view.members.every(({ answer }) => answer.reachable && answer.version === "3.6.16"));
@@ -91,7 +91,7 @@ describe("H13 downgrade", { concurrency: 2 }, () => {
     );
     const from = local.steps.length;
     await local.edit({ version: "3.6.16" });
-    const view = await local.settled(60_000);
+    const view = await local.settled();
     const cancels = local.steps.slice(from).filter(({ step }) => step === "CancelDowngrade");
     assert.deepEqual(
       cancels.map(({ error }) => error),
