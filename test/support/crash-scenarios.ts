@@ -10,12 +10,13 @@ import { fileURLToPath } from "node:url";
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { systemDisk } from "../../src/seams/disk.ts";
 import { systemProcesses } from "../../src/seams/processes.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { LocalCluster } from "./local-cluster.ts";
 import { membersUnder } from "./quorate.ts";
 
 const PROGRAM = fileURLToPath(new URL("./crashing-controller.ts", import.meta.url));
 /** A life that neither dies nor converges in this time hangs. */
-const LONGEST_LIFE_MS = 60_000;
+const LONGEST_LIFE_MS = 150_000;
 
 export interface CrashScenario {
   readonly name: string;
@@ -127,5 +128,7 @@ export async function cleanUp(local: LocalCluster): Promise<void> {
     const member = await systemProcesses.adopt(identity);
     member?.signal("SIGKILL");
   }
+  // Not before they have ended: they may still write into the directory.
+  await eventually("its members have ended", async () => (await membersUnder(local.files.dir)).length === 0);
   await local[Symbol.asyncDispose]();
 }
