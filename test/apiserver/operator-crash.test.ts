@@ -55,8 +55,12 @@ async function survive(name: string, operation: Operation, point: number): Promi
     await next.stop();
   } else await mortal.stop();
   await cluster.assertSound((await cluster.members()).length);
-  const [members, claims] = [await cluster.list(PATHS.members), await cluster.list(PATHS.claims)];
-  assert.deepEqual(claims, members.map(claimName), "one volume for each member");
+  const members = await cluster.list(PATHS.members);
+  // A claim that was deleted is gone when the server's controller has let go of it.
+  await eventually("one volume for each member", async () => {
+    assert.deepEqual(await cluster.list(PATHS.claims), members.map(claimName));
+    return true;
+  });
   assert.deepEqual(await cluster.list(PATHS.pods), members);
   await cluster.close();
   await remove(cluster);

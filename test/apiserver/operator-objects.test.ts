@@ -198,14 +198,18 @@ test("I9: a foreign Service of our name is a condition, and stays as it is; then
 });
 
 test("each step and each refusal is an event of the cluster", async () => {
-  const { items } = await bed.client.get<{ items: { reason: string; regarding: { kind: string } }[] }>(
-    "/apis/events.k8s.io/v1/namespaces/default/events",
-  );
-  const reasons = new Set(
-    items.filter(({ regarding }) => regarding.kind === "EtcdCluster").map((one) => one.reason),
-  );
-  for (const reason of ["Establish", "Roll", "StopWorkload", "VersionRefused", "InvalidSpec", "NameClash"])
-    assert.ok(reasons.has(reason), `${reason} of ${[...reasons].join(", ")}`);
+  // They are written beside the work.
+  await eventually("all are told", async () => {
+    const { items } = await bed.client.get<{ items: { reason: string; regarding: { kind: string } }[] }>(
+      "/apis/events.k8s.io/v1/namespaces/default/events",
+    );
+    const reasons = new Set(
+      items.filter(({ regarding }) => regarding.kind === "EtcdCluster").map((one) => one.reason),
+    );
+    for (const reason of ["Establish", "Roll", "StopWorkload", "VersionRefused", "InvalidSpec", "NameClash"])
+      assert.ok(reasons.has(reason), `${reason} of ${[...reasons].join(", ")}`);
+    return true;
+  });
 });
 
 test("a cluster that is deleted before anything was made goes at once", async () => {

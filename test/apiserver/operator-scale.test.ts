@@ -64,7 +64,10 @@ test("1 → 3 → 5 → 3 → 1 under an application: nothing acknowledged is lo
   const report = await checker.judged();
   t.diagnostic(`longest write gap ${Math.round(report.longestWriteGapMs)} ms`);
   await cluster.assertSound(1);
-  assert.equal((await cluster.claims()).length, 1, "storage.retention.onScaleIn is Delete");
+  await eventually(
+    "storage.retention.onScaleIn is Delete",
+    async () => (await cluster.claims()).length === 1,
+  );
 });
 
 /** What it printed, in a word or two; it went well. */

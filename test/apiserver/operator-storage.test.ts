@@ -89,11 +89,14 @@ test("where claims cannot grow, newcomers with larger ones take the members' pla
   await cluster.converged(1);
   await cluster.edit({ storage: { size: "2Gi" } });
   await cluster.converged(1);
-  const claims = await cluster.claims();
-  assert.deepEqual(
-    claims.map(({ metadata, spec }) => [metadata?.name, spec?.resources?.requests?.["storage"]]),
-    [["data-fixed-2", "2Gi"]],
-  );
+  await eventually("only the larger one is left", async () => {
+    const claims = await cluster.claims();
+    assert.deepEqual(
+      claims.map(({ metadata, spec }) => [metadata?.name, spec?.resources?.requests?.["storage"]]),
+      [["data-fixed-2", "2Gi"]],
+    );
+    return true;
+  });
   await cluster.assertSound(1);
   await remove(cluster);
 });

@@ -59,6 +59,29 @@ export async function podUIDs(cluster: ClusterOnBed): Promise<string[]> {
   return pods.map(({ metadata }) => metadata?.uid ?? "").toSorted();
 }
 
+/** What the events of a cluster with this reason say. */
+export async function eventNotes(bed: TestTestbed, cluster: ClusterOnBed, reason: string): Promise<string[]> {
+  const { items } = await bed.client.get<{
+    items: { reason: string; note: string; regarding: { name: string } }[];
+  }>("/apis/events.k8s.io/v1/namespaces/default/events");
+  return items
+    .filter((event) => event.reason === reason && event.regarding.name === cluster.name)
+    .map(({ note }) => note)
+    .toSorted();
+}
+
+/** A claim that was deleted is gone when the server's controller has let go of it, a moment after its member. */
+export async function claimsLeft(cluster: ClusterOnBed, sizes: readonly string[]): Promise<void> {
+  await eventually(`${cluster.name} has claims of ${sizes.join()} and no other`, async () => {
+    const claims = await cluster.claims();
+    assert.deepEqual(
+      claims.map(({ spec }) => spec?.resources?.requests?.["storage"]),
+      sizes,
+    );
+    return true;
+  });
+}
+
 /** A client can write, right now. */
 export async function serves(cluster: ClusterOnBed): Promise<void> {
   const client = await cluster.etcd();
