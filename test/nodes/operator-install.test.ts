@@ -102,10 +102,17 @@ test("the installation becomes available: two replicas, one of which leads", asy
   );
   await eventually("a leader", async () => (await operators()).some(nameIs(await leader())), PATIENCE);
   for (const pod of await operators()) {
-    const value = await metricsOf(pod);
-    const leads = value("quorate_lease_held");
-    t.diagnostic(`${pod.metadata?.name}: ${mb(value("quorate_resident_memory_bytes"))}, leads: ${leads}`);
-    assert.equal(leads, pod.metadata?.name === (await leader()) ? 1 : 0);
+    await eventually(
+      `${pod.metadata?.name} says whether it leads`,
+      async () => {
+        const value = await metricsOf(pod);
+        const leads = value("quorate_lease_held");
+        assert.equal(leads, pod.metadata?.name === (await leader()) ? 1 : 0);
+        t.diagnostic(`${pod.metadata?.name}: ${mb(value("quorate_resident_memory_bytes"))}, leads: ${leads}`);
+        return true;
+      },
+      PATIENCE,
+    );
     assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 0);
   }
 });
@@ -122,11 +129,22 @@ test("the sample of three members becomes available, with three voters under one
   say(t, "available", started);
   await threeVoters();
   say(t, "three voters", started);
-  const pods = (await operators()).filter(isReady);
-  const value = await metricsOf(pods.find(nameIs(await leader())) ?? {});
-  assert.equal(value('quorate_cluster_healthy_voters{namespace="default",cluster="three"}'), 3);
+  const value = await leaderCounts('quorate_cluster_healthy_voters{namespace="default",cluster="three"}', 3);
   t.diagnostic(`the leader with one cluster: ${mb(value("quorate_resident_memory_bytes"))}`);
 });
+
+/** What the operator that leads counts is what it saw last; a member that answered too late counts at the next look. */
+async function leaderCounts(series: string, count: number): Promise<(series: string) => number | undefined> {
+  return await eventually(
+    `${series} to be ${count}`,
+    async () => {
+      const value = await metricsOf((await operators()).filter(isReady).find(nameIs(await leader())) ?? {});
+      assert.equal(value(series), count);
+      return value;
+    },
+    PATIENCE,
+  );
+}
 
 /** By the status and by each member's own word. */
 async function threeVoters(): Promise<EtcdCluster> {
@@ -219,8 +237,7 @@ test("a deleted cluster is gone with its Pods, and its volumes stay as the reten
     "/api/v1/namespaces/default/persistentvolumeclaims",
   );
   assert.equal(claims.items.length, 3);
-  const pods = (await operators()).filter(isReady);
-  const value = await metricsOf(pods.find(nameIs(await leader())) ?? {});
-  assert.equal(value("quorate_clusters"), 0);
-  for (const pod of pods) assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 0);
+  await leaderCounts("quorate_clusters", 0);
+  for (const pod of (await operators()).filter(isReady))
+    assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 0);
 });
