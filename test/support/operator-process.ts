@@ -26,7 +26,8 @@ export class OperatorProcess {
     const quiet = ["--health-address", "off", "--metrics-address", "off"];
     const all = [MAIN, "operator", "--kubeconfig", bed.kubeconfig, ...quiet, ...args];
     this.#child = spawn(process.execPath, all, { stdio: ["ignore", "ignore", "pipe"] });
-    this.#ended = once(this.#child, "exit");
+    // Not its exit: what it said last may be read only after that.
+    this.#ended = once(this.#child, "close");
     if (this.#child.stderr)
       createInterface({ input: this.#child.stderr }).on("line", (line) => {
         if (line.startsWith("{")) this.lines.push(JSON.parse(line) as LogLine);
