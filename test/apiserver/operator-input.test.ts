@@ -29,8 +29,11 @@ import {
   type Running,
 } from "../support/operator.ts";
 
-/** A canary is given up after a few seconds, so that each row ends soon; nobody is replaced meanwhile. */
-const QUICK = { repair: { unhealthyAfter: "4s", memberLostAfter: "1h" } };
+/**
+ * A canary is given up after some seconds, so that each row ends soon: enough for a slow machine to restart a good one,
+ * and to find out what a bad one lacks. Nobody is replaced meanwhile.
+ */
+const QUICK = { repair: { unhealthyAfter: "8s", memberLostAfter: "1h" } };
 const KEEP_NOTHING = { size: "1Gi", retention: { onDelete: "Delete" } };
 const GOOD = { ...SMALL, ...QUICK, storage: KEEP_NOTHING };
 
@@ -116,7 +119,9 @@ describe("accepted, and found out by one member while the others keep quorum:", 
 
   test("an edit that is taken back before it was given up", async () => {
     const before = await podUIDs(three);
-    await tried(bed, three, { pod: { nodeSelector: { disk: "imaginary" } } }, async () => {
+    // With so much patience that it cannot be given up before anybody has read why it does not start.
+    const edit = { pod: { nodeSelector: { disk: "imaginary" } }, repair: { unhealthyAfter: "10m" } };
+    await tried(bed, three, edit, async () => {
       await told(
         three,
         "Degraded",
