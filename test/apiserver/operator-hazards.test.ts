@@ -5,9 +5,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
+import { IdleConnections } from "../../src/etcd/idle.ts";
 import { ops } from "../../src/etcd/kv.ts";
+import { overTheWire, type EtcdReach } from "../../src/operator/reach.ts";
 import type { OperatorOptions } from "../../src/operator/runtime.ts";
-import { systemClock, type Clock } from "../../src/seams/clock.ts";
+import { systemClock } from "../../src/seams/clock.ts";
+import type { EtcdTransport } from "../../src/seams/etcd-transport.ts";
 import { isCode } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { faults, type Faults } from "../../testbed/faults.ts";
@@ -251,49 +254,59 @@ async function state(cluster: ClusterOnBed): Promise<string[][]> {
   return [uids(await cluster.pods()), uids(await cluster.members()), uids(await cluster.claims())];
 }
 
-/** The deadline of a defragmentation, and of no other call: whoever sets it is about to ask for one. */
-const DEFRAGMENTATION_MS = 300_000;
+/** The way to the members over the wire; before one is defragmented, its name is told and what follows waited for. */
+function beforeDefragmentation(tell: (member: string) => Promise<void>): () => EtcdReach {
+  const idle = new IdleConnections(16);
+  return () => {
+    const reach = overTheWire(systemClock, idle);
+    const wire = reach.transport;
+    const transport: EtcdTransport = {
+      async unary(call, endpoint, request, options) {
+        if (call.name === "Defragment") await tell(endpoint.name ?? "");
+        return await wire.unary(call, endpoint, request, options);
+      },
+      stream: (call, endpoint, options) => wire.stream(call, endpoint, options),
+      close: () => wire.close(),
+    };
+    return { ...reach, transport };
+  };
+}
 
 test("H12: a member that is silent while it is defragmented is neither killed by its probes nor replaced", async (t) => {
-  let begins = () => {};
-  const clock: Clock = {
-    ...systemClock,
-    timer(ms, fire, options) {
-      if (ms === DEFRAGMENTATION_MS) begins();
-      return systemClock.timer(ms, fire, options);
-    },
-  };
-  await withCluster("large", { clock }, async (cluster, operator) => {
+  let begins = (_member: string): Promise<void> => Promise.resolve();
+  const reach = beforeDefragmentation((member) => begins(member));
+  await withCluster("large", { reach }, async (cluster, operator) => {
     const options = { quotaBackendBytes: "256Mi" };
     await cluster.create({ replicas: 3, options, maintenance: { defrag: { auto: false } } });
     await cluster.converged(3);
     await fill(cluster);
     const before = await state(cluster);
-    // Followers first, and the oldest of them.
-    const member = (await followers(cluster))[0] ?? "";
-    const { containers } = await fault.look("default", member);
-    const pid = containers[0]?.pid;
-    assert.ok(pid);
-    const silent = new Promise<number>((resolve) => {
-      begins = () => {
-        begins = () => {};
-        process.kill(-pid, "SIGSTOP");
-        resolve(Date.now());
-      };
-    });
+    const silent = Promise.withResolvers<{ member: string; follows: boolean; began: number }>();
+    // Who comes first depends on who leads at that moment.
+    begins = async (member) => {
+      begins = () => Promise.resolve();
+      try {
+        const follows = (await followers(cluster)).includes(member);
+        await fault.freeze("default", member);
+        silent.resolve({ member, follows, began: Date.now() });
+      } catch (error) {
+        silent.reject(error);
+      }
+    };
     // Anybody who is silent for so long otherwise is given up.
     const repair = { unhealthyAfter: "3s", memberLostAfter: "15s" };
     const defrag = { auto: true, freeAbove: "4Mi", ratioAbove: 0.1 };
     await cluster.edit({ repair, maintenance: { defrag } });
-    const began = await silent;
+    const { member, follows, began } = await silent.promise;
     try {
+      assert.ok(follows, `followers first, and not ${member}`);
       await eventually("it was silent for long", () => Date.now() - began > 18_000, PATIENCE);
       assert.ok(!operator.steps.some((step) => step.startsWith("Defragment")), "it is just this one");
       assert.deepEqual(await state(cluster), before);
       // What follows is not about patience.
       await cluster.edit({ repair: { unhealthyAfter: "30s", memberLostAfter: "1h" } });
     } finally {
-      process.kill(-pid, "SIGCONT");
+      await fault.thaw("default", member);
     }
     t.diagnostic(`${member} was silent for ${Date.now() - began} ms`);
     await eventually(

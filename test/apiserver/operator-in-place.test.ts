@@ -47,7 +47,7 @@ for (const medium of ["Persistent", "Memory"])
     const cluster = await made(name, { storage: { medium, size: "1Gi" } });
     await using checker = await OperatorChecker.start(cluster);
     const before = await cluster.pods();
-    const { leader } = await cluster.status();
+    const from = running.steps.length;
     const wanted = { requests: { cpu: "150m", memory: "300Mi" } };
     await cluster.edit({ pod: { resources: wanted } });
     await cluster.converged(3);
@@ -58,7 +58,9 @@ for (const medium of ["Persistent", "Memory"])
       pods.map(({ status }) => status?.containerStatuses?.map((one) => [one.restartCount, one.resources])),
       three([[0, wanted]]),
     );
-    assert.equal((await cluster.status()).leader, leader, "nobody had to hand over");
+    // A busy machine may cost an election; it is the operator that must not ask for another leader.
+    const handedOver = running.steps.slice(from).filter((step) => step.startsWith("MoveLeader"));
+    assert.deepEqual(handedOver, [], "nobody had to hand over");
     for (const pod of pods)
       assert.doesNotMatch(pod.metadata?.annotations?.[ANNOTATIONS.startedFrom] ?? "~", /~/);
     await cluster.edit({ pod: { resources: { requests: { cpu: "100m", memory: "256Mi" } } } });

@@ -109,6 +109,11 @@ const WRITES = new Set(["create", "apply", "update", "patch", "delete"]);
 /** Writes to the API server but for those of the lease. */
 export function writes(calls: readonly CallReport[]): CallReport[] {
   return calls.filter(({ verb, resource }) => WRITES.has(verb) && resource !== "leases");
+/** Tells what is so. A mark on the cluster is a patch too, and a step. */
+export function isTold({ verb, resource }: CallReport): boolean {
+  return resource === "events" || (verb === "patch" && resource.startsWith("etcd"));
+}
+
 }
 
 /** The end of what a member's etcd wrote, as far as the stand-in has it. */
