@@ -62,6 +62,8 @@ export interface Running {
   /** `UpdateMember/roll demo-2`, in order. */
   readonly steps: string[];
   readonly log: string[];
+  /** How it ended. */
+  readonly end: Promise<"stopped" | "lost">;
   stop(): Promise<"stopped" | "lost">;
 }
 
@@ -97,6 +99,7 @@ export function startOperator(
     calls,
     steps,
     log,
+    end,
     async stop() {
       stop.abort();
       return await end;
@@ -106,14 +109,14 @@ export function startOperator(
 
 const WRITES = new Set(["create", "apply", "update", "patch", "delete"]);
 
-/** Writes to the API server but for those of the lease. */
-export function writes(calls: readonly CallReport[]): CallReport[] {
-  return calls.filter(({ verb, resource }) => WRITES.has(verb) && resource !== "leases");
 /** Tells what is so. A mark on the cluster is a patch too, and a step. */
 export function isTold({ verb, resource }: CallReport): boolean {
   return resource === "events" || (verb === "patch" && resource.startsWith("etcd"));
 }
 
+/** Writes to the API server but for those of the lease. */
+export function writes(calls: readonly CallReport[]): CallReport[] {
+  return calls.filter(({ verb, resource }) => WRITES.has(verb) && resource !== "leases");
 }
 
 /** The end of what a member's etcd wrote, as far as the stand-in has it. */
@@ -308,6 +311,9 @@ export class ClusterOnBed {
     assert.equal(members.filter(({ isLearner }) => !isLearner).length, voters, "voters");
     assert.equal(members.filter(({ isLearner }) => isLearner).length, 0, "learners");
     await eventually("all copies are equal", async () => {
+      // A Pod that was made just now has no address yet, and one of a lost node goes when the node is back.
+      const endpoints = await this.endpoints();
+      assert.equal(endpoints.length, voters, "Pods");
       const states = await Promise.all(
         endpoints.map((endpoint) => client.maintenance.status(endpoint, { timeoutMs: 5_000 })),
       );
@@ -316,9 +322,6 @@ export class ClusterOnBed {
       const hashes = await Promise.all(
         endpoints.map((endpoint) => client.maintenance.hashKv(endpoint, revision, { timeoutMs: 5_000 })),
       );
-      // A Pod that was made just now has no address yet, and one of a lost node goes when the node is back.
-      const endpoints = await this.endpoints();
-      assert.equal(endpoints.length, voters, "Pods");
       assert.equal(new Set(hashes.map(({ hash }) => hash)).size, 1, "one hash");
       assert.equal(new Set(states.map(({ leader }) => leader)).size, 1, "one leader");
       assert.equal(new Set(states.map(({ header }) => header.clusterId)).size, 1, "one cluster ID");
