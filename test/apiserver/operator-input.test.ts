@@ -376,10 +376,13 @@ test("autoscalers find the voters' Pods by the scale subresource", async () => {
 });
 
 test("deletion during a rollout: everything goes", async () => {
+  const from = running.steps.length;
   await three.edit({ options: { snapshotCount: 7000 } });
-  await eventually("the rollout has begun", () => running.steps.includes("StopWorkload three-3"), {
-    withinMs: PATIENCE_MS,
-  });
+  await eventually(
+    "the rollout has begun",
+    () => running.steps.slice(from).some((step) => /^StopWorkload three-\d+$/.test(step)),
+    { withinMs: PATIENCE_MS, everyMs: 5 },
+  );
   await three.delete();
   await three.gone(at(three));
   for (const path of [PATHS.members, PATHS.pods, PATHS.claims, PATHS.services, PATHS.budgets, PATHS.secrets])
