@@ -5,7 +5,13 @@ import { eventually } from "../../testbed/eventually.ts";
 import { faults, type Faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { PATHS } from "../support/kube-paths.ts";
-import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+import {
+  ClusterOnBed,
+  PATIENCE_MS,
+  startOperator,
+  upWithDefinitions,
+  type Running,
+} from "../support/operator.ts";
 import { OperatorChecker } from "../support/operator-checker.ts";
 
 let bed: TestTestbed;
@@ -26,7 +32,7 @@ after(async () => {
 /** Waits until a member of this name is no more and another is in its place. */
 async function replaced(cluster: ClusterOnBed, name: string, size: number): Promise<string[]> {
   await eventually(`${name} is gone`, async () => !(await cluster.list(PATHS.members)).includes(name), {
-    withinMs: 60_000,
+    withinMs: PATIENCE_MS,
   });
   await cluster.converged(size);
   await cluster.assertSound(size);

@@ -13,7 +13,14 @@ import { eventually } from "../../testbed/eventually.ts";
 import { faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { PATHS } from "../support/kube-paths.ts";
-import { ClusterOnBed, startOperator, upWithDefinitions, writes, type Running } from "../support/operator.ts";
+import {
+  ClusterOnBed,
+  PATIENCE_MS,
+  startOperator,
+  upWithDefinitions,
+  writes,
+  type Running,
+} from "../support/operator.ts";
 
 const EVERY = process.env["QUORATE_ALL"] === "1";
 const WINDOW_MS = EVERY ? 300_000 : 30_000;
@@ -134,11 +141,15 @@ test("nothing went wrong on the way", () => {
 /** Resolves when nothing was written for a while. */
 async function settled(): Promise<void> {
   let [known, since] = [-1, Date.now()];
-  await eventually("the operator has told everything", () => {
-    const now = writes(running.calls).length;
-    if (now !== known) [known, since] = [now, Date.now()];
-    return Date.now() - since > SETTLED_MS;
-  });
+  await eventually(
+    "the operator has told everything",
+    () => {
+      const now = writes(running.calls).length;
+      if (now !== known) [known, since] = [now, Date.now()];
+      return Date.now() - since > SETTLED_MS;
+    },
+    { withinMs: PATIENCE_MS },
+  );
 }
 
 /** What the operator did in a window in which no etcd changed by itself; keys of the written are written by others. */

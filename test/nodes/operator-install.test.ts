@@ -20,7 +20,7 @@ import { applyAll, manifests, OPERATOR, pathOf, sample, whenServed } from "../su
 import { fetchAtHost } from "./support.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const PATIENCE = { withinMs: 60_000, everyMs: 100 };
+const PATIENCE = { withinMs: 120_000, everyMs: 100 };
 const THREE = `/apis/${API_VERSION}/namespaces/default/etcdclusters/three`;
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR.namespace}/leases/quorate`;
 
