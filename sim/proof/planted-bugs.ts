@@ -169,8 +169,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     replace: "if (unhealthy.length > 9) {",
     also: {
       file: "src/core/rules/replace-broken.ts",
-      find: 'classes: member.isVoter ? ["join", "promote", "roll", "maintain"] : ["roll", "maintain"],',
-      replace: 'classes: ["join", "promote"],',
+      find: 'isVoter ? ["join", "promote", "roll", "maintain"] : ["roll", "maintain"];',
+      replace: 'isVoter ? ["join", "promote"] : ["join", "promote"];',
     },
   },
   {
@@ -188,8 +188,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     replace: "if (view.members.every((member) => !member.healthy))",
     also: {
       file: "src/core/rules/replace-broken.ts",
-      find: 'classes: member.isVoter ? ["join", "promote", "roll", "maintain"] : ["roll", "maintain"],',
-      replace: 'classes: ["join", "promote", "roll"],',
+      find: 'isVoter ? ["join", "promote", "roll", "maintain"] : ["roll", "maintain"];',
+      replace: 'isVoter ? ["join", "promote", "roll"] : ["join", "promote", "roll"];',
     },
   },
   {

@@ -3,14 +3,13 @@
  * never in the checkout, and runs the tools from the quickest on until one catches it. Ends with a table of who caught
  * what. A fault that nobody catches is a gap: exit 1. `--clean`: first all tools without a fault.
  */
-import { readFile } from "node:fs/promises";
 import { matchesGlob } from "node:path";
 import { globSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/seams/clock.ts";
-import { plantedBugs, type PlantedBug } from "./planted-bugs.ts";
-import { plantedOperatorBugs } from "./planted-operator-bugs.ts";
+import { allPlanted, plant } from "./plant.ts";
+import type { PlantedBug } from "./planted-bugs.ts";
 import { root, runTool, type Ended } from "./run-tool.ts";
 
 /** Where a fault sits: in the rules, in what both products share, or in one of them. */
@@ -91,20 +90,6 @@ function testsAround(file: string): string[] {
     .toSorted();
 }
 
-async function plant({ name, also, ...edit }: PlantedBug): Promise<Record<string, string>> {
-  const replaced: Record<string, string> = {};
-  for (const { file, find, replace } of also ? [edit, also] : [edit]) {
-    const text = replaced[file] ?? (await readFile(`${root}/${file}`, "utf8"));
-    const found = text.split(find).length - 1;
-    if (found !== 1)
-      throw new RangeError(
-        `${name}: the text to replace occurs ${found} times in ${file}: write the fault anew`,
-      );
-    replaced[file] = text.replace(find, () => replace);
-  }
-  return replaced;
-}
-
 const REASON =
   /^(seed \d+: \w|✖ (?!failing)|[A-Z]\d+: |decision: |.*(crash-\w+|crash after|lost reply|reply-lost|conflict|timeout|unseen) of effect|dead end|goes round)/;
 
@@ -170,9 +155,7 @@ async function main(): Promise<number> {
   });
   if (values.clean && !(await allClean())) return 1;
   const began = systemClock.monotonic();
-  const bugs = [...plantedBugs, ...plantedOperatorBugs].filter(
-    ({ name, file }) => name.includes(values.bug) && file.includes(values.file),
-  );
+  const bugs = allPlanted.filter(({ name, file }) => name.includes(values.bug) && file.includes(values.file));
   const judged: Judged[] = [];
   let next = 0;
   const work = async () => {

@@ -5,7 +5,7 @@
  */
 import { millisecondsOf } from "../../api/duration.ts";
 import { act, hold, update } from "../outcome.ts";
-import type { Outcome } from "../action.ts";
+import type { Outcome, StepClass } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { trouble } from "../trouble.ts";
@@ -79,6 +79,11 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
   return { reason: "it is down", until: since + lostAfter };
 }
 
+/** It may come back: only what needs every voter waits for it. */
+function waitsForVoters({ isVoter }: MemberView): readonly StepClass[] {
+  return isVoter ? ["join", "promote", "roll", "maintain"] : ["roll", "maintain"];
+}
+
 function replace(view: View, member: MemberView, fault: Fault): Outcome {
   const wait = (
     reason: "MemberUnhealthy" | "ReplacementBudget" | "RemovalUnsafe",
@@ -87,10 +92,7 @@ function replace(view: View, member: MemberView, fault: Fault): Outcome {
     next?: string,
   ) => hold({ classes: ["join", "promote", "shrink", "roll", "maintain"], reason, message, until, next });
 
-  // It may come back: only what needs every voter waits for it.
-  const classes = member.isVoter
-    ? (["join", "promote", "roll", "maintain"] as const)
-    : (["roll", "maintain"] as const);
+  const classes = waitsForVoters(member);
   if (fault.kept) {
     return hold({
       classes,

@@ -1,0 +1,21 @@
+/** Plants a known fault in memory: the files that it changes, as they would read with it. */
+import { readFile } from "node:fs/promises";
+import { plantedBugs, type PlantedBug } from "./planted-bugs.ts";
+import { plantedOperatorBugs } from "./planted-operator-bugs.ts";
+import { root } from "./run-tool.ts";
+
+export const allPlanted: readonly PlantedBug[] = [...plantedBugs, ...plantedOperatorBugs];
+
+export async function plant({ name, also, ...edit }: PlantedBug): Promise<Record<string, string>> {
+  const replaced: Record<string, string> = {};
+  for (const { file, find, replace } of also ? [edit, also] : [edit]) {
+    const text = replaced[file] ?? (await readFile(`${root}/${file}`, "utf8"));
+    const found = text.split(find).length - 1;
+    if (found !== 1)
+      throw new RangeError(
+        `${name}: the text to replace occurs ${found} times in ${file}: write the fault anew`,
+      );
+    replaced[file] = text.replace(find, () => replace);
+  }
+  return replaced;
+}
