@@ -115,8 +115,8 @@ export type WorkloadFacts =
       readonly since: number;
       readonly startedFrom: string;
       readonly restarts: number;
-      /** How the run before this one ended, in words; undefined for the first. */
-      readonly lastEnd?: string;
+      /** How the run before this one ended; undefined for the first. */
+      readonly lastEnd?: { readonly cause: ExitCause; readonly detail: string };
       /** The platform can give it other resources while it runs. */
       readonly resizable?: boolean;
     }

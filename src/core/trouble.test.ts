@@ -17,7 +17,11 @@ function troubleWith(workload: WorkloadFacts, more: Partial<MemberFacts> = {}): 
 const running = { state: "running", startedFrom: "x", restarts: 3 } as const;
 
 test("between two ends of a member that ends again and again, its last end is told with what it answers", () => {
-  const workload = { ...running, since: 20, lastEnd: "unexpected TLS cipher suite" };
+  const workload = {
+    ...running,
+    since: 20,
+    lastEnd: { cause: "bad-configuration", detail: "unexpected TLS cipher suite" },
+  } as const;
   assert.equal(
     troubleWith(workload, { unhealthySince: 10 }),
     "connect ECONNREFUSED; its last run ended: unexpected TLS cipher suite",
@@ -25,7 +29,11 @@ test("between two ends of a member that ends again and again, its last end is to
 });
 
 test("an end from before the trouble has nothing to do with it", () => {
-  const workload = { ...running, since: 5, lastEnd: "it went over its memory limit (OOMKilled)" };
+  const workload = {
+    ...running,
+    since: 5,
+    lastEnd: { cause: "killed", detail: "it went over its memory limit" },
+  } as const;
   assert.equal(troubleWith(workload, { unhealthySince: 10 }), "connect ECONNREFUSED");
 });
 

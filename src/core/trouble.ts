@@ -15,7 +15,8 @@ export function trouble({ workload, answer, unhealthySince }: MemberView): strin
       const now = answer.reachable ? "it does not serve" : answer.error;
       // Between two of its ends only the last one tells why; an end from before the trouble has nothing to do with it.
       const isLoop = unhealthySince !== undefined && workload.since >= unhealthySince;
-      return isLoop && workload.lastEnd ? `${now}; its last run ended: ${workload.lastEnd}` : now;
+      const { cause, detail } = workload.lastEnd ?? {};
+      return isLoop && cause !== undefined ? `${now}; its last run ended: ${detail || cause}` : now;
     }
   }
 }

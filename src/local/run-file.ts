@@ -7,6 +7,11 @@ import type { Disk } from "../seams/disk.ts";
 import type { ProcessIdentity } from "../seams/processes.ts";
 import type { Layout } from "./layout.ts";
 
+interface End {
+  readonly cause: ExitCause;
+  readonly detail: string;
+}
+
 export interface RunFile {
   /** The hash of what its record said when it was started. */
   readonly startedFrom: string;
@@ -17,9 +22,9 @@ export interface RunFile {
   /** Absent between the decision to start it and the moment it has a pid. */
   readonly identity?: ProcessIdentity;
   readonly stoppingSince?: number;
-  /** How the run before this one ended, in words. */
-  readonly lastEnd?: string;
-  readonly exit?: { readonly at: number; readonly cause: ExitCause; readonly detail: string };
+  /** How the run before this one ended. */
+  readonly lastEnd?: End;
+  readonly exit?: End & { readonly at: number };
 }
 
 export async function readRunFiles(disk: Disk, layout: Layout): Promise<Map<string, RunFile>> {

@@ -112,7 +112,7 @@ test("a process that was started again says how its last run ended", async () =>
   await workloads.start(record, "etcd");
   const again = workloads.facts(record.name);
   assert.ok(again.state === "running");
-  assert.equal(again.lastEnd, "unknown");
+  assert.deepEqual(again.lastEnd, { cause: "unknown", detail: "" });
 });
 
 test("after the directory was let go, the end of a process writes nothing there", async () => {

@@ -171,7 +171,7 @@ export class Workloads {
       startedAt: this.#seams.clock.now(),
       restarts: before ? before.restarts + 1 : 0,
       quickEnds: before?.quickEnds ?? 0,
-      ...(before?.exit && { lastEnd: before.exit.detail || before.exit.cause }),
+      ...(before?.exit && { lastEnd: { cause: before.exit.cause, detail: before.exit.detail } }),
     };
     // Before the process exists: should we die in between, its start is known and it is found by its arguments.
     await this.#save(name, run);

@@ -70,14 +70,16 @@ test("a running container runs since its start, beside a sidecar that has ended"
 });
 
 test("a container that runs again says how its last run ended", () => {
-  const message = 'error verifying flags, unexpected TLS cipher suite "NO"';
+  const message =
+    '{"level":"warn","msg":"failed to verify flags","error":"unexpected TLS cipher suite \\"NO\\""}';
   const again = container(
     { running: { startedAt: LATER } },
     { restartCount: 1, lastState: { terminated: { exitCode: 1, finishedAt: AT, message } } },
   );
   const facts = seen(pod({ phase: "Running", containerStatuses: [again] }));
   assert.ok(facts.state === "running");
-  assert.match(facts.lastEnd ?? "", /unexpected TLS cipher suite/);
+  assert.equal(facts.lastEnd?.cause, "bad-configuration");
+  assert.match(facts.lastEnd?.detail ?? "", /unexpected TLS cipher suite/);
 });
 
 test("H4: a Pod behind its gate has started from nothing yet, unless it was made from another template", () => {

@@ -44,7 +44,7 @@ function started(
   const { state, lastState, restartCount: restarts } = status;
   const startedFrom = startOf(pod) ?? "";
   if (state?.running) {
-    const lastEnd = lastState?.terminated && ending(lastState.terminated).detail;
+    const lastEnd = lastState?.terminated && ending(lastState.terminated);
     const since = time(state.running.startedAt, pod);
     return { state: "running", since, startedFrom, restarts, ...(lastEnd && { lastEnd }) };
   }

@@ -93,6 +93,28 @@ test("a bad option for the new version: the first member goes back by itself, no
   assert.deepEqual(ids(after.members), ids(before.members));
 });
 
+test("without a canary, a member that cannot run an edit keeps its data, long after it counts as lost, and goes on when the edit is taken back", async () => {
+  await using local = await LocalCluster.start({
+    version: "3.6.16",
+    replicas: 3,
+    update: { canary: false },
+    repair: { unhealthyAfter: "1s", memberLostAfter: "8s" },
+  });
+  const before = local.view();
+  await local.edit({ options: { extraArgs: { "tls-min-version": "TLS9" } } });
+  const kept = await local.until("it was down twice as long as lost members are", (view) =>
+    view.members.some(({ unhealthySince = view.now }) => view.now - unhealthySince >= 16_000),
+  );
+  assert.deepEqual(ids(kept.members), ids(before.members), local.story());
+  const holds = local.controller.loop.latest?.decision.holds ?? [];
+  const told = holds.find(({ reason }) => reason === "TargetFailed");
+  assert.match(told?.next ?? "", /^Revert the edit/);
+  // With the usual patience: a slow machine may need longer than that to start it.
+  await local.edit({ options: {}, repair: {} });
+  const after = await local.settled();
+  assert.deepEqual(ids(after.members), ids(before.members), local.story());
+});
+
 function versions(members: readonly MemberView[]): string[] {
   return members.map(({ answer }) => (answer.reachable ? answer.version : "silent"));
 }

@@ -189,6 +189,12 @@ test("without canary it keeps its data however long that takes: one in its place
   world = change(world, "demo-3", { unhealthySince: world.now - 86_400_000 });
   const { act, holds } = decide(world);
   assert.equal(act, undefined);
+  // Nor at the moment when it has just been started again.
+  const lastEnd = { cause: "bad-configuration", detail: "unexpected TLS cipher suite" } as const;
+  const again = change(world, "demo-3", ({ record }) => ({
+    workload: { state: "running", since: world.now, startedFrom: startHash(record), restarts: 9, lastEnd },
+  }));
+  assert.equal(decide(again).act, undefined);
   const [first, ...others] = holds.filter(({ reason }) => reason === "TargetFailed");
   assert.ok(first?.next && others.every(({ next }) => next === first.next));
   // A person takes the edit back: it goes on with the data that it has.

@@ -166,9 +166,12 @@ function alone(view: View, member: MemberView, wanted: MemberTemplate | undefine
  * worth keeping, and one in its place would be given the same template and fail like it.
  */
 export function failsByTemplate(view: View, member: MemberView): boolean {
-  if (!member.record.joined || !(isTemplateFault(member) || lacksImage(member))) return false;
+  const { record, workload } = member;
+  // For a moment it runs again: what ended it the last time will do so again.
+  const again = workload.state === "running" && TEMPLATE_FAULTS.has(workload.lastEnd?.cause ?? "");
+  if (!record.joined || !(again || isTemplateFault(member) || lacksImage(member))) return false;
   const good = fitted(member, lastGood(view, member));
-  return good !== undefined && !sameTemplate(member.record.template, good);
+  return good !== undefined && !sameTemplate(record.template, good);
 }
 
 function isTemplateFault({ workload }: MemberView): boolean {
