@@ -205,6 +205,10 @@ test("H9: an operator whose caches are old, and whose calls arrive late, changes
         const before = await state(cluster);
         stale.release();
         await eventually("its call arrives", () => late().length > 0, PATIENCE);
+        const versions = (await cluster.members()).map(({ metadata }) =>
+          BigInt(metadata.resourceVersion ?? 0),
+        );
+        await stale.passRecords(versions.reduce((a, b) => (a > b ? a : b), 0n));
         stale.passNews();
         await work();
         await eventually("what it did in vain is gone", async () => {

@@ -2,6 +2,7 @@
  * A way to the API server on which a test stands: it can refuse a request, change it, hold it back and let it arrive
  * long after its sender has given up, and keep back the news of all watches, so that the caches grow old.
  */
+import type { KubeObject } from "../../src/kube/resources.ts";
 import { Http2Transport } from "../../src/kube/transport.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import { systemDisk } from "../../src/seams/disk.ts";
@@ -13,6 +14,7 @@ import {
   type KubeStreamResponse,
   type KubeTransport,
 } from "../../src/seams/kube-transport.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { configOf } from "./kube-runtime.ts";
 
@@ -34,7 +36,9 @@ export class HookedTransport implements KubeTransport {
   holds: (what: string, request: KubeRequest) => boolean = () => false;
   readonly #http: KubeTransport;
   #released = Promise.withResolvers<void>();
-  #news: PromiseWithResolvers<void> | undefined;
+  #news: { records: PromiseWithResolvers<void>; others: PromiseWithResolvers<void> } | undefined;
+  /** The newest version that a watch of records told. */
+  #told = 0n;
 
   constructor(bed: TestTestbed) {
     this.#http = new Http2Transport({ config: configOf(bed), clock: systemClock, disk: systemDisk });
@@ -49,11 +53,18 @@ export class HookedTransport implements KubeTransport {
 
   /** From now on no watch tells anything. */
   keepNews(): void {
-    this.#news ??= Promise.withResolvers();
+    this.#news ??= { records: Promise.withResolvers(), others: Promise.withResolvers() };
+  }
+
+  /** Those of records only, until the one of this version was told: what was made from a record is never seen before it. */
+  async passRecords(version: bigint): Promise<void> {
+    this.#news?.records.resolve();
+    await eventually("the records are told", () => this.#told >= version);
   }
 
   passNews(): void {
-    this.#news?.resolve();
+    this.#news?.records.resolve();
+    this.#news?.others.resolve();
     this.#news = undefined;
   }
 
@@ -70,11 +81,18 @@ export class HookedTransport implements KubeTransport {
   async stream(request: KubeRequest, options: KubeCallOptions): Promise<KubeStreamResponse> {
     const answer = await this.#http.stream(request, options);
     if (!answer.ok) return answer;
-    const news = () => this.#news?.promise;
+    const isOfRecords = request.path.endsWith("/etcdmembers");
+    const news = () => this.#news?.[isOfRecords ? "records" : "others"].promise;
+    const note = (object: unknown) => {
+      const { metadata } = (object as { object?: KubeObject }).object ?? {};
+      if (isOfRecords) this.#told = BigInt(metadata?.resourceVersion ?? 0);
+    };
     const objects = async function* () {
       for await (const object of answer.objects) {
-        for (let wait = news(); wait; wait = news()) await Promise.race([wait, givenUp(options.signal)]);
+        const wait = news();
+        if (wait) await Promise.race([wait, givenUp(options.signal)]);
         yield object;
+        note(object);
       }
     };
     return { ok: true, objects: objects() };

@@ -45,7 +45,8 @@ describe("H13 downgrade", { concurrency: 2 }, () => {
 
       if (minorOf(to) === "3.5") {
         const deaf = cluster.client([canary.endpoint], 1_000).maintenance.downgrade("CANCEL", "");
-        await assert.rejects(deaf, (error) => isEtcdError(error, "deadline"));
+        // The server lets go of a call at the same deadline as we do, and either may be first.
+        await assert.rejects(deaf, (error) => isEtcdError(error, "deadline", "unavailable"));
       }
       const higher = cluster.members.filter((member) => member !== canary);
       await cluster.client(higher.map(({ endpoint }) => endpoint)).maintenance.downgrade("CANCEL", "");
