@@ -206,8 +206,14 @@ test("without canary a member is replaced all the same when its trouble does not
   let world = edit(badCanary(2), { ...bad, update: { canary: false } });
   world = exited(world, "demo-3", "unknown", { restarts: 9 });
   world = change(world, "demo-3", { unhealthySince: world.now - 86_400_000 });
-  const { act } = decide(world);
-  assert.equal(act?.rule, "replace-broken");
+  assert.equal(decide(world).act?.rule, "replace-broken");
+  // It had a bad start once, then ran, and was lost long after that.
+  const lastEnd = { cause: "bad-configuration", detail: "unexpected TLS cipher suite" } as const;
+  const since = world.now - 2 * 86_400_000;
+  const lost = change(world, "demo-3", ({ record }) => ({
+    workload: { state: "running", since, startedFrom: startHash(record), restarts: 1, lastEnd },
+  }));
+  assert.equal(decide(lost).act?.rule, "replace-broken");
 });
 
 test("a new edit after a failed one is tried", () => {

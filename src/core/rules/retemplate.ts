@@ -10,7 +10,7 @@ import type { Rule } from "../decide.ts";
 import type { MemberTemplate } from "../record.ts";
 import { dataAllows, hasFailed, lastGood, targetOf } from "../target.ts";
 import { sameTemplate, templateHash, transition } from "../template.ts";
-import { trouble } from "../trouble.ts";
+import { lastEndOf, trouble } from "../trouble.ts";
 import { isUnveiled, type MemberView, type View } from "../view.ts";
 
 /** Exits that speak of the template, not of the member or its data. */
@@ -166,9 +166,9 @@ function alone(view: View, member: MemberView, wanted: MemberTemplate | undefine
  * worth keeping, and one in its place would be given the same template and fail like it.
  */
 export function failsByTemplate(view: View, member: MemberView): boolean {
-  const { record, workload } = member;
+  const { record } = member;
   // For a moment it runs again: what ended it the last time will do so again.
-  const again = workload.state === "running" && TEMPLATE_FAULTS.has(workload.lastEnd?.cause ?? "");
+  const again = TEMPLATE_FAULTS.has(lastEndOf(member)?.cause ?? "");
   if (!record.joined || !(again || isTemplateFault(member) || lacksImage(member))) return false;
   const good = fitted(member, lastGood(view, member));
   return good !== undefined && !sameTemplate(record.template, good);
