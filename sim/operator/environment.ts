@@ -54,6 +54,11 @@ export class Environment {
   readonly pods: EtcdPods;
   readonly ledger = new Ledger();
   readonly #cutOff = new Set<string>();
+  /**
+   * Members, by name, that the operator alone cannot reach: they serve their clients and each other, and their Pods
+   * are Ready. "all" is everybody, those to come too, as a network policy has it.
+   */
+  blind: ReadonlySet<string> | "all" = new Set();
   #known: { object: KubeJson; established: string | undefined } | undefined;
 
   constructor(seed: number) {
@@ -117,6 +122,7 @@ export class Environment {
 
   /** Whether packets of the control plane reach a process. */
   reaches(server: Server): boolean {
+    if (this.blind === "all" || this.blind.has(server.config.name)) return false;
     return !this.#cutOff.has(this.pods.nodeOf(server) ?? "");
   }
 
