@@ -71,6 +71,9 @@ async function main(argv: string[]): Promise<number> {
   }
   const failures = results.flatMap((one) => one.failures);
   if (failures.length > 0) voice.say(`\nfailed:\n${failures.map((line) => `  ✖ ${line}`).join("\n")}`);
+  const flaky = results.flatMap((one) => one.flaky);
+  if (flaky.length > 0)
+    voice.say(`\nfailed once, passed alone:\n${flaky.map(({ text }) => `  ⚠ ${text}`).join("\n")}`);
   voice.say(`\n${summary(results, performance.now() - started)}`);
   if (stop.signal.aborted) return 130;
   return exitCodeOf(results, isCi(process.env["CI"]));
@@ -130,6 +133,7 @@ async function checkStage(repo: Repo, voice: Voice): Promise<StageResult> {
     todo: 0,
     ms: performance.now() - started,
     failures: failed.map(({ name, findings }) => `check: ${name} (${findings.length})`),
+    flaky: [],
   };
 }
 

@@ -11,7 +11,9 @@ const passed: StageResult = {
   todo: 0,
   ms: 1234,
   failures: [],
+  flaky: [],
 };
+const flaky: StageResult = { ...passed, title: "real nodes", flaky: [{ file: "a.test.ts", text: "one" }] };
 const failed: StageResult = { ...passed, title: "real etcd", tests: 3, passed: 1, failed: 2, skipped: 0 };
 const nothing: StageResult = { ...passed, title: "simulation", tests: 2, passed: 0, failed: 0, skipped: 2 };
 const absent: StageResult = {
@@ -46,6 +48,13 @@ real API server could not run: no Go
 test("a failed test fails the run", () => {
   assert.equal(exitCodeOf([passed], false), 0);
   assert.equal(exitCodeOf([passed, failed], false), 1);
+});
+
+test("a flaky file does not fail the run, and stands in the table and in the last line", () => {
+  assert.equal(exitCodeOf([passed, flaky], true), 0);
+  const lines = summary([passed, flaky], 0).split("\n");
+  assert.ok(lines.includes("real nodes is flaky: a.test.ts failed, and passed when run again alone"));
+  assert.equal(lines.at(-1), "flaky: a.test.ts");
 });
 
 test("a stage that could not run fails the run in CI only", () => {

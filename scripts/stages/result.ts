@@ -3,6 +3,12 @@
  * node's own runner for programs.
  */
 
+export interface FlakyFile {
+  readonly file: string;
+  /** Name, place and reason of the failure. */
+  readonly text: string;
+}
+
 export interface StageResult {
   readonly title: string;
   readonly tests: number;
@@ -13,6 +19,8 @@ export interface StageResult {
   readonly ms: number;
   /** Name, place and reason of each failure. */
   readonly failures: readonly string[];
+  /** Failed, and passed when their file was run again alone: no failure, but a bug to mend. */
+  readonly flaky: readonly FlakyFile[];
   /** Why the stage did not run, and what to do about it. */
   readonly couldNotRun?: string;
 }
@@ -49,9 +57,19 @@ export function summary(results: readonly StageResult[], ms: number): string {
   );
   for (const one of results) {
     if (one.couldNotRun !== undefined) lines.push(`${one.title} could not run: ${one.couldNotRun}`);
+    if (one.flaky.length > 0)
+      lines.push(
+        `${one.title} is flaky: ${flakyFiles([one]).join(", ")} failed, and passed when run again alone`,
+      );
     if (ranNothing(one)) lines.push(`${one.title} executed no test, which counts as a failure`);
   }
-  return [...lines, "", ...closingLines(results, ms)].join("\n");
+  const flaky = flakyFiles(results);
+  const last = flaky.length > 0 ? [`flaky: ${flaky.join(", ")}`] : [];
+  return [...lines, "", ...closingLines(results, ms), ...last].join("\n");
+}
+
+function flakyFiles(results: readonly StageResult[]): string[] {
+  return [...new Set(results.flatMap(({ flaky }) => flaky.map(({ file }) => file)))];
 }
 
 /** The form in which node's test runner ends, summed over all stages. */

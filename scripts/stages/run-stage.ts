@@ -1,11 +1,11 @@
 /**
- * Runs one stage: prepares it, runs its files together or apart, and tells what happens as it happens.
+ * Runs one stage: prepares it, runs its files together or apart, and tells what happens as it happens. A file that
+ * failed is run once more alone at the end: when it passes then, it is told as flaky and does not fail the run.
  */
-import { relative } from "node:path";
-import type { StageRecord, TestRecord } from "./records.ts";
 import { seconds, type StageResult } from "./result.ts";
 import type { Stage } from "./table.ts";
-import { runTestProcess, type TestProcessEnd } from "./test-process.ts";
+import { Tally } from "./tally.ts";
+import { runTestProcess } from "./test-process.ts";
 import type { Voice } from "./voice.ts";
 
 export interface StageRun {
@@ -17,51 +17,96 @@ export interface StageRun {
   readonly voice: Voice;
 }
 
-/** One stage, or several at the same time: then each line says whose it is. What they need is made one by one. */
-export async function runStages(runs: readonly StageRun[]): Promise<StageResult[]> {
-  const prepared: (() => Promise<StageResult>)[] = [];
-  for (const run of runs) prepared.push(await prepareStage(run));
-  return await Promise.all(prepared.map((runFiles) => runFiles()));
+/** More than this is no accident: the change is broken, and a second look would only cost time. */
+const MOST_AGAIN = 4;
+
+/** A stage whose files have run. */
+interface Finished {
+  readonly run: StageRun;
+  readonly tally: Tally;
+  readonly ms: number;
+  readonly couldNotRun?: string;
 }
 
-async function prepareStage(run: StageRun): Promise<() => Promise<StageResult>> {
+/** One stage, or several at the same time: then each line says whose it is. What they need is made one by one. */
+export async function runStages(runs: readonly StageRun[]): Promise<StageResult[]> {
+  const prepared: (() => Promise<Finished>)[] = [];
+  for (const run of runs) prepared.push(await prepareStage(run));
+  const finished = await Promise.all(prepared.map((runAll) => runAll()));
+  const results: StageResult[] = [];
+  // Alone: after all of them.
+  for (const { run, tally, ms, couldNotRun } of finished) {
+    const againMs = await runAgain(run, tally);
+    const result = tally.result(ms + againMs);
+    results.push(couldNotRun === undefined ? result : { ...result, couldNotRun });
+  }
+  return results;
+}
+
+async function prepareStage(run: StageRun): Promise<() => Promise<Finished>> {
   const { stage, voice } = run;
   const started = performance.now();
   voice.say(`▶ ${stage.title}`);
   const couldNotRun = await prepare(run);
   if (couldNotRun !== undefined) {
     voice.say(`  could not run: ${couldNotRun}`);
-    const result = { ...new Tally(run).result(performance.now() - started), couldNotRun };
-    return () => Promise.resolve(result);
+    const ms = performance.now() - started;
+    return () => Promise.resolve({ run, tally: new Tally(run), ms, couldNotRun });
   }
   const preparedMs = performance.now() - started;
   return () => runFiles(run, preparedMs);
 }
 
-async function runFiles(run: StageRun, preparedMs: number): Promise<StageResult> {
-  const { stage, voice } = run;
+async function runFiles(run: StageRun, preparedMs: number): Promise<Finished> {
   const started = performance.now() - preparedMs;
   const tally = new Tally(run);
-  const groups = stage.processes === "together" ? [run.files] : run.files.map((file) => [file]);
+  const groups = run.stage.processes === "together" ? [run.files] : run.files.map((file) => [file]);
   for (const files of groups) {
     if (run.signal.aborted) break;
-    const { root, namePattern, signal } = run;
-    const { testLimitMs, processLimitMs } = stage;
-    const name = stage.processes === "apart" ? files.join(", ") : `${files.length} files`;
-    voice.working(name);
-    const end = await runTestProcess({
-      root,
-      files,
-      testLimitMs,
-      processLimitMs,
-      signal,
-      ...(namePattern === undefined ? {} : { namePattern }),
-      onRecord: (record) => tally.take(record),
-    });
-    voice.idle();
-    tally.end(end, name);
+    await runGroup(run, files, tally);
   }
-  return tally.result(performance.now() - started);
+  return { run, tally, ms: performance.now() - started };
+}
+
+async function runGroup(run: StageRun, files: readonly string[], tally: Tally): Promise<void> {
+  const { stage, voice, root, namePattern, signal } = run;
+  const { testLimitMs, processLimitMs } = stage;
+  voice.working(files.length === 1 ? (files[0] ?? "") : `${files.length} files`);
+  const end = await runTestProcess({
+    root,
+    files,
+    testLimitMs,
+    processLimitMs,
+    signal,
+    ...(namePattern === undefined ? {} : { namePattern }),
+    onRecord: (record) => tally.take(record),
+  });
+  voice.idle();
+  tally.end(end, files);
+}
+
+/** Returns how long it took. */
+async function runAgain(run: StageRun, tally: Tally): Promise<number> {
+  const { voice } = run;
+  const failed = tally.failedFiles;
+  if (failed?.length === 0 || run.signal.aborted) return 0;
+  if (failed === undefined || failed.length > MOST_AGAIN) {
+    const why = failed ? `${failed.length} files failed` : "a failure cannot be traced to a file";
+    voice.say(`  nothing is run again: ${why}`);
+    return 0;
+  }
+  const started = performance.now();
+  const passed = new Set<string>();
+  for (const file of failed) {
+    if (run.signal.aborted) break;
+    voice.say(`▶ again, alone: ${file}`);
+    const again = new Tally(run);
+    await runGroup(run, [file], again);
+    const { tests, failed: failedAgain, skipped } = again.result(0);
+    if (failedAgain === 0 && tests > skipped) passed.add(file);
+  }
+  tally.passedAgain(passed);
+  return performance.now() - started;
 }
 
 async function prepare({ stage, voice, signal }: StageRun): Promise<string | undefined> {
@@ -75,105 +120,4 @@ async function prepare({ stage, voice, signal }: StageRun): Promise<string | und
   } finally {
     voice.idle();
   }
-}
-
-/** Counts a stage's tests and tells each file, and each failure, as it comes. */
-class Tally {
-  readonly #run: StageRun;
-  readonly #failures: string[] = [];
-  #tests = 0;
-  #passed = 0;
-  #failed = 0;
-  #skipped = 0;
-  #todo = 0;
-  #file: { name: string; tests: number; failed: number; ms: number } | undefined;
-  #failedBefore = 0;
-
-  constructor(run: StageRun) {
-    this.#run = run;
-  }
-
-  take(record: StageRecord): void {
-    if (record.kind !== "test") return;
-    const file = relative(this.#run.root, record.file);
-    if (this.#file?.name !== file) {
-      this.#tellFile();
-      this.#file = { name: file, tests: 0, failed: 0, ms: 0 };
-    }
-    if (record.path.length === 1) this.#file.ms += record.ms;
-    if (record.suite && (record.ok || record.error?.includes("subtest"))) return;
-    this.#file.tests += 1;
-    const name = record.path.join(" › ");
-    const failed = !record.ok && !record.todo;
-    if (failed) {
-      this.#file.failed += 1;
-      this.#failures.push(`${file}:${record.line}: ${name}\n${indent(beginning(record.error ?? ""))}`);
-      this.#run.voice.say(`  ✖ ${name} (${file}:${record.line})\n${indent(record.error ?? "")}`);
-    } else if (this.#run.stage.processes === "apart") {
-      this.#run.voice.say(`    ${mark(record)} ${name} (${seconds(record.ms)})`);
-    }
-  }
-
-  /** A process has ended: its own counts are the truth, its faults count as one failed test each. */
-  end({ counts, faults, output }: TestProcessEnd, name: string): void {
-    this.#tellFile();
-    if (counts) {
-      this.#tests += counts.tests;
-      this.#passed += counts.passed;
-      this.#failed += counts.failed + counts.cancelled;
-      this.#skipped += counts.skipped;
-      this.#todo += counts.todo;
-    }
-    for (const fault of faults) {
-      this.#tests += 1;
-      this.#failed += 1;
-      this.#failures.push(`${name}: ${fault}`);
-      this.#run.voice.say(`  ✖ ${name}: ${fault}`);
-    }
-    if (this.#failed > this.#failedBefore && output.trim() !== "") {
-      this.#run.voice.say(`  what ${name} printed:\n${indent(output.trimEnd())}`);
-    }
-    this.#failedBefore = this.#failed;
-  }
-
-  result(ms: number): StageResult {
-    return {
-      title: this.#run.stage.title,
-      tests: this.#tests,
-      passed: this.#passed,
-      failed: this.#failed,
-      skipped: this.#skipped,
-      todo: this.#todo,
-      ms,
-      failures: this.#failures,
-    };
-  }
-
-  #tellFile(): void {
-    if (!this.#file) return;
-    const { name, tests, failed, ms } = this.#file;
-    const count = failed > 0 ? `${failed} of ${tests} failed` : `${tests}`;
-    this.#run.voice.say(`  ${failed > 0 ? "✖" : "✔"} ${name} (${count}, ${seconds(ms)})`);
-    this.#file = undefined;
-  }
-}
-
-function mark(record: TestRecord): string {
-  if (record.skipped) return "﹣";
-  return record.ok ? "✔" : "⚠";
-}
-
-/** Enough to see what went wrong where only the end of the run's output is kept. */
-function beginning(text: string): string {
-  const lines = text.split("\n");
-  return lines.length > 40
-    ? [...lines.slice(0, 40), `… ${lines.length - 40} more lines above`].join("\n")
-    : text;
-}
-
-function indent(text: string): string {
-  return text
-    .split("\n")
-    .map((line) => `      ${line}`)
-    .join("\n");
 }
