@@ -35,7 +35,7 @@ groups:
       - alert: EtcdCertificateEndsSoon
         expr: quorate_member_certificate_expiry_seconds < 7 * 86400
       - alert: EtcdOperatorLeaderless
-        expr: sum(quorate_lease_held) != 1
+        expr: (sum(quorate_lease_held) or vector(0)) != 1
         for: 2m
       - alert: EtcdOperatorStuck
         expr: quorate_queue_oldest_wait_seconds > 300 or quorate_reconcile_longest_running_seconds > 400

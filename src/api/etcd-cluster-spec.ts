@@ -29,7 +29,7 @@ const learnersInRange: Rule<number> = {
 
 const versionFormat: Rule<string> = {
   cel: "self.matches('^3\\\\.[0-9]{1,2}\\\\.[0-9]{1,3}$')",
-  message: "version must be an etcd release with major, minor and patch and without a leading v, like 3.6.4",
+  message: "version must be an etcd release with major, minor and patch and without a leading v, like 3.6.16",
   check: (version) => /^3\.[0-9]{1,2}\.[0-9]{1,3}$/.test(version),
 };
 

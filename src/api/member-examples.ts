@@ -42,7 +42,15 @@ export function exampleMember(spec: Partial<EtcdMemberSpec> = {}, name = "demo-1
       initialCluster: [{ name: "demo-1", peerURL: address.peerURL }],
       joined: false,
       run: true,
-      template: { renderVersion: 1, version, image, options, storage, pod, tls },
+      template: {
+        renderVersion: 1,
+        version,
+        image,
+        options: { ...options, quotaBackendBytes: "2Gi" },
+        storage,
+        pod,
+        tls,
+      },
       ...spec,
     },
   };

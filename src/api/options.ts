@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { extraArgsSchema, featureGatesSchema } from "./extra-args.ts";
 import { DURATION_PATTERN, parseDuration } from "./duration.ts";
-import { parseQuantity } from "./quantity.ts";
+import { parseQuantity, type Quantity, type QuotaFields } from "./quantity.ts";
 import { celWhenDurations, duration, int, integerOrText, quantity, whenDurations } from "./scalars.ts";
 import { withRules, type Rule } from "./rule.ts";
 
@@ -58,8 +58,10 @@ const corruptCheckSchema = z.strictObject({
 
 const optionFields = z.strictObject({
   quotaBackendBytes: quantity()
-    .default("2Gi")
-    .describe("Size of the database above which etcd raises NOSPACE. etcd suggests at most 8Gi."),
+    .optional()
+    .describe(
+      "Size of the database above which etcd raises NOSPACE. etcd suggests at most 8Gi. Absent: 2Gi, or half of storage.size on a volume smaller than 2Gi.",
+    ),
   autoCompaction: withRules(autoCompactionFields, periodicRetention, revisionRetention)
     .prefault({})
     .describe("How old revisions are forgotten."),
@@ -128,19 +130,19 @@ export const optionsSchema = withRules(
   heartbeatAtLeastAMillisecond,
 );
 
-export type EtcdOptions = z.output<typeof optionsSchema>;
+export type OptionsSpec = z.output<typeof optionsSchema>;
+/** As a member runs with them: what the spec leaves to the size of the volume is worked out. */
+export type EtcdOptions = OptionsSpec & { readonly quotaBackendBytes: Quantity };
 
 /** R26: a quota that the volume cannot hold ends in a full disk, which etcd does not survive; NOSPACE it does. */
-export const quotaFitsVolume: Rule<{
-  options: { quotaBackendBytes: string | number };
-  storage: { medium: string; size: string | number };
-}> = {
-  cel: "self.storage.medium == 'HostPath' || !isQuantity(string(self.storage.size)) || !isQuantity(string(self.options.quotaBackendBytes)) || !quantity(string(self.options.quotaBackendBytes)).isGreaterThan(quantity(string(self.storage.size)))",
+export const quotaFitsVolume: Rule<QuotaFields> = {
+  cel: "self.storage.medium == 'HostPath' || !has(self.options.quotaBackendBytes) || !isQuantity(string(self.storage.size)) || !isQuantity(string(self.options.quotaBackendBytes)) || !quantity(string(self.options.quotaBackendBytes)).isGreaterThan(quantity(string(self.storage.size)))",
   fieldPath: ".storage.size",
   message:
     "storage.size is smaller than options.quotaBackendBytes: make the volume at least twice the quota, since it also holds the write-ahead log and a copy for defragmentation",
-  check: ({ options, storage }) => {
-    const [quota, size] = [parseQuantity(options.quotaBackendBytes), parseQuantity(storage.size)];
-    return storage.medium === "HostPath" || quota === undefined || size === undefined || quota <= size;
+  check: ({ options: { quotaBackendBytes }, storage }) => {
+    if (storage.medium === "HostPath" || quotaBackendBytes === undefined) return true;
+    const [quota, size] = [parseQuantity(quotaBackendBytes), parseQuantity(storage.size)];
+    return quota === undefined || size === undefined || quota <= size;
   },
 };

@@ -57,3 +57,18 @@ export function formatBytes(bytes: number): string {
   }
   return String(bytes);
 }
+
+const DEFAULT_QUOTA = "2Gi";
+
+export interface QuotaFields {
+  readonly options: { readonly quotaBackendBytes?: Quantity | undefined };
+  readonly storage: { readonly medium: string; readonly size: Quantity };
+}
+
+/** A small volume has to hold the write-ahead log and a second copy beside the database (R26). */
+export function quotaOf({ options, storage }: QuotaFields): Quantity {
+  if (options.quotaBackendBytes !== undefined) return options.quotaBackendBytes;
+  const size = bytesOf(storage.size);
+  const isSmall = storage.medium !== "HostPath" && size < bytesOf(DEFAULT_QUOTA);
+  return isSmall ? formatBytes(Math.floor(size / 2)) : DEFAULT_QUOTA;
+}

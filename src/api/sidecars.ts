@@ -7,7 +7,7 @@ import { containerName } from "./labels.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { int, text } from "./scalars.ts";
 
-const RESERVED_NAMES = ["etcd", "guard"];
+const RESERVED_NAMES = ["etcd"];
 /** All containers of a Pod share one address. */
 const ETCD_PORTS = [2379, 2380, 2381];
 /** The volumes of a member's Pod. */

@@ -28,3 +28,19 @@ test("what is allowed but seldom meant is warned of with its field", () => {
     "spec.tls.clientAuth",
   ]);
 });
+
+test("what would be accepted and have no effect is warned of", () => {
+  const plain = { mode: "Disabled", clientAuth: "None", extraSANs: ["db.example.com"] };
+  assert.deepEqual(warned({ tls: plain }), ["spec.tls", "spec.tls.clientAuth", "spec.tls.extraSANs"]);
+  const compactHash = { compactHash: false, compactHashTime: "5m" };
+  assert.deepEqual(warned({ options: { corruptCheck: compactHash } }), [
+    "spec.options.corruptCheck.compactHashTime",
+  ]);
+  const retention = { onScaleIn: "Retain" };
+  assert.deepEqual(warned({ storage: { medium: "Memory", retention } }), [
+    "spec.storage.retention.onScaleIn",
+  ]);
+  const hostPath = { medium: "HostPath", hostPath: "/var/lib/etcd" };
+  assert.deepEqual(warned({ storage: hostPath }), ["spec.storage.retention"]);
+  assert.deepEqual(warned({ storage: { ...hostPath, retention } }), []);
+});

@@ -3,7 +3,7 @@
  */
 import { parseDuration } from "./duration.ts";
 import type { EtcdClusterSpec } from "./etcd-cluster-spec.ts";
-import { parseQuantity } from "./quantity.ts";
+import { parseQuantity, quotaOf } from "./quantity.ts";
 import type { ApiError } from "./validate.ts";
 
 /** etcd's own advice for the largest database (R26). */
@@ -12,7 +12,7 @@ const SUGGESTED_QUOTA = 8 * 2 ** 30;
 /** Warnings in the shape of errors: the field, and what to think about. */
 export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
   const { replicas, storage, tls, options } = spec;
-  const quota = parseQuantity(options.quotaBackendBytes) ?? 0;
+  const quota = parseQuantity(quotaOf(spec)) ?? 0;
   const size = parseQuantity(storage.size) ?? 0;
   const clientMode = tls.client?.mode ?? tls.mode;
   const warnings: [boolean, string, string][] = [
@@ -42,6 +42,32 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
       "clients talk to etcd in plain text: everybody on the network can read and write",
     ],
     [
+      clientMode === "Disabled" && tls.clientAuth === "None",
+      "spec.tls.clientAuth",
+      "has no effect: clients use plaintext, so there are no certificates to ask for",
+    ],
+    [
+      clientMode === "Disabled" && tls.extraSANs.length > 0,
+      "spec.tls.extraSANs",
+      "have no effect: clients use plaintext, so there is no server certificate to put them into",
+    ],
+    [
+      !options.corruptCheck.compactHash && options.corruptCheck.compactHashTime !== "1m",
+      "spec.options.corruptCheck.compactHashTime",
+      "has no effect while corruptCheck.compactHash is false",
+    ],
+    [
+      isVolatile(storage.medium) && storage.retention.onScaleIn === "Retain",
+      "spec.storage.retention.onScaleIn",
+      `has no effect: with medium ${storage.medium} the data of a member ends with its Pod`,
+    ],
+    [
+      storage.medium === "HostPath" &&
+        (storage.retention.onScaleIn === "Delete" || storage.retention.onDelete === "Delete"),
+      "spec.storage.retention",
+      `Delete does not reach the nodes: the data of a removed member stays in its directory below ${storage.hostPath}/<namespace>/<cluster> until it is deleted by hand; Retain says so`,
+    ],
+    [
       clientMode !== "Disabled" && tls.clientAuth === "None",
       "spec.tls.clientAuth",
       "clients need no certificate: everybody who reaches etcd can read and write",
@@ -49,6 +75,8 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
   ];
   return warnings.filter(([applies]) => applies).map(([, path, message]) => ({ path, message }));
 }
+
+const isVolatile = (medium: string): boolean => medium === "Memory" || medium === "Ephemeral";
 
 const compactionIsOff = (retention: string | number): boolean =>
   String(retention) === "0" || parseDuration(String(retention)) === 0;

@@ -3,7 +3,7 @@
  * A file and not flags, because it can be rewritten without a restart: once a member has joined it names
  * only itself and the state `existing`, so that an emptied directory cannot start over (I3, H3).
  */
-import type { EtcdOptions } from "../api/options.ts";
+import type { EtcdOptions, OptionsSpec } from "../api/options.ts";
 import type { TLS } from "../api/tls.ts";
 import { millisecondsOf } from "../api/duration.ts";
 import { bytesOf } from "../api/quantity.ts";
@@ -180,7 +180,7 @@ function withScheme(url: string, secure: boolean): string {
 }
 
 /** What of these options etcd of this version cannot take. Nothing is dropped without being listed here. */
-export function unsupportedOptions(options: EtcdOptions, version: string): readonly Unsupported[] {
+export function unsupportedOptions(options: OptionsSpec, version: string): readonly Unsupported[] {
   const { corruptCheck, maxConcurrentStreams } = options;
   const found: Unsupported[] = [];
   if (maxConcurrentStreams !== undefined && !kindOf("max-concurrent-streams", version)) {

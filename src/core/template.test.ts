@@ -41,7 +41,8 @@ const WRITTEN: Readonly<Record<string, Written>> = {
   "of many wishes": {
     spec: {
       version: "3.5.35",
-      options: { snapshotCount: 5000, extraArgs: { "max-txn-ops": "256" } },
+      // As the API server stored it, when 2Gi was the default whatever the size.
+      options: { quotaBackendBytes: "2Gi", snapshotCount: 5000, extraArgs: { "max-txn-ops": "256" } },
       storage: { medium: "Memory", size: "1Gi" },
       tls: { mode: "Disabled" },
       pod: {
@@ -118,6 +119,30 @@ test("what it takes to follow: nothing, a record, other resources, a restart, or
   const memoryDebug = of({ storage: { medium: "Memory" }, options: { logLevel: "Debug" } });
   assert.equal(transition(memory, memoryDebug), "swap", "a restart would lose its data (H4)");
   assert.equal(transition(memory, memoryDebug, { hasData: false }), "restart");
+});
+
+test("another size: claims grow in place, the limit of an emptyDir needs another Pod, a directory has none", () => {
+  const sized = (medium: "Persistent" | "Memory" | "Ephemeral" | "HostPath", size: string) =>
+    templateFor(
+      specOf({ storage: { medium, size, ...(medium === "HostPath" && { hostPath: "/data" }) } }),
+      "3.6.16",
+    );
+  const follows = (medium: Parameters<typeof sized>[0], size: string) =>
+    transition(sized(medium, "10Gi"), sized(medium, size));
+  assert.deepEqual([follows("Persistent", "20Gi"), follows("Persistent", "5Gi")], ["record", "swap"]);
+  assert.deepEqual([follows("Memory", "20Gi"), follows("Memory", "5Gi")], ["swap", "swap"]);
+  assert.deepEqual([follows("Ephemeral", "20Gi"), follows("Ephemeral", "5Gi")], ["swap", "swap"]);
+  assert.deepEqual([follows("HostPath", "20Gi"), follows("HostPath", "5Gi")], ["record", "record"]);
+});
+
+test("a quota that the spec leaves open is 2Gi, or half of a volume smaller than that", () => {
+  const quota = (input: Partial<EtcdClusterSpecInput>) =>
+    templateFor(specOf(input), "3.6.16").options.quotaBackendBytes;
+  assert.equal(quota({}), "2Gi");
+  assert.equal(quota({ storage: { size: "2Gi" } }), "2Gi");
+  assert.equal(quota({ storage: { size: "1Gi" } }), "512Mi");
+  assert.equal(quota({ storage: { medium: "HostPath", hostPath: "/data", size: "1Gi" } }), "2Gi");
+  assert.equal(quota({ storage: { size: "1Gi" }, options: { quotaBackendBytes: "1Gi" } }), "1Gi");
 });
 
 test("a start is told by the list until the member has joined, in whatever order the list was written", () => {

@@ -3,7 +3,7 @@
  * Only the rollout writes a template into a record; an edited spec by itself restarts nobody.
  */
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
-import { bytesOf } from "../api/quantity.ts";
+import { bytesOf, quotaOf } from "../api/quantity.ts";
 import { canonical, shortHash } from "./hash.ts";
 import { asBefore } from "./later-fields.ts";
 import type { InitialPeer, MemberRecord, MemberTemplate } from "./record.ts";
@@ -27,7 +27,7 @@ function render(spec: EtcdClusterSpec, version: string): MemberTemplate {
   return {
     version,
     image: spec.image,
-    options: spec.options,
+    options: { ...spec.options, quotaBackendBytes: quotaOf(spec) },
     storage: { medium, size, className, hostPath },
     tls: spec.tls,
     pod: spec.pod,
@@ -117,6 +117,23 @@ export function isVolatile({ storage: { medium } }: MemberTemplate): boolean {
   return medium === "Memory" || medium === "Ephemeral";
 }
 
+/** Whether the volume that a member has cannot be given the size that is asked for. */
+function needsOtherSize(from: MemberTemplate, to: MemberTemplate): boolean {
+  const [before, after] = [bytesOf(from.storage.size), bytesOf(to.storage.size)];
+  switch (from.storage.medium) {
+    // Claims grow in place and never shrink.
+    case "Persistent":
+      return after < before;
+    // The limit of an emptyDir is a part of its Pod, and no Pod changes it while it runs.
+    case "Memory":
+    case "Ephemeral":
+      return after !== before;
+    // A directory on a node has no size.
+    case "HostPath":
+      return false;
+  }
+}
+
 export interface Follower {
   /** It has joined, and so holds something that a restart could lose. */
   readonly hasData?: boolean;
@@ -130,10 +147,8 @@ export function transition(
   { hasData = true, resizable = false }: Follower = {},
 ): TransitionKind {
   if (sameTemplate(from, to)) return "none";
-  // Volumes grow in place and never shrink: a smaller one is another one.
-  const shrinks = bytesOf(to.storage.size) < bytesOf(from.storage.size);
   const volumeMoves =
-    shrinks ||
+    needsOtherSize(from, to) ||
     from.storage.medium !== to.storage.medium ||
     from.storage.className !== to.storage.className ||
     from.storage.hostPath !== to.storage.hostPath;

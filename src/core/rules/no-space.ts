@@ -3,7 +3,7 @@
  * disarms the alarm. That is done here, when it can help: if the live data itself fills the quota, only a
  * person can decide what to delete or whether to raise the quota.
  */
-import { bytesOf } from "../../api/quantity.ts";
+import { bytesOf, quotaOf } from "../../api/quantity.ts";
 import { act, hold } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
 import type { MemberView, View } from "../view.ts";
@@ -71,5 +71,5 @@ function full(view: View, message: string, until: number | undefined) {
 }
 
 function quotaBytes(view: View): number {
-  return bytesOf(view.spec.options.quotaBackendBytes);
+  return bytesOf(quotaOf(view.spec));
 }

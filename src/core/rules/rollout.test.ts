@@ -11,6 +11,21 @@ test("an edited spec changes one record, of a follower", () => {
   assert.notEqual(act?.action.kind === "UpdateMember" && act.action.member, leaderOf(world));
 });
 
+test("a rollout names only what differs, in whatever order the fields were written", () => {
+  const world = edit(healthy(), { options: { snapshotCount: 5000 } });
+  const turned = (value: unknown): unknown =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(
+          Object.entries(value)
+            .toReversed()
+            .map(([key, field]) => [key, turned(field)]),
+        )
+      : value;
+  const spec = turned(world.cluster.spec) as typeof world.cluster.spec;
+  const { act } = decide({ ...world, cluster: { ...world.cluster, spec } });
+  assert.match(act?.reason ?? "", /: new options$/);
+});
+
 test("the next member waits until the canary has been healthy for a while", () => {
   let world = edit(healthy(), { options: { snapshotCount: 5000 } });
   world = predict(world, decide(world).act!.action);

@@ -4,6 +4,8 @@
  * changes (R15, H13). Changes that the volume cannot follow are swaps: a newcomer, then the old one goes.
  */
 import { needsComparison } from "../compared.ts";
+import { canonical } from "../hash.ts";
+import { asBefore } from "../later-fields.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
@@ -139,7 +141,8 @@ function rollNext(view: View, outdated: readonly MemberView[], template: MemberT
 function describe(from: MemberTemplate, to: MemberTemplate): string {
   if (from.version !== to.version) return `version ${from.version} → ${to.version}`;
   const parts = (["options", "storage", "tls", "image", "pod"] as const).filter(
-    (part) => JSON.stringify(from[part]) !== JSON.stringify(to[part]),
+    // Values, not texts: the API server keeps fields in another order than a spec is written in.
+    (part) => canonical(asBefore({ [part]: from[part] })) !== canonical(asBefore({ [part]: to[part] })),
   );
   return `new ${parts.join(", ") || "template"}`;
 }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { MemberFacts, Observation } from "../observation.ts";
 import { change, edit, exited, healthy, NOW } from "../testing/cluster.ts";
 import { says, words } from "../testing/says.ts";
-import { startHash } from "../template.ts";
+import { startHash, templateFor } from "../template.ts";
 import { viewOf } from "../view.ts";
 import { firstBoot } from "./first-boot.ts";
 import { quorumLost } from "./quorum-lost.ts";
@@ -112,7 +112,7 @@ test("a replacement that would cost the quorum, or is turned off, is told so", (
 test("a change that a member cannot run is told with what it said last", () => {
   const long = NOW - 600_000;
   const rolled = edit(three, { options: { logLevel: "Debug" }, update: { canary: false } });
-  const template = { ...three.members[1]?.record.template, options: rolled.cluster.spec.options };
+  const template = templateFor(rolled.cluster.spec, rolled.cluster.spec.version);
   const failing = (workload: MemberFacts["workload"], more: Partial<MemberFacts> = {}) =>
     change(ill(workload, { unhealthySince: long, ...more }, rolled), "demo-2", ({ record }) => ({
       record: { ...record, template: { ...record.template, ...template } },

@@ -3,7 +3,7 @@
  * every platform; nothing here stops a cluster.
  */
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
-import { bytesOf } from "../../api/quantity.ts";
+import { bytesOf, quotaOf } from "../../api/quantity.ts";
 import type { ApiError } from "../../api/validate.ts";
 import { clusterWarnings } from "../../api/warnings.ts";
 import { tolerance } from "../../core/quorum.ts";
@@ -50,10 +50,11 @@ function hostPath({ storage, pod }: EtcdClusterSpec): Found {
 }
 
 /** What is written to tmpfs counts as memory of the container that wrote it. */
-function memory({ storage, pod, options }: EtcdClusterSpec): Found {
+function memory(spec: EtcdClusterSpec): Found {
+  const { storage, pod } = spec;
   const limit = pod.resources.limits?.["memory"];
   if (storage.medium !== "Memory" || limit === undefined) return [];
-  if (bytesOf(limit) >= bytesOf(storage.size) + bytesOf(options.quotaBackendBytes)) return [];
+  if (bytesOf(limit) >= bytesOf(storage.size) + bytesOf(quotaOf(spec))) return [];
   const message = `the data is in memory too: with less than storage.size and quotaBackendBytes together a member is killed before its database is full, and its data with it`;
   return [["spec.pod.resources.limits.memory", message]];
 }
