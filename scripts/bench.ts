@@ -1,12 +1,18 @@
 /**
- * `npm run bench [-- part-of-a-path …]`: runs every *.bench.ts, or those named, one after the other, each
- * in a process of its own. A benchmark is a program that prints what it measured, with its unit.
+ * `npm run bench [-- part-of-a-path … --dns <seconds> …]`: runs every *.bench.ts, or those named, one after the other,
+ * each in a process of its own. A benchmark is a program that prints what it measured, with its unit. With `--dns` all
+ * of them run once for each setting of the cluster's DNS, on real nodes (see testbed/README.md).
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { DNS_DENIALS } from "../testbed/state.ts";
 import { openRepo } from "./check/repo.ts";
 
-const wanted = process.argv.slice(2);
+const { values, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: { dns: { type: "string", multiple: true, default: [] } },
+});
 const repo = openRepo(fileURLToPath(new URL("..", import.meta.url)));
 const files = repo.files.filter(
   (path) => path.endsWith(".bench.ts") && (wanted.length === 0 || wanted.some((part) => path.includes(part))),
@@ -15,10 +21,19 @@ if (files.length === 0) {
   console.error(`no *.bench.ts matches ${wanted.join(", ")}`);
   process.exitCode = 2;
 }
-for (const file of files) {
-  console.log(`▶ ${file}`);
-  const { status, signal } = spawnSync(process.execPath, [file], { cwd: repo.root, stdio: "inherit" });
-  if (status !== 0) {
+const unknown = values.dns.filter((given) => !DNS_DENIALS.some((seconds) => String(seconds) === given));
+if (unknown.length > 0) {
+  console.error(`--dns ${unknown.join(", ")}: one of ${DNS_DENIALS.join(", ")}`);
+  process.exitCode = 2;
+} else if (values.dns.length === 0) run({});
+else for (const dns of values.dns) run({ QUORATE_DNS_DENIAL: dns });
+
+function run(more: NodeJS.ProcessEnv): void {
+  for (const file of files) {
+    console.log(["▶", file, ...Object.entries(more).map(([name, value]) => `${name}=${value}`)].join(" "));
+    const env = { ...process.env, ...more };
+    const { status, signal } = spawnSync(process.execPath, [file], { cwd: repo.root, stdio: "inherit", env });
+    if (status === 0) continue;
     console.error(`✖ ${file} ended with ${status ?? signal}`);
     process.exitCode = 1;
   }

@@ -56,6 +56,9 @@ export interface UsedBed {
 
 export type Bed = OwnBed | UsedBed;
 
+/** Corefiles of real clusters (testbed/README.md): without a cache, `ttl 5` and `ttl 30` with `cache 30`. */
+export const DNS_DENIALS = [0, 5, 30] as const;
+
 export const DEFAULT_OPTIONS: BedOptions = {
   nodes: 0,
   kubelet: "none",

@@ -13,17 +13,15 @@ import { LABELS } from "../../src/operator/names.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
 import { loadArchive } from "../../testbed/nodes/verbs.ts";
+import { DEFAULT_OPTIONS } from "../../testbed/state.ts";
 import { watchObjects, type Watched } from "../../testbed/watch.ts";
 import { applyAll, manifests, pathOf, whenServed } from "../support/install.ts";
 import { PATHS } from "../support/kube-paths.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const PATIENCE_MS = 120_000;
-/**
- * How long DNS remembers that a name is unknown: not at all, as kubeadm sets it up. Otherwise it is chance whether a
- * founder asked for another one a moment too early and waits, whoever made it.
- */
-const DNS_DENIAL_S = Number(process.env["QUORATE_DNS_DENIAL"] ?? 0);
+/** The commonest Corefile, `ttl 5` with `cache 30`, unless `npm run bench -- --dns` asks for another. */
+const DNS_DENIAL_S = Number(process.env["QUORATE_DNS_DENIAL"] ?? DEFAULT_OPTIONS.dnsDenialSeconds);
 
 export class Installed implements AsyncDisposable {
   readonly bed: TestTestbed;

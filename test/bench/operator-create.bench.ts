@@ -12,7 +12,7 @@ import { median, RUNS, show, tellLoad, timed } from "./measure.ts";
 import { PlainStatefulSet } from "./plain-statefulset.ts";
 import { stagesOf, tellStages, type Stages } from "./stages.ts";
 
-const MOST_TIMES = 1.6;
+const MOST_TIMES = 1.2;
 const SPEC = {
   version: "3.6.16",
   replicas: 3,

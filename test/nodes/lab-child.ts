@@ -59,6 +59,13 @@ const methods = {
     await checker[Symbol.asyncDispose]();
     return { gapMs: Math.round(longestWriteGapMs), writes: writes.acknowledged };
   },
+  /** What `etcdctl member remove` does, by the member's name. */
+  async removeFromEtcd(of: string, member: string): Promise<void> {
+    const { cluster: calls } = await cluster(of).etcd();
+    const found = (await calls.memberList({ linearizable: true })).members.find((one) => one.name === member);
+    if (!found) throw new Error(`${of} has no member ${member}`);
+    await calls.memberRemove(found.id);
+  },
   steps: (from = 0) => Promise.resolve(running?.steps.slice(from) ?? []),
   async end(): Promise<void> {
     for (const checker of checkers.values()) await checker[Symbol.asyncDispose]().catch(() => undefined);
