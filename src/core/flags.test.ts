@@ -254,6 +254,23 @@ describe("encryption per plane", () => {
     assert.ok(other.peer);
   });
 
+  test("a member may dial its peers with another certificate than it shows them, but for 3.4 (H15)", () => {
+    const peer = (version: string) => {
+      const context = { established: true, paths: { ...paths, peerClientPem: "/tls/peer-client.pem" } };
+      return etcdConfig(recordOf(version), context)["peer-transport-security"];
+    };
+    for (const version of ["3.5.35", "3.6.16", "3.7.3"])
+      assert.deepEqual(peer(version), {
+        "cert-file": "/tls/peer.pem",
+        "key-file": "/tls/peer.pem",
+        "client-cert-file": "/tls/peer-client.pem",
+        "client-key-file": "/tls/peer-client.pem",
+        "client-cert-auth": true,
+        "trusted-ca-file": "/tls/peer-ca.pem",
+      });
+    assert.doesNotMatch(JSON.stringify(peer("3.4.45")), /peer-client/);
+  });
+
   test("without clientAuth no CA is given, since a CA alone makes etcd demand certificates", () => {
     assert.deepEqual(sections({ clientAuth: "None" }).client, {
       "cert-file": "/tls/server.pem",

@@ -17,6 +17,8 @@ export interface ConfigPaths {
   /** Certificate and key in one file: replaced in one rename, so that etcd never reads a mismatched pair (R45). */
   readonly serverPem?: string;
   readonly peerPem?: string;
+  /** What the member dials its peers with, where that is another one than it shows them. */
+  readonly peerClientPem?: string;
   readonly clientCA?: string;
   readonly peerCA?: string;
 }
@@ -50,7 +52,7 @@ export function etcdConfig(record: MemberRecord, context: ConfigContext): EtcdCo
     "listen-client-urls": withScheme(address.listenClientURL, secure),
     "advertise-client-urls": withScheme(address.clientURL, secure),
     "listen-metrics-urls": address.listenMetricsURL,
-    ...tlsKeys(tls, context.paths),
+    ...tlsKeys(tls, context.paths, version),
     ...safetyKeys(version),
     ...optionKeys(options, version),
     ...checkKeys(options, version),
@@ -135,7 +137,7 @@ function gateKeys(
 }
 
 /** One file serves as certificate and key. Peers always show certificates to each other. */
-function tlsKeys(tls: TLS, paths: ConfigPaths): Readonly<Record<string, Section>> {
+function tlsKeys(tls: TLS, paths: ConfigPaths, version: string): Readonly<Record<string, Section>> {
   const client = () => {
     const pem = needed(paths, "serverPem");
     // A CA here makes etcd demand client certificates, so without clientAuth there is none.
@@ -143,8 +145,11 @@ function tlsKeys(tls: TLS, paths: ConfigPaths): Readonly<Record<string, Section>
       ? section(pem, { "client-cert-auth": true, "trusted-ca-file": needed(paths, "clientCA") })
       : section(pem, {});
   };
+  // 3.4 has no such keys.
+  const dials = isFrom(version, "3.5") ? paths.peerClientPem : undefined;
   const peer = () =>
     section(needed(paths, "peerPem"), {
+      ...(dials !== undefined && { "client-cert-file": dials, "client-key-file": dials }),
       "client-cert-auth": true,
       "trusted-ca-file": needed(paths, "peerCA"),
     });

@@ -48,6 +48,28 @@ describe("the certificates of a member", () => {
       assert.ok(facts.sans.dns.includes(name), name);
   });
 
+  test("let it dial its peers without a name that they would look up (R46, H15)", async () => {
+    const { certificates } = await world();
+    const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+    const text = files[FILES.peerClientPem] ?? "";
+    const trust = { text: files[FILES.peerCA] ?? "", where: "ca" };
+    const facts = inspect({ certificate: { text, where: "peer" }, key: { text, where: "peer" }, trust });
+    assert.ok(facts.keyMatches && facts.issuedBy !== undefined);
+    assert.deepEqual(facts.sans, { dns: [], ips: [] });
+    assert.deepEqual(facts.usages, ["clientAuth"]);
+  });
+
+  test("of a member from before, whose authority cannot sign any more, are used as they were", async () => {
+    const { certificates, authorities } = await world();
+    const { [FILES.peerClientPem]: _new, ...before } =
+      (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+    const { "tls.key": _lost, ...data } = authorities.peer?.data ?? {};
+    certificates.useAuthority(cluster, "peer", { ...authorities.peer, data });
+    const files = await certificates.memberFiles(cluster, record, secretOf(before));
+    assert.deepEqual(files, { ...before, [FILES.peerClientPem]: before[FILES.peerPem] });
+    assert.match(certificates.problems.join(), /demo-1 peer client/);
+  });
+
   test("stay as they are until 2/3 of their life, and are then made anew", async () => {
     const { certificates, time } = await world();
     const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
@@ -70,7 +92,7 @@ describe("the certificates of a member", () => {
     }
     time.now += 70 * DAY;
     assert.deepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
-    assert.equal(certificates.problems.length, 4, "each authority, and each leaf that it should sign");
+    assert.equal(certificates.problems.length, 5, "each authority, and each leaf that it should sign");
     assert.equal(certificates.lookAgainAt, time.now + 10_000);
     for (const plane of ["client", "peer"] as const)
       certificates.useAuthority(cluster, plane, authorities[plane] ?? {});

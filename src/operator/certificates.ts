@@ -62,15 +62,13 @@ export class Certificates {
 
   /** When the first certificate of a member ends. */
   expiryOf(member: string): number | undefined {
-    const ends = PLANES.flatMap((plane) => this.#ends.get(`${member} ${plane}`) ?? []);
+    const ends = leavesOf(member).flatMap((leaf) => this.#ends.get(leaf) ?? []);
     return ends.length === 0 ? undefined : Math.min(...ends);
   }
 
   forget(member: string): void {
-    for (const plane of PLANES) {
-      const name = `${member} ${plane}`;
+    for (const name of leavesOf(member))
       for (const known of [this.#checked, this.#ends, this.#problems, this.#leaves]) known.delete(name);
-    }
   }
 
   /** A new authority as a Secret, to be made if there is none. */
@@ -130,8 +128,17 @@ export class Certificates {
       if ("problem" in leaf || ca === undefined) return undefined;
       files[pemFile] = leaf.certificate + leaf.key;
       files[caFile] = ca;
+      if (plane === "peer")
+        files[FILES.peerClientPem] = await this.#peerClient(name, present, files[pemFile]);
     }
     return files;
+  }
+
+  /** Where there is none, the certificate that it shows its peers does: it has names, and peers look them up. */
+  async #peerClient(name: string, present: Secret | undefined, shown: string): Promise<string> {
+    const text = present && textIn(present, FILES.peerClientPem);
+    const leaf = await this.#leaf(`${name} peer client`, "peer", clientLeaf(name), text, text);
+    return "problem" in leaf ? shown : leaf.certificate + leaf.key;
   }
 
   /** A client's certificate, the operator's or a user's. */
@@ -195,6 +202,11 @@ export class Certificates {
     this.#checked.set(name, { asked, until: renewal.lookAgainAt });
     return present ?? { problem: "no certificate" };
   }
+}
+
+/** By these names a member's leaves are remembered and told. */
+function leavesOf(member: string): string[] {
+  return [...PLANES.map((plane) => `${member} ${plane}`), `${member} peer client`];
 }
 
 /** R46: etcd looks the address of a peer up under the names in its certificate; our own loopback counts too. */

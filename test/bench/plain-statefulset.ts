@@ -77,6 +77,7 @@ export class PlainStatefulSet {
         [FILES.config]: configFile(record, false),
         [FILES.serverPem]: await leaf("client", record.name),
         [FILES.peerPem]: await leaf("peer", record.name),
+        [FILES.peerClientPem]: await leaf("peer", record.name),
         [FILES.clientCA]: ca.client.certificate,
         [FILES.peerCA]: ca.peer.certificate,
       };

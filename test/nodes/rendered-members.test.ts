@@ -90,6 +90,7 @@ async function found({ name, namespace, size, wish }: Founding): Promise<Pod[]> 
       [FILES.config]: configFile(founder, false),
       [FILES.serverPem]: await leaf("client"),
       [FILES.peerPem]: await leaf("peer"),
+      [FILES.peerClientPem]: await leaf("peer"),
       [FILES.clientCA]: authorities.client.certificate,
       [FILES.peerCA]: authorities.peer.certificate,
     };

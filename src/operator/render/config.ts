@@ -11,6 +11,12 @@ export const FILES = {
   /** Certificate and key in one file, so that etcd never reads a mismatched pair. */
   serverPem: "server.pem",
   peerPem: "peer.pem",
+  /**
+   * What the member dials its peers with. It has no names: of a certificate with names, etcd checks that one of them
+   * leads to the address that the call comes from (R46), and DNS may not know a new Pod yet, or a proxy may have put
+   * another address there. What is trusted is the authority, which signs for this cluster alone (H15).
+   */
+  peerClientPem: "peer-client.pem",
   clientCA: "client-ca.crt",
   peerCA: "peer-ca.crt",
 } as const;
@@ -46,7 +52,11 @@ function render(record: MemberRecord, established: boolean): string {
     paths: {
       dataDir: PATHS.dataDir,
       ...(isSecure(tls, "client") && { serverPem: at(FILES.serverPem), clientCA: at(FILES.clientCA) }),
-      ...(isSecure(tls, "peer") && { peerPem: at(FILES.peerPem), peerCA: at(FILES.peerCA) }),
+      ...(isSecure(tls, "peer") && {
+        peerPem: at(FILES.peerPem),
+        peerClientPem: at(FILES.peerClientPem),
+        peerCA: at(FILES.peerCA),
+      }),
     },
   });
   return `${JSON.stringify(config, undefined, 2)}\n`;

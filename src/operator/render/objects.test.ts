@@ -155,6 +155,10 @@ describe("the configuration file", () => {
   test("names the certificates where the Secret's files are mounted", () => {
     const secure = config(viewWith());
     assert.deepEqual(secure["peer-transport-security"]?.["cert-file"], `/etc/etcd/${FILES.peerPem}`);
+    assert.deepEqual(
+      secure["peer-transport-security"]?.["client-cert-file"],
+      `/etc/etcd/${FILES.peerClientPem}`,
+    );
     assert.deepEqual(secure["client-transport-security"]?.["trusted-ca-file"], `/etc/etcd/${FILES.clientCA}`);
     assert.equal(secure["data-dir"], "/var/lib/etcd/data");
   });
