@@ -28,11 +28,17 @@ const BEGIN = "-----BEGIN MODEL CERTIFICATE-----\n";
 const END = "\n-----END MODEL CERTIFICATE-----\n";
 
 export class ModelPki implements Pki {
-  readonly #clock: Clock;
-  #serials = 0;
+  readonly #clock: Pick<Clock, "now">;
+  readonly #serials: { last: number };
 
-  constructor(clock: Clock) {
+  constructor(clock: Pick<Clock, "now">, serials = { last: 0 }) {
     this.#clock = clock;
+    this.#serials = serials;
+  }
+
+  /** The same on another machine, which has a clock of its own. */
+  on(clock: Pick<Clock, "now">): ModelPki {
+    return new ModelPki(clock, this.#serials);
   }
 
   issueCa(request: Parameters<Pki["issueCa"]>[0]): Promise<IssuedCertificate> {
@@ -69,7 +75,7 @@ export class ModelPki implements Pki {
     lifeMs: number,
     issuer: Content | undefined,
   ): IssuedCertificate {
-    const serial = (++this.#serials).toString(16).padStart(8, "0");
+    const serial = (++this.#serials.last).toString(16).padStart(8, "0");
     const { notBefore, notAfter } = validity(this.#clock.now(), lifeMs, issuer);
     const content: Content = { ...rest, serial, issuer: issuer?.serial ?? serial, notBefore, notAfter };
     return {
@@ -81,6 +87,12 @@ export class ModelPki implements Pki {
       notAfter,
     };
   }
+}
+
+/** Whether who reads this at `now` takes it; a text without a certificate speaks for nobody. */
+export function isValidAt(text: string, now: number): boolean {
+  const [leaf] = certificatesIn(text);
+  return leaf !== undefined && leaf.notBefore <= now && now <= leaf.notAfter;
 }
 
 /** What a bundle holds, in its order. */

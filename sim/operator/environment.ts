@@ -79,7 +79,7 @@ export class Environment {
     this.world.network.between = (a, b) => this.#apart(a, b);
     this.calls = new Calls(this.world, now);
     this.keys = new Keys(this.world);
-    this.pods = new EtcdPods(this.world, disks);
+    this.pods = new EtcdPods(this.world, disks, now);
     this.nodes = new ModelNodes({
       server,
       scheduler,
@@ -98,6 +98,7 @@ export class Environment {
   }
 
   #apart(a: Server, b: Server): boolean {
+    if (this.pods.isRefused(a) || this.pods.isRefused(b)) return true;
     if (this.#cutOff.size === 0) return false;
     const [there, here] = [this.pods.nodeOf(a), this.pods.nodeOf(b)];
     return there !== here && [there, here].some((node) => node !== undefined && this.#cutOff.has(node));

@@ -5,6 +5,7 @@
 import { ETCD_CONTAINER } from "../../src/operator/names.ts";
 import { FILES, PATHS } from "../../src/operator/render/config.ts";
 import { VOLUMES } from "../../src/operator/render/volumes.ts";
+import { isValidAt } from "../machine/model-pki.ts";
 import type { DataDir, DataDirs } from "../model-etcd/data-dir.ts";
 import type { Server, ServerEnd } from "../model-etcd/server.ts";
 import type { EtcdWorld } from "../model-etcd/world.ts";
@@ -61,10 +62,16 @@ export class Disks implements DataDirs {
 
 const pathOn = (disk: string) => `${disk}/data`;
 
+/** A peer that was refused tries again. */
+const HANDSHAKE_MS = 1_000;
+
 export class EtcdPods implements Hooks {
   readonly #world: EtcdWorld;
   readonly #disks: Disks;
+  readonly #now: () => number;
   readonly #nodes = new WeakMap<Server, string>();
+  /** Processes whose certificate its peers do not take now. */
+  readonly #refused = new Set<Server>();
   #started = 0;
   onProcess: (configText: string, hasData: boolean) => void = () => {};
   /** Members whose processes receive slowly. */
@@ -72,8 +79,10 @@ export class EtcdPods implements Hooks {
   /** Which etcd is in an image that is pinned by its digest. */
   readonly digests = new Map<string, string>();
 
-  constructor(world: EtcdWorld, disks: Disks) {
+  /** `now` is what the clocks of the nodes say. */
+  constructor(world: EtcdWorld, disks: Disks, now: () => number) {
     this.#world = world;
+    this.#now = now;
     this.#disks = disks;
   }
 
@@ -113,8 +122,23 @@ export class EtcdPods implements Hooks {
       onEnd: (end) => start.ended(endingOf(end, lines)),
     });
     if (server) this.#nodes.set(server, start.node);
+    if (server) this.#shakeHands(server, () => start.files(VOLUMES.config)[FILES.peerPem]);
     if (server && this.slow.has(server.config.name)) server.speed = 0.1;
     return this.#running(server);
+  }
+
+  /** By the dates of their certificates: looked at when a process begins, and again until its peers take it. */
+  isRefused(server: Server): boolean {
+    return this.#refused.size > 0 && this.#refused.has(server);
+  }
+
+  #shakeHands(server: Server, certificate: () => string | undefined): void {
+    const text = certificate();
+    const before = this.#refused.delete(server);
+    if (server.phase !== "ended" && text !== undefined && !isValidAt(text, this.#now())) {
+      this.#refused.add(server);
+      this.#world.scheduler.after(HANDSHAKE_MS, () => this.#shakeHands(server, certificate));
+    } else if (before) this.#world.reconsiderAll();
   }
 
   #versionOf({ pod, container }: Start): string {

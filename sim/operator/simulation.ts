@@ -115,9 +115,10 @@ export class OperatorSimulation {
     const random = env.random.fork();
     const reaches = env.reaches.bind(env);
     const { world, calls, keys } = env;
+    const clock = life.clock(env.clock);
     const operator = new Operator({
       config: { server: "https://model" } as never,
-      clock: life.clock(env.clock),
+      clock,
       random,
       disk: this.#disk,
       log: (level, message) => {
@@ -126,7 +127,7 @@ export class OperatorSimulation {
       lease: { namespace: SYSTEM, name: "quorate" },
       transport: life.kube(env.front.connect(name)),
       identity: name,
-      pki: this.#pki,
+      pki: this.#pki.on(clock),
       reach: () => ({
         transport: life.etcd(new ModelTransport({ world, calls, keys, random: random.fork(), reaches })),
         probe: life.probe(new ModelProbe(world, reaches)),

@@ -107,7 +107,7 @@ async function done(change: Promise<unknown>, ...already: EtcdErrorKind[]): Prom
 }
 
 /** Hashes all healthy voters at one revision that each of them has; members that do not answer are left out. */
-async function compareHashes(executor: Executor, view: View): Promise<HashReport> {
+async function compareHashes(executor: Executor, view: View): Promise<Omit<HashReport, "at">> {
   const voters = view.members.filter((member) => member.isVoter && member.answer.reachable);
   const revisions = voters.map(({ answer }) => (answer.reachable ? answer.revision : 0));
   const revision = Math.min(...revisions);
@@ -127,7 +127,7 @@ async function compareHashes(executor: Executor, view: View): Promise<HashReport
       }
     }),
   );
-  return { at: executor.clock.now(), revision, byMember: Object.fromEntries(answers.flat()) };
+  return { revision, byMember: Object.fromEntries(answers.flat()) };
 }
 
 function endpointOf({ platform }: Executor, view: View, name: string) {

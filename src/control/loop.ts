@@ -136,7 +136,7 @@ export class Loop {
     const { clock } = this.#options;
     this.#retries.keepOnly(act?.action);
     if (!act) return { done: false };
-    const waiting = this.#retries.waiting(act.action, clock.now());
+    const waiting = this.#retries.waiting(act.action, clock.monotonic());
     if (waiting) return { done: false, failure: waiting };
     this.#options.beforeEffect?.();
     const began = clock.monotonic();
@@ -144,7 +144,7 @@ export class Loop {
     try {
       await execute({ platform: this.#options.platform, observer: this.observer, clock }, view, act.action);
     } catch (error) {
-      const failure = this.#retries.failed(act.action, error, clock.now());
+      const failure = this.#retries.failed(act.action, error, clock.monotonic());
       // The same words again and again would push everything else out of sight.
       if (failure.message !== this.#latest?.failure?.message) {
         this.transcript.add(act, clock.now(), took(), failure.message);
@@ -189,8 +189,10 @@ export class Loop {
     const still = clock.monotonic() - this.#movedAt;
     const pace = PACES.find(({ forMs }) => still < forMs)?.everyMs ?? CONVERGED_MS;
     const usual = pass.decision.converged ? (this.#options.restMs?.() ?? CONVERGED_MS) : pace;
-    const times = [pass.decision.lookAgainAt, pass.failure?.retryAt, applied.lookAgainAt];
+    // By the wall clock, which may jump: too late is never later than usual, and too early costs one look.
+    const times = [pass.decision.lookAgainAt, applied.lookAgainAt];
     const due = times.flatMap((at) => (at === undefined ? [] : [at - clock.now()]));
-    return Math.max(SOON_MS, Math.min(usual, ...due));
+    const retryMs = pass.failure ? pass.failure.retryAt - clock.monotonic() : usual;
+    return Math.max(SOON_MS, Math.min(usual, retryMs, ...due));
   }
 }

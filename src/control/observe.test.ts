@@ -34,8 +34,9 @@ function world(setBackMs = () => 0) {
     timer: (ms, fire) => clock.timer(ms, fire),
   };
   const observer = new Observer(platform, wall);
-  const since = async () => (await observer.observe())?.members[0]?.unhealthySince;
-  return { clock, seen, since };
+  const observed = () => observer.observe();
+  const since = async () => (await observed())?.members[0]?.unhealthySince;
+  return { clock, seen, since, observed };
 }
 
 test("a member is unhealthy since it was first seen so", async () => {
@@ -45,14 +46,43 @@ test("a member is unhealthy since it was first seen so", async () => {
   assert.equal(await since(), first);
 });
 
-test("a clock that is set back does not make it be waited for all the longer", async () => {
-  let setBack = 0;
-  const { clock, since } = world(() => setBack);
-  const first = await since();
-  setBack = 7_200_000;
-  assert.equal(await since(), (first ?? 0) - 7_200_000);
-  await clock.advance(5_000);
-  assert.equal(await since(), (first ?? 0) - 7_200_000);
+test("a clock that is set, forward or back, changes nothing about how long ago something was", async () => {
+  for (const set of [7_200_000, -7_200_000]) {
+    let setBack = 0;
+    const { clock, since } = world(() => setBack);
+    const first = await since();
+    await clock.advance(60_000);
+    setBack = set;
+    assert.equal(await since(), (first ?? 0) - set);
+    await clock.advance(5_000);
+    assert.equal(await since(), (first ?? 0) - set);
+  }
+});
+
+test("a workload is as it is since we have seen it so, whatever the clock of its node says", async () => {
+  const { clock, seen, observed } = world();
+  const began = clock.now();
+  const run = { state: "running", startedFrom: "x", restarts: 0 } as const;
+  for (const nodeAhead of [600_000, -600_000]) {
+    seen.now = change(seen.now, "demo-1", { workload: { state: "absent" } });
+    await observed();
+    await clock.advance(1_000);
+    const since = clock.now();
+    seen.now = change(seen.now, "demo-1", { workload: { ...run, since: since + nodeAhead } });
+    const running = async () => (await observed())?.members[0]?.workload;
+    // Nobody answers within the patience for a member that starts.
+    const first = running();
+    await clock.advance(1_000);
+    const seenAt = ((await first) as { since: number }).since;
+    assert.ok(seenAt >= since && seenAt <= since + 1_000 && seenAt > began);
+    const again = running();
+    await clock.advance(1_000);
+    assert.equal(((await again) as { since: number }).since, seenAt);
+    seen.now = change(seen.now, "demo-1", { workload: { ...run, since: since + nodeAhead, restarts: 1 } });
+    const restarted = running();
+    await clock.advance(1_000);
+    assert.ok(((await restarted) as { since: number }).since > seenAt);
+  }
 });
 
 test("another template is another chance: it is not judged by how long the last one failed", async () => {

@@ -1,8 +1,9 @@
 /**
  * One observation: the platform's objects, and what etcd answers. Keeps what may be forgotten (since when
- * a member is unhealthy, hashes, compactions): losing it costs time, never safety.
+ * a member is unhealthy, hashes, compactions): losing it costs time, never safety. Times in an observation are by this
+ * process's own clock; what another machine's clock says is only compared with itself.
  */
-import type { EtcdFacts, HashReport, MemberFacts, Observation } from "../core/observation.ts";
+import type { EtcdFacts, HashReport, MemberFacts, Observation, WorkloadFacts } from "../core/observation.ts";
 import type { MemberTemplate } from "../core/record.ts";
 import { sameTemplate } from "../core/template.ts";
 import { viewOf } from "../core/view.ts";
@@ -10,16 +11,21 @@ import { EtcdClient } from "../etcd/client.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 import { askCluster, askMember, type Answered } from "./ask.ts";
+import { OwnTime } from "./own-time.ts";
 import type { Platform, PlatformMember } from "./platform.ts";
 
 export class Observer {
   readonly client: EtcdClient;
   readonly #platform: Platform;
   readonly #clock: Clock;
+  /** What is remembered below is kept as its marks. */
+  readonly #time: OwnTime;
   /** Since when, and with which template: another one is another chance, and must not be judged by what was before. */
   readonly #unhealthySince = new Map<string, { readonly at: number; readonly template: MemberTemplate }>();
   /** The start of the process that last answered, by member. */
   readonly #answeredSince = new Map<string, number>();
+  /** Each member's workload as it was last seen, and since when it has been seen so. */
+  readonly #seen = new Map<string, { readonly state: string; readonly at: number }>();
   #hashes: HashReport | undefined;
   #compacted: EtcdFacts["compacted"];
   #nudgedAt: number | undefined;
@@ -29,7 +35,8 @@ export class Observer {
   constructor(platform: Platform, clock: Clock) {
     this.#platform = platform;
     this.#clock = clock;
-    this.#progressAt = clock.now();
+    this.#time = new OwnTime(clock);
+    this.#progressAt = this.#time.mark();
     this.client = new EtcdClient({ transport: platform.transport, clock, endpoints: [] });
   }
 
@@ -38,37 +45,59 @@ export class Observer {
     const state = await this.#platform.read();
     if (state === undefined) return undefined;
     const asked = await this.#ask(state.members);
-    const etcd: EtcdFacts = {
-      ...asked.cluster,
-      ...(this.#hashes && { hashes: this.#hashes }),
-      ...(this.#compacted && { compacted: this.#compacted }),
-      ...(this.#nudgedAt !== undefined && { nudgedAt: this.#nudgedAt }),
-      defragmentedAt: Object.fromEntries(this.#defragmentedAt),
-    };
+    const etcd = { ...asked.cluster, ...this.#remembered() };
     const now = this.#clock.now();
     const members = state.members.map((member, index): MemberFacts => {
       const answer = asked.answers[index] ?? { reachable: false, error: "not asked" };
-      return { ...member, answer };
+      return { ...member, workload: this.#bySight(member), answer };
     });
-    const platform = { ...state.platform, progressAt: this.#progressAt };
+    const platform = { ...state.platform, progressAt: this.#time.wall(this.#progressAt) };
     return this.#withTimers({ now, cluster: state.cluster, members, etcd, platform });
+  }
+
+  /** What this process did, with the times as of now. */
+  #remembered(): Pick<EtcdFacts, "hashes" | "compacted" | "nudgedAt" | "defragmentedAt"> {
+    const wall = (mark: number) => this.#time.wall(mark);
+    const defragmented = [...this.#defragmentedAt].map(([name, mark]) => [name, wall(mark)] as const);
+    return {
+      ...(this.#hashes && { hashes: { ...this.#hashes, at: wall(this.#hashes.at) } }),
+      ...(this.#compacted && { compacted: { ...this.#compacted, at: wall(this.#compacted.at) } }),
+      ...(this.#nudgedAt !== undefined && { nudgedAt: wall(this.#nudgedAt) }),
+      defragmentedAt: Object.fromEntries(defragmented),
+    };
+  }
+
+  /**
+   * The workload, since when we have seen it so. A node's clock may be minutes off ours: its times tell one run from
+   * another, and never how long ago something was.
+   */
+  #bySight({ record: { name }, workload }: PlatformMember): WorkloadFacts {
+    if (workload.state === "absent") {
+      this.#seen.delete(name);
+      return workload;
+    }
+    const run = "restarts" in workload ? workload.restarts : 0;
+    const state = `${workload.state} ${workload.since} ${run} ${workload.startedFrom}`;
+    let seen = this.#seen.get(name);
+    if (seen?.state !== state) this.#seen.set(name, (seen = { state, at: this.#time.mark() }));
+    return { ...workload, since: this.#time.wall(seen.at) };
   }
 
   /** A step succeeded, or a wait ended. */
   progressed(): void {
-    this.#progressAt = this.#clock.now();
+    this.#progressAt = this.#time.mark();
   }
-  rememberHashes(report: HashReport): void {
-    this.#hashes = report;
+  rememberHashes(report: Omit<HashReport, "at">): void {
+    this.#hashes = { ...report, at: this.#time.mark() };
   }
   rememberCompaction(revision: number): void {
-    this.#compacted = { revision, at: this.#clock.now() };
+    this.#compacted = { revision, at: this.#time.mark() };
   }
   rememberNudge(): void {
-    this.#nudgedAt = this.#clock.now();
+    this.#nudgedAt = this.#time.mark();
   }
   rememberDefragmentation(member: string): void {
-    this.#defragmentedAt.set(member, this.#clock.now());
+    this.#defragmentedAt.set(member, this.#time.mark());
   }
 
   async #ask(members: readonly PlatformMember[]) {
@@ -96,21 +125,20 @@ export class Observer {
   #withTimers(observation: Observation): Observation {
     const view = viewOf(observation);
     const present = new Set(view.members.map((member) => member.name));
-    for (const known of [this.#unhealthySince, this.#answeredSince, this.#defragmentedAt]) {
+    for (const known of [this.#unhealthySince, this.#answeredSince, this.#seen, this.#defragmentedAt]) {
       for (const name of known.keys()) if (!present.has(name)) known.delete(name);
     }
+    const at = this.#time.mark();
     for (const { name, healthy, record } of view.members) {
       // A member that sleeps on purpose is not ill: else it would be replaced the moment it wakes.
       const known = this.#unhealthySince.get(name);
       if (healthy || !record.run) this.#unhealthySince.delete(name);
       else if (!known || !sameTemplate(known.template, record.template))
-        this.#unhealthySince.set(name, { at: observation.now, template: record.template });
-      // The clock was set back: it may not be waited for until that time comes again.
-      else if (known.at > observation.now) this.#unhealthySince.set(name, { ...known, at: observation.now });
+        this.#unhealthySince.set(name, { at, template: record.template });
     }
     const members = observation.members.map((facts) => {
-      const unhealthySince = this.#unhealthySince.get(facts.record.name)?.at;
-      return unhealthySince === undefined ? facts : { ...facts, unhealthySince };
+      const known = this.#unhealthySince.get(facts.record.name);
+      return known === undefined ? facts : { ...facts, unhealthySince: this.#time.wall(known.at) };
     });
     return { ...observation, members };
   }

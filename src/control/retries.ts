@@ -1,6 +1,7 @@
 /**
  * When a failed step may be tried again. One entry per kind of step and member, doubling up to a limit;
- * forgotten when the step succeeds or is not wanted any more.
+ * forgotten when the step succeeds or is not wanted any more. All times are monotonic: a wall clock that is set
+ * back must not make a step wait until that time comes again.
  */
 import type { Action } from "../core/action.ts";
 import { isEtcdError } from "../etcd/errors.ts";
@@ -11,8 +12,7 @@ export interface Failure {
   readonly member?: string;
   readonly message: string;
   readonly attempts: number;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
+  /** By the monotonic clock. */
   readonly retryAt: number;
 }
 
@@ -24,7 +24,7 @@ const LONGEST_RETRY_MS = 10_000;
 export class Retries {
   readonly #failures = new Map<string, Failure>();
 
-  /** The failure because of which this step has to wait at `now`. */
+  /** The failure because of which this step has to wait at `now`, by the monotonic clock. */
   waiting(action: Action, now: number): Failure | undefined {
     const failure = this.#failures.get(keyOf(action));
     return failure !== undefined && now < failure.retryAt ? failure : undefined;
@@ -40,7 +40,6 @@ export class Retries {
       ...("member" in action && { member: action.member }),
       message,
       attempts,
-      at: now,
       retryAt: now + delay,
     };
     this.#failures.set(keyOf(action), failure);

@@ -6,7 +6,10 @@ import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
 
 export interface Observation {
-  /** Milliseconds since the epoch, at the end of the observation. */
+  /**
+   * Milliseconds since the epoch, at the end of the observation. All times in here are by the same clock, the
+   * controller's own, and can be compared with it; those of records and marks are by the clock of who wrote them.
+   */
   readonly now: number;
   readonly cluster: ClusterFacts;
   /** One per record, by ascending ordinal. */
@@ -101,6 +104,7 @@ export type ExitCause =
   | "killed"
   | "unknown";
 
+/** `since`: the controller has seen it so, by its own clock, which a node's need not agree with. */
 export type WorkloadFacts =
   | { readonly state: "absent" }
   /** Cannot start yet: unschedulable, image missing, volume not bound. */

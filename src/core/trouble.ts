@@ -10,7 +10,7 @@ type Running = Extract<WorkloadFacts, { state: "running" }>;
  */
 export function lastEndOf({ workload, unhealthySince }: MemberView): Running["lastEnd"] {
   const isAgain =
-    workload.state === "running" && unhealthySince !== undefined && workload.since >= unhealthySince;
+    workload.state === "running" && unhealthySince !== undefined && workload.since > unhealthySince;
   return isAgain ? workload.lastEnd : undefined;
 }
 

@@ -62,7 +62,7 @@ test("a wait is counted when it begins, and shown while it lasts", () => {
 
 test("a step that failed is counted once for each try, one that was done by the transcript", () => {
   const { metrics, value } = made();
-  const failure: Failure = { step: "Promote", message: "no", attempts: 1, at: NOW, retryAt: NOW + 200 };
+  const failure: Failure = { step: "Promote", message: "no", attempts: 1, retryAt: NOW + 200 };
   metrics.onPass(passOf(asked(), { failure }));
   metrics.onPass(passOf(asked(), { failure }));
   metrics.onPass(passOf(asked(), { failure: { ...failure, attempts: 2 } }));

@@ -46,7 +46,7 @@ test("a CA signs itself, lives ten years and says that it is a CA", async () => 
     isCa: true,
     serial: ca.serial,
     fingerprint: ca.fingerprint,
-    notBefore: Date.UTC(2030, 5, 1, 11, 55),
+    notBefore: Date.UTC(2030, 5, 1, 11),
     notAfter: Date.UTC(2040, 4, 29, 12, 0, 1),
     issuedBy: ca.fingerprint,
     keyMatches: true,
@@ -69,7 +69,7 @@ test("a leaf chains to its CA and carries the names, usages and life asked for",
     isCa: false,
     serial: leaf.serial,
     fingerprint: leaf.fingerprint,
-    notBefore: Date.UTC(2030, 5, 1, 11, 55),
+    notBefore: Date.UTC(2030, 5, 1, 11),
     notAfter: Date.UTC(2030, 7, 30, 12, 0, 1),
     issuedBy: ca.fingerprint,
     keyMatches: true,
@@ -123,10 +123,18 @@ test("a trust bundle holds each CA once, in order, and can be taken apart again"
   assert.deepEqual(splitBundle(`# old\n${b}\n# new\n${a}`), [b, a]);
 });
 
+test("what a clock issues that is up to an hour ahead is valid at once", async () => {
+  const ahead = { ...clock, now: () => clock.now() + 59 * 60_000 };
+  const early = createPki(ahead, { bytes: (n) => new Uint8Array(n).fill(1) });
+  const ca = await early.issueCa({ commonName: "early", lifeMs: CA_LIFE_MS });
+  const leaf = await early.issueLeaf({ ca, leaf: spec });
+  for (const { notBefore } of [ca, leaf]) assert.ok(notBefore <= clock.now());
+});
+
 test("dates after 2049 are written as X.509 wants them", async () => {
   const late = createPki({ ...clock, now: () => Date.UTC(2051, 0, 1) }, { bytes: (n) => new Uint8Array(n) });
   const ca = await late.issueCa({ commonName: "late", lifeMs: CA_LIFE_MS });
-  assert.equal(ca.notBefore, Date.UTC(2050, 11, 31, 23, 55));
+  assert.equal(ca.notBefore, Date.UTC(2050, 11, 31, 23));
   assert.equal(read(ca).notAfter, Date.UTC(2060, 11, 29));
 });
 

@@ -14,8 +14,8 @@ export const CA_LIFE_MS = 3650 * DAY;
 export const LEAF_LIFE_MS = 90 * DAY;
 /** Shorter lives would be eaten by whole seconds and clock skew. */
 export const SHORTEST_LIFE_MS = MINUTE;
-/** Certificates begin a little in the past, for machines whose clock is behind. */
-const BACKDATE_MS = 5 * MINUTE;
+/** Certificates begin in the past, for machines whose clocks are behind the one that they are issued by. */
+const BACKDATE_MS = 60 * MINUTE;
 const RENEW_AFTER = 2 / 3;
 /** Renewals of one age are spread over this part of a life, so that they do not come all at once. */
 const JITTER = 1 / 20;

@@ -69,7 +69,7 @@ function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
   const ordinal = ordinalOf(name, member.name) ?? 0;
   const uncounted = record.leaving?.broken && marks.replaced?.[member.name] === undefined;
   if (marks.highestOrdinal < ordinal || uncounted) {
-    const recent = Object.entries(marks.replaced ?? {}).filter(([, at]) => view.now - at < HOUR_MS);
+    const recent = Object.entries(marks.replaced ?? {}).filter(([, at]) => Math.abs(view.now - at) < HOUR_MS);
     return [
       act("record", `the name ${member.name} is never used again`, {
         kind: "MarkCluster",

@@ -138,7 +138,10 @@ function budgetFreeAt(view: View): number | undefined {
   const limit = view.spec.repair.maxReplacementsPerHour;
   const done = Object.values(view.observation.cluster.marks.replaced ?? {});
   const underWay = view.members.filter((member) => member.record.leaving?.broken).map(() => view.now);
-  const recent = [...done, ...underWay].filter((at) => view.now - at < HOUR_MS).toSorted((a, b) => a - b);
+  // An hour ahead is a clock that was wrong when it was written, or is now: nothing may wait for that time to come.
+  const recent = [...done, ...underWay]
+    .filter((at) => Math.abs(view.now - at) < HOUR_MS)
+    .toSorted((a, b) => a - b);
   if (recent.length < limit) return undefined;
   return (recent[recent.length - limit] ?? view.now) + HOUR_MS;
 }

@@ -1,0 +1,63 @@
+/** The operator on a machine whose clock is wrong, or is set while it works. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Pass } from "../../src/control/loop.ts";
+import { wrongWith } from "./judge.ts";
+import { OperatorSimulation } from "./simulation.ts";
+
+const THREE = { replicas: 3, version: "3.6.16" } as const;
+const TEN_MINUTES = 600_000;
+
+function setClock(sim: OperatorSimulation, aheadMs: number): void {
+  for (const { life } of sim.seats) life.aheadMs = aheadMs;
+}
+
+async function secondsToConverge(sim: OperatorSimulation): Promise<number> {
+  const began = sim.env.scheduler.now;
+  do await sim.pass(1_000);
+  while (!sim.converged && sim.env.scheduler.now - began < 1_800_000);
+  return (sim.env.scheduler.now - began) / 1_000;
+}
+
+test("a rollout takes as long with a clock ten minutes ahead or behind as with the right one", async () => {
+  const took: number[] = [];
+  for (const aheadMs of [0, TEN_MINUTES, -TEN_MINUTES]) {
+    const sim = new OperatorSimulation(THREE, { seed: 1 });
+    await sim.settle();
+    setClock(sim, aheadMs);
+    await sim.pass(30_000);
+    sim.edit({ options: { snapshotCount: 20_000 } });
+    took.push(await secondsToConverge(sim));
+    assert.deepEqual(wrongWith(sim), []);
+  }
+  const [right = 0, ...wrong] = took;
+  assert.ok(right < 30, `it took ${right} s`);
+  for (const seconds of wrong) assert.ok(Math.abs(seconds - right) <= 2, `${took.join(", ")} s`);
+});
+
+test("a clock that is set while a step waits for its next try does not make it wait longer", async () => {
+  for (const aheadMs of [-TEN_MINUTES, TEN_MINUTES]) {
+    let failing: Pass["failure"];
+    const onPass = ({ failure }: Pass) => (failing = failure);
+    const sim = new OperatorSimulation({ replicas: 3, version: "3.5.26" }, { seed: 1, onPass });
+    await sim.settle();
+    sim.edit({ replicas: 5 });
+    for (let tries = 0; tries < 400 && failing === undefined; tries++) await sim.pass(50);
+    assert.ok(failing, "no step failed");
+    setClock(sim, aheadMs);
+    const seconds = await secondsToConverge(sim);
+    assert.ok(seconds < 60, `it took ${seconds} s`);
+  }
+});
+
+test("a cluster that is created by an operator whose clock is ten minutes ahead boots as fast as any", async () => {
+  const took: number[] = [];
+  for (const aheadMs of [0, TEN_MINUTES]) {
+    const sim = new OperatorSimulation(THREE, { seed: 1 });
+    setClock(sim, aheadMs);
+    took.push(await secondsToConverge(sim));
+    assert.deepEqual(wrongWith(sim), []);
+  }
+  const [right = 0, ahead = 0] = took;
+  assert.ok(Math.abs(ahead - right) <= 2, `${took.join(", ")} s`);
+});
