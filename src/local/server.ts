@@ -3,12 +3,16 @@
  * Whoever may open the directory may use it; there is no other door.
  */
 import { createServer, type IncomingMessage, type Server } from "node:http";
+import { deadline, type Clock } from "../seams/clock.ts";
 import { DiskError, type Disk } from "../seams/disk.ts";
 import { InvalidInput } from "./change.ts";
 import { operations, Refused, type Subject } from "./operations.ts";
 
 /** A manifest is a few kilobytes. */
 const LONGEST_REQUEST = 1024 * 1024;
+
+/** An answer to somebody who still listens takes milliseconds. */
+const LONGEST_FAREWELL_MS = 2_000;
 
 export type OperationName = keyof typeof operations;
 
@@ -21,13 +25,19 @@ export interface RemoteFailure {
 export async function serve(
   socket: string,
   subject: Subject,
-  disk: Disk,
+  { disk, clock }: { readonly disk: Disk; readonly clock: Clock },
 ): Promise<{ close(): Promise<void> }> {
   // What a killed controller left; we hold the lock, so nobody listens there.
   await disk.remove(socket);
+  const answers = new Set<Promise<void>>();
   const server = createServer((request, response) => {
+    const sent = new Promise<void>((resolve) => {
+      response.once("close", resolve);
+    });
+    answers.add(sent);
+    void sent.then(() => answers.delete(sent));
     void answer(request, subject).then(({ status, body }) => {
-      response.writeHead(status, { "content-type": "application/json" });
+      response.writeHead(status, { "content-type": "application/json", connection: "close" });
       response.end(`${JSON.stringify(body)}\n`);
     });
   });
@@ -35,7 +45,7 @@ export async function serve(
     server.once("error", reject);
     server.listen(socket, resolve);
   });
-  return { close: () => close(server) };
+  return { close: () => close(server, answers, clock) };
 }
 
 async function answer(
@@ -73,9 +83,14 @@ async function readArgument(request: IncomingMessage): Promise<unknown> {
   return text === "" ? undefined : (JSON.parse(text) as unknown);
 }
 
-async function close(server: Server): Promise<void> {
-  server.closeAllConnections();
-  await new Promise<void>((resolve) => {
+/** Whoever asked for the end hears that it was heard; who sends a request and never finishes it is not waited for. */
+async function close(server: Server, answers: ReadonlySet<Promise<void>>, clock: Clock): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
+  using limit = deadline(clock, LONGEST_FAREWELL_MS);
+  const late = new Promise<void>((resolve) => limit.signal.addEventListener("abort", () => resolve()));
+  await Promise.race([Promise.all(answers), late]);
+  server.closeAllConnections();
+  await closed;
 }

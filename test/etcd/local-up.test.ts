@@ -195,6 +195,8 @@ test("down stops members that a killed controller left, and their data stays", a
   assert.equal((await membersUnder(home.dir)).length, 1);
   await home.json("down");
   assert.deepEqual(await membersUnder(home.dir), []);
+  const { summary } = (await home.json("why")) as { summary: string };
+  assert.match(summary, /^No controller is running/);
   assert.ok(existsSync(`${home.clusterDir()}/volumes/etcd-1/data/member/wal`));
 });
 

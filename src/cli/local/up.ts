@@ -82,7 +82,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   try {
     if (!stored) await createCluster(place.layout, checked, machine.seams);
     else if (given.change) await operations.apply(subject, given.change);
-    door = await serve(socket, subject, disk);
+    door = await serve(socket, subject, { disk, clock: io.clock });
     view.begin();
     end = await controller.run(stop.signal);
   } finally {

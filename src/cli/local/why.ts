@@ -2,7 +2,7 @@
 import type { CliIo } from "../io.ts";
 import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 import { print } from "./output.ts";
-import { call } from "./session.ts";
+import { call, hasController } from "./session.ts";
 
 export const summary = "tell why nothing happens, and what to do";
 export const usage = `Usage: quorate local why [options]
@@ -15,7 +15,11 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parse(args, {});
   exactly(positionals);
   const place = placeOf(values, io);
-  const { summary: said, reasons, then } = await call(place, io, "why");
+  const { summary: told, reasons, then } = await call(place, io, "why");
+  // Whatever the members lack, nobody is there to do anything about it.
+  const said = (await hasController(place, io))
+    ? told
+    : "No controller is running for this cluster, so nothing changes until it is started: quorate local up.";
   const lines = [
     said,
     ...reasons.map(({ reason, message, next }) => `- ${reason}: ${message}${next ? `\n  ${next}` : ""}`),

@@ -1,0 +1,32 @@
+/** The controller's door: what was asked for is answered, also when it was the end. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { systemClock } from "../seams/clock.ts";
+import { systemDisk } from "../seams/disk.ts";
+import type { Subject } from "./operations.ts";
+import { callController, RemoteError } from "./remote.ts";
+import { serve } from "./server.ts";
+
+test("whoever asks the controller to end hears that it did", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "quorate-door-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const socket = join(folder, "door");
+  let closed: Promise<void> | undefined;
+  const subject = {
+    layout: { dir: "here" },
+    down: () => {
+      closed = door.close();
+      return Promise.resolve();
+    },
+  } as unknown as Subject;
+  const door = await serve(socket, subject, { disk: systemDisk, clock: systemClock });
+  const { signal } = new AbortController();
+  await assert.rejects(callController(socket, "nonsense" as "down", undefined, signal), RemoteError);
+  const { text } = await callController(socket, "down", undefined, signal);
+  assert.match(text, /are stopped; their data stays/);
+  await closed;
+  await assert.rejects(callController(socket, "down", undefined, signal), /ENOENT|ECONNREFUSED/);
+});
