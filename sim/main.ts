@@ -4,7 +4,8 @@
  * product itself runs on a modelled machine, with `--operator` the operator on a modelled Kubernetes, instead of the
  * rules alone; `--guided` makes schedules from those that reached something new, `--replay file` plays one again, and
  * `--shrink` makes one that fails smaller. `--stop` ends at the first violation, `--scenario text` and (of the operator)
- * `--fault text` take only some plans, `--threads N` fewer threads. Same seed (and threads), same bytes on stdout but for
+ * `--fault text` take only some plans, `--deny name,name` (of the operator) only some of what it is denied (see
+ * denial-schedule.ts), also what is not drawn otherwise, `--threads N` fewer threads. Same seed (and threads), same bytes on stdout but for
  * the times.
  */
 import { availableParallelism } from "node:os";
@@ -35,12 +36,15 @@ const { values } = parseArgs({
     scenario: { type: "string", default: "" },
     fault: { type: "string", default: "" },
     stop: { type: "boolean", default: false },
+    deny: { type: "string" },
   },
 });
 
 /** More than two take memory from each other. */
 const threads = number("threads", values.threads ?? String(Math.min(2, availableParallelism())));
 const what: Simulated = values.operator ? "operator" : values.machine ? "machine" : "rules";
+
+const denials = values.deny?.split(",");
 
 process.exitCode = await main();
 
@@ -55,7 +59,7 @@ async function main(): Promise<number> {
 async function here(): Promise<number> {
   const { again, all, one } = await import("./single.ts");
   const { trace, shrink, scenario, fault, stop } = values;
-  const how = { what, say, trace, shrink, scenario, fault, stop };
+  const how = { what, say, trace, shrink, scenario, fault, stop, denials };
   if (values.replay !== undefined) return await again(values.replay, how);
   if (values.seed !== undefined) return await one(number("seed", values.seed), how);
   return await all(number("every", values.every), threads, how);
@@ -84,7 +88,7 @@ async function many(from: number, to: number): Promise<number> {
   const reports: WorkerReport[] = [];
   await Promise.all(
     Array.from({ length: every }, (_, i) =>
-      run({ from: from + i, to, every, what, stop: values.stop }, (report) => {
+      run({ from: from + i, to, every, what, stop: values.stop, denials }, (report) => {
         reports.push(report);
         progress.add(report);
       }),

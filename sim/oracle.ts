@@ -22,6 +22,8 @@ export interface Truth {
   readonly voters: number;
   readonly healthy: ReadonlySet<string>;
   readonly voterIDs: ReadonlySet<string>;
+  /** The names of voters that have started once, by ID. */
+  readonly voterNames: ReadonlyMap<string, string>;
 }
 
 /** The cluster under test, as whoever simulates it keeps it. */
@@ -65,6 +67,7 @@ export class Oracle {
     return {
       voters: voters.length,
       voterIDs: new Set(voters.map((voter) => voter.id)),
+      voterNames: new Map(voters.flatMap(({ id, name }) => (name === "" ? [] : [[id, name]]))),
       healthy: new Set(
         healthy.map((server) => server.id).filter((id) => voters.some((voter) => voter.id === id)),
       ),

@@ -9,6 +9,7 @@ import { replay, shrinkKept } from "./kept.ts";
 import { machineRun } from "./machine/random-run.ts";
 import { operatorScenarios } from "./operator/enumerate.ts";
 import { operatorRun } from "./operator/random-run.ts";
+import { scheduleOf } from "./operator/schedule.ts";
 import { keepShrunk } from "./operator/shrink.ts";
 import type { ProductRun } from "./product-run.ts";
 import { Progress } from "./progress.ts";
@@ -25,15 +26,20 @@ interface How {
   readonly fault: string;
   /** The first failure ends it. */
   readonly stop: boolean;
+  readonly denials: readonly string[] | undefined;
 }
 
 export async function one(seed: number, how: How): Promise<number> {
   const { what, say, shrink } = how;
   const progress = new Progress("runs");
-  const result = await { rules: randomRun, machine: machineRun, operator: operatorRun }[what](seed);
+  const result = await { rules: randomRun, machine: machineRun, operator: operatorRun }[what](
+    seed,
+    how.denials,
+  );
   progress.add(result);
   tellRun(`seed ${seed}`, result, progress, how);
-  if (result.violation && shrink && what === "operator") say(await keepShrunk(seed, say));
+  if (result.violation && shrink && what === "operator")
+    say(await keepShrunk(scheduleOf(seed, how.denials), say));
   return result.violation ? 1 : 0;
 }
 

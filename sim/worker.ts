@@ -13,6 +13,8 @@ export interface WorkerInput {
   readonly what: Simulated;
   /** The first violation ends it. */
   readonly stop: boolean;
+  /** Of the operator: what it is denied, by name; else what is enabled. */
+  readonly denials?: readonly string[] | undefined;
 }
 
 /** Threads hand on texts, not classes. */
@@ -27,10 +29,10 @@ const RUNS = {
   operator: async () => (await import("./operator/random-run.ts")).operatorRun,
 } as const;
 
-const { from, to, every, what, stop } = workerData as WorkerInput;
+const { from, to, every, what, stop, denials } = workerData as WorkerInput;
 const run = await RUNS[what]();
 for (let seed = from; seed <= to; seed += every) {
-  const { steps, passes, events, acknowledged, crashes, end, violation } = await run(seed);
+  const { steps, passes, events, acknowledged, crashes, end, violation } = await run(seed, denials);
   const report: WorkerReport = {
     seed,
     steps,

@@ -1,4 +1,5 @@
 /** The kinds of runs that can be guided: of the rules alone, and of the operator on a modelled Kubernetes. */
+import { denialMoves } from "../operator/denial-schedule.ts";
 import { play } from "../operator/random-run.ts";
 import {
   effectOf,
@@ -32,6 +33,8 @@ export const rulesGame: Game<RulesSchedule> = {
 
 const draws: Draws<Move, EffectFault> = {
   move: (random) => {
+    const [denial] = random.chance(0.15) ? denialMoves(random) : [];
+    if (denial) return denial;
     if (!random.chance(0.04)) return moveOf(random);
     const pick = random.between(0, 999);
     return { do: "member", fault: random.pick(rareMemberFaults), pick, waitMs: random.pick(WAITS) };

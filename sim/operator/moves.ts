@@ -1,12 +1,16 @@
 /** The moves of a schedule, carried out: what each does to members, nodes, operators, the API server and the caches. */
 import { API_VERSION } from "../../src/api/metadata.ts";
+import { quorum } from "../../src/core/quorum.ts";
 import { removeByHand } from "../by-hand.ts";
 import { faults, type Fault } from "../model-kube/faults.ts";
+import { claims } from "../model-kube/kinds/claim.ts";
 import { pods } from "../model-kube/kinds/pod.ts";
 import { services } from "../model-kube/kinds/service.ts";
 import { budgets, secrets } from "../model-kube/kinds/simple.ts";
 import { claimName } from "../../src/operator/names.ts";
-import { NAMESPACE } from "./environment.ts";
+import { deny } from "./denials.ts";
+import { etcdMembers, NAMESPACE } from "./environment.ts";
+import { Lasting } from "./lasting.ts";
 import type { Deed } from "./schedule.ts";
 import type { OperatorSimulation } from "./simulation.ts";
 
@@ -26,16 +30,23 @@ const DESTRUCTIVE = new Set([
 /** Where the data is in the Pod, these destroy it too. */
 const ENDS_POD = new Set(["delete-pod", "evict"]);
 
-const HANDMADE = { secrets, services, poddisruptionbudgets: budgets, pods } as const;
+const HANDMADE = {
+  secrets,
+  services,
+  poddisruptionbudgets: budgets,
+  pods,
+  persistentvolumeclaims: claims,
+  etcdmembers: etcdMembers,
+} as const;
 
 export class Moves {
   readonly #sim: OperatorSimulation;
-  /** What ends by itself after its time, or when all faults end. */
-  readonly #lasting = new Set<() => void>();
+  readonly #lasting: Lasting;
   #nodes = 0;
 
   constructor(sim: OperatorSimulation) {
     this.#sim = sim;
+    this.#lasting = new Lasting(sim);
   }
 
   perform(deed: Deed): void {
@@ -61,31 +72,26 @@ export class Moves {
         return this.#hand(deed);
       case "clock":
         return this.#clock(deed);
+      default:
+        return deny(this.#sim, deed, this.#lasting);
     }
   }
 
   /** All faults end; what was destroyed stays so. */
   end(): void {
-    for (const undo of this.#lasting) undo();
-    this.#lasting.clear();
+    this.#lasting.end();
     const { env } = this.#sim;
     env.front.faults.clear();
+    this.#sim.forbidNodes();
     env.disks.free();
     env.pods.slow.clear();
-    for (const { life } of this.#sim.seats) life.aheadMs = 0;
+    for (const { life } of this.#sim.seats) life.aheadMs = this.#sim.aheadMs;
     for (const server of env.world.network.all()) {
       server.speed = 1;
       if (server.frozen) env.world.thaw(server);
     }
     env.world.reconsiderAll();
     this.#sim.tell("all faults end");
-  }
-
-  #for(ms: number, undo: () => void): void {
-    this.#lasting.add(undo);
-    this.#sim.env.scheduler.after(ms, () => {
-      if (this.#lasting.delete(undo)) undo();
-    });
   }
 
   /** Every voter is well and nothing lasts that could take another one. */
@@ -99,18 +105,22 @@ export class Moves {
     );
   }
 
-  get #inMemory(): boolean {
-    return this.#sim.cluster?.spec.storage.medium === "Memory";
+  /** Whatever else is wrong, a quorum is well without it. */
+  #canSpareBoldly(member: string): boolean {
+    const { voters, healthy, voterNames } = this.#sim.oracle.truth();
+    const others = [...voterNames].filter(([id, name]) => name !== member && healthy.has(id));
+    return voters >= 3 && others.length >= quorum(voters) && this.#sim.env.established() !== undefined;
   }
 
-  #member({ fault, pick }: Of<"member">): string | undefined {
+  #member({ fault, pick, bold }: Of<"member">): string | undefined {
     const sim = this.#sim;
     const { env } = sim;
     const names = env.members().map(({ metadata }) => metadata.name);
     const member = names[pick % Math.max(1, names.length)];
     if (member === undefined) return undefined;
-    const destroys = DESTRUCTIVE.has(fault) || (this.#inMemory && ENDS_POD.has(fault));
-    if (destroys && !this.#canSpare) return undefined;
+    const destroys = DESTRUCTIVE.has(fault) || (this.#sim.inMemory && ENDS_POD.has(fault));
+    const canSpare = bold && !sim.inMemory ? this.#canSpareBoldly(member) : this.#canSpare;
+    if (destroys && !canSpare) return undefined;
     if (fault !== "delete-member") sim.harm();
     const server = env.pods.server(member);
     const disk = env.diskOf(member);
@@ -184,25 +194,25 @@ export class Moves {
     const used = nodes.names.filter((name) => nodes.podsOn(name).length > 0);
     const name = used[pick % Math.max(1, used.length)];
     if (name === undefined || this.#lasting.size > 2) return undefined;
-    if (this.#inMemory && !this.#canSpare) return undefined;
+    if (this.#sim.inMemory && !this.#canSpare) return undefined;
     if (nodes.kubelet(name).power !== "on" || sim.env.cutOff.includes(name)) return undefined;
     sim.harm();
     switch (fault) {
       case "crash":
         nodes.crash(name);
-        this.#for(forMs, () => nodes.boot(name));
+        this.#lasting.add(forMs, () => nodes.boot(name));
         break;
       case "cut":
         sim.env.cutNode(name);
-        this.#for(forMs, () => sim.env.healNode(name));
+        this.#lasting.add(forMs, () => sim.env.healNode(name));
         break;
       case "freeze":
         nodes.freeze(name);
-        this.#for(forMs, () => nodes.thaw(name));
+        this.#lasting.add(forMs, () => nodes.thaw(name));
         break;
       case "drain":
         nodes.drain(name);
-        this.#for(forMs, () => nodes.cordon(name, false));
+        this.#lasting.add(forMs, () => nodes.cordon(name, false));
         break;
       case "remove":
         nodes.remove(name);
@@ -211,7 +221,7 @@ export class Moves {
       case "no-room": {
         const open = [...nodes.names];
         for (const one of open) nodes.cordon(one);
-        this.#for(forMs, () => {
+        this.#lasting.add(forMs, () => {
           for (const one of open) if (nodes.names.includes(one)) nodes.cordon(one, false);
         });
         break;
@@ -231,7 +241,7 @@ export class Moves {
         break;
       case "freeze":
         life.freeze();
-        this.#for(forMs, () => life.thaw());
+        this.#lasting.impede(forMs, () => life.thaw());
         break;
       case "cut":
       case "cut-lease": {
@@ -243,7 +253,7 @@ export class Moves {
           Infinity,
         );
         if (fault === "cut") env.front.cut(name);
-        this.#for(forMs, () => (lasts = false));
+        this.#lasting.impede(forMs, () => (lasts = false));
         break;
       }
     }
@@ -259,15 +269,15 @@ export class Moves {
         break;
       case "freeze":
         front.freeze();
-        this.#for(forMs, () => front.thaw());
+        this.#lasting.impede(forMs, () => front.thaw());
         break;
       case "stop":
         front.stop();
-        this.#for(forMs, () => front.start());
+        this.#lasting.impede(forMs, () => front.start());
         break;
       case "lag":
         front.lag();
-        this.#for(forMs, () => front.catchUp());
+        this.#lasting.impede(forMs, () => front.catchUp());
         break;
       case "lost":
         next(faults.lost);
@@ -288,7 +298,7 @@ export class Moves {
   #hold({ cache, forMs, skip, restart }: Of<"hold">): string {
     const { front } = this.#sim.env;
     front.hold(cache);
-    this.#for(forMs, () => front.release(cache, skip));
+    this.#lasting.impede(forMs, () => front.release(cache, skip));
     if (restart) for (const { life } of this.#sim.seats) life.cut("begins anew with an old cache");
     return `hold ${cache}`;
   }
@@ -302,7 +312,7 @@ export class Moves {
     if (object === undefined) return undefined;
     const { name, ownerReferences } = object.metadata;
     if (plural === "pods") {
-      if (this.#inMemory && !this.#canSpare) return undefined;
+      if (this.#sim.inMemory && !this.#canSpare) return undefined;
       sim.harm();
     }
     const group = kind.group === "" ? "/api/v1" : `/apis/${kind.group}/${kind.version}`;
@@ -317,11 +327,11 @@ export class Moves {
     // Only a person can say that it is the cluster's after all, or has the keys of an authority in a backup.
     const isAuthority = plural === "secrets" && name.endsWith("-ca");
     if (what === "disown")
-      this.#for(Infinity, () => {
+      this.#lasting.add(Infinity, () => {
         sim.user({ method: "PATCH", path, body: { metadata: { ownerReferences } }, contentType });
       });
     else if (what === "delete" && isAuthority)
-      this.#for(Infinity, () => {
+      this.#lasting.add(Infinity, () => {
         const { uid: _, resourceVersion: __, ...rest } = object.metadata;
         sim.user({ method: "POST", path: path.replace(/\/[^/]+$/, ""), body: { ...object, metadata: rest } });
       });

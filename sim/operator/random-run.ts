@@ -2,7 +2,6 @@
  * A run of the real operator under a schedule of faults. When they end, the cluster must come to rest within its
  * time, be what its spec says (or tell a person why not), say so truthfully, and then be left in peace.
  */
-import { quorum } from "../../src/core/quorum.ts";
 import { causeOf, type Features } from "../guided/features.ts";
 import { Violation } from "../oracle.ts";
 import type { ProductRun } from "../product-run.ts";
@@ -10,6 +9,7 @@ import { endStateOf, staysQuiet, toldBy, untrue, wrongWith } from "./judge.ts";
 import { Moves } from "./moves.ts";
 import { scheduleOf, type Schedule } from "./schedule.ts";
 import { OperatorSimulation } from "./simulation.ts";
+import { hasQuorumOfData } from "./status-truth.ts";
 
 /** Virtual time in which the cluster has to come to rest after the last fault. */
 const BOUND_MS = 900_000;
@@ -18,17 +18,19 @@ const PATIENCE_MS = 300_000;
 /** Waits for a person that say that the data cannot be served any more. */
 const LOST = new Set(["QuorumLost", "DataGone", "NoQuorum"]);
 
-export async function operatorRun(seed: number): Promise<ProductRun> {
-  return await play(scheduleOf(seed));
+export async function operatorRun(seed: number, denials?: readonly string[]): Promise<ProductRun> {
+  return await play(scheduleOf(seed, denials));
 }
 
 /** `features` takes note of what the run reaches. */
 export async function play(schedule: Schedule, features?: Features): Promise<ProductRun> {
-  const { seed, operators, spec, effects } = schedule;
+  const { seed, operators, spec, effects, nodesForbidden = false, aheadMs = 0 } = schedule;
   const sim = new OperatorSimulation(spec, {
     seed,
     operators,
     effects: new Map(effects),
+    nodesForbidden,
+    aheadMs,
     ...(features && {
       onPass: ({ decision, observation, status: { conditions } }) =>
         features.note({ decision, observation, conditions }),
@@ -120,14 +122,4 @@ async function judge(sim: OperatorSimulation): Promise<void> {
   if (isRefused && voters > 0 && voters !== sim.cluster?.spec.replicas)
     throw new Violation("end state", `${told.join(",")} keeps the size at ${voters}`);
   if (sim.converged) await staysQuiet(sim);
-}
-
-/** More than half of the voters, as the newest of them knows them, still have their data. */
-function hasQuorumOfData({ env }: OperatorSimulation): boolean {
-  const kept = env.members().flatMap(({ metadata }) => env.subject.data(metadata.name) ?? []);
-  const dirs = kept.filter((dir) => !dir.unreadable && dir.clusterID === env.established());
-  const newest = dirs.toSorted((a, b) => b.log.length - a.log.length)[0];
-  const voters = newest?.state.voters() ?? [];
-  const there = voters.filter(({ id }) => dirs.some(({ memberID }) => memberID === id));
-  return voters.length > 0 && there.length >= quorum(voters.length);
 }

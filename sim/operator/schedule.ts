@@ -4,6 +4,7 @@
  */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { SeededRandom } from "../random.ts";
+import { denied, type Denial } from "./denial-schedule.ts";
 import { effectFaults, type EffectFault } from "./effects.ts";
 
 /** What happens to one member; those that destroy its data happen only when the cluster can spare it. */
@@ -39,6 +40,8 @@ export const apiFaults = [
 /** What a person does by hand to an object that the operator made. */
 export const handiwork = ["delete", "strip", "disown"] as const;
 export const handmade = ["secrets", "services", "poddisruptionbudgets", "pods"] as const;
+/** Of these only labels and owners are taken, since their deletion is a request, or loses data. */
+export const records = ["persistentvolumeclaims", "etcdmembers"] as const;
 /** What operators keep caches of. */
 export const caches = [
   "etcdclusters",
@@ -55,7 +58,13 @@ export type MemberFault = (typeof memberFaults)[number] | (typeof rareMemberFaul
 
 export type Deed =
   | { readonly do: "edit"; readonly change: Readonly<Record<string, unknown>> }
-  | { readonly do: "member"; readonly fault: MemberFault; readonly pick: number }
+  | {
+      readonly do: "member";
+      readonly fault: MemberFault;
+      readonly pick: number;
+      /** Also while something else is wrong, as long as a quorum of the others is well. */
+      readonly bold?: boolean;
+    }
   | {
       readonly do: "node";
       readonly fault: (typeof nodeFaults)[number];
@@ -71,7 +80,7 @@ export type Deed =
   | {
       readonly do: "hand";
       readonly what: (typeof handiwork)[number];
-      readonly plural: (typeof handmade)[number];
+      readonly plural: (typeof handmade)[number] | (typeof records)[number];
       readonly pick: number;
     }
   /** The wall clock jumps, of one operator or of everything; certificates grow old by it. */
@@ -85,7 +94,8 @@ export type Deed =
       readonly skip: boolean;
       /** The operators begin anew with what is held. */
       readonly restart: boolean;
-    };
+    }
+  | Denial;
 
 /** Each deed is followed by its wait. */
 export type Move = Deed & { readonly waitMs: number };
@@ -96,6 +106,10 @@ export interface Schedule {
   readonly spec: EtcdClusterSpecInput;
   /** Whether the cluster may come to rest before the first move. */
   readonly settled: boolean;
+  /** As installed for one namespace: what is cluster-wide may not be read. */
+  readonly nodesForbidden?: boolean;
+  /** How far the wall clock of every operator is ahead, for the whole run. */
+  readonly aheadMs?: number;
   readonly effects: readonly (readonly [number, EffectFault])[];
   readonly moves: readonly Move[];
 }
@@ -108,7 +122,14 @@ const JUMPS = [-2 * HOUR, -10 * MINUTE, -30_000, 30_000, 10 * MINUTE, 2 * HOUR] 
 const LEAPS = [-30_000, 30_000, 10 * MINUTE, 2 * HOUR, 40 * DAY, 80 * DAY] as const;
 export const LASTING = [500, 3_000, 12_000, 30_000, 90_000] as const;
 
-export function scheduleOf(seed: number): Schedule {
+/** The schedule of a seed; most are denied something on top, of the kinds named where some are. */
+export function scheduleOf(seed: number, denials?: readonly string[]): Schedule {
+  const schedule = plainScheduleOf(seed);
+  const random = new SeededRandom(seed ^ 0xde41ed);
+  return denials || random.chance(0.6) ? denied(schedule, random, denials) : schedule;
+}
+
+function plainScheduleOf(seed: number): Schedule {
   const random = new SeededRandom(seed ^ 0x09e7a7);
   const version = random.pick(VERSIONS);
   const memory = random.chance(0.1);

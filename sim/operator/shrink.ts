@@ -4,7 +4,7 @@
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { play } from "./random-run.ts";
-import { scheduleOf, type Move, type Schedule } from "./schedule.ts";
+import type { Move, Schedule } from "./schedule.ts";
 
 /** What a file in test/seeds holds. */
 export interface KeptSchedule {
@@ -65,9 +65,9 @@ export async function shrunk<Move, Effect, S extends Parts<Move, Effect>>(
 
 type Item<Move, Effect> = { readonly move: Move } | { readonly effect: Effect };
 
-/** Shrinks the schedule of a seed that fails and keeps it; says where. */
-export async function keepShrunk(seed: number, say: (line: string) => void): Promise<string> {
-  const schedule = scheduleOf(seed);
+/** Shrinks a schedule that fails and keeps it; says where. */
+export async function keepShrunk(schedule: Schedule, say: (line: string) => void): Promise<string> {
+  const { seed } = schedule;
   const { violation } = await play(schedule);
   if (!violation) return `seed ${seed} does not fail`;
   const small = await shrunk<Move, Effect, Schedule>(schedule, async (smaller) => {

@@ -16,14 +16,20 @@ import { ModelPki } from "../machine/model-pki.ts";
 import { ModelProbe } from "../machine/model-probe.ts";
 import { ModelTransport } from "../machine/model-transport.ts";
 import type { DataDir } from "../model-etcd/data-dir.ts";
+import type { Aim } from "../model-kube/faults.ts";
 import { pods as podKind } from "../model-kube/kinds/pod.ts";
 import { items, json } from "../model-kube/object.ts";
+import { refusal } from "../model-kube/refusal.ts";
+import { Needless } from "../needless.ts";
 import { Oracle, Violation } from "../oracle.ts";
 import { whyNotConverged } from "../product-run.ts";
 import { mayTell } from "./told.ts";
+import { Busy } from "./busy.ts";
 import { Effects, type EffectPlan } from "./effects.ts";
 import { Environment, NAME, NAMESPACE, SYSTEM } from "./environment.ts";
+import { keepingOf } from "./keeping.ts";
 import { Life } from "./life.ts";
+import { StatusTruth } from "./status-truth.ts";
 
 /** Between an operator's death and its successor's start. */
 const AWAY_MS = 1_500;
@@ -31,6 +37,9 @@ const AWAY_MS = 1_500;
 const REST_MS = 12_000;
 /** Long enough for what failed to be tried again, several times. */
 const LAG_MS = 4_000;
+/** How often the oracles that watch over time look. */
+const WATCH_MS = 1_000;
+const LOOK_MS = 5_000;
 const CLUSTERS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters`;
 
 interface Seat {
@@ -45,6 +54,10 @@ export interface OperatorSimulationOptions {
   /** How many operators stand by and compete for the lease. */
   readonly operators?: number;
   readonly effects?: EffectPlan;
+  /** As installed for one namespace: Nodes may not be read. */
+  readonly nodesForbidden?: boolean;
+  /** How far the wall clock of every operator is ahead of the others. */
+  readonly aheadMs?: number;
   /** Hears of every pass of every operator. */
   readonly onPass?: (pass: Pass) => void;
 }
@@ -59,6 +72,14 @@ export class OperatorSimulation {
   readonly troubles: string[] = [];
   passes = 0;
   steps = 0;
+  readonly aheadMs: number;
+  readonly #nodesForbidden: boolean;
+  /** Faults that keep every operator from seeing or telling anything, as many as last. */
+  impediments = 0;
+  readonly #needless: Needless;
+  readonly #busy = new Busy();
+  readonly #statusTruth = new StatusTruth(this);
+  #watchedAt = -Infinity;
   readonly #seats: Seat[];
   readonly #onPass: ((pass: Pass) => void) | undefined;
   readonly #pki: ModelPki;
@@ -73,9 +94,13 @@ export class OperatorSimulation {
     this.env = new Environment(options.seed);
     this.effects = new Effects(options.effects ?? new Map());
     this.#onPass = options.onPass;
+    this.aheadMs = options.aheadMs ?? 0;
+    this.#nodesForbidden = options.nodesForbidden ?? false;
+    this.forbidNodes();
     this.#pki = new ModelPki(this.env.clock);
     const { world, ledger, subject, disks, pods } = this.env;
     this.oracle = new Oracle({ world, ledger, subject });
+    this.#needless = new Needless(keepingOf(this.env), this.oracle);
     disks.onData = (dir) => this.#judge(() => this.oracle.madeDirectory(dir));
     disks.onLoss = (dir) => this.#judge(() => this.#mayLose(dir));
     pods.onProcess = (text, hasData) => this.#judge(() => this.oracle.started(text, hasData));
@@ -103,14 +128,21 @@ export class OperatorSimulation {
         onDeath: (reason) => this.#died(seat, name, reason),
         watch: {
           onRequest: (request) => this.#aboutTo(request, life),
-          onRemove: (id) => this.#judgeStep(life, () => this.oracle.mayRemove(id)),
+          onRemove: (id) => {
+            this.#judgeStep(life, () => this.oracle.mayRemove(id));
+            this.#judge(() => this.#needless.mayRemove(id, this.#seenAt(life)));
+          },
           onPromote: () => this.#judgeStep(life, () => this.oracle.mayPromote()),
-          onEffect: () => (this.#lastEffectAt = env.scheduler.now),
+          onEffect: (name) => {
+            this.#lastEffectAt = env.scheduler.now;
+            this.#judge(() => this.#busy.note(name, env.scheduler.now));
+          },
           onUnseen: (effect) => this.#lag(effect.split(" ")[1] ?? ""),
         },
       },
       () => env.scheduler.now,
     );
+    life.aheadMs = this.aheadMs;
     seat.life = life;
     const random = env.random.fork();
     const reaches = env.reaches.bind(env);
@@ -180,10 +212,12 @@ export class OperatorSimulation {
     this.env.scheduler.after(AWAY_MS, () => this.#rise(seat));
   }
 
-  #aboutTo({ method, path }: KubeRequest, life: Life): void {
-    if (method !== "DELETE") return;
+  #aboutTo({ method, path, body }: KubeRequest, life: Life): void {
     const parts = path.split("/");
     const [plural, name = ""] = parts.slice(-2);
+    if (method === "PUT" && plural === "etcdmembers" && isLeaving(body))
+      this.#judge(() => this.#needless.mayLeave(name, this.#seenAt(life)));
+    if (method !== "DELETE") return;
     if (plural === "pods") this.#judgeStep(life, () => this.oracle.mayStop(name));
     if (plural === "persistentvolumeclaims")
       this.#judgeStep(life, () => this.oracle.mayDelete(name.replace(/^data-/, "")));
@@ -205,6 +239,11 @@ export class OperatorSimulation {
       throw new Violation("I5", `the disk of ${dir.memberID}, a current member, is gone`);
   }
 
+  /** When what it acts on was seen: one look takes no longer than this. */
+  #seenAt(life: Life): number {
+    return Math.max(life.lookedAt, this.env.scheduler.now - LOOK_MS);
+  }
+
   /** What broke after the operator had looked could not be known to it. */
   #judgeStep(life: Life, look: () => void): void {
     if (this.#harmedAt < life.lookedAt) this.#judge(look);
@@ -222,6 +261,17 @@ export class OperatorSimulation {
   /** A fault is about to be done. */
   harm(): void {
     this.#harmedAt = this.env.scheduler.now;
+  }
+
+  forbidNodes(): void {
+    const response = refusal(403, "Forbidden", "nodes is forbidden at the cluster scope");
+    const aim: Aim = (_, { path }) => path === "/api/v1/nodes";
+    if (this.#nodesForbidden)
+      this.env.front.faults.plan({ kind: "answer", done: false, response }, aim, Infinity);
+  }
+
+  get inMemory(): boolean {
+    return this.cluster?.spec.storage.medium === "Memory";
   }
 
   /** A request of a person, done at once. */
@@ -259,8 +309,22 @@ export class OperatorSimulation {
 
   async pass(ms: number): Promise<void> {
     const { scheduler } = this.env;
-    await scheduler.runAsyncUntil(scheduler.now + ms, () => this.#violation !== undefined);
+    await scheduler.runAsyncUntil(scheduler.now + ms, () => {
+      if (scheduler.now - this.#watchedAt >= WATCH_MS) this.#watch(scheduler.now);
+      return this.#violation !== undefined;
+    });
     if (this.#violation) throw this.#violation;
+  }
+
+  #watch(now: number): void {
+    this.#watchedAt = now;
+    this.#needless.look(now);
+    this.#judge(() => this.#statusTruth.look(now));
+  }
+
+  /** Some operator lives, runs, and can see and write what is about the cluster. */
+  get attended(): boolean {
+    return this.impediments === 0 && this.seats.some(({ life }) => !life.frozen);
   }
 
   get converged(): boolean {
@@ -319,4 +383,8 @@ export class OperatorSimulation {
   whyNot(): string {
     return whyNotConverged(this.env.scheduler.now, this.latest, this.troubles);
   }
+}
+
+function isLeaving(body: unknown): boolean {
+  return (body as { spec?: { leaving?: unknown } } | undefined)?.spec?.leaving !== undefined;
 }

@@ -1,0 +1,130 @@
+/** What the operator alone is denied, carried out: denial-schedule.ts says what each is. */
+import { pods } from "../model-kube/kinds/pod.ts";
+import { services } from "../model-kube/kinds/service.ts";
+import { budgets, secrets } from "../model-kube/kinds/simple.ts";
+import { refusal } from "../model-kube/refusal.ts";
+import { Refusal } from "../model-etcd/refusal.ts";
+import type { Denial } from "./denial-schedule.ts";
+import { NAMESPACE } from "./environment.ts";
+import type { Lasting } from "./lasting.ts";
+import type { OperatorSimulation } from "./simulation.ts";
+
+type Of<Kind extends Denial["do"]> = Extract<Denial, { do: Kind }>;
+
+const KINDS = { secrets, services, poddisruptionbudgets: budgets, pods } as const;
+const REFUSALS = {
+  webhook: refusal(500, "InternalError", 'failed calling webhook "policy.example": connection refused'),
+  quota: refusal(403, "Forbidden", "exceeded quota: small, requested: 1, used: 1, limited: 1"),
+  forbidden: refusal(403, "Forbidden", "is forbidden: operator cannot create it"),
+} as const;
+const CONTESTED = "app.kubernetes.io/managed-by";
+const OTHERS_NAME = "somebody-else";
+const INSISTS_MS = 100;
+const ELSEWHERE = "https://elsewhere.example:2380";
+const HELD = "example.com/held";
+
+export function deny(sim: OperatorSimulation, deed: Denial, lasting: Lasting): string | undefined {
+  switch (deed.do) {
+    case "blind":
+      return blind(sim, deed, lasting);
+    case "refuse":
+      return refuse(sim, deed, lasting);
+    case "contest":
+      return contest(sim, deed, lasting);
+    case "stick":
+      return stick(sim, deed, lasting);
+    case "foreign":
+      return foreign(sim, deed, lasting);
+  }
+}
+
+function picked(sim: OperatorSimulation, pick: number): string | undefined {
+  const names = sim.env.members().map(({ metadata }) => metadata.name);
+  return names[pick % Math.max(1, names.length)];
+}
+
+/** One more member, or all; each ends on its own. */
+function blind(sim: OperatorSimulation, { pick, all, forMs }: Of<"blind">, lasting: Lasting) {
+  const { env } = sim;
+  const hidden = all ? "all" : picked(sim, pick);
+  if (hidden === undefined || env.blind === "all" || env.blind.has(hidden)) return undefined;
+  const before = env.blind;
+  env.blind = hidden === "all" ? "all" : new Set([...before, hidden]);
+  lasting.add(forMs, () => {
+    if (hidden === "all") env.blind = before;
+    else if (env.blind !== "all") env.blind = new Set([...env.blind].filter((one) => one !== hidden));
+  });
+  return `no operator reaches ${hidden === "all" ? "any member" : hidden}`;
+}
+
+function refuse(sim: OperatorSimulation, { plural, how, forMs }: Of<"refuse">, lasting: Lasting) {
+  let lasts = true;
+  sim.env.front.faults.plan(
+    { kind: "answer", done: false, response: REFUSALS[how] },
+    (_, { method, path }) => lasts && method === "POST" && path.endsWith(`/${plural}`),
+    Infinity,
+  );
+  lasting.add(forMs, () => (lasts = false));
+  return `${plural} are refused (${how})`;
+}
+
+function contest(sim: OperatorSimulation, { plural, pick, forMs }: Of<"contest">, lasting: Lasting) {
+  const kind = KINDS[plural];
+  const found = sim.env.server.list(kind).filter(({ metadata }) => metadata.namespace === NAMESPACE);
+  const name = found[pick % Math.max(1, found.length)]?.metadata.name;
+  if (name === undefined) return undefined;
+  const group = kind.group === "" ? "/api/v1" : `/apis/${kind.group}/${kind.version}`;
+  const path = `${group}/namespaces/${NAMESPACE}/${plural}/${name}`;
+  const body = { metadata: { labels: { [CONTESTED]: OTHERS_NAME } } };
+  let lasts = true;
+  const insist = () => {
+    if (!lasts) return;
+    const now = sim.env.server.get(kind, `${NAMESPACE}/${name}`);
+    if (now && now.metadata.labels?.[CONTESTED] !== OTHERS_NAME)
+      sim.user({ method: "PATCH", path, body, contentType: "application/merge-patch+json" });
+    sim.env.scheduler.after(INSISTS_MS, insist);
+  };
+  insist();
+  lasting.add(forMs, () => (lasts = false));
+  return `somebody insists on a label of ${plural} ${name}`;
+}
+
+function stick(sim: OperatorSimulation, { pick, forMs }: Of<"stick">, lasting: Lasting): string | undefined {
+  const member = picked(sim, pick);
+  if (member === undefined || sim.inMemory) return undefined;
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${member}`;
+  const contentType = "application/merge-patch+json";
+  const before = sim.env.server.get(pods, `${NAMESPACE}/${member}`);
+  if (!before) return undefined;
+  const { uid } = before.metadata;
+  sim.harm();
+  sim.user({ method: "PATCH", path, body: { metadata: { finalizers: [HELD] } }, contentType });
+  sim.user({ method: "DELETE", path });
+  lasting.add(forMs, () => {
+    const now = sim.env.server.get(pods, `${NAMESPACE}/${member}`);
+    if (now?.metadata.uid !== uid) return;
+    const finalizers = (now.metadata.finalizers ?? []).filter((one) => one !== HELD);
+    sim.user({ method: "PATCH", path, body: { metadata: { finalizers } }, contentType });
+  });
+  return `the Pod of ${member} hangs`;
+}
+
+/** It stays until its owner takes it away. A voter more that never starts is added where that costs nobody the quorum. */
+function foreign(sim: OperatorSimulation, { learner }: Of<"foreign">, lasting: Lasting): string | undefined {
+  const { world, calls } = sim.env;
+  const voter = () => world.network.all().find((one) => one.serving && one.runs && !one.isLearner);
+  const { voters, healthy } = sim.oracle.truth();
+  const by = voter();
+  if (!by || (!learner && (voters < 3 || healthy.size < voters))) return undefined;
+  try {
+    const { id } = calls.memberAdd(by, [ELSEWHERE], learner);
+    lasting.add(Infinity, () => {
+      const there = voter();
+      if (there?.dir.state.members.has(id)) calls.memberRemove(there, id);
+    });
+    return `a foreign ${learner ? "learner" : "voter"} is added`;
+  } catch (error) {
+    if (error instanceof Refusal) return `a foreign member is refused: ${error.message}`;
+    throw error;
+  }
+}

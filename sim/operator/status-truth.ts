@@ -1,0 +1,87 @@
+/**
+ * I6 at every moment, and not only at the end: what the status says may not contradict the truth of the model for
+ * longer than it takes to look again. `Unknown` contradicts nothing. Only while some operator could have told.
+ */
+import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
+import { quorum } from "../../src/core/quorum.ts";
+import { json } from "../model-kube/object.ts";
+import { Violation } from "../oracle.ts";
+import type { OperatorSimulation } from "./simulation.ts";
+
+/**
+ * A cluster at rest is looked at every 5 s, a call to a member that hangs takes 5 s more, a new operator waits 15 s for
+ * the lease, and a write that failed is tried again within 10 s.
+ */
+const PERIOD_MS = 45_000;
+/** Told as lost for good, which a person may act on. */
+const LOST = new Set(["DataGone", "QuorumLost"]);
+
+export class StatusTruth {
+  readonly #sim: OperatorSimulation;
+  /** Since when each contradiction has lasted. */
+  readonly #since = new Map<string, number>();
+
+  constructor(sim: OperatorSimulation) {
+    this.#sim = sim;
+  }
+
+  look(now: number): void {
+    const found = this.#sim.attended ? this.#contradictions() : [];
+    for (const one of this.#since.keys()) if (!found.includes(one)) this.#since.delete(one);
+    for (const one of found) {
+      const since = this.#since.get(one) ?? now;
+      this.#since.set(one, since);
+      if (now - since > PERIOD_MS)
+        throw new Violation("I6", `for ${Math.round((now - since) / 1000)} s ${one}`);
+    }
+  }
+
+  #contradictions(): string[] {
+    const { env, oracle } = this.#sim;
+    if (env.established() === undefined || !env.subject.meantToServe()) return [];
+    const { status } = json(env.cluster()) as { status?: EtcdClusterStatus };
+    const { voters, voterIDs, healthy } = oracle.truth();
+    const running = env.world.network.all().filter((server) => server.runs);
+    // A process behind a wall serves those there, and nobody here: of it either may be said.
+    const inSight = running.filter(
+      (server) => healthy.has(server.id) && !env.cutOff.includes(env.pods.nodeOf(server) ?? ""),
+    ).length;
+    const serves = (some: number) => voters > 0 && some >= quorum(voters);
+    const hasAlarm = running.some(
+      (server) => env.world.raftOf(server).leader === server && server.dir.state.alarms.size > 0,
+    );
+    const told = (type: string) => status?.conditions?.find((one) => one.type === type);
+    const found: string[] = [];
+    for (const type of ["Quorate", "Available"]) {
+      const { status: says, reason } = told(type) ?? {};
+      if (says === "True" && (!serves(healthy.size) || (type === "Available" && hasAlarm)))
+        found.push(`the status says ${type}, and ${healthy.size} of ${voters} voters serve`);
+      if (says === "False" && serves(inSight) && !hasAlarm)
+        found.push(`the status says not ${type} (${reason}), and ${inSight} of ${voters} voters serve`);
+    }
+    const down = [...voterIDs].filter((id) => !healthy.has(id) && this.#isJoined(id));
+    if (told("Degraded")?.status === "False" && down.length > 0)
+      found.push(`the status says not Degraded, and ${down.join(", ")} is down`);
+    const reason = told("Quorate")?.reason;
+    if (reason !== undefined && LOST.has(reason) && hasQuorumOfData(this.#sim))
+      found.push(`the status says ${reason}, and a quorum of the data is there`);
+    return found;
+  }
+
+  /** A newcomer on its first way in is no loss. */
+  #isJoined(id: string): boolean {
+    return this.#sim.env
+      .members()
+      .some(({ spec }) => json(spec)["memberID"] === id && json(spec)["joined"] === true);
+  }
+}
+
+/** More than half of the voters, as the newest of them knows them, still have their data. */
+export function hasQuorumOfData({ env }: OperatorSimulation): boolean {
+  const kept = env.members().flatMap(({ metadata }) => env.subject.data(metadata.name) ?? []);
+  const dirs = kept.filter((dir) => !dir.unreadable && dir.clusterID === env.established());
+  const newest = dirs.toSorted((a, b) => b.log.length - a.log.length)[0];
+  const voters = newest?.state.voters() ?? [];
+  const there = voters.filter(({ id }) => dirs.some(({ memberID }) => memberID === id));
+  return voters.length > 0 && there.length >= quorum(voters.length);
+}
