@@ -34,6 +34,9 @@ groups:
         expr: quorate_cluster_condition{condition="SpaceLow"} == 1
       - alert: EtcdCertificateEndsSoon
         expr: quorate_member_certificate_expiry_seconds < 7 * 86400
+      - alert: EtcdOperatorClockSkew
+        expr: abs(quorate_clock_skew_seconds) > 30
+        for: 5m
       - alert: EtcdOperatorLeaderless
         expr: (sum(quorate_lease_held) or vector(0)) != 1
         for: 2m

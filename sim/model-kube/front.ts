@@ -171,7 +171,8 @@ export class KubeFront {
     const fault = this.faults.next(who, request);
     return await this.#exchange(signal, fault, () => {
       const answer = this.#answer(request);
-      return fault?.kind === "answer" ? fault.response : answer;
+      const date = Math.floor(this.#options.server.now() / 1_000) * 1_000;
+      return { ...(fault?.kind === "answer" ? fault.response : answer), date };
     });
   }
 

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pass } from "../../src/control/loop.ts";
+import { pods as podKind } from "../model-kube/kinds/pod.ts";
+import { secrets as secretKind } from "../model-kube/kinds/simple.ts";
 import { wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
@@ -60,4 +62,45 @@ test("a cluster that is created by an operator whose clock is ten minutes ahead 
   }
   const [right = 0, ahead = 0] = took;
   assert.ok(Math.abs(ahead - right) <= 2, `${took.join(", ")} s`);
+});
+
+const DAY = 86_400_000;
+const conditionOf = (sim: OperatorSimulation, wanted: string) =>
+  sim.cluster?.status?.conditions?.find(({ type }) => type === wanted);
+
+test("no certificate is issued by a clock that contradicts the API server's; that is told, and ends by itself", async () => {
+  const sim = new OperatorSimulation(THREE, { seed: 1 });
+  setClock(sim, 2 * 3_600_000);
+  await sim.pass(60_000);
+  assert.equal(sim.env.server.list(podKind).length, 0);
+  assert.match(conditionOf(sim, "TLSReady")?.message ?? "", /clock is more than 1 h ahead of the API server's/);
+  assert.equal(conditionOf(sim, "TLSReady")?.reason, "CertificateProblem");
+  assert.deepEqual(
+    sim.cluster?.status?.warnings?.filter((warning) => warning.includes("clock")).length,
+    1,
+    "told as a warning too",
+  );
+  setClock(sim, 0);
+  assert.ok((await secondsToConverge(sim)) < 60);
+  await sim.settle();
+  assert.deepEqual(wrongWith(sim), []);
+  assert.equal(sim.cluster?.status?.warnings, undefined);
+});
+
+test("a clock a hundred days ahead renews nothing of a cluster that runs, and only newcomers wait for it", async () => {
+  const sim = new OperatorSimulation(THREE, { seed: 2 });
+  await sim.settle();
+  const leaves = () => sim.env.server.list(secretKind).map(({ metadata, data }) => [metadata.name, data]);
+  const before = leaves();
+  setClock(sim, 100 * DAY);
+  await sim.pass(120_000);
+  assert.deepEqual(leaves(), before);
+  assert.equal(conditionOf(sim, "TLSReady")?.status, "True");
+  sim.edit({ replicas: 5 });
+  await sim.pass(60_000);
+  assert.equal(conditionOf(sim, "TLSReady")?.reason, "CertificateProblem");
+  assert.equal(conditionOf(sim, "Available")?.status, "True");
+  setClock(sim, 0);
+  assert.ok((await secondsToConverge(sim)) < 120);
+  assert.deepEqual(wrongWith(sim), []);
 });

@@ -87,7 +87,9 @@ export const etcdClusterStatusSchema = z.strictObject({
     .max(32)
     .optional()
     .meta({ "x-kubernetes-list-type": "atomic" })
-    .describe("What of the spec is allowed but seldom meant, with the field."),
+    .describe(
+      "What of the spec is allowed but seldom meant, with the field; and what around the cluster needs attention, such as clocks that differ.",
+    ),
   notApplicable: z
     .array(text(256))
     .max(64)

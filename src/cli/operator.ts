@@ -68,6 +68,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
     endpoints.watch({
       queue: operator.queue,
       leads: () => operator.leads,
+      clockAheadMs: () => operator.clockAheadMs,
       stores: () => operator.caches(),
     });
     const where = options.namespaces?.join(", ") ?? "all namespaces";

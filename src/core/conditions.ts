@@ -25,6 +25,8 @@ export interface Certificates {
   readonly problems: readonly string[];
   /** When the first certificate of each member ends, in milliseconds. */
   readonly expiry: Readonly<Record<string, number>>;
+  /** The time to hold that against, where the controller's own clock is known to be wrong. */
+  readonly now?: number;
 }
 
 /** Above this share of the quota data is running out of room; below the lower one it has room again. */
@@ -83,7 +85,9 @@ export function tlsReady(view: View, certificates: Certificates | undefined): Ve
   if (certificates === undefined) return unknown("NotObserved", "the certificates were not looked at");
   const [problem] = certificates.problems;
   if (problem !== undefined) return no("CertificateProblem", certificates.problems.join("; "));
-  const expired = Object.entries(certificates.expiry).filter(([, at]) => at <= view.now);
+  const expired = Object.entries(certificates.expiry).filter(
+    ([, at]) => at <= (certificates.now ?? view.now),
+  );
   if (expired.length > 0)
     return no("Expired", `a certificate of ${expired.map(([name]) => name).join(", ")} has run out`);
   const behind = view.staying.filter(({ record }) =>

@@ -178,14 +178,17 @@ export class Http2Transport implements KubeTransport {
 interface Head {
   readonly status: number;
   readonly retryAfterMs: number | undefined;
+  readonly date: number | undefined;
   readonly json: boolean;
 }
 
 function headOf(headers: IncomingHttpHeaders & { ":status"?: number }): Head {
   const seconds = Number(headers["retry-after"]);
+  const date = Date.parse(headers.date ?? "");
   return {
     status: headers[":status"] ?? 0,
     retryAfterMs: headers["retry-after"] !== undefined && seconds >= 0 ? seconds * 1_000 : undefined,
+    date: Number.isNaN(date) ? undefined : date,
     json: headers["content-type"]?.includes("json") ?? false,
   };
 }
@@ -259,6 +262,7 @@ function responseOf(head: Head, text: string): KubeResponse {
     status: head.status,
     body,
     ...(head.retryAfterMs !== undefined && { retryAfterMs: head.retryAfterMs }),
+    ...(head.date !== undefined && { date: head.date }),
   };
 }
 

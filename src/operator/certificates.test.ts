@@ -16,9 +16,14 @@ const record = first!.record;
 const DAY = 24 * 3_600_000;
 
 async function world() {
-  const time = { now: systemClock.now() };
+  const time = { now: systemClock.now(), contradiction: undefined as string | undefined };
   const pki = createPki({ ...systemClock, now: () => time.now }, systemRandom);
-  const certificates = new Certificates(pki, () => time.now);
+  const certificates = new Certificates(pki, {
+    now: () => time.now,
+    get contradiction() {
+      return time.contradiction;
+    },
+  });
   const authorities: Partial<Record<Plane, Secret>> = {};
   for (const plane of ["client", "peer"] as const) {
     const secret = await certificates.newAuthority(cluster, plane);
@@ -29,6 +34,20 @@ async function world() {
 }
 
 const secretOf = (files: Record<string, string>) => memberSecret(cluster, record, files);
+
+test("while our clock contradicts the API server's nothing is issued, and what is there is used", async () => {
+  const { certificates, time } = await world();
+  const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+  time.now += 70 * DAY;
+  time.contradiction = "the clocks differ";
+  assert.deepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
+  assert.match(certificates.problems.join(), /due for renewal.*the clocks differ/);
+  await assert.rejects(certificates.newAuthority(cluster, "peer"), { reason: "wrong-clock" });
+  assert.equal(await certificates.memberFiles(cluster, { ...record, name: "demo-9" }, undefined), undefined);
+  time.contradiction = undefined;
+  time.now += 10_000;
+  assert.notDeepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
+});
 
 describe("the certificates of a member", () => {
   test("carry its names on both planes, the Service's own and the wildcard among them (R46)", async () => {

@@ -32,12 +32,19 @@ interface Checked {
   readonly until: number;
 }
 
+/** What certificates are judged and issued by. */
+export interface CertificateTime {
+  now(): number;
+  /** Why none may be issued now: our clock and the API server's contradict each other. */
+  readonly contradiction?: string | undefined;
+}
+
 /** A leaf that is due and cannot be renewed is looked at again this late, not on every pass. */
 const RECHECK_MS = 10_000;
 
 export class Certificates {
   readonly #pki: Pki;
-  readonly #now: () => number;
+  readonly #time: CertificateTime;
   readonly #authorities = new Map<Plane, { readonly from: Secret; readonly authority: Authority }>();
   readonly #checked = new Map<string, Checked>();
   readonly #ends = new Map<string, number>();
@@ -45,9 +52,9 @@ export class Certificates {
   readonly #leaves = new Map<string, { readonly extra: readonly string[]; readonly spec: LeafSpec }>();
   readonly #problems = new Map<string, string>();
 
-  constructor(pki: Pki, now: () => number) {
+  constructor(pki: Pki, time: CertificateTime) {
     this.#pki = pki;
-    this.#now = now;
+    this.#time = time;
   }
 
   get problems(): readonly string[] {
@@ -74,6 +81,11 @@ export class Certificates {
   /** A new authority as a Secret, to be made if there is none. */
   async newAuthority(cluster: ClusterFacts, plane: Plane): Promise<Secret> {
     const commonName = `${cluster.name} ${plane} CA`;
+    const { contradiction } = this.#time;
+    if (contradiction !== undefined) {
+      this.#problems.set(plane, contradiction);
+      throw new PkiError("wrong-clock", commonName, contradiction);
+    }
     const { certificate, key } = await this.#pki.issueCa({ commonName, lifeMs: CA_LIFE_MS });
     return caSecret(cluster, plane, { certificate, key, ca: certificate });
   }
@@ -99,7 +111,7 @@ export class Certificates {
       }
     }
     const { authority } = this.#authorities.get(plane) ?? {};
-    const verdict = authority && judgeCa(authority.facts, LEAF_LIFE_MS, this.#now());
+    const verdict = authority && judgeCa(authority.facts, LEAF_LIFE_MS, this.#time.now());
     if (verdict && verdict.state !== "valid") this.#problems.set(plane, `${where}: ${verdict.message}`);
     else this.#problems.delete(plane);
     return verdict !== undefined;
@@ -174,7 +186,7 @@ export class Certificates {
   ): Promise<Leaf> {
     const ca = this.#authorities.get(plane)?.authority;
     if (!ca) return { problem: `no authority of the ${plane} plane` };
-    const now = this.#now();
+    const now = this.#time.now();
     const both = certificate !== undefined && certificate === key;
     const present =
       certificate === undefined || key === undefined ? undefined : { certificate, key: both ? "" : key };
@@ -185,7 +197,14 @@ export class Certificates {
       text === undefined ? undefined : { text, where: `the certificate of ${name}, ${file}` };
     const trust = { text: ca.pair.certificate, where: `the authority of the ${plane} plane` };
     const found = findLeaf(this.#pki, pem(certificate, "certificate"), pem(key, "key"), trust);
-    const renewal = await renewLeaf(this.#pki, { name, leaf, found, ca, now });
+    const renewal = await renewLeaf(this.#pki, {
+      name,
+      leaf,
+      found,
+      ca,
+      now,
+      blocked: this.#time.contradiction,
+    });
     if (renewal.kind === "blocked") {
       this.#problems.set(name, renewal.message);
       this.#checked.delete(name);

@@ -19,6 +19,7 @@ import { KubeFailure } from "../seams/kube-transport.ts";
 import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
 import { Announcer } from "./announcer.ts";
+import type { ClockSkew } from "./clock-skew.ts";
 import { faultStatus, invalidStatus } from "./blind-status.ts";
 import type { Fence } from "./fencing.ts";
 import { mergePatch } from "./merge-patch.ts";
@@ -36,6 +37,7 @@ export interface WorkerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly pki: Pki;
+  readonly skew: ClockSkew;
   /** Makes a way to the members of one cluster. */
   readonly reach: () => EtcdReach;
   readonly events: Pick<EventRecorder, "record">;

@@ -21,6 +21,7 @@ export interface EndpointsOptions {
 export interface Subjects {
   readonly queue: NonNullable<Sources["queue"]>;
   readonly leads: () => boolean;
+  readonly clockAheadMs?: () => number | undefined;
   readonly stores: () => readonly StoreFacts[];
 }
 
@@ -63,6 +64,7 @@ export async function openEndpoints(options: EndpointsOptions): Promise<Endpoint
         subjects = given;
         metrics.watch({
           queue: given.queue,
+          ...(given.clockAheadMs && { clockAheadMs: given.clockAheadMs }),
           stores: () => stores().map((one) => [one.resource, isInStep(one)]),
         });
       },

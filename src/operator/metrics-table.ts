@@ -101,6 +101,12 @@ export const METRICS = {
     [],
     "How late the last heartbeat of the process was.",
   ),
+  clockSkew: metric(
+    "gauge",
+    "clock_skew_seconds",
+    [],
+    "How far the clock of this process is ahead of the API server's, negative when it is behind; known to about a second.",
+  ),
   memory: metric("gauge", "resident_memory_bytes", [], "Memory of the process."),
   droppedSeries: metric(
     "counter",

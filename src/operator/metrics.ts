@@ -25,6 +25,8 @@ export interface Sources {
   readonly lagMs?: () => number;
   /** Whether this process leads. */
   readonly leads?: () => boolean;
+  /** How far our clock is ahead of the API server's. */
+  readonly clockAheadMs?: () => number | undefined;
   /** Each cache, by the plural of its resource: whether it is in step. */
   readonly stores?: () => Iterable<readonly [resource: string, inStep: boolean]>;
 }
@@ -117,7 +119,7 @@ export class OperatorMetrics {
   }
 
   *#process(): Generator<readonly [MetricDefinition, Iterable<Sample>]> {
-    const { queue, lagMs, leads, stores } = this.#sources;
+    const { queue, lagMs, leads, stores, clockAheadMs } = this.#sources;
     const { residentBytes, version } = this.#options;
     yield one(METRICS.build, 1, [version]);
     if (queue) {
@@ -128,6 +130,8 @@ export class OperatorMetrics {
     }
     if (lagMs) yield one(METRICS.eventLoopLag, lagMs() / 1000);
     if (leads) yield one(METRICS.leaseHeld, leads() ? 1 : 0);
+    const aheadMs = clockAheadMs?.();
+    if (aheadMs !== undefined) yield one(METRICS.clockSkew, aheadMs / 1000);
     if (residentBytes) yield one(METRICS.memory, residentBytes());
     for (const [resource, inStep] of stores?.() ?? [])
       yield one(METRICS.storesInStep, inStep ? 1 : 0, [resource]);

@@ -20,6 +20,7 @@ import type { Pki } from "../seams/pki.ts";
 import { applyObjects } from "./apply.ts";
 import { Certificates, textIn } from "./certificates.ts";
 import { Clashes } from "./clashes.ts";
+import type { ClockSkew } from "./clock-skew.ts";
 import { textOf } from "./cluster-object.ts";
 import { executeAction, type Decided } from "./execute.ts";
 import { externalEndpoints } from "./external.ts";
@@ -44,6 +45,7 @@ export interface KubePlatformOptions {
   readonly fence: Pick<Fence, "leads">;
   readonly clock: Clock;
   readonly pki: Pki;
+  readonly skew: ClockSkew;
   /** For this cluster alone; closed with the platform. */
   readonly reach: EtcdReach;
 }
@@ -69,13 +71,13 @@ export class KubePlatform implements Platform {
   #credentials = "";
 
   constructor(options: KubePlatformOptions) {
-    const { client, stores, clock, key, pki } = options;
+    const { client, stores, clock, key, pki, skew } = options;
     this.#options = options;
     this.transport = options.reach.transport;
     this.probe = options.reach.probe;
     this.#reporter = new Reporter(client, stores, clock, key);
     this.#preflight = new Preflight(client, clock);
-    const certificates = new Certificates(pki, () => clock.now());
+    const certificates = new Certificates(pki, skew);
     const clashes = new Clashes(client, clock);
     this.#apply = {
       client,
@@ -90,11 +92,12 @@ export class KubePlatform implements Platform {
 
   // The caches hold our own last writes, so that nothing has to be waited for but an answer about a new spec.
   async read(): Promise<PlatformState | undefined> {
-    const { stores, key, clock, fence } = this.#options;
+    const { stores, key, skew, fence } = this.#options;
     const objects = stores.objectsOf(key);
     if (objects === undefined) return undefined;
     const observed = observeObjects(objects, {
-      now: clock.now(),
+      // It is compared with times that the API server and kubelets wrote.
+      now: skew.serverNow(),
       fenced: !fence.leads,
       isResizable: (pod, record) => this.#apply.resizing.isPossible(pod, record),
     });
@@ -145,12 +148,17 @@ export class KubePlatform implements Platform {
       return at === undefined ? [] : [[member.name, at] as const];
     });
     const { services } = this.#options.stores.ownObjects(this.#options.key);
+    const { warning } = this.#options.skew;
     return Promise.resolve({
       externalEndpoints: externalEndpoints(view.observation.cluster, services),
       selector: scaleSelector(view.observation.cluster),
-      warnings: warningsOf(spec),
+      warnings: [...warningsOf(spec), ...(warning === undefined ? [] : [warning])],
       nodes: Object.fromEntries(nodes),
-      certificates: { problems: certificates.problems, expiry: Object.fromEntries(expiry) },
+      certificates: {
+        problems: certificates.problems,
+        expiry: Object.fromEntries(expiry),
+        now: this.#options.skew.now(),
+      },
       ...(isSecure(spec.tls, "client") && { clientSecret: secretNames(name).client }),
     });
   }

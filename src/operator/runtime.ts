@@ -14,6 +14,7 @@ import { Lease, uniqueIdentity } from "../kube/lease.ts";
 import { limited } from "../kube/limits.ts";
 import { textOf, type Log } from "../kube/log.ts";
 import type { Outcome, WorkQueue } from "../kube/queue.ts";
+import { ServerTime } from "../kube/server-time.ts";
 import { Http2Transport } from "../kube/transport.ts";
 import { createPki } from "../pki/issue.ts";
 import type { Clock } from "../seams/clock.ts";
@@ -21,6 +22,7 @@ import type { Disk } from "../seams/disk.ts";
 import type { KubeTransport } from "../seams/kube-transport.ts";
 import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
+import { ClockSkew } from "./clock-skew.ts";
 import { ClusterWorker } from "./cluster-worker.ts";
 import { EFFECT_MS, Fence, fencedTransport } from "./fencing.ts";
 import { overTheWire, type EtcdReach } from "./reach.ts";
@@ -81,6 +83,7 @@ export class Operator {
   readonly #http: KubeTransport;
   readonly #plain: KubeClient;
   readonly #fence = new Fence();
+  readonly #skew: ClockSkew;
   readonly #stores: Stores;
   readonly #events: EventRecorder;
   readonly #controller: Controller;
@@ -107,7 +110,9 @@ export class Operator {
     this.identity = options.identity ?? uniqueIdentity(random);
     this.#http = options.transport ?? new Http2Transport({ config, clock, disk, userAgent });
     const shared = { clock, fieldManager: FIELD_MANAGER, ...(hooks.onCall && { onCall: hooks.onCall }) };
-    const bounded = limited(this.#http, clock);
+    const serverTime = new ServerTime(clock);
+    this.#skew = new ClockSkew(clock, serverTime);
+    const bounded = limited(serverTime.listening(this.#http), clock);
     this.#plain = new KubeClient({ ...shared, transport: bounded });
     const client = new KubeClient({
       ...shared,
@@ -131,6 +136,7 @@ export class Operator {
       clock,
       random,
       pki: options.pki ?? createPki(clock, random),
+      skew: this.#skew,
       reach: options.reach ?? (() => overTheWire(clock, idle)),
       events: this.#events,
       ...(hooks.onPass && { onPass: hooks.onPass }),
@@ -171,6 +177,11 @@ export class Operator {
 
   get leads(): boolean {
     return this.#fence.leads;
+  }
+
+  /** How far our clock is ahead of the API server's; undefined before it answered. */
+  get clockAheadMs(): number | undefined {
+    return this.#skew.aheadMs;
   }
 
   caches(): CacheFacts[] {

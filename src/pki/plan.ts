@@ -15,7 +15,7 @@ export const LEAF_LIFE_MS = 90 * DAY;
 /** Shorter lives would be eaten by whole seconds and clock skew. */
 export const SHORTEST_LIFE_MS = MINUTE;
 /** Certificates begin in the past, for machines whose clocks are behind the one that they are issued by. */
-const BACKDATE_MS = 60 * MINUTE;
+export const BACKDATE_MS = 60 * MINUTE;
 const RENEW_AFTER = 2 / 3;
 /** Renewals of one age are spread over this part of a life, so that they do not come all at once. */
 const JITTER = 1 / 20;

@@ -55,16 +55,19 @@ export interface RenewalInput {
   readonly found: Found;
   readonly ca: Authority;
   readonly now: number;
+  /** Why none may be issued now, whatever is in place. */
+  readonly blocked?: string | undefined;
 }
 
 export async function renewLeaf(pki: Pki, input: RenewalInput): Promise<Renewal> {
-  const { name, leaf, found, ca, now } = input;
+  const { name, leaf, found, ca, now, blocked } = input;
   const verdict = judgeLeaf({ name, wanted: leaf, found, ca: ca.facts, now });
   if (verdict.kind === "blocked") return { kind: "blocked", message: verdict.message };
   if (verdict.kind === "keep") {
     const notAfter = found.kind === "present" ? found.facts.notAfter : now;
     return { kind: "kept", notAfter, lookAgainAt: verdict.lookAgainAt };
   }
+  if (blocked !== undefined) return { kind: "blocked", message: `${verdict.message}. ${blocked}` };
   const issued = await pki.issueLeaf({ ca: ca.pair, leaf });
   return { kind: "issued", pair: issued, notAfter: issued.notAfter };
 }

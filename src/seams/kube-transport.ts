@@ -29,6 +29,8 @@ export interface KubeResponse {
   readonly body: unknown;
   /** When the server wants to be asked again. */
   readonly retryAfterMs?: number;
+  /** When it was written, by the server's clock: milliseconds since the epoch, in whole seconds. */
+  readonly date?: number;
 }
 
 export type KubeStreamResponse =

@@ -90,7 +90,8 @@ export type PkiErrorReason =
   | "unreadable-certificate"
   | "unreadable-key"
   | "invalid-request"
-  | "issuing-failed";
+  | "issuing-failed"
+  | "wrong-clock";
 
 export class PkiError extends Error {
   override name = "PkiError";
