@@ -177,6 +177,7 @@ function handlers(calls: Calls, keys: Keys): Record<string, Handler> {
         version: status.version,
         dbSize: BigInt(status.dbSize),
         dbSizeInUse: BigInt(status.dbSizeInUse),
+        dbSizeQuota: BigInt(status.dbSizeQuota),
         leader: id(status.leaderID),
         isLearner: status.isLearner,
         raftIndex: BigInt(status.raftIndex),

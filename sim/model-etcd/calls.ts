@@ -29,7 +29,13 @@ export interface Status {
   readonly revision: number;
   readonly dbSize: number;
   readonly dbSizeInUse: number;
+  /** 0 below 3.6.6, where etcd tells it wrongly or not at all. */
+  readonly dbSizeQuota: number;
   readonly downgrade: { readonly enabled: boolean; readonly target: string } | undefined;
+}
+
+function tellsQuota(server: Server): boolean {
+  return compareVersions(version(server.version), version("3.6.6")) >= 0;
 }
 
 export class Calls {
@@ -69,6 +75,7 @@ export class Calls {
       revision: state.revision,
       dbSize: state.dbSize,
       dbSizeInUse: state.dbSizeInUse,
+      dbSizeQuota: tellsQuota(server) ? server.config.quotaBytes : 0,
       downgrade: modern
         ? { enabled: state.downgrade !== undefined, target: state.downgrade ?? "" }
         : undefined,

@@ -3,7 +3,7 @@
  * answered. Short deadlines, all in parallel, and no failure is more than a fact.
  */
 import type { EtcdMemberEntry, MemberAnswer, EtcdFacts } from "../core/observation.ts";
-import { minorOf } from "../core/version.ts";
+import { compareVersions, minorOf, parseVersion } from "../core/version.ts";
 import type { EtcdClient } from "../etcd/client.ts";
 import { isEtcdError } from "../etcd/errors.ts";
 import { formatId } from "../etcd/id.ts";
@@ -68,11 +68,21 @@ function toAnswer(status: MemberStatus, linearizable: boolean): MemberAnswer {
     revision: Number(status.header.revision),
     dbSize: status.dbSize,
     dbSizeInUse: status.dbSizeInUse,
+    ...(tellsQuota(status) && { dbSizeQuota: status.dbSizeQuota }),
     linearizable,
     ...(status.downgrade && {
       downgrade: { enabled: status.downgrade.enabled, target: status.downgrade.targetVersion },
     }),
   };
+}
+
+/** Before, etcd told what it was asked for and not what it runs with. */
+const QUOTA_TOLD_FROM = parseVersion("3.6.6");
+
+function tellsQuota(status: MemberStatus): status is MemberStatus & { readonly dbSizeQuota: number } {
+  const runs = parseVersion(status.version);
+  if (status.dbSizeQuota === undefined || !runs || !QUOTA_TOLD_FROM) return false;
+  return compareVersions(runs, QUOTA_TOLD_FROM) >= 0;
 }
 
 export type ClusterAnswer = Pick<EtcdFacts, "list" | "clusterVersion" | "alarms">;

@@ -54,6 +54,7 @@ async function callEtcd(executor: Executor, view: View, action: EtcdAction): Pro
       return observer.rememberDefragmentation(action.member);
     case "Disarm":
       await maintenance.disarm(parseId(action.memberID), action.alarm, limit);
+      if (action.alarm === "NOSPACE") observer.rememberDisarming(action.memberID);
       return;
     case "CompareHashes":
       return observer.rememberHashes(await compareHashes(executor, view));

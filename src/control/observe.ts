@@ -30,6 +30,7 @@ export class Observer {
   #compacted: EtcdFacts["compacted"];
   #nudgedAt: number | undefined;
   readonly #defragmentedAt = new Map<string, number>();
+  readonly #disarmedAt = new Map<string, number>();
   #progressAt: number;
 
   constructor(platform: Platform, clock: Clock) {
@@ -56,14 +57,16 @@ export class Observer {
   }
 
   /** What this process did, with the times as of now. */
-  #remembered(): Pick<EtcdFacts, "hashes" | "compacted" | "nudgedAt" | "defragmentedAt"> {
+  #remembered(): Omit<EtcdFacts, "list" | "clusterVersion" | "alarms"> {
     const wall = (mark: number) => this.#time.wall(mark);
-    const defragmented = [...this.#defragmentedAt].map(([name, mark]) => [name, wall(mark)] as const);
+    const walls = (marks: ReadonlyMap<string, number>) =>
+      Object.fromEntries([...marks].map(([name, mark]) => [name, wall(mark)]));
     return {
       ...(this.#hashes && { hashes: { ...this.#hashes, at: wall(this.#hashes.at) } }),
       ...(this.#compacted && { compacted: { ...this.#compacted, at: wall(this.#compacted.at) } }),
       ...(this.#nudgedAt !== undefined && { nudgedAt: wall(this.#nudgedAt) }),
-      defragmentedAt: Object.fromEntries(defragmented),
+      ...(this.#disarmedAt.size > 0 && { disarmedAt: walls(this.#disarmedAt) }),
+      defragmentedAt: walls(this.#defragmentedAt),
     };
   }
 
@@ -95,6 +98,9 @@ export class Observer {
   }
   rememberNudge(): void {
     this.#nudgedAt = this.#time.mark();
+  }
+  rememberDisarming(memberID: string): void {
+    this.#disarmedAt.set(memberID, this.#time.mark());
   }
   rememberDefragmentation(member: string): void {
     this.#defragmentedAt.set(member, this.#time.mark());

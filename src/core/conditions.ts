@@ -9,6 +9,7 @@ import { bytesOf } from "../api/quantity.ts";
 import type { Decision, Hold } from "./action.ts";
 import { isSecure } from "./flags.ts";
 import { quorum } from "./quorum.ts";
+import { runningQuota } from "./quota.ts";
 import { corrupt as corruptRule } from "./rules/corrupt.ts";
 import { quorumLost } from "./rules/quorum-lost.ts";
 import { names, unhealthyVoters, type MemberView, type View } from "./view.ts";
@@ -103,9 +104,10 @@ export function tlsReady(view: View, certificates: Certificates | undefined): Ve
 export function spaceLow(view: View, before: Condition["status"] | undefined): Verdict {
   if (view.observation.etcd.alarms.some(({ alarm }) => alarm === "NOSPACE"))
     return yes("NoSpace", "the quota is full; delete keys or raise spec.options.quotaBackendBytes");
-  const shares = view.members.flatMap(({ name, answer, record }) => {
+  const shares = view.members.flatMap((member) => {
+    const { name, answer, record } = member;
     if (!answer.reachable) return [];
-    const quota = bytesOf(record.template.options.quotaBackendBytes);
+    const quota = runningQuota(member) ?? bytesOf(record.template.options.quotaBackendBytes);
     return [{ name, used: answer.dbSizeInUse / quota, file: answer.dbSize / quota }];
   });
   if (shares.length === 0) return unknown("NotObserved", "no member answers");

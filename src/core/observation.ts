@@ -160,6 +160,8 @@ export type MemberAnswer =
       readonly revision: number;
       readonly dbSize: number;
       readonly dbSizeInUse: number;
+      /** The quota that it runs with, where etcd tells it rightly: from 3.6.6 on. */
+      readonly dbSizeQuota?: number;
       /** A linearizable read through this member succeeded; learners cannot serve one (R17). */
       readonly linearizable: boolean;
       readonly downgrade?: { readonly enabled: boolean; readonly target: string };
@@ -182,6 +184,8 @@ export interface EtcdFacts {
   readonly compacted?: { readonly revision: number; readonly at: number };
   /** When this controller last nudged a joiner. */
   readonly nudgedAt?: number;
+  /** When this controller last disarmed NOSPACE, by the ID of the member that had raised it. */
+  readonly disarmedAt?: Readonly<Record<string, number>>;
   /** When each member was last defragmented by us, by name. */
   readonly defragmentedAt: Readonly<Record<string, number>>;
 }

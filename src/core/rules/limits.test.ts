@@ -207,7 +207,7 @@ test("a database whose defragmentation would outlast the patience of liveness is
   assert.deepEqual(says(defragment, mixed), ["maintain: defragment demo-3"]);
 });
 
-/** The alarm is armed; quota 100 MiB, room again below 90. */
+/** The alarm is armed; quota 100 MiB, room again below 95. */
 function noRoom(size: number, used: number, compacted?: { revision: number; at: number }): Observation {
   const world = healthy({ options: { quotaBackendBytes: "100Mi" } });
   const filled = NAMES.reduce(
@@ -220,7 +220,7 @@ function noRoom(size: number, used: number, compacted?: { revision: number; at: 
 
 test("a full database is compacted to its newest revision, and again when ten seconds brought another one", () => {
   assert.deepEqual(says(noSpace, noRoom(100, 50)), ["heal: compact to revision 1000"]);
-  const older = (ms: number, revision = 999) => noRoom(100, 95, { revision, at: NOW - ms });
+  const older = (ms: number, revision = 999) => noRoom(100, 98, { revision, at: NOW - ms });
   assert.deepEqual(says(noSpace, older(10_000)), ["heal: compact to revision 1000"]);
   assert.deepEqual(says(noSpace, older(9_999)), ["NoSpace for 1 ms"]);
   assert.deepEqual(
@@ -234,7 +234,7 @@ test("a full database is compacted to its newest revision, and again when ten se
 
 test("then each full member gives its pages back once, and the alarm is disarmed when all have room", () => {
   const compacted = { revision: 1000, at: NOW };
-  const full = noRoom(90, 50, compacted);
+  const full = noRoom(95, 50, compacted);
   const done = (o: Observation, ...names: string[]): Observation => ({
     ...o,
     etcd: { ...o.etcd, defragmentedAt: Object.fromEntries(names.map((name) => [name, NOW])) },
@@ -242,13 +242,13 @@ test("then each full member gives its pages back once, and the alarm is disarmed
   assert.deepEqual(says(noSpace, full), ["heal: defragment demo-2"]);
   assert.deepEqual(says(noSpace, done(full, "demo-2")), ["heal: defragment demo-3"]);
   assert.deepEqual(says(noSpace, done(full, ...NAMES)), ["NoSpace for 10000 ms"]);
-  assert.deepEqual(says(noSpace, noRoom(89, 50, compacted)), ["heal: disarm NOSPACE"]);
-  assert.deepEqual(says(noSpace, answering(noRoom(89, 50, compacted), "demo-3", { dbSize: 95 * MIB })), [
+  assert.deepEqual(says(noSpace, noRoom(94, 50, compacted)), ["heal: disarm NOSPACE"]);
+  assert.deepEqual(says(noSpace, answering(noRoom(94, 50, compacted), "demo-3", { dbSize: 95 * MIB })), [
     "heal: defragment demo-3",
   ]);
-  // Live data that leaves no tenth free is for a person.
-  assert.deepEqual(says(noSpace, noRoom(95, 90, compacted)), ["NoSpace for 10000 ms"]);
-  assert.deepEqual(says(noSpace, noRoom(95, 89, compacted)), ["heal: defragment demo-2"]);
+  // Live data that leaves no twentieth free is for a person.
+  assert.deepEqual(says(noSpace, noRoom(99, 95, compacted)), ["NoSpace for 10000 ms"]);
+  assert.deepEqual(says(noSpace, noRoom(99, 94, compacted)), ["heal: defragment demo-2"]);
 });
 
 test("a template is blamed at its second exit; anything else after the time that the spec gives it", () => {

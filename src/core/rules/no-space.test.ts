@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
-import type { Observation } from "../observation.ts";
+import type { MemberFacts, Observation } from "../observation.ts";
 import { describeStep, plan } from "../plan.ts";
-import { change, healthy } from "../testing/cluster.ts";
+import { startHash } from "../template.ts";
+import { answering, change, edit, healthy } from "../testing/cluster.ts";
 
 const MIB = 1024 ** 2;
 
@@ -65,3 +66,64 @@ test("with spaceCure off nothing is done, and it is said", () => {
   assert.equal(act, undefined);
   assert.equal(holds[0]?.reason, "NoSpace");
 });
+
+/** All run with 100 MiB, hold 101, and nothing is left to compact; then the spec gives them more. */
+function raisedTo(quotaBackendBytes: string, more: object = {}): Observation {
+  let world = healthy({ options: { quotaBackendBytes: "100Mi" }, ...more });
+  for (const { record } of world.members)
+    world = answering(world, record.name, { dbSize: 101 * MIB, dbSizeInUse: 100 * MIB, revision: 50 });
+  const alarms = [{ memberID: "id-of-demo-1", alarm: "NOSPACE" as const }];
+  world = { ...world, etcd: { ...world.etcd, compacted: { revision: 50, at: world.now }, alarms } };
+  return edit(world, { options: { ...world.cluster.spec.options, quotaBackendBytes } });
+}
+
+test("a raised quota is rolled out first, be it by much or by little, and only then the alarm is disarmed", () => {
+  for (const quota of ["200Mi", "110Mi"]) {
+    const world = raisedTo(quota);
+    const { act, holds } = decide(world);
+    assert.deepEqual([act?.class, act?.action.kind], ["roll", "UpdateMember"], quota);
+    assert.match(holds.find(({ reason }) => reason === "NoSpace")?.message ?? "", /new quota of \d+ MiB/);
+    const steps = plan(world).steps.map(describeStep);
+    const disarmed = steps.indexOf("disarm NOSPACE");
+    assert.ok(disarmed > 0, steps.join("; "));
+    for (const name of ["demo-1", "demo-2", "demo-3"])
+      assert.ok(steps.findLastIndex((step) => step.includes(name)) < disarmed, steps.join("; "));
+  }
+});
+
+test("where a restart would lose the data, the newcomers that bring the quota may join under the alarm", () => {
+  const world = raisedTo("200Mi", { storage: { medium: "Memory", size: "1Gi" } });
+  const steps = plan(world).steps.map(describeStep);
+  assert.ok(steps.includes("disarm NOSPACE"), steps.join("; "));
+});
+
+test("what etcd says of its quota counts, and not what it was last given", () => {
+  let world = edit(raisedTo("200Mi"), { options: { quotaBackendBytes: "200Mi" } });
+  for (const { record } of world.members) {
+    const template = { ...record.template, options: { ...record.template.options, quotaBackendBytes: "200Mi" } };
+    world = change(world, record.name, { record: { ...record, template } });
+    world = answering(world, record.name, { dbSizeQuota: 100 * MIB });
+  }
+  assert.notEqual(decide(world).act?.action.kind, "Disarm");
+  for (const { record } of world.members) world = answering(world, record.name, { dbSizeQuota: 200 * MIB });
+  const serving = { ...world, members: world.members.map((facts) => startedFromRecord(facts)) };
+  assert.equal(decide(serving).act?.action.kind, "Disarm");
+});
+
+test("an alarm that is back is disarmed again after ten seconds, not seven times a second", () => {
+  const world = full(4 * MIB, { revision: 50, at: 1_750_000_000_000 });
+  let roomy = world;
+  for (const { record } of world.members) roomy = answering(roomy, record.name, { dbSize: 4 * MIB });
+  const after = (ms: number) =>
+    decide({ ...roomy, etcd: { ...roomy.etcd, disarmedAt: { "id-of-demo-1": roomy.now - ms } } });
+  assert.equal(after(9_999).act, undefined);
+  assert.equal(after(9_999).lookAgainAt, roomy.now + 1);
+  assert.equal(after(10_000).act?.action.kind, "Disarm");
+});
+
+function startedFromRecord(facts: MemberFacts): MemberFacts {
+  const { workload, record } = facts;
+  return workload.state === "running"
+    ? { ...facts, workload: { ...workload, startedFrom: startHash(record) } }
+    : facts;
+}

@@ -1,54 +1,89 @@
 /**
  * NOSPACE (R27): the whole cluster refuses writes until somebody compacts, defragments every member and
  * disarms the alarm. That is done here, when it can help: if the live data itself fills the quota, only a
- * person can decide what to delete or whether to raise the quota.
+ * person can decide what to delete or whether to raise the quota. A quota that was raised helps only those who run with
+ * it, so that it is rolled out first.
  */
 import { bytesOf, quotaOf } from "../../api/quantity.ts";
 import { act, hold } from "../outcome.ts";
+import type { StepClass, Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
+import { runningQuota } from "../quota.ts";
 import type { MemberView, View } from "../view.ts";
 import { followersFirst } from "./defragment.ts";
 
 /** After the cure the databases must be this far below the quota, or the alarm would be back at once. */
-const ROOM = 0.9;
+const ROOM = 0.95;
 /** Deletes are still allowed under the alarm; each brings a new revision worth compacting. */
 const RETRY_MS = 10_000;
+/** Where a restart would lose the data a rollout is newcomers for old ones (H4), whom etcd lets in and out under the alarm. */
+const BUT_THE_ROLLOUT: readonly StepClass[] = ["maintain"];
+const EVERYTHING_ELSE: readonly StepClass[] = ["join", "promote", "shrink", "roll", "maintain"];
 
 export const noSpace: Rule = (view) => {
-  const armed = view.observation.etcd.alarms.find((alarm) => alarm.alarm === "NOSPACE");
-  if (!armed || !view.hasQuorum) return [];
-  const quota = quotaBytes(view);
+  const armed = view.observation.etcd.alarms.filter(({ alarm }) => alarm === "NOSPACE");
+  if (armed.length === 0 || !view.hasQuorum) return [];
+  const voters = view.members.filter((member) => member.isVoter && member.answer.reachable);
   if (!view.spec.maintenance.spaceCure) {
-    return [full(view, "the database is full and spec.maintenance.spaceCure is off", undefined)];
+    return [
+      raising(view, voters) ?? full(voters, "the database is full and spec.maintenance.spaceCure is off"),
+    ];
   }
   const { compacted } = view.observation.etcd;
   const revision = Math.max(0, ...view.members.map(({ answer }) => (answer.reachable ? answer.revision : 0)));
   if (!compacted || (compacted.revision < revision && view.now - compacted.at >= RETRY_MS)) {
     return [act("heal", "the database is full: drop the old revisions", { kind: "Compact", revision })];
   }
-  const voters = view.members.filter((member) => member.isVoter && member.answer.reachable);
-  const fits = liveBytes(voters) < quota * ROOM;
-  const bloated = followersFirst(voters).find(
-    ({ answer, name }) =>
-      fits &&
-      answer.reachable &&
-      answer.dbSize >= quota * ROOM &&
-      (view.observation.etcd.defragmentedAt[name] ?? 0) < compacted.at,
+  const live = liveBytes(voters);
+  const bloated = followersFirst(voters.filter(isFull)).find(
+    (member) =>
+      live < roomOf(member) && (view.observation.etcd.defragmentedAt[member.name] ?? 0) < compacted.at,
   );
   if (bloated) {
     return [
       act("heal", `${bloated.name} gives the freed pages back`, { kind: "Defragment", member: bloated.name }),
     ];
   }
-  const stillFull = voters.some(({ answer }) => answer.reachable && answer.dbSize >= quota * ROOM);
-  if (stillFull) {
+  const stillFull = voters.filter(isFull);
+  if (stillFull.length > 0) {
     const due = compacted.at + RETRY_MS;
     // Over already: nobody has deleted anything since. To look at once again would be to look all the time.
     const until = due > view.now ? due : view.now + RETRY_MS;
-    return [full(view, "live data fills the quota; nothing is left to compact", until)];
+    const message = "live data fills the quota; nothing is left to compact";
+    return [raising(view, stillFull) ?? full(voters, message, until)];
   }
-  return [act("heal", "there is room again", { kind: "Disarm", alarm: "NOSPACE", memberID: armed.memberID })];
+  return [disarm(view, armed)];
 };
+
+/** Not at once again: where clients fill what is left as fast as that, disarming only makes work for etcd. */
+function disarm({ observation, now }: View, armed: readonly { readonly memberID: string }[]): Outcome {
+  const due = armed.map(({ memberID }) => ({
+    memberID,
+    at: (observation.etcd.disarmedAt?.[memberID] ?? -Infinity) + RETRY_MS,
+  }));
+  const next = due.find(({ at }) => at <= now);
+  if (next)
+    return act("heal", "there is room again", {
+      kind: "Disarm",
+      alarm: "NOSPACE",
+      memberID: next.memberID,
+    });
+  return hold({
+    classes: EVERYTHING_ELSE,
+    reason: "NoSpace",
+    message: "the database was full again right after the alarm was disarmed",
+    until: Math.min(...due.map(({ at }) => at)),
+  });
+}
+
+/** Up to here there is room for a while; a member whose quota nobody knows has none. */
+function roomOf(member: MemberView): number {
+  return (runningQuota(member) ?? 0) * ROOM;
+}
+
+function isFull(member: MemberView): boolean {
+  return member.answer.reachable && member.answer.dbSize >= roomOf(member);
+}
 
 /**
  * All voters hold the same data, so the least that one of them tells is true of all. A member counts pages as
@@ -59,17 +94,29 @@ function liveBytes(voters: readonly MemberView[]): number {
   return Math.min(...voters.map(({ answer }) => (answer.reachable ? answer.dbSizeInUse : Infinity)));
 }
 
-function full(view: View, message: string, until: number | undefined) {
-  const mib = Math.round(quotaBytes(view) / 1024 ** 2);
+/** The spec gives more than these members run with: it has to reach them before anything else can help. */
+function raising(view: View, members: readonly MemberView[]): Outcome | undefined {
+  const wanted = bytesOf(quotaOf(view.spec));
+  if (!members.some((member) => (runningQuota(member) ?? 0) < wanted)) return undefined;
   return hold({
-    classes: ["join", "promote", "shrink", "roll", "maintain"],
+    classes: BUT_THE_ROLLOUT,
     reason: "NoSpace",
-    message: `${message} (quota ${mib} MiB); etcd refuses writes`,
+    message: `the database is full and etcd refuses writes until all members run with the new quota of ${mib(wanted)}`,
+  });
+}
+
+function full(voters: readonly MemberView[], message: string, until?: number): Outcome {
+  const quota = Math.min(...voters.flatMap((member) => runningQuota(member) ?? []));
+  const told = Number.isFinite(quota) ? ` (quota ${mib(quota)})` : "";
+  return hold({
+    classes: EVERYTHING_ELSE,
+    reason: "NoSpace",
+    message: `${message}${told}; etcd refuses writes`,
     next: "Delete keys, or raise spec.options.quotaBackendBytes.",
     until,
   });
 }
 
-function quotaBytes(view: View): number {
-  return bytesOf(quotaOf(view.spec));
+function mib(bytes: number): string {
+  return `${Math.round(bytes / 1024 ** 2)} MiB`;
 }
