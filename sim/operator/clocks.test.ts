@@ -73,7 +73,10 @@ test("no certificate is issued by a clock that contradicts the API server's; tha
   setClock(sim, 2 * 3_600_000);
   await sim.pass(60_000);
   assert.equal(sim.env.server.list(podKind).length, 0);
-  assert.match(conditionOf(sim, "TLSReady")?.message ?? "", /clock is more than 1 h ahead of the API server's/);
+  assert.match(
+    conditionOf(sim, "TLSReady")?.message ?? "",
+    /clock is more than 1 h ahead of the API server's/,
+  );
   assert.equal(conditionOf(sim, "TLSReady")?.reason, "CertificateProblem");
   assert.deepEqual(
     sim.cluster?.status?.warnings?.filter((warning) => warning.includes("clock")).length,

@@ -53,7 +53,9 @@ export class ClockSkew {
 
   get warning(): string | undefined {
     const { skew } = this;
-    return skew && `The operator's clock is more than ${skew.said} ${skew.direction} the API server's. ${CURE}`;
+    return (
+      skew && `The operator's clock is more than ${skew.said} ${skew.direction} the API server's. ${CURE}`
+    );
   }
 
   /** Why no certificate may be issued now. */

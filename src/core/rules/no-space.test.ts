@@ -100,7 +100,10 @@ test("where a restart would lose the data, the newcomers that bring the quota ma
 test("what etcd says of its quota counts, and not what it was last given", () => {
   let world = edit(raisedTo("200Mi"), { options: { quotaBackendBytes: "200Mi" } });
   for (const { record } of world.members) {
-    const template = { ...record.template, options: { ...record.template.options, quotaBackendBytes: "200Mi" } };
+    const template = {
+      ...record.template,
+      options: { ...record.template.options, quotaBackendBytes: "200Mi" },
+    };
     world = change(world, record.name, { record: { ...record, template } });
     world = answering(world, record.name, { dbSizeQuota: 100 * MIB });
   }
