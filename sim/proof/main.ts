@@ -81,6 +81,28 @@ function table(rows: readonly Row[]): string {
   ].join("\n");
 }
 
+/** Which rows are not of what is here now, and how much of it has changed since. */
+async function olderRows(rows: readonly Row[]): Promise<string> {
+  const git = promisify(execFile);
+  const at = HEADER.indexOf("at");
+  const byCommit = Map.groupBy(rows, ({ cells }) => (cells[at] ?? "").replace("+", ""));
+  const older: string[] = [];
+  for (const [commitOf, some] of byCommit) {
+    const { stdout } = await git("git", ["diff", "--name-only", commitOf, "--", "src", "sim", "test"], {
+      cwd: root,
+    }).catch(() => ({ stdout: "unknown" }));
+    const files = stdout.split("\n").filter((line) => line !== "");
+    const inSource = files.filter((file) => file.startsWith("src/") && !file.endsWith(".test.ts")).length;
+    if (files.length > 0)
+      older.push(
+        `- \`${commitOf}\`, since which ${inSource} files of the product and ${files.length - inSource} of the tests changed: ${some.map(({ title }) => title).join("; ")}`,
+      );
+  }
+  return older.length === 0
+    ? "Every row is of the code that is here."
+    : `Rows of earlier code, to be run again before they are relied on:\n\n${older.join("\n")}`;
+}
+
 /** What the page tells of each tier: a part that is run again replaces its own rows. */
 async function rowsOfPage(): Promise<Row[]> {
   const page = await readFile(PAGE, "utf8");
@@ -132,7 +154,7 @@ async function main(): Promise<number> {
     const known = await rowsOfPage();
     const all = tiers.flatMap(({ title }) => [...made, ...known].find((row) => row.title === title) ?? []);
     await write(
-      `${table(all)}\n\nFound by random runs so far, each mended and replayed ever since:\n\n${await keptTable()}`,
+      `${table(all)}\n\n${await olderRows(all)}\n\nFound by random runs so far, each mended and replayed ever since:\n\n${await keptTable()}`,
     );
   }
   return made.some(({ failed }) => failed) ? 1 : 0;
