@@ -22,6 +22,11 @@ export const faultNames = [
   "crash-operator",
   "foreign-member",
   "remove-member",
+  "blind",
+  "blind-to-all",
+  "sighted",
+  "refuse",
+  "allow",
 ] as const;
 
 export type FaultName = (typeof faultNames)[number];
@@ -104,6 +109,21 @@ export function inflict(sim: Simulation, fault: FaultName, member = ""): void {
     case "remove-member":
       removeByHand(world, sim.calls, member);
       break;
+    case "blind":
+      objects.blind = objects.blind === "all" ? "all" : new Set([...objects.blind, member]);
+      break;
+    case "blind-to-all":
+      objects.blind = "all";
+      break;
+    case "sighted":
+      objects.blind = new Set();
+      break;
+    case "refuse":
+      objects.refusing = true;
+      break;
+    case "allow":
+      objects.refusing = false;
+      break;
     case "foreign-member": {
       const voter = world.network.all().find((one) => one.serving && one.runs && !one.isLearner);
       if (voter) sim.calls.memberAdd(voter, ["https://elsewhere:2380"], true);
@@ -115,5 +135,6 @@ export function inflict(sim: Simulation, fault: FaultName, member = ""): void {
 
 /** Ends all faults that last. */
 export function makeWhole(sim: Simulation): void {
-  for (const fault of ["thaw", "fast", "heal", "disk-freed"] as const) inflict(sim, fault);
+  for (const fault of ["thaw", "fast", "heal", "disk-freed", "sighted", "allow"] as const)
+    inflict(sim, fault);
 }

@@ -8,7 +8,8 @@
  * denial-schedule.ts), also what is not drawn otherwise, `--threads N` fewer threads. Same seed (and threads), same bytes on stdout but for
  * the times.
  */
-import { availableParallelism } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
+import path from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
@@ -91,6 +92,7 @@ async function many(from: number, to: number): Promise<number> {
       run({ from: from + i, to, every, what, stop: values.stop, denials }, (report) => {
         reports.push(report);
         progress.add(report);
+        if (report.violation !== undefined) progress.tell(`seed ${report.seed}: ${report.violation}`);
       }),
     ),
   );
@@ -100,6 +102,7 @@ async function many(from: number, to: number): Promise<number> {
     if (violation === undefined) ends.set(end, (ends.get(end) ?? 0) + 1);
   }
   for (const { seed, violation } of bad) say(`seed ${seed}: ${violation}`);
+  if (what === "operator") await keep(bad);
   for (const [end, count] of [...ends].toSorted((a, b) => b[1] - a[1]))
     say(`${String(count).padStart(6)}  ${end}`);
   const sum = (pick: (report: WorkerReport) => number) =>
@@ -109,6 +112,21 @@ async function many(from: number, to: number): Promise<number> {
   );
   say(progress.total(threads));
   return bad.length === 0 ? 0 : 1;
+}
+
+/** Schedules that failed stay playable when what seeds draw has changed. */
+async function keep(bad: readonly WorkerReport[]): Promise<void> {
+  if (bad.length === 0) return;
+  const [{ scheduleOf }, { writeKept }] = await Promise.all([
+    import("./operator/schedule.ts"),
+    import("./kept-file.ts"),
+  ]);
+  const dir = values.keep ?? path.join(tmpdir(), "quorate-sim");
+  for (const { seed, violation = "" } of bad) {
+    const file = path.join(dir, `operator-${seed}.json`);
+    await writeKept(file, { kind: "operator", found: violation, schedule: scheduleOf(seed, denials) });
+  }
+  say(`kept in ${dir}: npm run sim -- --replay ${dir}/operator-${bad[0]?.seed}.json --trace   (or --shrink)`);
 }
 
 function run(workerData: WorkerInput, onReport: (report: WorkerReport) => void): Promise<void> {

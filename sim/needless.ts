@@ -16,9 +16,13 @@ export interface Keeping extends Subject {
   hasWorkload(member: string): boolean;
 }
 
-/** A time in which the member was well, or was kept from running by nothing but a missing workload. */
-interface Well {
-  readonly from: number;
+/** How long a voter has been down by itself. */
+interface Down {
+  /** When it was last seen well. */
+  readonly since: number;
+  /** For how long of that time it had its data and only nothing was made to run it. */
+  lackingMs: number;
+  /** When it was well again. */
   until: number;
 }
 
@@ -28,8 +32,9 @@ const SLACK_MS = 5_000;
 export class Needless {
   readonly #keeping: Keeping;
   readonly #oracle: Oracle;
-  /** The last such times of each voter, by etcd's ID. */
-  readonly #well = new Map<string, readonly Well[]>();
+  /** The present or last time of each voter in which it was down, by etcd's ID. */
+  readonly #down = new Map<string, Down>();
+  readonly #wellAt = new Map<string, number>();
   #lookedAt = -Infinity;
 
   constructor(keeping: Keeping, oracle: Oracle) {
@@ -41,14 +46,27 @@ export class Needless {
   look(now: number): void {
     const { voterNames, healthy } = this.#oracle.truth();
     for (const [id, name] of voterNames) {
-      const isHeldBack = () => !this.#keeping.hasWorkload(name) && this.#isIntact(name, id);
-      if (!healthy.has(id) && !isHeldBack()) continue;
-      const times = this.#well.get(id) ?? [];
-      const last = times.at(-1);
-      if (last && last.until >= this.#lookedAt) last.until = now;
-      else this.#well.set(id, [...times.slice(-1), { from: now, until: now }]);
+      const isDown = this.#down.get(id)?.until === Infinity;
+      if (healthy.has(id)) {
+        const down = this.#down.get(id);
+        if (down && isDown) down.until = now;
+        this.#wellAt.set(id, now);
+        continue;
+      }
+      const since = this.#wellAt.get(id) ?? now;
+      const down = isDown ? this.#down.get(id) : undefined;
+      const known = down ?? { since, lackingMs: 0, until: Infinity };
+      if (!this.#keeping.hasWorkload(name) && this.#isIntact(name, id))
+        known.lackingMs += now - Math.max(known.since, this.#lookedAt);
+      this.#down.set(id, known);
     }
     this.#lookedAt = now;
+  }
+
+  /** For how long, of what could be seen at a moment, it had been down by itself. */
+  #downMs(id: string, seenAt: number): number {
+    const down = this.#down.get(id);
+    return down && seenAt <= down.until ? seenAt - down.since - down.lackingMs : 0;
   }
 
   /** A record is about to say that its member leaves; `seenAt` is when the operator looked. */
@@ -68,22 +86,20 @@ export class Needless {
     const { voterNames } = this.#oracle.truth();
     const others = [...voterNames.values()].filter((name) => name !== member);
     const staying = others.filter((name) => !this.#keeping.isLeaving(name));
-    if (!this.#keeping.meantToServe() || this.#keeping.isGivenUp(member)) return;
+    // A first boot that is abandoned held nobody's write (H2).
+    if (this.#keeping.establishedAs() === undefined || !this.#keeping.meantToServe()) return;
+    if (this.#keeping.isGivenUp(member)) return;
     if (staying.length >= this.#keeping.votersWanted()) return;
     const isWell = this.#oracle.truth().healthy.has(id);
     if (!isWell && !this.#isIntact(member, id)) return;
     // Once copies differ, the odd one goes, and that may be the good one.
     if ([...voterNames].some(([, name]) => (this.#keeping.data(name)?.corruption ?? 0) !== 0)) return;
-    const times = this.#well.get(id) ?? [];
-    const wellAt = Math.max(
-      ...times.map(({ from, until }) => (from <= seenAt ? Math.min(until, seenAt) : -Infinity)),
-    );
-    const downMs = seenAt - wellAt;
+    const downMs = this.#downMs(id, seenAt);
     if (downMs >= this.#keeping.lostAfterMs() - SLACK_MS) return;
     const why = isWell
       ? "it serves"
       : this.#keeping.hasWorkload(member)
-        ? `it is down for ${Math.round(downMs / 1000)} s only`
+        ? `it has been down by itself for ${Math.round(downMs / 1000)} s`
         : "only its workload is missing";
     throw new Violation("H16", `${member} is removed without need: its data is intact, and ${why}`);
   }

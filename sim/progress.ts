@@ -29,6 +29,11 @@ export class Progress {
     );
   }
 
+  /** What was found, at once: a long run may be worth ending for it. */
+  tell(line: string): void {
+    process.stderr.write(`${line}\n`);
+  }
+
   get seconds(): number {
     return (systemClock.monotonic() - this.#began) / 1_000;
   }

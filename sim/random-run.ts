@@ -39,12 +39,20 @@ export const PASSING: readonly FaultName[] = [
   "crash-operator",
 ];
 
+/** What the operator alone is denied, and how it ends; on top of what a seed draws otherwise. */
+export const DENIALS: readonly FaultName[] = ["blind", "blind", "blind-to-all", "sighted", "refuse", "allow"];
+/** Whether seeds are drawn with them, and how often. */
+export const DENIAL = { chance: 0, kill: 0.5 } as const;
+
 export interface RunResult extends ProductRun {
   readonly moves: number;
 }
 
-export function randomRun(seed: number): RunResult {
+/** `deny`: whether the operator is also denied sight and workloads. Kept seeds are from before. */
+export function randomRun(seed: number, deny: readonly string[] | boolean = true): RunResult {
   const random = new SeededRandom(seed ^ 0x5eed);
+  const denying = new SeededRandom(seed ^ 0xde41ed);
+  const chance = deny === true ? DENIAL.chance : deny === false ? 0 : 0.3;
   const trace: string[] = [];
   const effects = new Set(Array.from({ length: random.between(0, 6) }, () => random.between(1, 150)));
   const lost = new Set(Array.from({ length: random.between(0, 4) }, () => random.between(1, 150)));
@@ -65,6 +73,7 @@ export function randomRun(seed: number): RunResult {
     const count = random.between(1, 8);
     for (; moves < count; moves++) {
       say(move(sim, random));
+      if (denying.chance(chance)) say(denial(sim, denying));
       if (random.chance(0.3)) sim.comesToRest(600_000);
       else sim.pass(random.pick([50, 500, 3_000, 10_000, 40_000, 400_000]));
     }
@@ -143,6 +152,17 @@ function move(sim: Simulation, random: SeededRandom): string {
   const fault = random.pick(PASSING);
   inflict(sim, fault, member);
   return `${fault} ${member}`;
+}
+
+/** Often something ends just then that has to be made again. */
+function denial(sim: Simulation, random: SeededRandom): string {
+  const names = [...sim.objects.records.keys()];
+  if (names.length === 0) return "nothing";
+  const [fault, member] = [random.pick(DENIALS), random.pick(names)];
+  inflict(sim, fault, member);
+  if (!random.chance(DENIAL.kill)) return `${fault} ${member}`;
+  sim.pods.stop(member);
+  return `${fault} ${member}, and it is stopped`;
 }
 
 function edit(sim: Simulation, random: SeededRandom): string {

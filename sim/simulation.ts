@@ -20,7 +20,9 @@ import { Ledger } from "./ledger.ts";
 import { Calls } from "./model-etcd/calls.ts";
 import { Keys } from "./model-etcd/kv.ts";
 import { EtcdWorld } from "./model-etcd/world.ts";
-import { Oracle, Violation, type Subject } from "./oracle.ts";
+import { millisecondsOf } from "../src/api/duration.ts";
+import { Needless, type Keeping } from "./needless.ts";
+import { Oracle, Violation } from "./oracle.ts";
 import { SeededRandom, SteadyRandom } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
 
@@ -83,7 +85,7 @@ export class Simulation {
     this.pods = new Pods({ objects, world: this.world, scheduler, now });
     this.effects = new Effects(options.faults);
     const { world, calls, keys, pods, ledger } = this;
-    const subject: Subject = {
+    const subject: Keeping = {
       establishedAs: () => (objects.established ? objects.cluster.marks.established?.clusterID : undefined),
       meantToServe: () => !objects.cluster.deleting && objects.cluster.spec.replicas > 0,
       server: (member) => pods.server(member),
@@ -91,17 +93,29 @@ export class Simulation {
         const volume = objects.volumes.get(member);
         return volume && objects.read(volume.path);
       },
+      votersWanted: () => objects.cluster.spec.replicas,
+      lostAfterMs: () => millisecondsOf(objects.cluster.spec.repair.memberLostAfter),
+      isGivenUp: (member) => !objects.records.has(member) || objects.deleting.has(member),
+      isLeaving: (member) => objects.records.get(member)?.leaving !== undefined,
+      hasWorkload: (member) => pods.names().includes(member),
     };
     this.oracle = new Oracle({ subject, world, ledger });
+    const needless = new Needless(subject, this.oracle);
     this.operator = new Operator({
       hands: { objects, pods, world, calls, keys },
       effects: this.effects,
       scheduler,
       now,
       events: {
-        onStep: (act) => this.oracle.beforeStep(act.action),
+        onStep: ({ action }) => {
+          this.oracle.beforeStep(action);
+          if (action.kind === "UpdateMember" && action.change.leaving)
+            needless.mayLeave(action.member, scheduler.now);
+          if (action.kind === "RemoveFromEtcd") needless.mayRemove(action.memberID, scheduler.now);
+        },
         onStepDone: (act, _view, failure) => this.#note(act, failure),
         onPass: (decision, observation) => {
+          needless.look(scheduler.now);
           this.decision = decision;
           this.observation = observation;
           options.onPass?.(decision, observation);

@@ -32,17 +32,18 @@ const RUNS = {
 const { from, to, every, what, stop, denials } = workerData as WorkerInput;
 const run = await RUNS[what]();
 for (let seed = from; seed <= to; seed += every) {
-  const { steps, passes, events, acknowledged, crashes, end, violation } = await run(seed, denials);
-  const report: WorkerReport = {
-    seed,
-    steps,
-    passes,
-    events,
-    acknowledged,
-    crashes,
-    end,
-    violation: violation?.message,
-  };
+  const report = await reportOf(seed);
   parentPort?.postMessage(report);
-  if (stop && violation) break;
+  if (stop && report.violation !== undefined) break;
+}
+
+/** A run that throws is a find like any other, and the seeds after it are run all the same. */
+async function reportOf(seed: number): Promise<WorkerReport> {
+  try {
+    const { violation, trace: _, ...rest } = await run(seed, denials);
+    return { ...rest, violation: violation?.message };
+  } catch (error) {
+    const violation = `threw ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+    return { seed, steps: 0, passes: 0, events: 0, acknowledged: 0, crashes: 0, end: "", violation };
+  }
 }

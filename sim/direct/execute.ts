@@ -61,7 +61,7 @@ export function execute(hands: Hands, view: View, action: Action): void {
       memory.compacted = { revision: action.revision, at: view.now };
       return;
     case "Defragment": {
-      const server = pods.server(action.member);
+      const server = reached(hands, action.member);
       if (!server?.serving) throw new Refusal("noLeader");
       calls.defragment(server);
       memory.defragmentedAt.set(action.member, view.now);
@@ -100,9 +100,13 @@ function done(call: () => void, ...already: RefusalKind[]): void {
   }
 }
 
+function reached({ objects, pods }: Hands, member: string): Server | undefined {
+  return objects.reaches(member) ? pods.server(member) : undefined;
+}
+
 function serving(hands: Hands, view: View): Server[] {
   return view.members.flatMap((member) => {
-    const server = hands.pods.server(member.name);
+    const server = reached(hands, member.name);
     return server?.serving && server.runs && !server.frozen && !server.isLearner ? [server] : [];
   });
 }
@@ -126,7 +130,7 @@ function hashes(hands: Hands, view: View): HashReport {
   const servers = view.members
     .filter((member) => member.isVoter)
     .flatMap((member) => {
-      const server = hands.pods.server(member.name);
+      const server = reached(hands, member.name);
       return server?.serving && server.runs && !server.frozen ? [[member.name, server] as const] : [];
     });
   const revision = Math.min(...servers.map(([, server]) => server.dir.state.revision));

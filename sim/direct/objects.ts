@@ -43,6 +43,10 @@ export class Objects implements DataDirs {
   readonly configs = new Map<string, Config>();
   readonly #dirs = new Map<string, DataDir>();
   readonly full = new Set<string>();
+  /** Members that the operator alone cannot reach; "all" is everybody, those to come too (H16). */
+  blind: ReadonlySet<string> | "all" = new Set();
+  /** No workload can be made. */
+  refusing = false;
   readonly #now: () => number;
   #uids = 0;
   /** Writes to records and marks, so that "no writes when converged" can be seen (I7). */
@@ -73,6 +77,11 @@ export class Objects implements DataDirs {
   /** All that is on the volume goes; the volume stays. */
   wipe(path: string): void {
     this.#dirs.delete(path);
+  }
+
+  /** Whether the operator's packets arrive. */
+  reaches(name: string): boolean {
+    return this.blind !== "all" && !this.blind.has(name);
   }
 
   edit(spec: EtcdClusterSpec): void {

@@ -43,7 +43,9 @@ export function observe(
   now: number,
 ): Observation {
   const records = [...objects.records.values()].toSorted((a, b) => a.ordinal - b.ordinal);
-  const servers = records.map((record) => answering(pods.server(record.name)));
+  const servers = records.map(({ name }) =>
+    objects.reaches(name) ? answering(pods.server(name)) : undefined,
+  );
   const members = records.map((record, i): MemberFacts => {
     const volume = objects.volumes.get(record.name);
     const since = memory.unhealthySince.get(record.name);

@@ -182,7 +182,7 @@ export class Operator {
       if (objects.ensureConfig(record)) effect(`config ${member.name}`, () => true);
       if (objects.noteUse(member.name)) effect(`note use ${member.name}`, () => true);
       const volume = objects.volumes.get(member.name);
-      if (member.workload.state === "absent" && volume && shouldRun(view, member)) {
+      if (member.workload.state === "absent" && volume && !objects.refusing && shouldRun(view, member)) {
         effect(`start ${member.name}`, () => pods.create(record, volume));
       }
     }

@@ -37,13 +37,13 @@ export const denials = {
   blind: false,
   refuse: false,
   contest: false,
-  stick: false,
-  foreign: false,
+  stick: true,
+  foreign: true,
   "strip records": false,
   "lost authority": false,
-  "nodes forbidden": false,
-  "clock ahead": false,
-  bold: false,
+  "nodes forbidden": true,
+  "clock ahead": true,
+  bold: true,
 } satisfies Record<string, boolean>;
 
 export type DenialName = keyof typeof denials;
@@ -52,7 +52,8 @@ const [MINUTE, HOUR] = [60_000, 3_600_000] as const;
 /** Some outlast `repair.memberLostAfter`. */
 export const LONG = [12_000, 90_000, 400_000, 900_000] as const;
 export const LONG_WAITS = [1_000, 40_000, 150_000, 400_000, 700_000] as const;
-const AHEAD = [-2 * HOUR, -10 * MINUTE, -30_000, 30_000, 4 * MINUTE, 2 * HOUR] as const;
+/** Certificates begin an hour in the past: with a clock that is further ahead none can be issued. */
+const AHEAD = [-2 * HOUR, -10 * MINUTE, -30_000, 30_000, 10 * MINUTE, 50 * MINUTE] as const;
 
 function podGoes(random: SeededRandom): Deed {
   return { do: "member", fault: random.pick(["delete-pod", "evict"]), pick: random.between(0, 999) };

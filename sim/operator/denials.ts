@@ -21,6 +21,7 @@ const CONTESTED = "app.kubernetes.io/managed-by";
 const OTHERS_NAME = "somebody-else";
 const INSISTS_MS = 100;
 const ELSEWHERE = "https://elsewhere.example:2380";
+const TRIES_MS = 1_000;
 const HELD = "example.com/held";
 
 export function deny(sim: OperatorSimulation, deed: Denial, lasting: Lasting): string | undefined {
@@ -118,10 +119,17 @@ function foreign(sim: OperatorSimulation, { learner }: Of<"foreign">, lasting: L
   if (!by || (!learner && (voters < 3 || healthy.size < voters))) return undefined;
   try {
     const { id } = calls.memberAdd(by, [ELSEWHERE], learner);
-    lasting.add(Infinity, () => {
+    const takeAway = () => {
       const there = voter();
-      if (there?.dir.state.members.has(id)) calls.memberRemove(there, id);
-    });
+      if (there && !there.dir.state.members.has(id)) return;
+      try {
+        if (there) return calls.memberRemove(there, id);
+      } catch (failure) {
+        if (!(failure instanceof Refusal)) throw failure;
+      }
+      sim.env.scheduler.after(TRIES_MS, takeAway);
+    };
+    lasting.add(Infinity, takeAway);
     return `a foreign ${learner ? "learner" : "voter"} is added`;
   } catch (error) {
     if (error instanceof Refusal) return `a foreign member is refused: ${error.message}`;
