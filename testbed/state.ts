@@ -19,6 +19,13 @@ export interface BedOptions {
   detection: "quick" | "standard";
   /** For how many seconds the name server remembers that a name is unknown; 0: not at all. */
   dnsDenialSeconds: number;
+  /** How kube-proxy on the nodes treats Services. */
+  services: {
+    /** Every call through a Service comes from the address of its node. */
+    masquerade: boolean;
+    /** The least time between two updates of a node's rules: so late a Service or a Pod may lead nowhere yet. */
+    updatedEvery: string;
+  };
   /** A failing container is restarted at once, then after `first`, doubling up to `max`. */
   backoffMs: { first: number; max: number };
 }
@@ -65,6 +72,7 @@ export const DEFAULT_OPTIONS: BedOptions = {
   processNodes: 3,
   detection: "quick",
   dnsDenialSeconds: 5,
+  services: { masquerade: false, updatedEvery: "100ms" },
   backoffMs: { first: 1000, max: 10_000 },
 };
 

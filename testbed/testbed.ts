@@ -294,6 +294,7 @@ function wantedOptions(options: UpOptions, existing: BedOptions | undefined): Be
     processNodes: options.processNodes ?? base.processNodes,
     detection: options.detection ?? base.detection,
     dnsDenialSeconds: options.dnsDenialSeconds ?? base.dnsDenialSeconds ?? DEFAULT_OPTIONS.dnsDenialSeconds,
+    services: options.services ?? base.services ?? DEFAULT_OPTIONS.services,
     backoffMs: options.backoffMs ?? base.backoffMs,
   };
 }

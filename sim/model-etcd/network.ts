@@ -6,6 +6,8 @@ export class Network {
   readonly #cuts = new Set<string>();
   /** What else may stand between two processes, such as a node that is cut off. */
   between: (a: Server, b: Server) => boolean = () => false;
+  /** Whether the name in a URL leads anywhere. */
+  resolves: (url: string) => boolean = () => true;
 
   add(server: Server): void {
     this.#servers.set(server.key, server);
@@ -35,6 +37,7 @@ export class Network {
 
   /** Who has bound this peer URL, booting ones included. */
   peerAt(url: string, from?: Server): Server | undefined {
+    if (!this.resolves(url)) return undefined;
     for (const server of this.#servers.values()) {
       if (server === from || server.frozen || !server.config.peerURLs.includes(url)) continue;
       if (from && this.#apart(from, server)) return undefined;

@@ -13,6 +13,7 @@ export interface Surroundings {
   /** As short random names are made, `x7k2p`. */
   suffix(): string;
   clusterIP(): string;
+  isTaken(clusterIP: string): boolean;
   nodePort(): number;
   defaultStorageClass(): string | undefined;
   storageClass(name: string): KubeJson | undefined;

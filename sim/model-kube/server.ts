@@ -9,6 +9,7 @@ import { evict } from "./eviction.ts";
 import type { Kind, Surroundings } from "./kind.ts";
 import { scaleOf } from "./kinds/ours.ts";
 import { namespaces, storageClasses } from "./kinds/simple.ts";
+import { services } from "./kinds/service.ts";
 import { listOf } from "./list.ts";
 import { isJson, json, timestamp, type Json, type KubeJson } from "./object.ts";
 import { badRequest, causes, invalid, notFound, Refusal } from "./refusal.ts";
@@ -51,6 +52,7 @@ export class ModelServer implements World {
       now: () => timestamp(this.now()),
       suffix: () => Array.from({ length: 5 }, () => this.#random.pick(ALPHABET)).join(""),
       clusterIP: () => `10.96.${1 + Math.floor(this.#addresses / 250)}.${1 + (this.#addresses++ % 250)}`,
+      isTaken: (ip) => this.list(services).some(({ spec }) => json(spec)["clusterIP"] === ip),
       nodePort: () => this.#ports++,
       defaultStorageClass: () => this.#defaultClass(),
       storageClass: (name) => this.storage.get(storageClasses, name)?.object,

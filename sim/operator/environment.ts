@@ -17,6 +17,7 @@ import { KubeFront } from "../model-kube/front.ts";
 import type { Kind } from "../model-kube/kind.ts";
 import { claims } from "../model-kube/kinds/claim.ts";
 import { ours } from "../model-kube/kinds/ours.ts";
+import { services } from "../model-kube/kinds/service.ts";
 import { volumes } from "../model-kube/kinds/simple.ts";
 import { ModelNodes } from "../model-kube/nodes/nodes.ts";
 import { diskOf } from "../model-kube/nodes/volume-objects.ts";
@@ -77,6 +78,7 @@ export class Environment {
     this.front = new KubeFront({ server, scheduler, random: this.random.fork() });
     this.world = new EtcdWorld({ scheduler, random: this.random.fork(), dirs: disks });
     this.world.network.between = (a, b) => this.#apart(a, b);
+    this.world.network.resolves = (url) => this.#resolves(url);
     this.calls = new Calls(this.world, now);
     this.keys = new Keys(this.world);
     this.pods = new EtcdPods(this.world, disks, now);
@@ -95,6 +97,12 @@ export class Environment {
       keys: this.keys,
       open: () => this.established() !== undefined,
     });
+  }
+
+  /** A member's own name leads to it by its Service; those of Pods are there as soon as the Pod is. */
+  #resolves(url: string): boolean {
+    const [, service] = /^https?:\/\/([^.]*-peer)\./.exec(url) ?? [];
+    return service === undefined || this.server.get(services, `${NAMESPACE}/${service}`) !== undefined;
   }
 
   #apart(a: Server, b: Server): boolean {

@@ -47,6 +47,14 @@ const addressSchema = z.strictObject({
   listenPeerURL: url("Where it listens for other members."),
   listenClientURL: url("Where it listens for clients."),
   listenMetricsURL: url("Where it listens for metrics and health checks."),
+  peerIPs: z
+    .array(text(45))
+    .max(2)
+    .meta({ "x-kubernetes-list-type": "atomic" })
+    .optional()
+    .describe(
+      "The cluster IPs of the Service that the peer URL names. If the Service is deleted, it is created again with these. Empty if the API server rejected the Service; the peer URL is then the DNS name of the Pod.",
+    ),
 });
 
 const initialPeerSchema = z.strictObject({
@@ -132,7 +140,9 @@ const identityIsKept = transition({
 });
 
 function sameAddress(a: MemberAddress, b: MemberAddress): boolean {
-  return (Object.keys(addressSchema.shape) as (keyof MemberAddress)[]).every((key) => a[key] === b[key]);
+  return (Object.keys(addressSchema.shape) as (keyof MemberAddress)[]).every(
+    (key) => String(a[key]) === String(b[key]),
+  );
 }
 
 const memberIDIsKept = transition({

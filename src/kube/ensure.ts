@@ -21,6 +21,8 @@ export interface EnsureWishes<T extends KubeObject> {
   readonly wanted: T;
   /** As cached; undefined when the cache has none. */
   readonly known: T | undefined;
+  /** What only a new one is made with: fields of which what they are does not matter once it is there. */
+  readonly asNew?: ((wanted: T) => T) | undefined;
   readonly isOurs: (object: T) => boolean;
   /** The annotation that keeps the hash of what was applied last: by it we see what is not wanted any more. */
   readonly stamp: string;
@@ -48,7 +50,9 @@ export async function ensure<T extends KubeObject>(
   let { known } = wishes;
   if (known === undefined) {
     try {
-      return { done: "created", object: await client.create(resource, wanted(hash + CREATED), options) };
+      const { asNew = (same: T) => same } = wishes;
+      const object = await client.create(resource, asNew(wanted(hash + CREATED)), options);
+      return { done: "created", object };
     } catch (error) {
       if (!isReason(error, "AlreadyExists")) throw error;
       // The cache was behind, or a create of ours was cut off after it had happened.

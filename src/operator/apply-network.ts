@@ -1,7 +1,8 @@
 /**
  * Services and the disruption budget: applied as rendered, and taken away when the spec does not ask for them any
- * more.
+ * more; and the members' own Services, as their records say.
  */
+import type { Service } from "kubernetes-types/core/v1.d.ts";
 import type { View } from "../core/view.ts";
 import {
   isControlledBy,
@@ -10,6 +11,8 @@ import {
   type Resource,
 } from "../kube/resources.ts";
 import { keepApplied } from "./keep.ts";
+import { hasPeerService, peerServiceName } from "./names.ts";
+import { memberOf } from "./peer-services.ts";
 import { disruptionBudget } from "./render/budget.ts";
 import { clusterServices } from "./render/services.ts";
 import { budgets as budgetResource } from "./resources.ts";
@@ -19,8 +22,45 @@ export async function applyNetwork(context: ApplyContext, view: View, tally: Tal
   const { services, budgets } = context.stores.ownObjects(context.key);
   const budget = disruptionBudget(view);
   await Promise.all([
-    applyAll(context, view, tally, serviceResource, clusterServices(view), services),
+    applyAll(context, view, tally, serviceResource, clusterServices(view), services.filter(isOfTheCluster)),
     applyAll(context, view, tally, budgetResource, budget ? [budget] : [], budgets),
+  ]);
+}
+
+const isOfTheCluster = (service: Service) => memberOf(service) === "";
+
+/** Whatever the spec says: which members there are is in their records. */
+export async function applyPeerServices(context: ApplyContext, view: View, tally: Tally): Promise<void> {
+  const { client, peerServices } = context;
+  const { services } = context.stores.ownObjects(context.key);
+  const { cluster } = view.observation;
+  const records = view.members.map(({ record }) => record).filter((one) => hasPeerService(cluster, one));
+  const nameOf = ({ metadata }: Service) => metadata?.name ?? "";
+  const wanted = new Set(records.map(({ name }) => peerServiceName(name)));
+  // Before the latch founders are still being made; that is no reason to take anything away.
+  const others = services.filter(
+    (service) =>
+      view.established &&
+      !isOfTheCluster(service) &&
+      !wanted.has(nameOf(service)) &&
+      isControlledBy(service, cluster.uid) &&
+      service.metadata?.deletionTimestamp === undefined,
+  );
+  await Promise.all([
+    ...records.map((record) =>
+      tally.part(`Service ${peerServiceName(record.name)}`, async () => {
+        const known = services.find((service) => nameOf(service) === peerServiceName(record.name));
+        tally.note(context, serviceResource, await peerServices.keep(cluster, record, known));
+      }),
+    ),
+    ...others.map((service) =>
+      tally.part(`Service ${nameOf(service)}`, async () => {
+        if (!(await peerServices.isLeftOver(view, service))) return;
+        const ref = { name: nameOf(service), namespace: cluster.namespace };
+        await client.delete(serviceResource, ref, { uid: service.metadata?.uid ?? "" });
+        tally.changed = true;
+      }),
+    ),
   ]);
 }
 

@@ -7,7 +7,7 @@ import type { Applied } from "../control/platform.ts";
 import type { View } from "../core/view.ts";
 import { refOf } from "../kube/resources.ts";
 import { applyClaim, applyPod } from "./apply-members.ts";
-import { applyNetwork } from "./apply-network.ts";
+import { applyNetwork, applyPeerServices } from "./apply-network.ts";
 import { applySecrets } from "./apply-secrets.ts";
 import { sizeNote } from "./last-understood.ts";
 import { ANNOTATIONS } from "./names.ts";
@@ -59,6 +59,7 @@ async function applyAll(context: ApplyContext, view: View, tally: Tally): Promis
     applySecrets(context, view, tally),
     // What a spec asks of them that cannot be understood is not known; they stay as they are.
     ...(cluster.invalid === undefined ? [applyNetwork(context, view, tally)] : []),
+    applyPeerServices(context, view, tally),
     tally.part("the note of the size", () => noteSize(context, view, tally)),
     ...view.members.map((member) =>
       tally.part(`the claim of ${member.name}`, () => applyClaim(context, view, member, tally)),

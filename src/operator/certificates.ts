@@ -124,16 +124,17 @@ export class Certificates {
   /** The certificates among the files of a member, with `external` names; undefined while one cannot be had. */
   async memberFiles(
     cluster: ClusterFacts,
-    { name, template }: MemberRecord,
+    record: MemberRecord,
     present: Secret | undefined,
     external: readonly string[] = [],
   ): Promise<Record<string, string> | undefined> {
+    const { name, template } = record;
     const files: Record<string, string> = {};
     for (const plane of PLANES) {
       if (!isSecure(template.tls, plane)) continue;
       const [pemFile, caFile] =
         plane === "client" ? [FILES.serverPem, FILES.clientCA] : [FILES.peerPem, FILES.peerCA];
-      const spec = this.#memberLeaf(cluster, name, plane, [...template.tls.extraSANs, ...external]);
+      const spec = this.#memberLeaf(cluster, record, plane, [...template.tls.extraSANs, ...external]);
       const text = present && textIn(present, pemFile);
       const leaf = await this.#leaf(`${name} ${plane}`, plane, spec, text, text);
       const ca = this.#trust(plane);
@@ -163,11 +164,11 @@ export class Certificates {
   }
 
   /** Every pass asks, and the names hardly ever change. */
-  #memberLeaf(cluster: ClusterFacts, member: string, plane: Plane, extra: readonly string[]): LeafSpec {
-    const name = `${member} ${plane}`;
+  #memberLeaf(cluster: ClusterFacts, record: MemberRecord, plane: Plane, extra: readonly string[]): LeafSpec {
+    const name = `${record.name} ${plane}`;
     const known = this.#leaves.get(name);
     if (known && sameContent(known.extra, extra)) return known.spec;
-    const spec = memberLeaf(cluster, member, plane, extra);
+    const spec = memberLeaf(cluster, record, plane, extra);
     this.#leaves.set(name, { extra, spec });
     return spec;
   }
@@ -229,15 +230,20 @@ function leavesOf(member: string): string[] {
 }
 
 /** R46: etcd looks the address of a peer up under the names in its certificate; our own loopback counts too. */
-function memberLeaf(cluster: ClusterFacts, member: string, plane: Plane, extra: readonly string[]): LeafSpec {
-  const { hosts, domains } = certificateNames(cluster, member, plane);
+function memberLeaf(
+  cluster: ClusterFacts,
+  record: MemberRecord,
+  plane: Plane,
+  extra: readonly string[],
+): LeafSpec {
+  const { hosts, domains } = certificateNames(cluster, record, plane);
   const { sans } = memberSans({
     hosts: [...hosts, "127.0.0.1", "::1"],
     domains,
     ...(plane === "client" && { extra }),
   });
   const usages = plane === "client" ? USAGES.server : USAGES.peer;
-  return { commonName: member, sans, usages, lifeMs: LEAF_LIFE_MS };
+  return { commonName: record.name, sans, usages, lifeMs: LEAF_LIFE_MS };
 }
 
 /** Cached Secrets never change, and every pass reads them. */

@@ -131,7 +131,7 @@ describe("addresses", () => {
   const cluster = { ...world.cluster, namespace: "prod" };
 
   test("follow the cluster's Service and its TLS", () => {
-    assert.deepEqual(memberAddress(cluster, 4), {
+    assert.deepEqual(memberAddress(cluster, 4, "Pod"), {
       peerURL: "https://demo-4.demo-peers.prod.svc:2380",
       clientURL: "https://demo-4.demo-peers.prod.svc:2379",
       metricsURL: "http://demo-4.demo-peers.prod.svc:2381",
@@ -141,14 +141,28 @@ describe("addresses", () => {
     });
   });
 
+  test("name a member's own Service where peers dial it by that, and nothing else differs (H15)", () => {
+    const { peerURL, ...rest } = memberAddress(cluster, 4, "Service");
+    assert.equal(peerURL, "https://demo-4-peer.prod.svc:2380");
+    const { peerURL: _, ...same } = memberAddress(cluster, 4, "Pod");
+    assert.deepEqual(rest, same);
+  });
+
   test("a peer URL is ours only under our Service, with a name that we give", () => {
     assert.equal(isOurPeerURL(cluster, "https://demo-4.demo-peers.prod.svc:2380"), true);
     assert.equal(isOurPeerURL(cluster, "http://demo-4.demo-peers.prod.svc:2380"), true);
+    assert.equal(isOurPeerURL(cluster, "https://demo-4-peer.prod.svc:2380"), true);
     for (const url of [
       "https://demo-4.demo-peers.test.svc:2380",
       "https://demo-4.other-peers.prod.svc:2380",
       "https://demo-x.demo-peers.prod.svc:2380",
       "https://demo-4.demo-peers.prod.svc:2390",
+      "https://demo-4-peer.test.svc:2380",
+      "https://demo-4-peer.demo-peers.prod.svc:2380",
+      "https://demo-4.prod.svc:2380",
+      "https://demo-peer.prod.svc:2380",
+      "https://other-4-peer.prod.svc:2380",
+      "https://demo-4-peer.prod.svc:2390",
       "https://10.0.0.1:2380",
       "demo-4",
     ]) {

@@ -67,11 +67,13 @@ export async function keepApplied<T extends KubeObject>(
   wanted: T,
   known: T | undefined,
   ownerUID: string,
+  asNew?: (wanted: T) => T,
 ): Promise<Kept<T>> {
   const isOurs = (object: T) => isControlledBy(object, ownerUID);
   const { done, object } = await ensure(client, resource, {
     wanted,
     known,
+    asNew,
     isOurs,
     stamp: ANNOTATIONS.applied,
   });

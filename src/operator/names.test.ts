@@ -12,6 +12,7 @@ import {
   isOurPeerURL,
   memberAddress,
   memberSecretName,
+  peerServiceName,
   secretNames,
   serviceNames,
 } from "./names.ts";
@@ -23,7 +24,7 @@ function namesOf(cluster: string, ordinals: readonly number[]): Record<string, s
     EtcdMember: members,
     Pod: members,
     PersistentVolumeClaim: members.map(claimName),
-    Service: Object.values(serviceNames(cluster)),
+    Service: [...Object.values(serviceNames(cluster)), ...members.map(peerServiceName)],
     Secret: [...Object.values(secretNames(cluster)), ...members.map(memberSecretName)],
     PodDisruptionBudget: [budgetName(cluster)],
   };
@@ -69,9 +70,18 @@ describe("names", () => {
 
 describe("the names in certificates", () => {
   const place = { name: "demo", namespace: "prod", spec: specOf() };
+  const record = { name: "demo-1", address: memberAddress(place, 1, "Service") };
+
+  test("of a member that is dialled by a Service of its own name that Service, and of another one do not", () => {
+    const peer = memberSans(certificateNames(place, record, "peer")).sans.dns;
+    for (const name of ["demo-1-peer.prod.svc", "demo-1-peer.prod.svc.cluster.local"])
+      assert.ok(peer.includes(name), name);
+    const before = { name: "demo-1", address: memberAddress(place, 1, "Pod") };
+    assert.doesNotMatch(memberSans(certificateNames(place, before, "peer")).sans.dns.join(), /demo-1-peer/);
+  });
 
   test("R46: of peers are the member's own, the Service's, and its wildcard, none of them unusable", () => {
-    const { sans, refused } = memberSans(certificateNames(place, "demo-1", "peer"));
+    const { sans, refused } = memberSans(certificateNames(place, record, "peer"));
     assert.deepEqual(refused, []);
     for (const name of [
       hostOf(place, "demo-1"),
@@ -82,8 +92,8 @@ describe("the names in certificates", () => {
   });
 
   test("of servers lead through every Service, by its short and its full name, and through the Pod itself", () => {
-    const { sans } = memberSans(certificateNames(place, "demo-1", "client"));
-    const { hostname } = new URL(memberAddress(place, 1).clientURL);
+    const { sans } = memberSans(certificateNames(place, record, "client"));
+    const { hostname } = new URL(record.address.clientURL);
     for (const name of [
       hostname,
       "demo-client",
@@ -99,6 +109,8 @@ describe("the names in certificates", () => {
 test("a peer URL of a cluster whose name begins alike is not ours", () => {
   const place = { name: "demo", namespace: "prod", spec: specOf() };
   const other = { ...place, name: "demo-1" };
-  assert.equal(isOurPeerURL(place, memberAddress(place, 1).peerURL), true);
-  assert.equal(isOurPeerURL(place, memberAddress(other, 1).peerURL), false);
+  for (const dialled of ["Service", "Pod"] as const) {
+    assert.equal(isOurPeerURL(place, memberAddress(place, 1, dialled).peerURL), true);
+    assert.equal(isOurPeerURL(place, memberAddress(other, 1, dialled).peerURL), false);
+  }
 });

@@ -5,18 +5,18 @@
  * Two clusters of a namespace never make the same name. Within a kind every name ends with a dash and a word of
  * that kind's own, and no such word ends with a dash and another one, so that a name tells its cluster:
  *
- *   Service                 -peers, -client, -learners
+ *   Service                 -peers, -client, -learners, -<ordinal>-peer (a member's)
  *   Secret                  -client-ca, -peer-ca, -operator, -client-tls, -<ordinal> (a member's)
  *   EtcdMember, Pod, claim  -<ordinal> (claims with data- in front)
  *   PodDisruptionBudget     nothing: there is one per cluster
  *
  * This is why the headless Service does not simply bear the cluster's name: that of a cluster `a-client` would
- * be the client Service of `a`. What somebody else made under one of these names is told as a clash (I9).
+ * be the client Service of `a`; and why a member's is not called like the member: `a-1` may be a cluster. What somebody else made under one of these names is told as a clash (I9).
  */
 import { GROUP } from "../api/metadata.ts";
 import { isSecure } from "../core/flags.ts";
 import type { ClusterFacts } from "../core/observation.ts";
-import { memberName, ordinalOf, type MemberAddress } from "../core/record.ts";
+import { memberName, ordinalOf, type MemberAddress, type MemberRecord } from "../core/record.ts";
 
 export const LABELS = {
   cluster: `${GROUP}/cluster`,
@@ -69,6 +69,11 @@ export function serviceNames(cluster: string) {
   return { peers: `${cluster}-peers`, client: `${cluster}-client`, learners: `${cluster}-learners` } as const;
 }
 
+/** The Service that one member is dialled through by its peers. */
+export function peerServiceName(member: string): string {
+  return `${member}-peer`;
+}
+
 export function secretNames(cluster: string) {
   return {
     clientCA: `${cluster}-client-ca`,
@@ -96,19 +101,39 @@ export function hostOf({ name, namespace }: Pick<Place, "name" | "namespace">, m
   return `${member}.${serviceNames(name).peers}.${namespace}.svc`;
 }
 
+/**
+ * What peers dial a member by: a Service of its own, whose address is there before anybody asks for it and never
+ * changes, so that it does not matter what DNS remembers (H15).
+ */
+export function peerHostOf({ namespace }: Pick<Place, "namespace">, member: string): string {
+  return `${peerServiceName(member)}.${namespace}.svc`;
+}
+
+/** Whether peers dial it by its Service; members of older operators, and where a Service was refused, are dialled by their Pods' names. */
+export function hasPeerService(
+  cluster: Pick<Place, "namespace">,
+  { name, address }: Pick<MemberRecord, "name" | "address">,
+): boolean {
+  return hostIn(address.peerURL) === peerHostOf(cluster, name);
+}
+
+function hostIn(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).hostname : undefined;
+}
+
 export interface CertificateNames {
   readonly hosts: readonly string[];
   readonly domains: readonly string[];
 }
 
 /**
- * The names in a member's leaf, for `memberSans` of src/pki. Peers are checked by their address, which is looked
- * up under every name (R46): forward under the Service's own name, which leads to all members, and backward,
- * where only wildcards match.
+ * The names in a member's leaf, for `memberSans` of src/pki. A peer that dials with this leaf (etcd 3.4 has no other) is
+ * checked by its address, which is looked up under every name (R46): forward under the Service's own name, which leads
+ * to all members, and backward, where only wildcards match.
  */
 export function certificateNames(
   cluster: Pick<Place, "name" | "namespace">,
-  member: string,
+  record: Pick<MemberRecord, "name" | "address">,
   plane: "client" | "peer",
 ): CertificateNames {
   const { name, namespace } = cluster;
@@ -117,9 +142,10 @@ export function certificateNames(
     `${service}.${namespace}.svc`,
     `${service}.${namespace}.svc.cluster.local`,
   ];
-  const own = full(peers).map((domain) => `${member}.${domain}`);
+  const own = full(peers).map((domain) => `${record.name}.${domain}`);
+  const dialled = hasPeerService(cluster, record) ? full(peerServiceName(record.name)) : [];
   const here = ["localhost", "127.0.0.1", "::1"];
-  if (plane === "peer") return { hosts: [...here, ...own], domains: full(peers) };
+  if (plane === "peer") return { hosts: [...here, ...own, ...dialled], domains: full(peers) };
   const short = (service: string) => [service, `${service}.${namespace}`, ...full(service)];
   return {
     hosts: [...here, ...own, ...short(client), ...short(learners)],
@@ -133,12 +159,15 @@ export function certificateNames(
  */
 const EVERYWHERE = "0.0.0.0";
 
-export function memberAddress(cluster: Place, ordinal: number): MemberAddress {
-  const host = hostOf(cluster, memberName(cluster.name, ordinal));
+/** `dialled`: what its peers dial it by. */
+export function memberAddress(cluster: Place, ordinal: number, dialled: "Service" | "Pod"): MemberAddress {
+  const name = memberName(cluster.name, ordinal);
+  const host = hostOf(cluster, name);
+  const peerHost = dialled === "Service" ? peerHostOf(cluster, name) : host;
   const scheme = (plane: "client" | "peer") => (isSecure(cluster.spec.tls, plane) ? "https" : "http");
   const [client, peer] = [scheme("client"), scheme("peer")];
   return {
-    peerURL: `${peer}://${host}:${PORTS.peer}`,
+    peerURL: `${peer}://${peerHost}:${PORTS.peer}`,
     clientURL: `${client}://${host}:${PORTS.client}`,
     metricsURL: `http://${host}:${PORTS.metrics}`,
     listenPeerURL: `${peer}://${EVERYWHERE}:${PORTS.peer}`,
@@ -147,11 +176,12 @@ export function memberAddress(cluster: Place, ordinal: number): MemberAddress {
   };
 }
 
-/** A peer URL that only this cluster can have made: one of its names under its Service. */
+/** A peer URL that only this cluster can have made: a member's Service, or a name under the headless one. */
 export function isOurPeerURL(cluster: Place, peerURL: string): boolean {
   const url = URL.canParse(peerURL) ? new URL(peerURL) : undefined;
-  const [member] = url?.hostname.split(".") ?? [];
-  if (url === undefined || member === undefined || ordinalOf(cluster.name, member) === undefined)
-    return false;
-  return url.hostname === hostOf(cluster, member) && url.port === String(PORTS.peer);
+  const [label = ""] = url?.hostname.split(".") ?? [];
+  if (url?.port !== String(PORTS.peer)) return false;
+  const member = label.replace(/-peer$/, "");
+  if (ordinalOf(cluster.name, member) === undefined) return false;
+  return [hostOf(cluster, member), peerHostOf(cluster, member)].includes(url.hostname);
 }

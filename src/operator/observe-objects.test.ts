@@ -55,7 +55,7 @@ describe("three healthy members", () => {
   test("the next names and addresses follow from the highest ordinal", () => {
     const [offer] = observation.platform.offers;
     assert.equal(offer?.ordinal, 4);
-    assert.equal(offer?.address.peerURL, "http://demo-4.demo-peers.default.svc:2380");
+    assert.equal(offer?.address.peerURL, "http://demo-4-peer.default.svc:2380");
     const grown = { ...observation.cluster, spec: { ...observation.cluster.spec, replicas: 5 } };
     assert.equal(step(decide({ ...observation, cluster: grown })), "CreateMember demo-4");
   });

@@ -9,7 +9,7 @@ import type { EtcdMember } from "../api/etcd-member.ts";
 import type { ApiError } from "../api/validate.ts";
 import type { PlatformMember, PlatformState } from "../control/platform.ts";
 import type { ClusterFacts, PlatformFacts } from "../core/observation.ts";
-import { ordinalOf, type MemberRecord } from "../core/record.ts";
+import { ordinalOf, type MemberAddress, type MemberRecord } from "../core/record.ts";
 import { readCluster } from "./cluster-object.ts";
 import { belongsTo, recordOf } from "./member-object.ts";
 import { ANNOTATIONS, claimName, LABELS, MEMBER_FINALIZER, memberAddress, ordinalInName } from "./names.ts";
@@ -35,11 +35,13 @@ const OFFERS = 12;
 
 export interface ObservedAs extends Pick<PodContext, "now" | "isResizable"> {
   readonly fenced: boolean;
+  /** What peers dial newcomers by (H15). */
+  readonly dialled?: "Service" | "Pod";
 }
 
 export function observeObjects(
   objects: ClusterObjects,
-  { now, fenced, isResizable }: ObservedAs,
+  { now, fenced, isResizable, dialled = "Service" }: ObservedAs,
 ): ObservedObjects {
   const own = objects.members.filter(
     (member) => belongsTo(objects.cluster.metadata?.uid ?? "", member) && !isLetGo(member),
@@ -84,7 +86,7 @@ export function observeObjects(
   ]);
   const platform: Omit<PlatformFacts, "progressAt"> = {
     fenced,
-    offers: offersFor(cluster, records, highestLeftover),
+    offers: offersFor(cluster, records, highestLeftover, dialled),
     highestLeftover,
     unavailableVersions: {},
     clashes,
@@ -124,22 +126,25 @@ function highestOrdinal(cluster: string, objects: readonly { metadata?: { name?:
   return Math.max(0, ...objects.map(({ metadata }) => ordinalInName(cluster, metadata?.name ?? "")));
 }
 
-/** Addresses follow from ordinals: for founders that are planned but have no record yet, and for the next. */
+/** Addresses follow from ordinals: for founders that are planned but have no record yet, as planned, and for the next. */
 function offersFor(
   cluster: ClusterFacts,
   records: readonly MemberRecord[],
   highestLeftover: number,
+  dialled: "Service" | "Pod",
 ): PlatformFacts["offers"] {
   const known = new Set(records.map(({ ordinal }) => ordinal));
-  const planned = records
-    .filter(({ boot }) => boot === "New")
-    .flatMap(({ initialCluster }) => initialCluster)
+  const plan = records.filter(({ boot }) => boot === "New").flatMap(({ initialCluster }) => initialCluster);
+  const planned = plan
     .flatMap(({ name }) => ordinalOf(cluster.name, name) ?? [])
     .filter((ordinal) => !known.has(ordinal));
+  const urls = new Set(plan.map(({ peerURL }) => peerURL));
   const highest = Math.max(cluster.marks.highestOrdinal, highestLeftover, ...planned);
   const next = Array.from({ length: OFFERS }, (_, index) => highest + 1 + index);
-  return [...new Set([...planned, ...next])].map((ordinal) => ({
-    ordinal,
-    address: memberAddress(cluster, ordinal),
-  }));
+  return [...new Set([...planned, ...next])].map((ordinal) => {
+    const [address, other] = [dialled, dialled === "Pod" ? ("Service" as const) : ("Pod" as const)].map(
+      (by) => memberAddress(cluster, ordinal, by),
+    ) as [MemberAddress, MemberAddress];
+    return { ordinal, address: urls.has(other.peerURL) ? other : address };
+  });
 }

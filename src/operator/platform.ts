@@ -28,6 +28,7 @@ import type { Fence } from "./fencing.ts";
 import { hostOf, isOurPeerURL, PORTS, secretNames } from "./names.ts";
 import { observeObjects } from "./observe-objects.ts";
 import { PartWaits } from "./part-waits.ts";
+import { PeerServices } from "./peer-services.ts";
 import { Preflight } from "./preflight.ts";
 import type { EtcdReach } from "./reach.ts";
 import { Reporter } from "./report.ts";
@@ -87,6 +88,7 @@ export class KubePlatform implements Platform {
       clashes,
       waits: new PartWaits(clock),
       resizing: new Resizing(client, clock),
+      peerServices: new PeerServices(client, clock),
     };
   }
 
@@ -100,6 +102,7 @@ export class KubePlatform implements Platform {
       now: skew.serverNow(),
       fenced: !fence.leads,
       isResizable: (pod, record) => this.#apply.resizing.isPossible(pod, record),
+      dialled: this.#apply.peerServices.areOffered ? "Service" : "Pod",
     });
     if (!observed.ok) throw new InvalidCluster(observed.errors);
     const { cluster, members, platform } = observed.state;
@@ -118,9 +121,15 @@ export class KubePlatform implements Platform {
     return await applyObjects(this.#apply, view);
   }
 
-  async execute(action: ObjectAction): Promise<void> {
-    const { client, stores } = this.#options;
+  async execute(decided: ObjectAction): Promise<void> {
+    const { client, stores, key } = this.#options;
     if (!this.#decided) throw new TypeError("nothing was read yet");
+    const { facts } = this.#decided;
+    const records = stores.objectsOf(key)?.members ?? [];
+    const action =
+      decided.kind === "CreateMember"
+        ? await this.#apply.peerServices.before(decided, facts, stores.ownObjects(key).services, records)
+        : decided;
     await executeAction(client, stores, this.#decided, action);
     if (action.kind === "DeleteMember") {
       this.#apply.certificates.forget(action.member);
@@ -152,7 +161,15 @@ export class KubePlatform implements Platform {
     return Promise.resolve({
       externalEndpoints: externalEndpoints(view.observation.cluster, services),
       selector: scaleSelector(view.observation.cluster),
-      warnings: [...warningsOf(spec), ...(warning === undefined ? [] : [warning])],
+      warnings: [
+        ...warningsOf(spec),
+        ...(warning === undefined ? [] : [warning]),
+        ...this.#apply.peerServices.warnings(
+          view.observation.cluster,
+          view.members.map(({ record }) => record),
+          services,
+        ),
+      ],
       nodes: Object.fromEntries(nodes),
       certificates: {
         problems: certificates.problems,

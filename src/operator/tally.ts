@@ -5,6 +5,7 @@ import type { Certificates } from "./certificates.ts";
 import type { Clashes } from "./clashes.ts";
 import type { Kept } from "./keep.ts";
 import type { PartWaits } from "./part-waits.ts";
+import type { PeerServices } from "./peer-services.ts";
 import type { Resizing } from "./resizing.ts";
 import type { Stores } from "./stores.ts";
 
@@ -17,6 +18,7 @@ export interface ApplyContext {
   readonly clashes: Clashes;
   readonly waits: PartWaits;
   readonly resizing: Resizing;
+  readonly peerServices: PeerServices;
 }
 
 export class Tally {

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Pod, Service } from "kubernetes-types/core/v1.d.ts";
 import { customResourceDefinition } from "../../src/api/crd.ts";
+import type { EtcdMember } from "../../src/api/etcd-member.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { resources } from "../../src/api/resources.ts";
 import { ANNOTATIONS } from "../../src/operator/names.ts";
@@ -44,7 +45,8 @@ const MANAGED_BY = "app.kubernetes.io/managed-by";
 const OLD_NOTE = "etcd.quorate.dev/made-by";
 
 /** A Pod in an earlier shape: what it was made from stands in its record, and not in it. */
-function earlierPod(what: string, body: object): object {
+function earlier(what: string, body: object): object {
+  if (what.startsWith(`POST ${PATHS.members}/`)) return earlierRecord(body as EtcdMember);
   if (!what.startsWith(`POST ${PATHS.pods}/`)) return body;
   const pod = body as Pod;
   const containers = (pod.spec?.containers ?? []).map((container) => {
@@ -58,6 +60,15 @@ function earlierPod(what: string, body: object): object {
   });
   const { enableServiceLinks: _links, topologySpreadConstraints: _spread, ...spec } = pod.spec ?? {};
   return { ...pod, spec: { ...spec, containers } };
+}
+
+/** Peers dialled each other by the names of their Pods (H15). */
+function earlierRecord({ spec, ...rest }: EtcdMember): object {
+  const { peerIPs: _, ...address } = spec.address;
+  const before = (url: string) => url.replace(/(-\d+)-peer\./, `$1.${spec.cluster}-peers.`);
+  const initialCluster = spec.initialCluster.map((peer) => ({ ...peer, peerURL: before(peer.peerURL) }));
+  const peerURL = before(address.peerURL);
+  return { ...rest, spec: { ...spec, initialCluster, address: { ...address, peerURL } } };
 }
 
 /** Everything that can be changed in place, as if labels, notes and fields of today had not been known. */
@@ -93,11 +104,11 @@ async function lives(cluster: ClusterOnBed): Promise<Life[]> {
 
 test("an operator upgrade restarts nothing: what an earlier one made is taken over, put right in place, and left alone", async (t) => {
   const hooks = new HookedTransport(bed);
-  hooks.rewrites = earlierPod;
-  const earlier = startOperator(bed, { transport: hooks });
-  const demo = new ClusterOnBed(bed, "demo", earlier);
+  hooks.rewrites = earlier;
+  const before = startOperator(bed, { transport: hooks });
+  const demo = new ClusterOnBed(bed, "demo", before);
   // Where a restart would be a loss of data (H4).
-  const cache = new ClusterOnBed(bed, "cache", earlier);
+  const cache = new ClusterOnBed(bed, "cache", before);
   clusters.push(demo, cache);
   await demo.create({
     replicas: 3,
@@ -107,14 +118,14 @@ test("an operator upgrade restarts nothing: what an earlier one made is taken ov
   const memory = { storage: { medium: "Memory", size: "128Mi" }, options: { quotaBackendBytes: "32Mi" } };
   await cache.create({ replicas: 1, ...memory });
   await Promise.all([demo.converged(3), cache.converged(1)]);
-  await earlier.stop();
+  await before.stop();
   for (const cluster of clusters) await ageObjects(cluster);
 
   const [pod] = await demo.pods();
   assert.equal(pod?.metadata?.labels?.[MANAGED_BY], undefined, "made the earlier way");
   assert.equal(pod?.spec?.containers[0]?.startupProbe, undefined);
   assert.equal((await demo.get()).metadata.annotations?.[ANNOTATIONS.size], undefined);
-  const before = [await lives(demo), await lives(cache)];
+  const living = [await lives(demo), await lives(cache)];
   const ids = (await demo.members()).map(({ spec }) => spec.memberID);
 
   running = startOperator(bed);
@@ -144,7 +155,14 @@ test("an operator upgrade restarts nothing: what an earlier one made is taken ov
     "nothing is written any more",
     () => {
       if (writes(calls).length !== made) [made, since] = [writes(calls).length, Date.now()];
-      return Date.now() - since > 15_000;
+      if (Date.now() - since <= 15_000)
+        throw new Error(
+          writes(calls)
+            .slice(-8)
+            .map(({ verb, resource }) => `${verb} ${resource}`)
+            .join(", "),
+        );
+      return true;
     },
     PATIENCE,
   );
@@ -152,7 +170,9 @@ test("an operator upgrade restarts nothing: what an earlier one made is taken ov
   // Whoever begins to lead compares the copies once, which changes nothing.
   const taken = steps.filter((step) => step !== "CompareHashes");
   assert.deepEqual(taken, [], "not a step, and so no call of membership");
-  assert.deepEqual([await lives(demo), await lives(cache)], before, "nobody restarted");
+  assert.deepEqual([await lives(demo), await lives(cache)], living, "nobody restarted");
+  for (const { metadata, spec } of await demo.members())
+    assert.equal(spec.address.peerURL, `https://${metadata.name}.demo-peers.default.svc:2380`);
   assert.deepEqual(
     (await demo.members()).map(({ spec }) => spec.memberID),
     ids,
@@ -166,6 +186,14 @@ test("and the next edit reaches such members, as any edit does", async () => {
   await demo.edit({ learners: 0, options: { snapshotCount: 5_000 } });
   await demo.converged(3);
   for (const { spec } of await demo.pods()) assert.notEqual(spec?.containers[0]?.startupProbe, undefined);
+  // A newcomer beside them is dialled by a Service of its own.
+  await demo.edit({ learners: 1 });
+  await demo.converged(3);
+  const dialled = (await demo.members()).map(({ spec }) => new URL(spec.address.peerURL).hostname);
+  assert.equal(dialled.filter((host) => /^demo-\d+-peer\.default\.svc$/.test(host)).length, 1);
+  assert.equal(dialled.filter((host) => /^demo-\d+\.demo-peers\.default\.svc$/.test(host)).length, 3);
+  await demo.edit({ learners: 0 });
+  await demo.converged(3);
   await demo.assertSound(3);
 });
 

@@ -46,7 +46,7 @@ export class PlainStatefulSet {
       role: "Voter",
       token: uid,
       boot: "New",
-      address: memberAddress(cluster, ordinal),
+      address: memberAddress(cluster, ordinal, "Pod"),
       initialCluster: [],
       joined: false,
       run: true,
@@ -65,9 +65,9 @@ export class PlainStatefulSet {
       client: await pki.issueCa({ commonName: "client", lifeMs: CA_LIFE_MS }),
       peer: await pki.issueCa({ commonName: "peer", lifeMs: CA_LIFE_MS }),
     };
-    const leaf = async (plane: "client" | "peer", member: string) => {
-      const { sans } = memberSans(certificateNames(this.#view.observation.cluster, member, plane));
-      const wanted = { commonName: member, sans, usages: USAGES.peer, lifeMs: LEAF_LIFE_MS };
+    const leaf = async (plane: "client" | "peer", record: MemberRecord) => {
+      const { sans } = memberSans(certificateNames(this.#view.observation.cluster, record, plane));
+      const wanted = { commonName: record.name, sans, usages: USAGES.peer, lifeMs: LEAF_LIFE_MS };
       const { certificate, key } = await pki.issueLeaf({ ca: ca[plane], leaf: wanted });
       return certificate + key;
     };
@@ -75,9 +75,9 @@ export class PlainStatefulSet {
     for (const record of this.#records) {
       const files = {
         [FILES.config]: configFile(record, false),
-        [FILES.serverPem]: await leaf("client", record.name),
-        [FILES.peerPem]: await leaf("peer", record.name),
-        [FILES.peerClientPem]: await leaf("peer", record.name),
+        [FILES.serverPem]: await leaf("client", record),
+        [FILES.peerPem]: await leaf("peer", record),
+        [FILES.peerClientPem]: await leaf("peer", record),
         [FILES.clientCA]: ca.client.certificate,
         [FILES.peerCA]: ca.peer.certificate,
       };

@@ -44,7 +44,7 @@ async function hasIPv6(): Promise<boolean> {
 
 /** The host that members are told to listen on. */
 const everywhere = new URL(
-  memberAddress({ name: "demo", namespace: "default", spec: specOf({ tls: { mode: "Disabled" } }) }, 1)
+  memberAddress({ name: "demo", namespace: "default", spec: specOf({ tls: { mode: "Disabled" } }) }, 1, "Pod")
     .listenClientURL,
 ).hostname;
 

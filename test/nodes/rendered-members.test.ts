@@ -15,7 +15,7 @@ import { memberClaim } from "../../src/operator/render/claim.ts";
 import { configFile, FILES } from "../../src/operator/render/config.ts";
 import { memberPod } from "../../src/operator/render/pod.ts";
 import { memberSecret } from "../../src/operator/render/secret.ts";
-import { clusterServices } from "../../src/operator/render/services.ts";
+import { clusterServices, peerService } from "../../src/operator/render/services.ts";
 import { clusterWith, type Wish } from "../../src/operator/testing/rendered.ts";
 import { createPki } from "../../src/pki/issue.ts";
 import { CA_LIFE_MS, LEAF_LIFE_MS, USAGES } from "../../src/pki/plan.ts";
@@ -72,7 +72,7 @@ async function found({ name, namespace, size, wish }: Founding): Promise<Pod[]> 
     role: "Voter",
     token: uid,
     boot: "New",
-    address: memberAddress(cluster, i + 1),
+    address: memberAddress(cluster, i + 1, "Service"),
     initialCluster: [],
     joined: false,
     run: true,
@@ -83,9 +83,11 @@ async function found({ name, namespace, size, wish }: Founding): Promise<Pod[]> 
   const place = (kind: typeof secrets) => pathOf(kind, { namespace });
   for (const service of clusterServices(viewOf(view.observation)))
     await bed.client.create(place(services), withoutOwner(service));
+  for (const record of records)
+    await bed.client.create(place(services), withoutOwner(peerService(cluster, record.name)));
   for (const record of records) {
     const founder = { ...record, initialCluster };
-    const leaf = (plane: "client" | "peer") => newLeaf(authorities[plane], cluster, record.name, plane);
+    const leaf = (plane: "client" | "peer") => newLeaf(authorities[plane], cluster, record, plane);
     const files = {
       [FILES.config]: configFile(founder, false),
       [FILES.serverPem]: await leaf("client"),
@@ -113,12 +115,12 @@ const newCa = (commonName: string) => pki.issueCa({ commonName, lifeMs: CA_LIFE_
 async function newLeaf(
   ca: KeyPair,
   cluster: { name: string; namespace: string },
-  member: string,
+  record: MemberRecord,
   plane: "client" | "peer",
 ): Promise<string> {
-  const { sans, refused } = memberSans(certificateNames(cluster, member, plane));
+  const { sans, refused } = memberSans(certificateNames(cluster, record, plane));
   assert.deepEqual(refused, []);
-  const leaf = { commonName: member, sans, usages: USAGES.peer, lifeMs: LEAF_LIFE_MS };
+  const leaf = { commonName: record.name, sans, usages: USAGES.peer, lifeMs: LEAF_LIFE_MS };
   const { certificate, key } = await pki.issueLeaf({ ca, leaf });
   return certificate + key;
 }

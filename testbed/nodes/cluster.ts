@@ -18,7 +18,7 @@ import type { Progress } from "../kubernetes-build.ts";
 import { cacheDir } from "../paths.ts";
 import type { BedPaths } from "../paths.ts";
 import { endOwned } from "../processes.ts";
-import { controlAddress } from "../state.ts";
+import { controlAddress, DEFAULT_OPTIONS } from "../state.ts";
 import type { OwnBed } from "../state.ts";
 import { DNS_SERVICE, HOST, nodeName } from "./addresses.ts";
 import { missingCgroups, removeGroups, thawAll } from "./cgroups.ts";
@@ -204,7 +204,8 @@ function nameServer({ bed, paths }: Layout, coredns: string): Component {
 function worldProxy({ bed, paths, kubernetes }: Layout): Component {
   const health = `${controlAddress(bed.slot)}:${bed.ports.kubeProxy}`;
   const file = join(paths.dir, "world", "kube-proxy.yaml");
-  const text = kubeProxyConfig(components.componentKubeconfig(paths, "kube-proxy"), nodeName(1), health);
+  const kubeconfig = components.componentKubeconfig(paths, "kube-proxy");
+  const text = kubeProxyConfig(kubeconfig, nodeName(1), health, DEFAULT_OPTIONS.services);
   // It exits when its file is written, even with the same words.
   if (!existsSync(file)) writeFileSync(file, text);
   return {

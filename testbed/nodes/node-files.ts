@@ -3,6 +3,7 @@
  * Pure: from a node's number to texts.
  */
 import { stringify } from "yaml";
+import type { BedOptions } from "../state.ts";
 import type { Hierarchy } from "./cgroups.ts";
 import {
   BRIDGE,
@@ -221,7 +222,12 @@ export function kubeletConfig(dir: string, ca: string, quick: boolean): string {
   });
 }
 
-export function kubeProxyConfig(kubeconfig: string, node: string, health: string): string {
+export function kubeProxyConfig(
+  kubeconfig: string,
+  node: string,
+  health: string,
+  { masquerade, updatedEvery }: BedOptions["services"],
+): string {
   return stringify({
     apiVersion: "kubeproxy.config.k8s.io/v1alpha1",
     kind: "KubeProxyConfiguration",
@@ -234,6 +240,6 @@ export function kubeProxyConfig(kubeconfig: string, node: string, health: string
     metricsBindAddress: "127.0.0.1:10249",
     // Machine-wide limits stay as they are.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: "0s", tcpCloseWaitTimeout: "0s" },
-    nftables: { minSyncPeriod: "100ms", syncPeriod: "30s" },
+    nftables: { masqueradeAll: masquerade, minSyncPeriod: updatedEvery, syncPeriod: "30s" },
   });
 }

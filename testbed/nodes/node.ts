@@ -76,7 +76,12 @@ export async function ensureNode(
     "registries/_default/hosts.toml": registryHosts(),
     "cni/10-pods.conflist": cniConfig(n),
     "kubelet.yaml": kubeletConfig(dir, tools.pki.ca, quick),
-    "kube-proxy.yaml": kubeProxyConfig(componentKubeconfig(paths, "kube-proxy-nodes"), name, "0.0.0.0:10256"),
+    "kube-proxy.yaml": kubeProxyConfig(
+      componentKubeconfig(paths, "kube-proxy-nodes"),
+      name,
+      "0.0.0.0:10256",
+      bed.options.services,
+    ),
     "kubelet.crt": readFileSync(tools.pki.certOf(name), "utf8"),
     "kubelet.key": readFileSync(tools.pki.keyOf(name), "utf8"),
   };

@@ -80,6 +80,15 @@ function prepare(object: Json, old: KubeJson | undefined, surroundings: Surround
   for (const field of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"])
     if (spec[field] === undefined && before[field] !== undefined) kept[field] = before[field];
   if (old && kept["clusterIP"] !== before["clusterIP"]) kept["clusterIPs"] = [kept["clusterIP"]];
+  const asked = kept["clusterIP"];
+  if (!old && typeof asked === "string" && asked !== "None" && surroundings.isTaken(asked))
+    throw invalid(services, String(json(object["metadata"])["name"]), [
+      causes.invalid(
+        "spec.clusterIPs",
+        [asked],
+        `failed to allocate IP ${asked}: provided IP is already allocated`,
+      ),
+    ]);
   kept["clusterIP"] ??= surroundings.clusterIP();
   kept["clusterIPs"] ??= [kept["clusterIP"]];
   // Who gives the addresses of a Service itself may give any.

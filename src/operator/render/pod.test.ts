@@ -7,6 +7,7 @@ import { specOf } from "../../core/testing/cluster.ts";
 import { ANNOTATIONS, hostOf, LABELS } from "../names.ts";
 import { clusterWith, memberOf, type Wish } from "../testing/rendered.ts";
 import { memberPod, type PodWishes } from "./pod.ts";
+import { peerService } from "./services.ts";
 
 function podOf(wish: Wish = {}, how: Partial<PodWishes> = {}): Pod {
   const view = clusterWith(specOf(wish));
@@ -26,14 +27,27 @@ function etcdOf(pod: Pod): Container {
 const volume = (pod: Pod, name: string) => pod.spec?.volumes?.find((one) => one.name === name);
 
 describe("the Pod of a member", () => {
-  test("is found under the name that its peers dial", () => {
+  test("is found under the name that clients dial", () => {
     const view = clusterWith(specOf());
     const { hostname, subdomain } = podOf().spec ?? {};
     assert.equal(`${hostname}.${subdomain}.default.svc`, hostOf(view.observation.cluster, "demo-1"));
     assert.equal(
-      new URL(memberOf(view).address.peerURL).hostname,
+      new URL(memberOf(view).address.clientURL).hostname,
       hostOf(view.observation.cluster, "demo-1"),
     );
+  });
+
+  test("and no other is behind the Service that its peers dial, ready or not (H15)", () => {
+    const view = clusterWith(specOf());
+    const { metadata, spec } = peerService(view.observation.cluster, "demo-1");
+    const { hostname } = new URL(memberOf(view).address.peerURL);
+    assert.equal(`${metadata?.name}.${metadata?.namespace}.svc`, hostname);
+    assert.equal(spec?.publishNotReadyAddresses, true);
+    const isBehind = (pod: Pod) =>
+      Object.entries(spec?.selector ?? {}).every(([key, value]) => pod.metadata?.labels?.[key] === value);
+    assert.equal(isBehind(podOf()), true);
+    const how = { role: "voter", gated: false } as const;
+    assert.equal(isBehind(memberPod(view.observation.cluster, memberOf(view, 2), how)), false);
   });
 
   test("I3: starts etcd from the file in the member's Secret, and passes no flag beside it", () => {

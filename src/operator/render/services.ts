@@ -1,12 +1,12 @@
 /**
  * The Services of a cluster, in the form in which the API server keeps them: peers (headless), clients (voters
- * only), and readers of standing learners.
+ * only), readers of standing learners, and one for each member, by which its peers dial it.
  */
 import type { Service, ServicePort, ServiceSpec } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import type { View } from "../../core/view.ts";
-import { PORTS, serviceNames } from "../names.ts";
-import { clusterLabels, ownedByCluster, selectorOf, type Identity } from "./metadata.ts";
+import { LABELS, peerServiceName, PORTS, serviceNames } from "../names.ts";
+import { clusterLabels, memberObjectLabels, ownedByCluster, selectorOf, type Identity } from "./metadata.ts";
 
 export function clusterServices(view: View): Service[] {
   const { cluster } = view.observation;
@@ -38,6 +38,26 @@ export function clusterServices(view: View): Service[] {
     ports: [port("client")],
   });
   return [peers, client, ...(learners > 0 ? [readers] : [])];
+}
+
+/**
+ * Names one member, ready or not, by an address that stays when its Pod changes (H15). Of one family: every Pod has an
+ * address of the cluster's first family, one address is enough, and a second one that leads nowhere would delay calls.
+ */
+export function peerService(cluster: Identity, member: string): Service {
+  const { metadata, spec } = render(cluster, peerServiceName(member), {
+    type: "ClusterIP",
+    publishNotReadyAddresses: true,
+    selector: { ...selectorOf(cluster, "all"), [LABELS.member]: member },
+    ports: [port("peer")],
+  });
+  const labels = { ...clusterLabels(cluster), ...memberObjectLabels(cluster, { name: member }) };
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { ...metadata, labels },
+    spec: { ...spec, ipFamilyPolicy: "SingleStack" },
+  };
 }
 
 function outside({

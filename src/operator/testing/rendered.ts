@@ -28,7 +28,7 @@ export function clusterWith(spec: EtcdClusterSpec, change: Partial<Observation["
   const template = templateFor(spec, spec.version);
   const members = settled.members.map((facts) => {
     const { ordinal } = facts.record;
-    const [name, address] = [`${cluster.name}-${ordinal}`, memberAddress(cluster, ordinal)];
+    const [name, address] = [`${cluster.name}-${ordinal}`, memberAddress(cluster, ordinal, "Service")];
     return { ...facts, record: { ...facts.record, name, token, address, template } };
   });
   return viewOf({ ...settled, cluster, members });
