@@ -86,7 +86,7 @@ export class Simulation {
     this.effects = new Effects(options.faults);
     const { world, calls, keys, pods, ledger } = this;
     const subject: Keeping = {
-      establishedAs: () => (objects.established ? objects.cluster.marks.established?.clusterID : undefined),
+      establishedAs: () => (objects.open ? objects.cluster.marks.established?.clusterID : undefined),
       meantToServe: () => !objects.cluster.deleting && objects.cluster.spec.replicas > 0,
       server: (member) => pods.server(member),
       data: (member) => {
@@ -132,7 +132,7 @@ export class Simulation {
         random: this.random.fork(),
         world,
         keys,
-        open: () => objects.established,
+        open: () => objects.open,
       });
     }
     this.operator.wake();

@@ -31,7 +31,6 @@ export function execute(hands: Hands, view: View, action: Action): void {
       pods.stop(action.member);
       return objects.delete(action.member);
     case "MarkCluster":
-      if (action.purpose === "establish") for (const name of objects.records.keys()) objects.noteUse(name);
       return objects.mark(action.change);
     case "StopWorkload":
       return pods.stop(action.member);

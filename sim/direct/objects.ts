@@ -6,6 +6,7 @@ import type { EtcdClusterSpec } from "../../src/api/etcd-cluster-spec.ts";
 import type { NewMemberRecord, RecordChange } from "../../src/core/action.ts";
 import { etcdConfig } from "../../src/core/flags.ts";
 import type { ClusterFacts } from "../../src/core/observation.ts";
+import { quorum } from "../../src/core/quorum.ts";
 import {
   FIRST_MARKS,
   isEstablished,
@@ -23,13 +24,11 @@ export class Conflict extends Error {
 export interface Volume {
   readonly uid: string;
   readonly path: string;
-  /** It held data once: found empty later, it has lost them (H2, H3). */
-  used: boolean;
 }
 
 export interface Config {
   readonly text: string;
-  /** The start guard refuses an empty directory (H3). */
+  /** It names the member alone: with it an empty directory does not start (H3). */
   readonly joined: boolean;
   /** What it was rendered from. */
   readonly from: readonly [MemberRecord, Volume, established: boolean];
@@ -49,6 +48,7 @@ export class Objects implements DataDirs {
   refusing = false;
   readonly #now: () => number;
   #uids = 0;
+  #openedAs: string | undefined;
   /** Writes to records and marks, so that "no writes when converged" can be seen (I7). */
   writes = 0;
 
@@ -97,6 +97,17 @@ export class Objects implements DataDirs {
     return isEstablished(this.cluster.uid, this.cluster.marks);
   }
 
+  /** Clients were let in: a quorum of the first members had files by then with which none of them starts over (H3). */
+  get open(): boolean {
+    if (!this.established) return false;
+    const { token = "" } = this.cluster.marks.established ?? {};
+    if (this.#openedAs === token) return true;
+    const own = [...this.records.values()].filter((record) => record.token === token);
+    const joined = own.filter((record) => record.joined);
+    if (joined.length >= quorum(own.length)) this.#openedAs = token;
+    return this.#openedAs === token;
+  }
+
   create(record: NewMemberRecord): void {
     if (this.records.has(record.name)) return;
     this.writes++;
@@ -128,20 +139,12 @@ export class Objects implements DataDirs {
 
   replaceVolume(name: string): void {
     const uid = `volume-${++this.#uids}`;
-    this.volumes.set(name, { uid, path: `/${uid}`, used: false });
+    this.volumes.set(name, { uid, path: `/${uid}` });
   }
 
   deleteVolume(name: string, uid: string): void {
     const volume = this.volumes.get(name);
     if (volume?.uid === uid) this.loseVolume(name);
-  }
-
-  /** True when it is seen for the first time that a volume holds data. */
-  noteUse(name: string): boolean {
-    const volume = this.volumes.get(name);
-    if (!volume || volume.used || !this.#dirs.has(volume.path)) return false;
-    volume.used = true;
-    return true;
   }
 
   loseVolume(name: string): void {

@@ -180,7 +180,6 @@ export class Operator {
       if (!record) continue;
       if (needsVolume(objects, member)) effect(`volume ${member.name}`, () => objects.ensureVolume(record));
       if (objects.ensureConfig(record)) effect(`config ${member.name}`, () => true);
-      if (objects.noteUse(member.name)) effect(`note use ${member.name}`, () => true);
       const volume = objects.volumes.get(member.name);
       if (member.workload.state === "absent" && volume && !objects.refusing && shouldRun(view, member)) {
         effect(`start ${member.name}`, () => pods.create(record, volume));

@@ -10,13 +10,15 @@ import { readExitReason } from "../../src/etcd/exit-reasons.ts";
 import type { Server, ServerEnd } from "../model-etcd/server.ts";
 import type { EtcdWorld } from "../model-etcd/world.ts";
 import type { Scheduled, Scheduler } from "../scheduler.ts";
-import type { Objects, Volume } from "./objects.ts";
+import type { Config, Objects, Volume } from "./objects.ts";
 
 interface Pod {
   readonly name: string;
   readonly startedFrom: string;
   readonly version: string;
   readonly volume: Volume;
+  /** What a start reads: that of the first one, until its member has joined (H3). */
+  file: Config;
   server: Server | undefined;
   lines: string[];
   since: number;
@@ -77,11 +79,14 @@ export class Pods {
 
   /** Makes the pod of a record, unless there is one. */
   create(record: MemberRecord, volume: Volume): void {
+    const file = this.#objects.configs.get(record.name);
+    if (!file) return;
     const pod: Pod = {
       name: record.name,
       startedFrom: startHash(record),
       version: record.template.version,
       volume,
+      file,
       server: undefined,
       lines: [],
       since: this.#now(),
@@ -106,16 +111,13 @@ export class Pods {
       return this.#ended(pod, { kind: "exited", code: 1 });
     }
     const hasData = this.#objects.read(pod.volume.path) !== undefined;
-    if ((config.joined || pod.volume.used) && !hasData) {
-      pod.exit = { at: this.#now(), cause: "data-missing", detail: "its volume was used and is empty" };
-      this.#world.onChange();
-      return;
-    }
-    this.onStart(config.text, hasData);
+    if (config.joined) pod.file = config;
+    const { text } = pod.file;
+    this.onStart(text, hasData);
     pod.server = this.#world.start({
       key: `${pod.name}#${++this.#started}`,
       version: pod.version,
-      configText: config.text,
+      configText: text,
       print: (line) => pod.lines.push(line),
       onEnd: (end) => this.#ended(pod, end),
     });
@@ -132,7 +134,7 @@ export class Pods {
     const { cause, detail } =
       end.kind === "signalled"
         ? { cause: "killed" as const, detail: `ended by ${end.signal}` }
-        : explain(pod.lines);
+        : explain(pod.lines, pod.file.joined);
     pod.exit = { at, cause, detail };
     pod.quickEnds = at - pod.since < STABLE_MS ? pod.quickEnds + 1 : 0;
     if (cause === "data-missing" || cause === "removed") return;
@@ -164,7 +166,11 @@ export class Pods {
   }
 }
 
-function explain(lines: readonly string[]): { cause: ExitCause; detail: string } {
+/** Who has joined is told of no peers, and asks for them only without its data (H3). */
+function explain(lines: readonly string[], joined: boolean): { cause: ExitCause; detail: string } {
   const { reason, said } = readExitReason(lines);
-  return { cause: CAUSES[reason], detail: said };
+  return {
+    cause: joined && reason === "cluster-unreachable" ? "data-missing" : CAUSES[reason],
+    detail: said,
+  };
 }

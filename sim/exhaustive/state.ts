@@ -40,7 +40,7 @@ export interface Member {
   readonly deleting: boolean;
   readonly volume: "absent" | "own" | "other";
   readonly data: boolean;
-  /** It is on record that its volume was used: the guard refuses an empty one (H3). */
+  /** It has run on its volume: a restart in place reads the file of that first start (H3). */
   readonly used: boolean;
   readonly process: Process;
   readonly from?: Started;

@@ -146,7 +146,10 @@ function healthy(state: State, member: Member): boolean {
   return isUp(state, member) && entryOf(state, member) !== undefined && hasQuorum(state);
 }
 
-/** How a start goes, by what etcd and the start guard make of it (R4–R8, R13, H2, H3, H7). */
+/**
+ * How a start goes, by what etcd makes of it (R4–R8, R13, H2, H3, H7). Nothing looks into the directory before etcd
+ * does. A restart in place reads the file of the first start until the member has joined: only then is its Pod touched.
+ */
 function boot(state: State, member: Member, setting: Setting): Partial<Member> | undefined {
   const exited = (cause: string): Partial<Member> => ({ process: `exited ${cause}` as Process });
   if (member.volume !== "own") return exited("unknown");
@@ -161,8 +164,9 @@ function boot(state: State, member: Member, setting: Setting): Partial<Member> |
     if (exists && etcd.version > minor && minor >= 3006) return exited("data-newer");
     return { process: "up" };
   }
-  if (member.joined || member.used) return exited("data-missing");
-  const established = state.marks.established && member.life === state.marks.life;
+  // Its file names itself alone: there is nobody to ask for the cluster, and etcd ends.
+  if (member.joined) return exited("data-missing");
+  const established = state.marks.established && member.life === state.marks.life && !member.used;
   if (member.boot === "New" && !established) {
     const told = state.members.some((other) => other !== member && isUp(state, other));
     if (exists && entry?.started && told) return exited("already-bootstrapped");

@@ -4,7 +4,7 @@
  */
 import { isEstablished } from "../../src/core/record.ts";
 import { marksOf } from "../../src/operator/marks.ts";
-import { claimName } from "../../src/operator/names.ts";
+import { claimName, serviceNames } from "../../src/operator/names.ts";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import type { EtcdMember } from "../../src/api/etcd-member.ts";
 import { VirtualClock } from "../clock.ts";
@@ -31,6 +31,7 @@ import { Disks, EtcdPods } from "./etcd-pods.ts";
 export const NAMESPACE = "default";
 export const NAME = "demo";
 export const SYSTEM = "quorate-system";
+const CLIENT_SERVICE = `${NAMESPACE}/${serviceNames(NAME).client}`;
 
 export const etcdClusters = ours.find(({ kind }) => kind === "EtcdCluster") as Kind;
 export const etcdMembers = ours.find(({ kind }) => kind === "EtcdMember") as Kind;
@@ -60,6 +61,7 @@ export class Environment {
    * are Ready. "all" is everybody, those to come too, as a network policy has it.
    */
   blind: ReadonlySet<string> | "all" = new Set();
+  #opened: string | undefined;
   #known: { object: KubeJson; established: string | undefined } | undefined;
 
   constructor(seed: number) {
@@ -95,7 +97,7 @@ export class Environment {
       random: this.random.fork(),
       world: this.world,
       keys: this.keys,
-      open: () => this.established() !== undefined,
+      open: () => this.opened() !== undefined,
     });
   }
 
@@ -159,6 +161,14 @@ export class Environment {
     return this.#known.established;
   }
 
+  /** The cluster that clients were let in to: a Service leads them there, and nothing of theirs may be lost any more. */
+  opened(): string | undefined {
+    const established = this.established();
+    if (established === undefined) return undefined;
+    if (this.#opened !== established && this.server.get(services, CLIENT_SERVICE)) this.#opened = established;
+    return this.#opened === established ? established : undefined;
+  }
+
   /** The disk behind a member's claim. */
   diskOf(member: string): string | undefined {
     const name = this.volumeOf(member);
@@ -173,7 +183,7 @@ export class Environment {
   }
 
   readonly subject: Subject = {
-    establishedAs: () => this.established(),
+    establishedAs: () => this.opened(),
     meantToServe: () => {
       const cluster = this.cluster();
       return (

@@ -135,8 +135,15 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     name: "who answers is healthy, whether a read goes through quorum or not",
     breaks: "I6",
     file: "src/control/ask.ts",
-    find: "readable && (await readsThroughQuorum(client, endpoint))",
-    replace: "readable",
+    find: "linearizable: quorumRevision !== undefined,",
+    replace: "linearizable: status.leader !== 0n && !status.isLearner,",
+  },
+  {
+    name: "a Pod is not touched when its member has joined, and a restart reads the file of its first start",
+    breaks: "I3",
+    file: "src/operator/start-latch.ts",
+    find: "if (!startedBeforeJoining(pod)) return true;",
+    replace: "return true;",
   },
   {
     name: "a step that fails is tried again at once",

@@ -92,8 +92,13 @@ function without(object: Json, names: ReadonlySet<string>): Json {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.has(name)));
 }
 
+/** A Pod that its member joined from was touched; one that was made later was not. */
+function isTouch(value: unknown): boolean {
+  return json(value)["key"] === ANNOTATIONS.latched;
+}
+
 function cleaned(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(cleaned);
+  if (Array.isArray(value)) return value.filter((one) => !isTouch(one)).map(cleaned);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, child]) => (GIVEN.has(name) ? [] : [[name, cleaned(child)]])),

@@ -39,21 +39,22 @@ export async function askMember(
   }
   // A learner cannot serve such a read (R17), and without a leader it would only be waited for.
   const readable = !status.isLearner && status.leader !== 0n;
-  const answer = toAnswer(status, readable && (await readsThroughQuorum(client, endpoint)));
-  return { answer, troubled: status.errors.length > 0 };
+  const revision = readable ? await readThroughQuorum(client, endpoint) : undefined;
+  return { answer: toAnswer(status, revision), troubled: status.errors.length > 0 };
 }
 
-async function readsThroughQuorum(client: EtcdClient, endpoint: Endpoint): Promise<boolean> {
+/** The revision that the quorum is at; undefined when it does not answer. */
+async function readThroughQuorum(client: EtcdClient, endpoint: Endpoint): Promise<bigint | undefined> {
+  const options = { endpoint, countOnly: true, timeoutMs: ASK_TIMEOUT_MS };
   try {
-    await client.kv.range(HEALTH_KEY, { endpoint, countOnly: true, timeoutMs: ASK_TIMEOUT_MS });
-    return true;
+    return (await client.kv.range(HEALTH_KEY, options)).header.revision;
   } catch (error) {
     if (!isEtcdError(error)) throw error;
-    return false;
+    return undefined;
   }
 }
 
-function toAnswer(status: MemberStatus, linearizable: boolean): MemberAnswer {
+function toAnswer(status: MemberStatus, quorumRevision: bigint | undefined): MemberAnswer {
   return {
     reachable: true,
     memberID: formatId(status.header.memberId),
@@ -65,11 +66,12 @@ function toAnswer(status: MemberStatus, linearizable: boolean): MemberAnswer {
     raftIndex: Number(status.raftIndex),
     raftAppliedIndex: Number(status.raftAppliedIndex),
     raftTerm: Number(status.raftTerm),
-    revision: Number(status.header.revision),
+    // Its status may be older than what it has read since.
+    revision: Number(quorumRevision ?? status.header.revision),
     dbSize: status.dbSize,
     dbSizeInUse: status.dbSizeInUse,
     ...(tellsQuota(status) && { dbSizeQuota: status.dbSizeQuota }),
-    linearizable,
+    linearizable: quorumRevision !== undefined,
     ...(status.downgrade && {
       downgrade: { enabled: status.downgrade.enabled, target: status.downgrade.targetVersion },
     }),

@@ -11,6 +11,7 @@ import { EtcdClient } from "../etcd/client.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 import { askCluster, askMember, type Answered } from "./ask.ts";
+import { Memory } from "./memory.ts";
 import { OwnTime } from "./own-time.ts";
 import type { Platform, PlatformMember } from "./platform.ts";
 
@@ -31,6 +32,7 @@ export class Observer {
   #nudgedAt: number | undefined;
   readonly #defragmentedAt = new Map<string, number>();
   readonly #disarmedAt = new Map<string, number>();
+  readonly #memory = new Memory();
   #progressAt: number;
 
   constructor(platform: Platform, clock: Clock) {
@@ -53,7 +55,8 @@ export class Observer {
       return { ...member, workload: this.#bySight(member), answer };
     });
     const platform = { ...state.platform, progressAt: this.#time.wall(this.#progressAt) };
-    return this.#withTimers({ now, cluster: state.cluster, members, etcd, platform });
+    const judged = this.#memory.judge(state.cluster, members, this.#platform.lastStatus?.());
+    return this.#withTimers({ now, cluster: state.cluster, members: judged, etcd, platform });
   }
 
   /** What this process did, with the times as of now. */

@@ -35,6 +35,7 @@ export interface PlatformMember {
   readonly deleting: MemberFacts["deleting"];
   readonly volume: VolumeFacts;
   readonly workload: WorkloadFacts;
+  readonly unconfirmed?: MemberFacts["unconfirmed"];
 }
 
 /** All objects, read after our own last write (read-your-writes). */

@@ -52,6 +52,7 @@ export function available(view: View): Verdict {
     const { reason, message } = whyNoQuorum(view);
     return no(reason, message);
   }
+  if (!view.open) return no("Booting", "the first members serve, and clients are about to be let in");
   const { alarms } = view.observation.etcd;
   if (alarms.some(({ alarm }) => alarm === "CORRUPT"))
     return no("Corrupt", "etcd answers reads but refuses writes, since a CORRUPT alarm is armed");

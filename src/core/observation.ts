@@ -49,6 +49,8 @@ export interface PlatformFacts {
   readonly unverifiedWorkload?: string;
   /** Objects of our names that belong to somebody else: never touched, and told (I9). */
   readonly clashes: readonly string[];
+  /** Clients were let in. Undefined where there is nothing to let them in by. */
+  readonly opened?: boolean;
   /** When a step last succeeded or a wait last ended; losing it only delays a message. */
   readonly progressAt?: number;
 }
@@ -61,6 +63,13 @@ export interface MemberFacts {
   readonly workload: WorkloadFacts;
   /** What this member itself answered; undefined when it was not asked because nothing runs. */
   readonly answer: MemberAnswer;
+  /**
+   * It has joined, and it is not known yet that a restart of its process would read the configuration of a member
+   * that has (H3). Absent where every start reads the newest.
+   */
+  readonly unconfirmed?: boolean;
+  /** It serves, and without what it was seen to hold: it came back empty under its old identity. What shows it. */
+  readonly forgot?: string;
   /** Since when it has not been healthy; undefined while it is. Losing it costs time, never safety. */
   readonly unhealthySince?: number;
 }
@@ -80,7 +89,7 @@ export type VolumeFacts =
 
 /** Why a member's process ended, as etcd's log told it. */
 export type ExitCause =
-  /** The start guard found an empty directory where the record says joined (H3). */
+  /** An empty directory where the record says joined (H3): found by the local platform, or by etcd at its start. */
   | "data-missing"
   /** The data directory cannot be read or fails etcd's checks. */
   | "data-corrupt"

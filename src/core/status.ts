@@ -190,7 +190,12 @@ function versionOf(view: View): NonNullable<EtcdClusterStatus["version"]> {
 
 /** A high-water mark: after a restore the next revision must be above everything a watcher has ever seen. */
 function highestRevision(view: View, previous: EtcdClusterStatus | undefined): number {
-  const seen = view.members.map(({ answer }) => (answer.reachable ? answer.revision : 0));
+  const clusterID = view.observation.cluster.marks.established?.clusterID;
+  const isOfThis = ({ answer }: MemberView) =>
+    answer.reachable && (clusterID === undefined || answer.clusterID === clusterID);
+  const seen = view.members.map((member) =>
+    isOfThis(member) && member.answer.reachable ? member.answer.revision : 0,
+  );
   return Math.max(0, previous?.revision ?? 0, ...seen);
 }
 

@@ -29,6 +29,8 @@ export interface View {
   readonly token: string;
   /** This life's cluster was seen to exist (I3). */
   readonly established: boolean;
+  /** It exists, and a quorum of its members would not start over from an empty directory: clients may write (H2, H3). */
+  readonly open: boolean;
   /** All records, by ordinal. */
   readonly members: readonly MemberView[];
   /** Records that are neither leaving nor of a former life. */
@@ -64,15 +66,17 @@ function join(observation: Observation): View {
   const strangers = list.filter((entry) => !taken.has(entry.id));
   const voters = list.filter((entry) => !entry.isLearner).length;
   const healthyVoters = members.filter((member) => member.isVoter && member.healthy).length;
+  // A member that has joined proves it as well, should the mark ever be lost.
+  const established =
+    isEstablished(cluster.uid, cluster.marks) ||
+    observation.members.some(({ record }) => record.joined && record.token === token);
   return {
     observation,
     spec: cluster.spec,
     now: observation.now,
     token,
-    // A member that has joined proves it as well, should the mark ever be lost.
-    established:
-      isEstablished(cluster.uid, cluster.marks) ||
-      observation.members.some(({ record }) => record.joined && record.token === token),
+    established,
+    open: established && (observation.platform.opened !== false || isQuorumConfirmed(members, voters)),
     members,
     staying: members.filter((member) => !member.record.leaving && member.record.token === token),
     strangers,
@@ -82,6 +86,13 @@ function join(observation: Observation): View {
     leader: members.find((member) => member.isLeader),
     nextOrdinal: nextOrdinal(observation, list),
   };
+}
+
+/** While nobody tells who votes, everybody who has joined counts. */
+function isQuorumConfirmed(members: readonly MemberView[], voters: number): boolean {
+  const joined = members.filter(({ isVoter, record }) => record.joined && (isVoter || voters === 0));
+  const confirmed = joined.filter(({ unconfirmed }) => unconfirmed !== true);
+  return confirmed.length >= quorum(voters || joined.length);
 }
 
 function memberView(
@@ -106,7 +117,11 @@ function memberView(
     entry,
     isVoter,
     isLeader: answers && answer.leaderID === answer.memberID,
-    healthy: answers && workload.state === "running" && (!isVoter || answer.linearizable),
+    healthy:
+      answers &&
+      workload.state === "running" &&
+      (!isVoter || answer.linearizable) &&
+      facts.forgot === undefined,
     upToDate:
       workload.state === "absent" ||
       workload.startedFrom === undefined ||

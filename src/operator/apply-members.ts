@@ -15,6 +15,7 @@ import { metadataPatch, podRole, withGiven } from "./pod-metadata.ts";
 import { memberClaim, wantedClaimSize } from "./render/claim.ts";
 import { memberPod } from "./render/pod.ts";
 import { claims, etcdMembers } from "./resources.ts";
+import { lacksTouch, touch } from "./start-latch.ts";
 import type { ApplyContext, Tally } from "./tally.ts";
 
 /** Whatever its Pod needs before it can be made. */
@@ -127,6 +128,10 @@ async function changePod(
       ? { metadata: { ...metadata, ...start }, spec: { schedulingGates: null } }
       : { metadata: { ...metadata } };
     await client.patch(pods, { name, namespace }, patch, { uid });
+    tally.changed = true;
+  }
+  if (isConfigured && lacksTouch(pod, record)) {
+    await touch(client, pod);
     tally.changed = true;
   }
   if (member.resizing && (await resizing.proceed(pod, record))) tally.changed = true;

@@ -75,8 +75,8 @@ async function applyAll<T extends KubeObject>(
   const { uid, namespace } = view.observation.cluster;
   const nameOf = ({ metadata }: KubeObject) => metadata?.name ?? "";
   const names = new Set(wanted.map(nameOf));
-  // Before the latch most of them are not wanted yet; that is no reason to take anything away.
-  const unwanted = view.established
+  // Before clients are let in most of them are not wanted yet; that is no reason to take anything away.
+  const unwanted = view.open
     ? known.filter((object) => !names.has(nameOf(object)) && isControlledBy(object, uid))
     : [];
   await Promise.all([

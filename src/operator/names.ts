@@ -39,6 +39,8 @@ export const ANNOTATIONS = {
   node: `${GROUP}/node`,
   /** On a Pod: which labels and annotations of it come from the spec, so that they can be taken away again. */
   given: `${GROUP}/given`,
+  /** On a Pod: when this was written, its Secret held the file of a member that has joined (H3). */
+  latched: `${GROUP}/latched`,
   /** On Services and budgets: the hash of what was applied last. */
   applied: `${GROUP}/applied`,
 } as const;

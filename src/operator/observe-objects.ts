@@ -37,11 +37,15 @@ export interface ObservedAs extends Pick<PodContext, "now" | "isResizable"> {
   readonly fenced: boolean;
   /** What peers dial newcomers by (H15). */
   readonly dialled?: "Service" | "Pod";
+  /** Whether a restart in place would read the file of a member that has joined. */
+  readonly isConfirmed?: (pod: Pod) => boolean;
+  /** Clients were let in: their Service exists. */
+  readonly opened?: boolean;
 }
 
 export function observeObjects(
   objects: ClusterObjects,
-  { now, fenced, isResizable, dialled = "Service" }: ObservedAs,
+  { now, fenced, isResizable, isConfirmed, opened, dialled = "Service" }: ObservedAs,
 ): ObservedObjects {
   const own = objects.members.filter(
     (member) => belongsTo(objects.cluster.metadata?.uid ?? "", member) && !isLetGo(member),
@@ -75,6 +79,7 @@ export function observeObjects(
         ending: cluster.deleting || record.leaving !== undefined,
       }),
       workload: workloadOf(pod, { record, nodes, now, isResizable }),
+      ...(pod && record.joined && isConfirmed?.(pod) === false && { unconfirmed: true }),
     };
   });
   const sorted = members.toSorted((a, b) => a.record.ordinal - b.record.ordinal);
@@ -90,6 +95,7 @@ export function observeObjects(
     highestLeftover,
     unavailableVersions: {},
     clashes,
+    ...(opened !== undefined && { opened }),
   };
   return { ok: true, state: { cluster, members: sorted, platform } };
 }

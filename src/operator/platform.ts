@@ -12,7 +12,7 @@ import type { MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status.ts";
 import type { View } from "../core/view.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { isControlledBy } from "../kube/resources.ts";
+import { isControlledBy, refOf } from "../kube/resources.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
@@ -25,7 +25,7 @@ import { textOf } from "./cluster-object.ts";
 import { executeAction, type Decided } from "./execute.ts";
 import { externalEndpoints } from "./external.ts";
 import type { Fence } from "./fencing.ts";
-import { hostOf, isOurPeerURL, PORTS, secretNames } from "./names.ts";
+import { hostOf, isOurPeerURL, PORTS, secretNames, serviceNames } from "./names.ts";
 import { observeObjects } from "./observe-objects.ts";
 import { PartWaits } from "./part-waits.ts";
 import { PeerServices } from "./peer-services.ts";
@@ -35,6 +35,7 @@ import { Reporter } from "./report.ts";
 import { Resizing } from "./resizing.ts";
 import { scaleSelector } from "./render/metadata.ts";
 import { warningsOf } from "./render/warnings.ts";
+import { StartLatches } from "./start-latch.ts";
 import type { Stores } from "./stores.ts";
 import type { ApplyContext } from "./tally.ts";
 
@@ -68,6 +69,7 @@ export class KubePlatform implements Platform {
   readonly #apply: ApplyContext;
   readonly #reporter: Reporter;
   readonly #preflight: Preflight;
+  readonly #latches: StartLatches;
   #decided: Decided | undefined;
   #credentials = "";
 
@@ -78,6 +80,7 @@ export class KubePlatform implements Platform {
     this.probe = options.reach.probe;
     this.#reporter = new Reporter(client, stores, clock, key);
     this.#preflight = new Preflight(client, clock);
+    this.#latches = new StartLatches(clock);
     const certificates = new Certificates(pki, skew);
     const clashes = new Clashes(client, clock);
     this.#apply = {
@@ -97,12 +100,15 @@ export class KubePlatform implements Platform {
     const { stores, key, skew, fence } = this.#options;
     const objects = stores.objectsOf(key);
     if (objects === undefined) return undefined;
+    this.#latches.keepOnly(new Set(objects.pods.map(({ metadata }) => metadata?.uid ?? "")));
     const observed = observeObjects(objects, {
       // It is compared with times that the API server and kubelets wrote.
       now: skew.serverNow(),
       fenced: !fence.leads,
       isResizable: (pod, record) => this.#apply.resizing.isPossible(pod, record),
       dialled: this.#apply.peerServices.areOffered ? "Service" : "Pod",
+      isConfirmed: (pod) => this.#latches.isConfirmed(pod),
+      opened: this.#isOpened(),
     });
     if (!observed.ok) throw new InvalidCluster(observed.errors);
     const { cluster, members, platform } = observed.state;
@@ -196,6 +202,12 @@ export class KubePlatform implements Platform {
 
   async close(): Promise<void> {
     await this.#options.reach.close();
+  }
+
+  #isOpened(): boolean {
+    const { stores, key } = this.#options;
+    const { client } = serviceNames(refOf(key).name);
+    return stores.ownObjects(key).services.some(({ metadata }) => metadata?.name === client);
   }
 
   /** What we dial etcd with, from our own Secret; it is replaced there when it is due. */

@@ -50,16 +50,13 @@ function mayBeEarlier({ finishedAt }: ContainerStateTerminated, { restarts, now 
   return restarts < EARLY_RESTARTS && Math.abs(now - Date.parse(finishedAt ?? "")) < TOLD_LATE_MS;
 }
 
-/** The start guard runs before etcd and refuses an empty volume where the record says joined (H3). */
-export function guardEnding({ exitCode, message }: ContainerStateTerminated): Ending {
-  const said = message?.trim() || `exit code ${exitCode}`;
-  return exitCode === START_GUARD_DATA_MISSING
-    ? { cause: "data-missing", detail: said }
-    : { cause: "unknown", detail: `before etcd was started: ${said}` };
+/** Init containers are not ours: an admission webhook added them, as service meshes do. */
+export function initEnding({ exitCode, message }: ContainerStateTerminated): Ending {
+  return {
+    cause: "unknown",
+    detail: `before etcd was started: ${message?.trim() || `exit code ${exitCode}`}`,
+  };
 }
-
-/** `EX_NOINPUT` of sysexits.h. */
-export const START_GUARD_DATA_MISSING = 66;
 
 /** Runtimes tell a signal as 128 + its number. */
 function signalOf({ exitCode, signal }: ContainerStateTerminated): NodeJS.Signals | undefined {

@@ -6,7 +6,6 @@ import { startHash } from "../core/template.ts";
 import { healthy } from "../core/testing/cluster.ts";
 import type { EtcdClusterSpecInput } from "../api/etcd-cluster-spec.ts";
 import { ANNOTATIONS } from "./names.ts";
-import { START_GUARD_DATA_MISSING } from "./pod-exit.ts";
 import { workloadOf } from "./pod-facts.ts";
 
 const AT = "2026-01-01T00:00:00Z";
@@ -133,13 +132,10 @@ describe("a Pod that cannot start waits, and says for what", () => {
     }
   });
 
-  test("for an image of the start guard", () => {
-    const guard = container(
-      { waiting: { reason: "ErrImagePull", message: "denied" } },
-      { name: "start-guard" },
-    );
+  test("for the image of an init container that a webhook added", () => {
+    const init = container({ waiting: { reason: "ErrImagePull", message: "denied" } }, { name: "mesh-init" });
     const etcd = container({ waiting: { reason: "PodInitializing" } });
-    const status = { phase: "Pending", initContainerStatuses: [guard], containerStatuses: [etcd] };
+    const status = { phase: "Pending", initContainerStatuses: [init], containerStatuses: [etcd] };
     assert.equal(reasonOf(status), "ErrImagePull: denied");
   });
 });
@@ -217,16 +213,17 @@ describe("a container that ended", () => {
     assert.equal(exit(ended({ message, finishedAt: LATER }, { restartCount: 3 }))[0], "data-missing");
   });
 
-  test("H3: the start guard that refused an empty volume is lost data; its other ends are not", () => {
-    const guarded = (exitCode: number) => {
-      const guard = container(
-        { waiting: { reason: "CrashLoopBackOff" } },
-        { name: "start-guard", lastState: { terminated: { exitCode, message: "the volume is empty\n" } } },
-      );
-      return pod({ phase: "Pending", initContainerStatuses: [guard], containerStatuses: [container({})] });
+  test("and an init container that a webhook added says nothing of the member's data", () => {
+    const init = container(
+      { waiting: { reason: "CrashLoopBackOff" } },
+      { name: "mesh-init", lastState: { terminated: { exitCode: 66, message: "no route\n" } } },
+    );
+    const status = {
+      phase: "Pending",
+      initContainerStatuses: [init],
+      containerStatuses: [container({})],
     };
-    assert.deepEqual(exit(guarded(START_GUARD_DATA_MISSING)), ["data-missing", "the volume is empty"]);
-    assert.equal(exit(guarded(1))[0], "unknown");
+    assert.deepEqual(exit(pod(status)), ["unknown", "before etcd was started: no route"]);
   });
 });
 

@@ -7,7 +7,7 @@ import type { WorkloadFacts } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { startHash } from "../core/template.ts";
 import { ANNOTATIONS, ETCD_CONTAINER } from "./names.ts";
-import { etcdEnding, guardEnding, type Ending } from "./pod-exit.ts";
+import { etcdEnding, initEnding, type Ending } from "./pod-exit.ts";
 
 export interface PodContext {
   readonly record: MemberRecord;
@@ -25,8 +25,8 @@ export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadF
   // With restartPolicy Always only an eviction or the end of its node finishes a Pod.
   if (phase === "Failed" || phase === "Succeeded") return finished(pod, context.record);
   const etcd = pod.status?.containerStatuses?.find(({ name }) => name === ETCD_CONTAINER);
-  const guard = pod.status?.initContainerStatuses?.find(hasNotSucceeded);
-  if (guard) return started(pod, guard, guardEnding);
+  const init = pod.status?.initContainerStatuses?.find(hasNotSucceeded);
+  if (init) return started(pod, init, initEnding);
   if (isGated(pod, context.record)) return { state: "waiting", ...placement(pod) };
   if (!etcd) return { state: "waiting", ...placement(pod), ...optionalStart(pod) };
   const facts = started(pod, etcd, (terminated) =>

@@ -28,8 +28,12 @@ export function withGiven(pod: Pod, given: Given): Pod {
 /** A merge patch that brings the metadata of `pod` to what is wanted; undefined when it is so already. */
 export function metadataPatch(pod: Pod, wanted: Pod, given: Given): MetadataPatch | undefined {
   const before = readNote(pod.metadata?.annotations?.[ANNOTATIONS.given]);
-  // What it was started from does not change with the record.
-  const { [ANNOTATIONS.startedFrom]: _start, ...annotations } = wanted.metadata?.annotations ?? {};
+  // What it was started from does not change with the record, and a touch is more than a note.
+  const {
+    [ANNOTATIONS.startedFrom]: _start,
+    [ANNOTATIONS.latched]: _touch,
+    ...annotations
+  } = wanted.metadata?.annotations ?? {};
   const note = noteOf(given);
   const labels = changes(pod.metadata?.labels, wanted.metadata?.labels, before.labels);
   const notes = changes(

@@ -7,7 +7,7 @@ import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 
 export function slimPod({ apiVersion, kind, metadata, spec, status }: Pod): Pod {
-  const { nodeName, schedulingGates, containers = [] } = spec ?? {};
+  const { nodeName, schedulingGates, tolerations, containers = [] } = spec ?? {};
   // observedGeneration is newer than the published types.
   const { phase, reason, message, conditions, podIP, containerStatuses, initContainerStatuses, ...rest } =
     status ?? {};
@@ -16,7 +16,7 @@ export function slimPod({ apiVersion, kind, metadata, spec, status }: Pod): Pod 
     ...kindOf(apiVersion, kind),
     ...(metadata && { metadata }),
     spec: {
-      ...given({ nodeName, schedulingGates }),
+      ...given({ nodeName, schedulingGates, tolerations }),
       containers: containers.map(({ name, resources }) => ({ name, ...given({ resources }) })),
     },
     status: given({

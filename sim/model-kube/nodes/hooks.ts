@@ -20,7 +20,7 @@ export interface Start {
   readonly restarts: number;
   /** Which disk or memory is behind each volume: the same text is the same data. */
   readonly disks: Readonly<Record<string, string>>;
-  /** The files of a mounted Secret or ConfigMap as they are now. */
+  /** The files of a mounted Secret or ConfigMap, as the kubelet has written them. */
   files(volume: string): Readonly<Record<string, string>>;
   /** To be called when it has ended by itself, or after it was asked to. */
   ended(how: Ending): void;

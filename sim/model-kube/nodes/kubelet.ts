@@ -8,6 +8,7 @@ import { pods } from "../kinds/pod.ts";
 import { configMaps, secrets } from "../kinds/simple.ts";
 import { json, type KubeJson } from "../object.ts";
 import type { Hooks } from "./hooks.ts";
+import { LateFiles } from "./late-files.ts";
 import type { Mounts } from "./mounts.ts";
 import { nodeOf } from "./placing.ts";
 import { podStatus, type PodFacts } from "./pod-status.ts";
@@ -31,6 +32,7 @@ export class Kubelet {
   readonly #workers = new Map<string, PodWorker>();
   /** What ran when the power went, by the UID of its Pod. */
   readonly #remembered = new Map<string, PodFacts>();
+  readonly #files: LateFiles;
   #power: Power = "on";
   #connected = true;
   #boots = 1;
@@ -40,6 +42,11 @@ export class Kubelet {
     this.#options = options;
     this.#hand = new Hand(options.server, "kubelet");
     this.#later = new Later(options, (key) => this.#look(key));
+    const { mounts, server } = options;
+    this.#files = new LateFiles(
+      (pod, volume) => mounts.files(pod, volume),
+      () => server.now(),
+    );
     options.server.storage.onChange(({ kind, key, before, after }) => {
       if (kind === pods && [before?.object, after.object].some((pod) => pod && nodeOf(pod) === options.name))
         this.#later.wake(key);
@@ -77,6 +84,7 @@ export class Kubelet {
       worker.kill();
     }
     this.#workers.clear();
+    this.#files.forget();
   }
 
   boot(): void {
@@ -100,6 +108,7 @@ export class Kubelet {
   }
 
   cut(): void {
+    this.#files.cut();
     this.#connected = false;
   }
 
@@ -125,6 +134,7 @@ export class Kubelet {
     if (worker && worker.pod.metadata.uid !== pod?.metadata.uid) {
       // Deleted without waiting for us: it ends, and its name may be another's already.
       worker.kill();
+      this.#files.forget(worker.pod.metadata.uid);
       this.#workers.delete(key);
       worker = undefined;
     }
@@ -133,6 +143,7 @@ export class Kubelet {
     if (pod.metadata.deletionTimestamp !== undefined) return this.#end(key, pod, worker);
     if (ended) return;
     if (worker) {
+      this.#files.see(pod);
       worker.look();
       this.#report(key);
     } else this.#begin(key, pod);
@@ -152,7 +163,7 @@ export class Kubelet {
       hooks,
       obstacle: (of) => mounts.obstacle(of, name),
       disks: (of) => mounts.disks(of, name, this.#boots),
-      files: (of, volume) => mounts.files(of, volume),
+      files: (of, volume) => this.#files.of(of, volume, this.isHeard),
       onChange: () => this.#later.wake(key),
       onStopped: () => this.#later.wake(key),
     });
@@ -169,6 +180,7 @@ export class Kubelet {
     worker?.stop(graceMs);
     if (worker && worker.facts.main.some(({ state }) => state.is === "running")) return this.#report(key);
     if (worker) this.#report(key);
+    this.#files.forget(pod.metadata.uid);
     this.#workers.delete(key);
     this.#hand.delete(pods, key, { uid: pod.metadata.uid, gracePeriodSeconds: 0 });
   }

@@ -75,6 +75,7 @@ export function podStatus(pod: KubeJson, facts: PodFacts, nowMs: number): Json {
     conditions = withCondition(conditions, one, now);
   return {
     ...before,
+    observedGeneration: pod.metadata.generation,
     phase: phaseOf(pod, facts, initialized),
     conditions,
     hostIP: facts.hostIP,

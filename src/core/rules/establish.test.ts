@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { available } from "../conditions.ts";
 import { decide } from "../decide.ts";
+import type { Observation } from "../observation.ts";
 import { predict } from "../predict.ts";
 import { asked, change, healthy } from "../testing/cluster.ts";
+import { viewOf } from "../view.ts";
 
 test("the cluster is latched before anything else once it serves (I3)", () => {
   let world = asked();
@@ -55,4 +58,27 @@ test("a lost mark is written again, and a member that has joined is proof enough
   const silent = decide({ ...forgetful, etcd });
   assert.equal(silent.act, undefined);
   assert.equal(silent.holds.at(-1)?.rule, "quorum-lost");
+});
+
+test("clients are let in once a quorum would not start over from an empty directory (H3)", () => {
+  const shut: Observation = { ...healthy(), platform: { ...healthy().platform, opened: false } };
+  const unconfirmed = (...members: string[]) =>
+    members.reduce((o, name) => change(o, name, () => ({ unconfirmed: true })), shut);
+  assert.equal(viewOf(unconfirmed("demo-1")).open, true);
+  const waiting = unconfirmed("demo-1", "demo-2");
+  assert.equal(viewOf(waiting).open, false);
+  assert.equal(available(viewOf(waiting)).reason, "Booting");
+  const { act, holds, converged } = decide(waiting);
+  assert.equal(act, undefined);
+  assert.equal(converged, false);
+  assert.equal(holds[0]?.rule, "establish");
+  assert.match(holds[0]?.message ?? "", /the nodes of demo-1, demo-2/);
+  // Once they are in nothing shuts them out again.
+  const opened = { ...waiting, platform: { ...waiting.platform, opened: true } };
+  assert.equal(viewOf(opened).open, true);
+  assert.equal(decide(opened).converged, true);
+  // Nor does an operator that cannot ask who votes.
+  const { list: _list, ...etcd } = waiting.etcd;
+  assert.equal(viewOf({ ...unconfirmed("demo-1"), etcd }).open, true);
+  assert.equal(viewOf({ ...waiting, etcd }).open, false);
 });

@@ -3,10 +3,11 @@
  * on nobody starts with `initial-cluster-state: new`, and each member that is seen serving is switched to
  * start with itself only (H3), so that an emptied directory cannot start over.
  */
-import { act, update } from "../outcome.ts";
+import type { Outcome } from "../action.ts";
+import { act, hold, update } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
 import { isEstablished } from "../record.ts";
-import type { MemberView, View } from "../view.ts";
+import { names, type MemberView, type View } from "../view.ts";
 
 export const establish: Rule = (view) => {
   const { cluster, etcd } = view.observation;
@@ -29,7 +30,7 @@ export const establish: Rule = (view) => {
   const fresh = view.staying.find(
     (member) => !member.record.joined && serves(member) && isOfThisCluster(view, member),
   );
-  if (!fresh?.entry) return [];
+  if (!fresh?.entry) return letIn(view);
   return [
     act(
       "record",
@@ -38,6 +39,23 @@ export const establish: Rule = (view) => {
     ),
   ];
 };
+
+/** How soon a platform may have confirmed. */
+const CONFIRMED_MS = 250;
+
+/** Until then a wiped directory might start over, with nothing in it (H3): no client may have written before. */
+function letIn(view: View): readonly Outcome[] {
+  if (view.open || !view.hasQuorum) return [];
+  const waiting = view.staying.filter(({ unconfirmed }) => unconfirmed);
+  return [
+    hold({
+      classes: ["join", "promote", "shrink", "roll", "maintain"],
+      reason: "Booting",
+      message: `clients can connect once the nodes of ${names(waiting)} have picked up the configuration for later restarts`,
+      until: view.now + CONFIRMED_MS,
+    }),
+  ];
+}
 
 function serves(member: MemberView): boolean {
   const { answer, entry } = member;

@@ -67,7 +67,7 @@ function beginAnew(view: View, why: string): Outcome {
 }
 
 /**
- * The volume it was permitted to start on is gone, or is there and empty although it was used: the guard says so,
+ * The volume it was permitted to start on is gone, or is there and empty although it was used: the platform says so,
  * or its peers do, who know a member of its name that had begun already (R6).
  */
 function hasLostItsVolume({ record, volume, workload }: MemberView): boolean {

@@ -75,3 +75,13 @@ test("a learner that is not wanted any more gets no vote: it leaves", () => {
     "leave demo-4",
   );
 });
+
+test("a learner is not promoted before a restart would read the configuration of a member that has joined (H3)", () => {
+  const world = change(learner(0), "demo-4", () => ({ unconfirmed: true }));
+  const { act, holds, lookAgainAt } = decide(world);
+  assert.equal(act, undefined);
+  assert.equal(holds.at(-1)?.reason, "MemberStarting");
+  assert.match(holds.at(-1)?.message ?? "", /^demo-4 can vote once its node has picked up/);
+  assert.ok((lookAgainAt ?? 0) > world.now);
+  assert.equal(decide(change(world, "demo-4", () => ({ unconfirmed: false }))).act?.action.kind, "Promote");
+});

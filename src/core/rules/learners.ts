@@ -11,6 +11,8 @@ import { names, raftLag, unhealthyVoters, type MemberView } from "../view.ts";
 /** Entries that a learner may lack; the leader sends them in a fraction of a second. */
 const CLOSE_ENOUGH = 1000;
 const RETRY_MS = 1000;
+/** How soon a platform may have confirmed what a restart would read. */
+const CONFIRMED_MS = 250;
 
 export const learners: Rule = (view) => {
   if (!view.established || !view.hasQuorum) return [];
@@ -37,7 +39,9 @@ export const learners: Rule = (view) => {
     ];
   }
   const lag = (member: MemberView) => (member.healthy ? raftLag(view, member) : undefined);
-  const ready = waiting.find((member) => (lag(member) ?? Infinity) <= CLOSE_ENOUGH);
+  const caughtUp = waiting.filter((member) => (lag(member) ?? Infinity) <= CLOSE_ENOUGH);
+  // An emptied learner that starts over has promised nothing yet; a voter would vote without its memory (H3, I4).
+  const ready = caughtUp.find(({ unconfirmed }) => !unconfirmed);
   if (ready?.entry) {
     return [
       act("promote", `${ready.name} has caught up`, {
@@ -47,6 +51,15 @@ export const learners: Rule = (view) => {
       }),
     ];
   }
+  if (caughtUp.length > 0)
+    return [
+      hold({
+        classes: ["join", "roll", "maintain"],
+        reason: "MemberStarting",
+        message: `${names(caughtUp)} can vote once its node has picked up the configuration for later restarts`,
+        until: view.now + CONFIRMED_MS,
+      }),
+    ];
   const behind = waiting
     .map((member) => `${member.name} (${lag(member) ?? "unknown"} entries behind)`)
     .join(", ");

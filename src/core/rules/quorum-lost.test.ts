@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { available } from "../conditions.ts";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { change, exited, healthy } from "../testing/cluster.ts";
+import { viewOf } from "../view.ts";
 
 function silent(observation: Observation): Observation {
   const { list, ...etcd } = observation.etcd;
@@ -58,4 +60,13 @@ test("learners that answer are no voters to wait for: with the only voter, every
   assert.equal(act, undefined);
   assert.equal(holds.at(-1)?.reason, "DataGone");
   assert.match(holds.at(-1)?.message ?? "", /all 1 voters is gone \(demo-1\)/);
+});
+
+test("an only member that came back without its data is told as lost data, and nothing is changed (I3)", () => {
+  const world = change(healthy({ replicas: 1 }), "demo-1", () => ({ forgot: "it is at revision 1" }));
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.equal(holds.at(-1)?.reason, "DataGone");
+  assert.equal(holds.at(-1)?.classes, "all");
+  assert.equal(available(viewOf(world)).reason, "DataGone");
 });

@@ -2,6 +2,7 @@
  * Quorum is lost, or not there yet. Nothing that needs it is tried; what is missing is said, and whether
  * the data is still somewhere. Never a new, empty cluster in place of the old one (I3).
  */
+import type { ExitCause } from "../observation.ts";
 import { hold } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
 import { quorum } from "../quorum.ts";
@@ -38,9 +39,11 @@ export const quorumLost: Rule = (view) => {
   ];
 };
 
-function hasLostItsData({ record, volume, workload }: MemberView): boolean {
+function hasLostItsData({ record, volume, workload, forgot }: MemberView): boolean {
+  if (forgot !== undefined) return true;
   if (volume.state === "absent" || (volume.state === "ready" && volume.uid !== record.volumeUID)) return true;
-  return (
-    workload.state === "exited" && (workload.cause === "data-missing" || workload.cause === "data-corrupt")
-  );
+  return workload.state === "exited" && LOST.has(workload.cause);
 }
+
+/** Its peers refuse a founder that begins anew only if they know it as one that had begun already (R6). */
+const LOST: ReadonlySet<ExitCause> = new Set(["data-missing", "data-corrupt", "already-bootstrapped"]);

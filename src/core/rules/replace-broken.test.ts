@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
+import { viewOf } from "../view.ts";
 
 const MINUTE = 60_000;
 
@@ -108,4 +109,14 @@ test("with replacing turned off a broken member is told of, and left", () => {
   const { act, holds } = decide(world);
   assert.equal(act, undefined);
   assert.match(holds[0]?.message ?? "", /its data is gone; replacing is turned off/);
+});
+
+test("a voter that came back without its data is not healthy, and is replaced (I4)", () => {
+  const world = change(healthy(), "demo-2", () => ({
+    forgot: "it is at revision 1, and 900 was seen before",
+  }));
+  assert.equal(viewOf(world).healthyVoters, 2);
+  const { act } = decide(world);
+  assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "leave");
+  assert.match(act?.reason ?? "", /^demo-2 is replaced: it came back without its data \(it is at revision 1/);
 });

@@ -62,6 +62,8 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
   if (workload.state === "exited" && workload.cause === "already-bootstrapped") {
     return { reason: "it was started for a new cluster, but the cluster exists" };
   }
+  // It must not vote on without its memory; where a quorum forgot, there is none left to remove it by (I4).
+  if (member.forgot !== undefined) return { reason: `it came back without its data (${member.forgot})` };
   if (member.deleting) return { reason: "its record was deleted by hand" };
   // Not permitted to start yet: it cannot have failed.
   if (record.volumeUID === undefined) return undefined;

@@ -49,7 +49,11 @@ export function memberLabels(
 
 /** Of a member's Pod. The hash stays what it was when the Pod was made; only a new Pod gets another one. */
 export function memberAnnotations(record: MemberRecord): Labels {
-  return { ...record.template.pod.annotations, [ANNOTATIONS.startedFrom]: startHash(record) };
+  return {
+    ...record.template.pod.annotations,
+    [ANNOTATIONS.startedFrom]: startHash(record),
+    ...(record.joined && { [ANNOTATIONS.latched]: "true" }),
+  };
 }
 
 export function ownedByCluster({ name, uid }: Identity): OwnerReference {

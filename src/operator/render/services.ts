@@ -19,8 +19,8 @@ export function clusterServices(view: View): Service[] {
     selector: selectorOf(cluster, "all"),
     ports: [port("client"), port("peer"), port("metrics")],
   });
-  // H2: before the latch an attempt may be abandoned, and no client's write may be in it.
-  if (!view.established) return [peers];
+  // H2, H3: before, an attempt may be abandoned or start over, and no client's write may be in it.
+  if (!view.open) return [peers];
   const client = render(
     cluster,
     names.client,

@@ -1,0 +1,106 @@
+/**
+ * Volumes that are emptied while a kubelet may still have the file of a member's first start: nobody votes without
+ * its memory, and nothing empty is told as healthy (H3, I3, I4). The files of the model follow as late as a kubelet's.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { services } from "../model-kube/kinds/service.ts";
+import { NAMESPACE } from "./environment.ts";
+import { toldBy, wrongWith } from "./judge.ts";
+import { OperatorSimulation } from "./simulation.ts";
+
+const VERSION = "3.6.16";
+const CLIENT = `${NAMESPACE}/demo-client`;
+
+function emptied(sim: OperatorSimulation, member: string): void {
+  const { env } = sim;
+  const disk = env.diskOf(member);
+  const server = env.pods.server(member);
+  assert.ok(disk !== undefined && server !== undefined, `${member} runs on a volume`);
+  sim.harm();
+  sim.tell(`the volume of ${member} is emptied, and its process ends`);
+  env.world.signal(server, "SIGKILL");
+  env.disks.wipe(disk);
+}
+
+/** Only the kubelet: what runs on the node is reached as before. */
+function cutKubelet(sim: OperatorSimulation, member: string): string {
+  const server = sim.env.pods.server(member);
+  const node = (server && sim.env.pods.nodeOf(server)) ?? "";
+  sim.tell(`the kubelet of ${node} is cut off from the API server`);
+  sim.env.nodes.cut(node);
+  return node;
+}
+
+async function until(sim: OperatorSimulation, what: string, holds: () => boolean): Promise<void> {
+  for (let i = 0; i < 1_200 && !holds(); i++) await sim.pass(50);
+  assert.ok(holds(), `${what}\n${sim.lines.join("\n")}`);
+}
+
+const conditionOf = (sim: OperatorSimulation, type: string) =>
+  sim.cluster?.status?.conditions?.find((one) => one.type === type);
+
+function isLearner(sim: OperatorSimulation, member: string): boolean {
+  const id = sim.env.pods.server(member)?.id ?? "";
+  return sim.env.world.network.all().some(({ dir }) => dir.state.members.get(id)?.isLearner === true);
+}
+
+test("the only member, emptied right after the cluster was opened: told as lost, and nothing empty takes its place", async () => {
+  const sim = new OperatorSimulation({ replicas: 1, version: VERSION }, { seed: 1 });
+  await until(sim, "clients are let in", () => sim.env.server.get(services, CLIENT) !== undefined);
+  emptied(sim, "demo-1");
+  await sim.pass(120_000);
+  assert.deepEqual(toldBy(sim), ["DataGone"]);
+  assert.equal(conditionOf(sim, "Available")?.reason, "DataGone");
+});
+
+test("the newest voter, emptied right after its promotion and a new election, is replaced", async () => {
+  const sim = new OperatorSimulation({ replicas: 2, version: VERSION }, { seed: 1 });
+  await sim.settle();
+  sim.edit({ replicas: 3 });
+  await until(sim, "demo-3 votes", () => sim.oracle.truth().voters === 3);
+  const { env } = sim;
+  const leader = env.world.network.all().find((one) => one.runs && env.world.raftOf(one).leader === one);
+  assert.ok(leader);
+  sim.harm();
+  env.world.signal(leader, "SIGKILL");
+  await sim.pass(4_000);
+  emptied(sim, "demo-3");
+  await sim.settle();
+  assert.equal(sim.converged, true, sim.whyNot());
+  assert.deepEqual(wrongWith(sim), []);
+  assert.equal(sim.cluster?.status?.members?.map(({ name }) => name).join(" "), "demo-1 demo-2 demo-4");
+});
+
+test("no client is let in to a cluster whose kubelet has not confirmed the file for restarts", async () => {
+  const sim = new OperatorSimulation({ replicas: 1, version: VERSION }, { seed: 2 });
+  await until(sim, "demo-1 runs", () => sim.env.pods.server("demo-1")?.serving === true);
+  const node = cutKubelet(sim, "demo-1");
+  await until(sim, "the cluster is known to exist", () => sim.env.established() !== undefined);
+  await sim.pass(5_000);
+  assert.equal(sim.env.server.get(services, CLIENT), undefined);
+  assert.equal(conditionOf(sim, "Available")?.reason, "Booting");
+  assert.match(sim.cluster?.status?.phase ?? "", /./);
+  sim.env.nodes.heal(node);
+  await sim.settle();
+  assert.equal(sim.converged, true, sim.whyNot());
+  assert.ok(sim.env.server.get(services, CLIENT));
+});
+
+test("a learner is not promoted before its kubelet has confirmed the file for restarts", async () => {
+  const sim = new OperatorSimulation({ replicas: 1, version: VERSION }, { seed: 3 });
+  await sim.settle();
+  sim.edit({ replicas: 2 });
+  await until(sim, "demo-2 serves", () => sim.env.pods.server("demo-2")?.serving === true);
+  const node = cutKubelet(sim, "demo-2");
+  await sim.pass(6_000);
+  assert.equal(isLearner(sim, "demo-2"), true);
+  assert.equal(conditionOf(sim, "Progressing")?.reason, "MemberStarting");
+  // Emptied meanwhile it starts over as what it is, a learner, and has broken no promise.
+  emptied(sim, "demo-2");
+  await sim.pass(1_500);
+  sim.env.nodes.heal(node);
+  await sim.settle();
+  assert.equal(sim.converged, true, sim.whyNot());
+  assert.deepEqual(wrongWith(sim), []);
+});

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { MemberAnswer, Observation } from "../core/observation.ts";
+import { change, healthy } from "../core/testing/cluster.ts";
+import { Memory } from "./memory.ts";
+
+type Answer = Partial<Extract<MemberAnswer, { reachable: true }>>;
+
+function at(world: Observation, member: string, answer: Answer): Observation {
+  return change(world, member, (facts) => ({
+    answer: facts.answer.reachable ? { ...facts.answer, ...answer } : facts.answer,
+  }));
+}
+
+function every(world: Observation, answer: Answer): Observation {
+  return world.members.reduce((o, { record }) => at(o, record.name, answer), world);
+}
+
+/** Who forgot, by name. */
+function judged(memory: Memory, { cluster, members }: Observation, revision?: number): string[] {
+  const status = { clusterID: cluster.marks.established?.clusterID, revision };
+  const facts = memory.judge(cluster, members, revision === undefined ? undefined : (status as never));
+  return facts.flatMap(({ record, forgot }) => (forgot === undefined ? [] : [`${record.name}: ${forgot}`]));
+}
+
+const one = healthy({ replicas: 1 });
+const three = healthy();
+
+test("a quorum whose revision falls has lost its data, and goes on having lost it", () => {
+  const memory = new Memory();
+  assert.deepEqual(judged(memory, at(one, "demo-1", { revision: 900 })), []);
+  const said = ["demo-1: it is at revision 1, and 900 was seen before"];
+  assert.deepEqual(judged(memory, at(one, "demo-1", { revision: 1 })), said);
+  assert.deepEqual(judged(memory, at(one, "demo-1", { revision: 2_000 })), said);
+});
+
+test("the highest revision of the status counts for an operator that has just started", () => {
+  assert.deepEqual(judged(new Memory(), at(one, "demo-1", { revision: 5 }), 900), [
+    "demo-1: it is at revision 5, and 900 was seen before",
+  ]);
+  assert.deepEqual(judged(new Memory(), at(one, "demo-1", { revision: 900 }), 900), []);
+});
+
+test("a member that is behind without a read through quorum has lost nothing", () => {
+  const memory = new Memory();
+  judged(memory, every(three, { revision: 900, raftIndex: 1_000 }));
+  const behind = at(every(three, { revision: 900 }), "demo-3", { revision: 700, linearizable: false });
+  assert.deepEqual(judged(memory, every(behind, { raftIndex: 990 })), []);
+});
+
+test("members are compared with what was seen before any of them was asked", () => {
+  const memory = new Memory();
+  const world = at(every(three, { revision: 900 }), "demo-1", { revision: 901 });
+  assert.deepEqual(judged(memory, world), []);
+});
+
+test("a voter whose log is half of what it was forgot; one that lacks its last entries after a crash did not", () => {
+  const memory = new Memory();
+  judged(memory, every(three, { revision: 900, raftIndex: 1_000 }));
+  const crashed = at(every(three, { revision: 900, raftIndex: 1_000 }), "demo-2", { raftIndex: 900 });
+  assert.deepEqual(judged(memory, crashed), []);
+  assert.deepEqual(judged(memory, at(crashed, "demo-2", { raftIndex: 12 })), [
+    "demo-2: its log ends at 12, and it was seen at 1000",
+  ]);
+  const learner = at(crashed, "demo-3", { raftIndex: 12, isLearner: true, linearizable: false });
+  assert.equal(judged(memory, learner).length, 1);
+});
+
+test("a member of another cluster is none of this one", () => {
+  assert.deepEqual(judged(new Memory(), at(one, "demo-1", { clusterID: "other" })).length, 1);
+});
+
+test("another member under another record has nothing to remember, and another life neither", () => {
+  const memory = new Memory();
+  judged(memory, every(three, { revision: 900, raftIndex: 1_000 }));
+  const next = change(three, "demo-2", ({ record }) => ({ record: { ...record, uid: "another" } }));
+  const fresh = every(next, { revision: 900, raftIndex: 1_000 });
+  assert.deepEqual(judged(memory, at(fresh, "demo-2", { raftIndex: 3 })), []);
+  const { established: _, ...marks } = three.cluster.marks;
+  const unborn = { ...three, cluster: { ...three.cluster, marks } };
+  assert.deepEqual(judged(memory, every(unborn, { revision: 1, raftIndex: 1 })), []);
+});

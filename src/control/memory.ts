@@ -1,0 +1,86 @@
+/**
+ * What the cluster and its members were seen to hold, so that one that comes back empty under its old identity is
+ * known (H3). Two laws tell it from a crash. A read through quorum never returns an older revision than one that was
+ * seen before. And a log is written before it counts: a process that starts again is behind by its last few entries
+ * at most, never by half of them. Beyond this process' life the status keeps the highest revision.
+ */
+import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
+import type { ClusterFacts, MemberAnswer, MemberFacts } from "../core/observation.ts";
+import { isEstablished } from "../core/record.ts";
+
+type Answer = Extract<MemberAnswer, { reachable: true }>;
+
+interface Seen {
+  readonly memberID: string;
+  readonly index: number;
+}
+
+export class Memory {
+  /** The cluster that the revision is of. */
+  #clusterID: string | undefined;
+  #revision = 0;
+  /** By the UID of the record. */
+  readonly #seen = new Map<string, Seen>();
+  /** What was noticed stays true, also when the member has caught up by another's log since. */
+  readonly #forgot = new Map<string, string>();
+
+  /** The members, with a note on those that forgot. `status`: the last one that was written. */
+  judge(
+    cluster: Pick<ClusterFacts, "uid" | "marks">,
+    members: readonly MemberFacts[],
+    status: EtcdClusterStatus | undefined,
+  ): readonly MemberFacts[] {
+    const clusterID = isEstablished(cluster.uid, cluster.marks)
+      ? cluster.marks.established?.clusterID
+      : undefined;
+    this.#keepOnly(clusterID, members);
+    if (clusterID === undefined) return members;
+    if (status?.clusterID === clusterID) this.#revision = Math.max(this.#revision, status.revision ?? 0);
+    const judged = members.map((facts) => {
+      const { uid } = facts.record;
+      const forgot = this.#forgot.get(uid) ?? this.#judgeOne(clusterID, facts);
+      if (forgot === undefined) return facts;
+      this.#forgot.set(uid, forgot);
+      return { ...facts, forgot };
+    });
+    // Afterwards: what all of them hold now was not seen before any of them was asked.
+    for (const { record, answer } of members) if (isOf(clusterID, answer)) this.#remember(record.uid, answer);
+    return judged;
+  }
+
+  #judgeOne(clusterID: string, { record, answer }: MemberFacts): string | undefined {
+    if (!answer.reachable || !record.joined) return undefined;
+    if (answer.clusterID !== clusterID)
+      return `it belongs to the cluster ${answer.clusterID}, not to ${clusterID}`;
+    if (answer.linearizable && answer.revision < this.#revision)
+      return `it is at revision ${answer.revision}, and ${this.#revision} was seen before`;
+    const seen = this.#seen.get(record.uid);
+    // A learner has promised nothing yet, and gets everything from the leader (R17).
+    if (seen?.memberID !== answer.memberID || answer.isLearner || answer.raftIndex >= seen.index / 2)
+      return undefined;
+    return `its log ends at ${answer.raftIndex}, and it was seen at ${seen.index}`;
+  }
+
+  #remember(uid: string, { memberID, raftIndex, revision }: Answer): void {
+    const known = this.#seen.get(uid);
+    const index = known?.memberID === memberID ? Math.max(known.index, raftIndex) : raftIndex;
+    this.#seen.set(uid, { memberID, index });
+    this.#revision = Math.max(this.#revision, revision);
+  }
+
+  #keepOnly(clusterID: string | undefined, members: readonly MemberFacts[]): void {
+    if (clusterID !== this.#clusterID) {
+      this.#clusterID = clusterID;
+      this.#revision = 0;
+      this.#seen.clear();
+      this.#forgot.clear();
+    }
+    const present = new Set(members.map(({ record }) => record.uid));
+    for (const map of [this.#seen, this.#forgot])
+      for (const uid of map.keys()) if (!present.has(uid)) map.delete(uid);
+  }
+}
+
+function isOf(clusterID: string, answer: MemberAnswer): answer is Answer {
+  return answer.reachable && answer.clusterID === clusterID;
+}
