@@ -22,6 +22,14 @@ import { emitEvent, identity, podDir } from "./world.ts";
 import type { World } from "./world.ts";
 
 const RETRY_MS = 250;
+/** How late the files of a Pod follow that nothing happens to: as late as on the testbed's nodes. Kubelets wait a minute. */
+const SYNC_MS = 10_000;
+
+/** The API server writes maps in the order of their keys. */
+function sameMetadata({ metadata: a }: Pod, { metadata: b }: Pod): boolean {
+  const text = (metadata: typeof a) => JSON.stringify([metadata?.labels, metadata?.annotations]);
+  return text(a) === text(b);
+}
 
 export class PodWorker {
   pod: Pod;
@@ -38,6 +46,7 @@ export class PodWorker {
   #files: PodFiles;
   #writing: Promise<void> | undefined;
   #dirty = false;
+  #nextSync: NodeJS.Timeout | undefined;
   /** The node has lost its power: it says nothing any more. */
   #silent = false;
   #ended: Promise<void> | undefined;
@@ -76,6 +85,8 @@ export class PodWorker {
     }
     const isOther = pod.metadata?.generation !== before.metadata?.generation;
     if (pod.spec?.readinessGates || isOther) this.changed();
+    // A kubelet syncs a Pod at once when it changes. Its own reports are no change.
+    if (isOther || !sameMetadata(pod, before)) this.#syncSoon();
   }
 
   /** Stops everything within the grace period and deletes the object; `force` when it is already gone. */
@@ -94,10 +105,22 @@ export class PodWorker {
     rmSync(join(podDir(this.#world, identity(this.pod).uid), "memory"), { recursive: true, force: true });
   }
 
-  /** Writes projected files and names anew when something they come from has changed. */
-  async refresh(): Promise<void> {
+  /** Something that its names or files come from may have changed: names follow at once, files at the next sync. */
+  refresh(): void {
     if (this.#ending.signal.aborted) return;
     writeHosts(this.#world, this.pod, this.podIP, this.#files);
+    this.#nextSync ??= setTimeout(() => this.#syncSoon(), SYNC_MS).unref();
+  }
+
+  #syncSoon(): void {
+    this.#sync().catch((error: unknown) => this.#log(`sync: ${(error as Error).message}`));
+  }
+
+  /** Writes its projected files anew. */
+  async #sync(): Promise<void> {
+    clearTimeout(this.#nextSync);
+    this.#nextSync = undefined;
+    if (this.#ending.signal.aborted) return;
     await prepareVolumes(this.#world, this.pod, this.podIP).catch((error: unknown) => {
       if (!(error instanceof NotThere)) throw error; // deleted: the Pod keeps what it has
     });
@@ -178,6 +201,8 @@ export class PodWorker {
 
   async #start(container: Container, attempt: number): Promise<Started> {
     const world = this.#world;
+    // The end of a container makes a kubelet sync too, and the files are new when it starts again (docs/start.md).
+    if (attempt > 0) await this.#sync();
     const { namespace, name, uid } = identity(this.pod);
     const image = await world.images.pull(container.image ?? "").catch((error: unknown): Image => {
       throw new StartFailure("ErrImagePull", (error as Error).message);

@@ -183,9 +183,7 @@ export class StandIn {
     if (this.#refreshing) return;
     this.#refreshing = setTimeout(() => {
       this.#refreshing = undefined;
-      for (const worker of this.workers.values()) {
-        worker.refresh().catch((error: unknown) => this.#world.log(`refresh: ${(error as Error).message}`));
-      }
+      for (const worker of this.workers.values()) worker.refresh();
     }, REFRESH_MS);
   }
 }
