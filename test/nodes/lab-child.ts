@@ -46,6 +46,16 @@ const methods = {
   converged: (of: string, replicas: number) => cluster(of).converged(replicas),
   waitFor: (of: string, type: string, status?: string) => cluster(of).waitFor(type, status),
   assertSound: (of: string, voters: number) => cluster(of).assertSound(voters),
+  async put(of: string, key: string, value: string): Promise<void> {
+    const client = await cluster(of).etcd();
+    await client.kv.put(key, value, { timeoutMs: 3_000 });
+  },
+  /** Fails unless a read through quorum finds the key. */
+  async has(of: string, key: string): Promise<void> {
+    const client = await cluster(of).etcd();
+    const { count } = await client.kv.range(key, { countOnly: true, timeoutMs: 5_000 });
+    if (count !== 1) throw new Error(`${of} has lost ${key}`);
+  },
   async startChecker(of: string): Promise<void> {
     checkers.set(of, await OperatorChecker.start(cluster(of)));
   },
