@@ -1,4 +1,4 @@
-/** etcd's HTTP answers on a simulated machine: versions on the client URL, `/livez` on the metrics URL. */
+/** etcd's HTTP answers on a simulated machine: versions on the client URL, `/livez` and `/metrics` on the metrics URL. */
 import { minorOf } from "../../src/core/version.ts";
 import type { EtcdProbe, EtcdVersions } from "../../src/seams/etcd-probe.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
@@ -24,20 +24,42 @@ export class ModelProbe implements EtcdProbe {
   }
 
   async alive(metricsURL: string, signal: AbortSignal): Promise<boolean> {
-    const port = Number(new URL(metricsURL).port);
     try {
       return await this.#ask(signal, () => {
-        // The metrics port lies beside the client port in a member's slot.
-        const server = this.#world.network
-          .all()
-          .find(({ config }) =>
-            config.listenClientURLs.some((url) => Math.abs(Number(new URL(url).port) - port) <= 2),
-          );
+        const server = this.#metricsAt(metricsURL);
         return server?.runs ? [server, true] : undefined;
       });
     } catch {
       return false;
     }
+  }
+
+  async activePeers(metricsURL: string, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+    const { network } = this.#world;
+    try {
+      return await this.#ask(signal, () => {
+        const server = this.#metricsAt(metricsURL);
+        if (!server?.runs) return undefined;
+        const active = network
+          .all()
+          .filter((other) => other !== server && network.connected(server, other))
+          .filter(({ dir }) => dir.clusterID === server.dir.clusterID);
+        return [server, new Set(active.map(({ id }) => id))];
+      });
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The metrics port lies beside the client port of its member. */
+  #metricsAt(metricsURL: string): Server | undefined {
+    const { hostname, port } = new URL(metricsURL);
+    return this.#world.network.all().find(({ config }) =>
+      config.listenClientURLs.some((text) => {
+        const url = new URL(text);
+        return url.hostname === hostname && Math.abs(Number(url.port) - Number(port)) <= 2;
+      }),
+    );
   }
 
   #ask<T>(signal: AbortSignal, look: () => [Server, T] | undefined): Promise<T> {

@@ -191,6 +191,7 @@ export class Life {
     return {
       versions: (endpoint, signal) => this.#guard(() => probe.versions(endpoint, signal)),
       alive: (url, signal) => this.#guard(() => probe.alive(url, signal)),
+      activePeers: (url, signal) => this.#guard(() => probe.activePeers(url, signal)),
     };
   }
 }

@@ -2,10 +2,10 @@
  * The questions of one observation to etcd: each member for itself, then the cluster through a voter that
  * answered. Short deadlines, all in parallel, and no failure is more than a fact.
  */
-import type { EtcdMemberEntry, MemberAnswer, EtcdFacts } from "../core/observation.ts";
+import type { EtcdMemberEntry, MemberAnswer, EtcdFacts, UnreachableCause } from "../core/observation.ts";
 import { compareVersions, minorOf, parseVersion } from "../core/version.ts";
 import type { EtcdClient } from "../etcd/client.ts";
-import { isEtcdError } from "../etcd/errors.ts";
+import { isEtcdError, type EtcdErrorKind } from "../etcd/errors.ts";
 import { formatId } from "../etcd/id.ts";
 import type { Member, MemberStatus } from "../etcd/types.ts";
 import { deadline, type Clock } from "../seams/clock.ts";
@@ -13,7 +13,7 @@ import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 
 /** A healthy member answers in milliseconds; a longer wait would only delay what can be done elsewhere. */
-const ASK_TIMEOUT_MS = 1_000;
+export const ASK_TIMEOUT_MS = 1_000;
 /** A member that starts takes connections long before it serves them: not until it has found a quorum. */
 const STARTING_TIMEOUT_MS = 200;
 /** Never written: reading an absent key through quorum proves as much as reading a present one. */
@@ -35,26 +35,28 @@ export async function askMember(
   try {
     status = await client.maintenance.status(endpoint, options);
   } catch (error) {
-    return { answer: { reachable: false, error: reasonOf(error) }, troubled: false };
+    return { answer: { reachable: false, error: reasonOf(error), cause: causeOf(error) }, troubled: false };
   }
   // A learner cannot serve such a read (R17), and without a leader it would only be waited for.
   const readable = !status.isLearner && status.leader !== 0n;
-  const revision = readable ? await readThroughQuorum(client, endpoint) : undefined;
-  return { answer: toAnswer(status, revision), troubled: status.errors.length > 0 };
+  const read = readable ? await readThroughQuorum(client, endpoint) : "failed";
+  return { answer: toAnswer(status, read), troubled: status.errors.length > 0 };
 }
 
-/** The revision that the quorum is at; undefined when it does not answer. */
-async function readThroughQuorum(client: EtcdClient, endpoint: Endpoint): Promise<bigint | undefined> {
+/** The revision that the quorum is at. `refused`: for who we are, which says nothing about the quorum. */
+type Read = bigint | "failed" | "refused";
+
+async function readThroughQuorum(client: EtcdClient, endpoint: Endpoint): Promise<Read> {
   const options = { endpoint, countOnly: true, timeoutMs: ASK_TIMEOUT_MS };
   try {
     return (await client.kv.range(HEALTH_KEY, options)).header.revision;
   } catch (error) {
     if (!isEtcdError(error)) throw error;
-    return undefined;
+    return causeOf(error) === "authentication" ? "refused" : "failed";
   }
 }
 
-function toAnswer(status: MemberStatus, quorumRevision: bigint | undefined): MemberAnswer {
+function toAnswer(status: MemberStatus, read: Read): MemberAnswer {
   return {
     reachable: true,
     memberID: formatId(status.header.memberId),
@@ -67,11 +69,12 @@ function toAnswer(status: MemberStatus, quorumRevision: bigint | undefined): Mem
     raftAppliedIndex: Number(status.raftAppliedIndex),
     raftTerm: Number(status.raftTerm),
     // Its status may be older than what it has read since.
-    revision: Number(quorumRevision ?? status.header.revision),
+    revision: Number(typeof read === "bigint" ? read : status.header.revision),
     dbSize: status.dbSize,
     dbSizeInUse: status.dbSizeInUse,
     ...(tellsQuota(status) && { dbSizeQuota: status.dbSizeQuota }),
-    linearizable: quorumRevision !== undefined,
+    linearizable: typeof read === "bigint",
+    ...(read === "refused" && { refused: true }),
     ...(status.downgrade && {
       downgrade: { enabled: status.downgrade.enabled, target: status.downgrade.targetVersion },
     }),
@@ -163,6 +166,23 @@ async function askAlarms(client: EtcdClient): Promise<EtcdFacts["alarms"]> {
     if (!isEtcdError(error)) throw error;
     return [];
   }
+}
+
+/** Which kinds of failure tell more than that nothing came back. */
+const CAUSES: Partial<Record<EtcdErrorKind, UnreachableCause>> = {
+  unavailable: "network",
+  deadline: "network",
+  "untrusted-server": "certificate",
+  "client-certificate-refused": "certificate",
+  "permission-denied": "authentication",
+  "auth-user-required": "authentication",
+  "auth-failed": "authentication",
+  "auth-invalid-token": "authentication",
+  "auth-old-revision": "authentication",
+};
+
+function causeOf(error: unknown): UnreachableCause {
+  return (isEtcdError(error) ? CAUSES[error.kind] : undefined) ?? "unknown";
 }
 
 function reasonOf(error: unknown): string {

@@ -44,6 +44,40 @@ test("I1: a healthy voter is not stopped while another one is down, unless all a
   allowed(exited(three, follower), stop);
 });
 
+test("I1: a voter that only we do not see counts as one that serves (H16)", () => {
+  const stop: Action = { kind: "StopWorkload", member: "demo-1" };
+  let blind: Observation = { ...three, etcd: { ...three.etcd, list: undefined } };
+  const silent = (name: string, ready: boolean) => {
+    blind = change(blind, name, ({ workload }) => ({
+      workload: workload.state === "running" ? { ...workload, ready } : workload,
+      answer: { reachable: false, error: "connection timed out" },
+    }));
+  };
+  for (const name of ["demo-1", "demo-2", "demo-3"]) silent(name, true);
+  allowed(blind, stop);
+  silent("demo-2", false);
+  refused(blind, stop, /I1/);
+});
+
+test("H16: a template that nobody was seen well with goes to one running member only", () => {
+  const ill = (o: Observation, name: string) =>
+    change(o, name, { answer: { reachable: false, error: "connection timed out" } });
+  const template = { ...three.members[0]!.record.template, version: "3.6.17" };
+  const give: Action = {
+    kind: "UpdateMember",
+    member: "demo-2",
+    resourceVersion: "1",
+    purpose: "revert",
+    change: { template },
+  };
+  const down = ill(ill(ill(three, "demo-1"), "demo-2"), "demo-3");
+  allowed(down, give);
+  const tried = change(down, "demo-1", ({ record }) => ({ record: { ...record, template } }));
+  refused(tried, give, /H16/);
+  allowed({ ...tried, cluster: { ...tried.cluster, approved: "restart-demo-2" } }, give);
+  allowed(exited(tried, "demo-2"), give);
+});
+
 test("I3: once the cluster exists no member is recorded that would start it anew", () => {
   const [member] = three.members;
   assert.ok(member);

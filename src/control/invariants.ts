@@ -3,8 +3,11 @@
  * decided it (I1, I2, I4, I5). A violation is a fault in our rules; it is told, and nothing is done.
  */
 import type { Action } from "../core/action.ts";
+import { isApproved } from "../core/out-of-reach.ts";
 import { quorum, survivesPromotion, survivesRemoval } from "../core/quorum.ts";
-import { healthyVotersBut, type MemberView, type View } from "../core/view.ts";
+import type { MemberTemplate } from "../core/record.ts";
+import { triedBy } from "../core/trial.ts";
+import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../core/view.ts";
 
 export class InvariantViolation extends Error {
   override name = "InvariantViolation";
@@ -35,7 +38,10 @@ function violation(view: View, action: Action): string | undefined {
         ? "I3: the cluster was seen to exist, so nobody starts it anew"
         : undefined;
     case "UpdateMember":
-      return volumeChange(find(view, action.member), action.change.volumeUID);
+      return (
+        volumeChange(find(view, action.member), action.change.volumeUID) ??
+        templateChange(view, find(view, action.member), action.change.template)
+      );
     default:
       return undefined;
   }
@@ -54,13 +60,22 @@ function removal(view: View, memberID: string): string | undefined {
   return `I1: without ${entry.name || memberID} only ${others} of ${view.voters - 1} voters would be healthy`;
 }
 
-/** Stopping a healthy voter of a cluster that is meant to serve. Sizes 1 and 2 cannot restart without a gap (R2). */
+/**
+ * Stopping a voter that serves, of a cluster that is meant to. Sizes 1 and 2 cannot restart without a gap (R2). Whether it
+ * serves is not only for us to say: one whose Pod is Ready does, and so do the others, whether we see them or not (H16).
+ */
 function stop(view: View, member: MemberView | undefined): string | undefined {
   const meantToServe = !view.observation.cluster.deleting && view.spec.replicas > 0;
-  if (!meantToServe || !member?.isVoter || !member.healthy || view.voters <= 2) return undefined;
-  const others = healthyVotersBut(view, member);
-  if (others >= quorum(view.voters)) return undefined;
-  return `I1: without ${member.name} only ${others} of ${view.voters} voters are healthy`;
+  if (!meantToServe || !member || !isOrWasVoter(view, member) || !serves(member)) return undefined;
+  const voters = view.members.filter((other) => isOrWasVoter(view, other));
+  const size = view.voters || voters.length;
+  const others = voters.filter((other) => other !== member && serves(other)).length;
+  if (size <= 2 || others >= quorum(size)) return undefined;
+  return `I1: without ${member.name} only ${others} of ${size} voters are healthy`;
+}
+
+function serves({ healthy, outOfReach }: MemberView): boolean {
+  return healthy || outOfReach;
 }
 
 function volume(view: View, member: MemberView | undefined, uid: string): string | undefined {
@@ -72,6 +87,17 @@ function volume(view: View, member: MemberView | undefined, uid: string): string
   }
   if (workload.state === "running") return `I5: ${member.name} still runs on its volume ${uid}`;
   return undefined;
+}
+
+/** A template that nobody was seen well with goes to one running member, not to two (H16). */
+function templateChange(
+  view: View,
+  member: MemberView | undefined,
+  template: MemberTemplate | undefined,
+): string | undefined {
+  if (!template || !member || isApproved(view, "restart", member)) return undefined;
+  const first = triedBy(view, member, template);
+  return first && `H16: ${first.name} has this template and was not seen well with it yet`;
 }
 
 function volumeChange(member: MemberView | undefined, uid: string | undefined): string | undefined {

@@ -26,9 +26,14 @@ function world(observation = asked({ replicas: 3 }), answers: Partial<Platform> 
     describe: () => Promise.resolve({}),
     report: () => Promise.resolve(),
     endpoint: ({ name }) => ({ name, url: `http://${name}:2379` }),
+    metricsURL: ({ name }) => `http://${name}:2381`,
     isOurs: () => true,
     transport: new FakeTransport(() => "silence"),
-    probe: { versions: () => Promise.reject(new Error("no answer")), alive: () => Promise.resolve(false) },
+    probe: {
+      versions: () => Promise.reject(new Error("no answer")),
+      alive: () => Promise.resolve(false),
+      activePeers: () => Promise.resolve(undefined),
+    },
     ...answers,
   };
   const clock = new ManualClock();

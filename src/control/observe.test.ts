@@ -23,9 +23,14 @@ function world(setBackMs = () => 0) {
     describe: () => Promise.resolve({}),
     report: () => Promise.resolve(),
     endpoint: ({ name }) => ({ name, url: `http://${name}:2379` }),
+    metricsURL: ({ name }) => `http://${name}:2381`,
     isOurs: () => true,
     transport: new FakeTransport(() => "silence"),
-    probe: { versions: () => Promise.reject(new Error("no answer")), alive: () => Promise.resolve(false) },
+    probe: {
+      versions: () => Promise.reject(new Error("no answer")),
+      alive: () => Promise.resolve(false),
+      activePeers: () => Promise.resolve(undefined),
+    },
   };
   seen.now = change(seen.now, "demo-1", { workload: { state: "absent" } });
   const wall: Clock = {
@@ -36,7 +41,7 @@ function world(setBackMs = () => 0) {
   const observer = new Observer(platform, wall);
   const observed = () => observer.observe();
   const since = async () => (await observed())?.members[0]?.unhealthySince;
-  return { clock, seen, since, observed };
+  return { clock, seen, since, observed, platform };
 }
 
 test("a member is unhealthy since it was first seen so", async () => {
@@ -111,4 +116,100 @@ test("a voter that answers serves only if a read goes through quorum; a learner 
   assert.deepEqual(await asked(false, 2n, "fails"), [false, true]);
   assert.deepEqual(await asked(false, 0n, "answers"), [false, false]);
   assert.deepEqual(await asked(true, 2n, "answers"), [false, false]);
+});
+
+test("what failed tells why a member cannot be asked, by its kind and not by its words (H16)", async () => {
+  const cause = async (failure: RpcFailure) => {
+    const client = new EtcdClient({
+      transport: new FakeTransport(() => failure),
+      clock: new ManualClock(),
+      endpoints: [],
+    });
+    const { answer } = await askMember(client, { name: "demo-1", url: "http://demo-1:2379" }, false);
+    return !answer.reachable && answer.cause;
+  };
+  assert.equal(await cause(new RpcFailure("UNAVAILABLE", "connect ECONNREFUSED", "not-sent")), "network");
+  assert.equal(await cause(new RpcFailure("DEADLINE_EXCEEDED", "too late", "interrupted")), "network");
+  const refused = new RpcFailure("UNAVAILABLE", "alert", "not-sent", { tls: "client-certificate-refused" });
+  assert.equal(await cause(refused), "certificate");
+  const untrusted = new RpcFailure("UNAVAILABLE", "expired", "not-sent", { tls: "untrusted-server" });
+  assert.equal(await cause(untrusted), "certificate");
+  assert.equal(await cause(new RpcFailure("PERMISSION_DENIED", "no", "answered")), "authentication");
+  assert.equal(await cause(new RpcFailure("UNAUTHENTICATED", "no", "answered")), "authentication");
+  assert.equal(await cause(new RpcFailure("INTERNAL", "?", "answered")), "unknown");
+});
+
+test("a read that is refused for who we are says nothing about the quorum (R40)", async () => {
+  const header = { clusterId: 1n, memberId: 2n, revision: 3n, raftTerm: 4n };
+  const refusal = new RpcFailure("INVALID_ARGUMENT", "etcdserver: user name is empty", "answered");
+  const transport = new FakeTransport(({ call }) =>
+    call.endsWith("Status") ? { header, version: "3.6.16", leader: 2n } : refusal,
+  );
+  const client = new EtcdClient({ transport, clock: new ManualClock(), endpoints: [] });
+  const { answer } = await askMember(client, { name: "demo-1", url: "http://demo-1:2379" }, false);
+  assert.ok(answer.reachable && answer.refused && !answer.linearizable);
+});
+
+/** demo-3 does not answer; the others do not either, but their metrics do. */
+function hushed(ready: boolean | undefined, active: (url: string) => ReadonlySet<string> | undefined) {
+  const clock = new ManualClock();
+  const seen = { now: healthy() };
+  const asked: string[] = [];
+  const { platform } = world();
+  const observer = new Observer(
+    {
+      ...platform,
+      read: () => {
+        const { cluster, members, platform: facts } = seen.now;
+        return Promise.resolve({ cluster, members, platform: facts });
+      },
+      transport: new FakeTransport(() => new RpcFailure("UNAVAILABLE", "connect ETIMEDOUT", "not-sent")),
+      probe: {
+        ...platform.probe,
+        activePeers: (url) => {
+          asked.push(url);
+          return Promise.resolve(active(url));
+        },
+      },
+    },
+    clock,
+  );
+  const become = (state: boolean | undefined) => {
+    for (const name of ["demo-1", "demo-2", "demo-3"])
+      seen.now = change(seen.now, name, ({ workload }) => ({
+        workload:
+          workload.state === "running"
+            ? { ...workload, ...(state !== undefined && { ready: state }) }
+            : workload,
+      }));
+  };
+  become(ready);
+  const look = async () => (await observer.observe())?.members[2];
+  return { clock, become, look, asked, id: seen.now.members[2]?.record.memberID ?? "" };
+}
+
+test("peers are asked about a member that is said to be ready and does not answer, and not at every look", async () => {
+  const silent = hushed(true, () => new Set([silent.id]));
+  assert.equal((await silent.look())?.seenByPeers, true);
+  const before = silent.asked.length;
+  assert.ok(before > 0 && silent.asked.every((url) => url.endsWith(":2381")));
+  await silent.look();
+  assert.equal(silent.asked.length, before, "what they said a moment ago still holds");
+  await silent.clock.advance(5_000);
+  await silent.look();
+  assert.ok(silent.asked.length > before);
+  assert.equal((await hushed(true, () => new Set()).look())?.seenByPeers, false);
+  assert.equal((await hushed(true, () => undefined).look())?.seenByPeers, undefined);
+  const starting = hushed(false, () => new Set());
+  await starting.look();
+  assert.deepEqual(starting.asked, [], "one that is not ready is not asked about");
+});
+
+test("what only we did not see does not count against a member when others lose it too", async () => {
+  const { clock, become, look } = hushed(true, () => undefined);
+  const first = (await look())?.unhealthySince;
+  await clock.advance(600_000);
+  assert.equal((await look())?.unhealthySince, first);
+  become(false);
+  assert.equal((await look())?.unhealthySince, (first ?? 0) + 600_000);
 });

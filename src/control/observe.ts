@@ -3,7 +3,14 @@
  * a member is unhealthy, hashes, compactions): losing it costs time, never safety. Times in an observation are by this
  * process's own clock; what another machine's clock says is only compared with itself.
  */
-import type { EtcdFacts, HashReport, MemberFacts, Observation, WorkloadFacts } from "../core/observation.ts";
+import type {
+  EtcdFacts,
+  HashReport,
+  MemberAnswer,
+  MemberFacts,
+  Observation,
+  WorkloadFacts,
+} from "../core/observation.ts";
 import type { MemberTemplate } from "../core/record.ts";
 import { sameTemplate } from "../core/template.ts";
 import { viewOf } from "../core/view.ts";
@@ -11,9 +18,16 @@ import { EtcdClient } from "../etcd/client.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 import { askCluster, askMember, type Answered } from "./ask.ts";
+import { Peers, type Testimony } from "./ask-peers.ts";
 import { Memory } from "./memory.ts";
 import { OwnTime } from "./own-time.ts";
 import type { Platform, PlatformMember } from "./platform.ts";
+
+interface Unhealthy {
+  readonly at: number;
+  readonly template: MemberTemplate;
+  readonly outOfReach: boolean;
+}
 
 export class Observer {
   readonly client: EtcdClient;
@@ -21,8 +35,12 @@ export class Observer {
   readonly #clock: Clock;
   /** What is remembered below is kept as its marks. */
   readonly #time: OwnTime;
-  /** Since when, and with which template: another one is another chance, and must not be judged by what was before. */
-  readonly #unhealthySince = new Map<string, { readonly at: number; readonly template: MemberTemplate }>();
+  /**
+   * Since when, with which template, and whether only we did not see it: with another one it has another chance, and must
+   * not be judged by what was before.
+   */
+  readonly #unhealthySince = new Map<string, Unhealthy>();
+  readonly #peers: Peers;
   /** The start of the process that last answered, by member. */
   readonly #answeredSince = new Map<string, number>();
   /** Each member's workload as it was last seen, and since when it has been seen so. */
@@ -40,6 +58,7 @@ export class Observer {
     this.#clock = clock;
     this.#time = new OwnTime(clock);
     this.#progressAt = this.#time.mark();
+    this.#peers = new Peers(platform, clock);
     this.client = new EtcdClient({ transport: platform.transport, clock, endpoints: [] });
   }
 
@@ -52,7 +71,8 @@ export class Observer {
     const now = this.#clock.now();
     const members = state.members.map((member, index): MemberFacts => {
       const answer = asked.answers[index] ?? { reachable: false, error: "not asked" };
-      return { ...member, workload: this.#bySight(member), answer };
+      const workload = this.#bySight(member);
+      return { ...member, workload, answer, ...asked.testimonies.get(member.record.name) };
     });
     const platform = { ...state.platform, progressAt: this.#time.wall(this.#progressAt) };
     const judged = this.#memory.judge(state.cluster, members, this.#platform.lastStatus?.());
@@ -118,14 +138,31 @@ export class Observer {
     const answers = results.map(
       (result) => result?.asked.answer ?? { reachable: false as const, error: "no process runs" },
     );
-    return { cluster, answers };
+    return { cluster, answers, testimonies: await this.#askOthers(members, answers, cluster.list) };
   }
 
-  async #askOne({ record, workload }: PlatformMember): Promise<Answered | undefined> {
+  /** About those that run and do not answer us. */
+  async #askOthers(
+    members: readonly PlatformMember[],
+    answers: readonly MemberAnswer[],
+    list: EtcdFacts["list"],
+  ): Promise<ReadonlyMap<string, Testimony>> {
+    const silent = members.filter(
+      ({ workload }, index) => workload.state === "running" && !answers[index]?.reachable,
+    );
+    const withPast = silent.map((member) => ({ member, answeredBefore: this.#hasAnswered(member) }));
+    return await this.#peers.ask(withPast, members, list);
+  }
+
+  #hasAnswered({ record, workload }: PlatformMember): boolean {
+    return workload.state === "running" && this.#answeredSince.get(record.name) === workload.since;
+  }
+
+  async #askOne(member: PlatformMember): Promise<Answered | undefined> {
+    const { record, workload } = member;
     if (workload.state !== "running") return undefined;
     const endpoint = this.#platform.endpoint(record);
-    const starting = this.#answeredSince.get(record.name) !== workload.since;
-    const asked = await askMember(this.client, endpoint, starting);
+    const asked = await askMember(this.client, endpoint, !this.#hasAnswered(member));
     if (asked.answer.reachable) this.#answeredSince.set(record.name, workload.since);
     return { endpoint, asked };
   }
@@ -138,12 +175,12 @@ export class Observer {
       for (const name of known.keys()) if (!present.has(name)) known.delete(name);
     }
     const at = this.#time.mark();
-    for (const { name, healthy, record } of view.members) {
+    for (const { name, healthy, record, outOfReach } of view.members) {
       // A member that sleeps on purpose is not ill: else it would be replaced the moment it wakes.
       const known = this.#unhealthySince.get(name);
       if (healthy || !record.run) this.#unhealthySince.delete(name);
-      else if (!known || !sameTemplate(known.template, record.template))
-        this.#unhealthySince.set(name, { at, template: record.template });
+      else if (!known || known.outOfReach !== outOfReach || !sameTemplate(known.template, record.template))
+        this.#unhealthySince.set(name, { at, template: record.template, outOfReach });
     }
     const members = observation.members.map((facts) => {
       const known = this.#unhealthySince.get(facts.record.name);

@@ -72,6 +72,8 @@ export interface Platform {
   describe(view: View): Promise<Omit<GivenStatus, "plan" | "problems" | "failure">>;
   /** How the controller reaches this member's clients' port. */
   endpoint(record: MemberRecord): Endpoint;
+  /** Where this member's `/livez` and `/metrics` are; plain HTTP (R37). */
+  metricsURL(record: MemberRecord): string;
   /** A peer URL that only this cluster can have made. */
   isOurs(peerURL: string): boolean;
   readonly transport: EtcdTransport;

@@ -119,6 +119,8 @@ export type HoldReason =
   | "VolumePending"
   | "MemberStarting"
   | "MemberUnhealthy"
+  | "MemberUnreachable"
+  | "EtcdUnreachable"
   | "MemberWaiting"
   | "LearnerBehind"
   | "RemovalUnsafe"

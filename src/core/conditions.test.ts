@@ -55,7 +55,7 @@ test("a newcomer on its first way in is no loss, unless it ended; one that leave
   const grown = run(edit(three, { learners: 1 }));
   const silent = change(grown, "demo-4", { workload: { state: "absent" }, answer: UNREACHABLE });
   assert.equal(reason(silent), "MemberRestarting");
-  assert.equal(reason(record(silent, "demo-4", { joined: false })), "AllHealthy");
+  assert.equal(reason(record(silent, "demo-4", { joined: false })), "MemberStarting");
   assert.equal(reason(record(exited(grown, "demo-4"), "demo-4", { joined: false })), "MemberDown");
   const leaving = { reason: "it goes", volume: "Retain" } as const;
   assert.equal(reason(record(exited(three, "demo-2"), "demo-2", { leaving })), "MemberDown");

@@ -8,10 +8,12 @@ import type { Condition } from "../api/metadata.ts";
 import { bytesOf } from "../api/quantity.ts";
 import type { Decision, Hold } from "./action.ts";
 import { isSecure } from "./flags.ts";
+import { whyUnreachable } from "./out-of-reach.ts";
 import { quorum } from "./quorum.ts";
 import { runningQuota } from "./quota.ts";
 import { corrupt as corruptRule } from "./rules/corrupt.ts";
 import { quorumLost } from "./rules/quorum-lost.ts";
+import { trouble } from "./trouble.ts";
 import { names, unhealthyVoters, type MemberView, type View } from "./view.ts";
 
 export interface Verdict {
@@ -40,18 +42,16 @@ export function quorate(view: View): Verdict {
   if (view.hasQuorum) {
     const spare = view.healthyVoters - quorum(view.voters);
     const may = spare === 0 ? "none may fail now" : `${spare} more may fail`;
-    return yes("Quorum", `${view.healthyVoters} of ${view.voters} voters are healthy: ${may}`);
+    const hidden = view.members.filter(({ isVoter, outOfReach }) => isVoter && outOfReach).length;
+    const unseen = hidden === 0 ? "" : ` and ${hidden} cannot be reached`;
+    return yes("Quorum", `${view.healthyVoters} of ${view.voters} voters are healthy${unseen}: ${may}`);
   }
-  const { reason, message } = whyNoQuorum(view);
-  return no(reason, message);
+  return whyNoQuorum(view, no);
 }
 
 /** Clients can read and write. */
 export function available(view: View): Verdict {
-  if (!view.hasQuorum) {
-    const { reason, message } = whyNoQuorum(view);
-    return no(reason, message);
-  }
+  if (!view.hasQuorum) return whyNoQuorum(view, no);
   if (!view.open) return no("Booting", "the first members serve, and clients are about to be let in");
   const { alarms } = view.observation.etcd;
   if (alarms.some(({ alarm }) => alarm === "CORRUPT"))
@@ -65,9 +65,9 @@ export function available(view: View): Verdict {
 export function degraded(view: View, problems: readonly string[]): Verdict {
   if (view.observation.cluster.deleting) return no("Deleting", "the cluster is being deleted");
   if (view.spec.replicas === 0) return no("Hibernated", "spec.replicas is 0: no member is meant to run");
-  if (view.established && !view.hasQuorum) {
-    const { reason, message } = whyNoQuorum(view);
-    return yes(reason, message);
+  if (!view.hasQuorum) {
+    const why = whyNoQuorum(view, yes);
+    if (view.established || why.status === "Unknown") return why;
   }
   const bad = corrupt(view);
   if (bad.status === "True") return yes(bad.reason, bad.message);
@@ -78,7 +78,18 @@ export function degraded(view: View, problems: readonly string[]): Verdict {
   const [problem] = problems;
   if (problem !== undefined) return yes("PlatformProblem", problems.join("; "));
   if (!view.established) return no("Booting", "the first members start");
-  return no("AllHealthy", `all ${view.members.length} members are healthy`);
+  const hidden = view.staying.filter(({ outOfReach }) => outOfReach);
+  if (hidden.length > 0) return unknown("MemberUnreachable", whyUnreachable(hidden));
+  return starting(view) ?? no("AllHealthy", `all ${view.members.length} members are healthy`);
+}
+
+/** Members on their first way in are no loss, and are not healthy yet either. */
+function starting(view: View): Verdict | undefined {
+  const coming = view.staying.filter(({ healthy, record }) => !healthy && !record.joined);
+  if (coming.length === 0) return undefined;
+  const well = view.staying.filter(({ healthy }) => healthy).length;
+  const waits = coming.map((member) => `${member.name} is starting (${trouble(member)})`).join("; ");
+  return no("MemberStarting", `${well} of ${view.staying.length} members are healthy; ${waits}`);
 }
 
 export function tlsReady(view: View, certificates: Certificates | undefined): Verdict {
@@ -183,25 +194,25 @@ export function sayHold({ message, next }: Pick<Hold, "message" | "next">): stri
   return next === undefined ? message : `${message}. ${next.replace(/\.$/, "")}`;
 }
 
-function whyNoQuorum(view: View): { reason: string; message: string } {
-  if (view.observation.cluster.deleting)
-    return { reason: "Deleting", message: "the cluster is being deleted" };
-  if (view.spec.replicas === 0)
-    return { reason: "Hibernated", message: "spec.replicas is 0: no member is meant to run" };
-  if (!view.established) return { reason: "Booting", message: "the cluster does not exist yet" };
+/** `told` is what the lack of a quorum means for the condition; where only we do not see one, nothing is known. */
+function whyNoQuorum(view: View, told: typeof yes): Verdict {
+  if (view.observation.cluster.deleting) return told("Deleting", "the cluster is being deleted");
+  if (view.spec.replicas === 0) return told("Hibernated", "spec.replicas is 0: no member is meant to run");
   const [outcome] = quorumLost(view);
-  if (!outcome || !("hold" in outcome)) return { reason: "NoQuorum", message: "no quorum answers" };
-  const { reason } = outcome.hold;
-  return { reason: reason === "Waking" ? "NoQuorum" : reason, message: sayHold(outcome.hold) };
+  const wait = outcome && "hold" in outcome ? outcome.hold : undefined;
+  if (wait?.reason === "EtcdUnreachable") return unknown(wait.reason, sayHold(wait));
+  if (!view.established) return told("Booting", "the cluster does not exist yet");
+  if (!wait) return told("NoQuorum", "no quorum answers");
+  return told(wait.reason === "Waking" ? "NoQuorum" : wait.reason, sayHold(wait));
 }
 
 /** Members that should serve and do not. Newcomers on their first way in are no loss. */
 function unwell(view: View): MemberView[] {
-  const known = view.staying.filter(({ healthy, record, workload }) => {
-    if (healthy) return false;
+  const known = view.staying.filter(({ healthy, outOfReach, record, workload }) => {
+    if (healthy || outOfReach) return false;
     return record.joined || workload.state === "exited";
   });
-  const voters = unhealthyVoters(view).filter((member) => !known.includes(member));
+  const voters = unhealthyVoters(view).filter((member) => !known.includes(member) && !member.outOfReach);
   return [...known, ...voters.filter(({ record }) => record.joined)];
 }
 

@@ -24,7 +24,10 @@ export interface ClusterFacts {
   readonly uid: string;
   readonly generation: number;
   readonly deleting: boolean;
-  /** The rollout a person approved, by template hash; only asked for with update.strategy OnApproval. */
+  /**
+   * What a person approved: a rollout by its template hash (update.strategy OnApproval), or one step on a member that
+   * the operator cannot reach, as `replace-demo-3`.
+   */
   readonly approved?: string;
   readonly spec: EtcdClusterSpec;
   /** Why the present spec cannot be understood; then `spec` is what the members were last made from. */
@@ -70,8 +73,15 @@ export interface MemberFacts {
   readonly unconfirmed?: boolean;
   /** It serves, and without what it was seen to hold: it came back empty under its old identity. What shows it. */
   readonly forgot?: string;
-  /** Since when it has not been healthy; undefined while it is. Losing it costs time, never safety. */
+  /**
+   * Since when it has not been healthy; undefined while it is. It begins again when it becomes known that others cannot
+   * reach it either. Losing it costs time, never safety.
+   */
   readonly unhealthySince?: number;
+  /** For one that we cannot reach: whether a peer is connected to it; undefined where none was or could be asked. */
+  readonly seenByPeers?: boolean;
+  /** For one that does not answer us: whether its `/livez` does, which needs neither quorum nor credentials (R34). */
+  readonly alive?: boolean;
 }
 
 export type VolumeFacts =
@@ -132,6 +142,11 @@ export type WorkloadFacts =
       readonly lastEnd?: { readonly cause: ExitCause; readonly detail: string };
       /** The platform can give it other resources while it runs. */
       readonly resizable?: boolean;
+      /**
+       * What a readiness probe beside it says, asked from elsewhere than here: of a voter, that it serves linearizable
+       * reads. A joiner is not ready before it votes (R36). Undefined where the platform has no such probe.
+       */
+      readonly ready?: boolean;
     }
   | {
       readonly state: "exited";
@@ -151,8 +166,18 @@ export type WorkloadFacts =
       readonly lostNode?: string;
     };
 
+/** Why we could not ask a member, as far as the failure itself tells: where a person would look first. */
+export type UnreachableCause =
+  /** Nothing answers at its address: no process listens there, or packets are lost on the way. */
+  | "network"
+  /** One side does not accept the certificate of the other. */
+  | "certificate"
+  /** etcd answers and refuses: authentication is enabled, and we have no user there (R40). */
+  | "authentication"
+  | "unknown";
+
 export type MemberAnswer =
-  | { readonly reachable: false; readonly error: string }
+  | { readonly reachable: false; readonly error: string; readonly cause?: UnreachableCause }
   | {
       readonly reachable: true;
       readonly memberID: string;
@@ -173,6 +198,8 @@ export type MemberAnswer =
       readonly dbSizeQuota?: number;
       /** A linearizable read through this member succeeded; learners cannot serve one (R17). */
       readonly linearizable: boolean;
+      /** That read was refused for who we are (R40): whether it would have succeeded is not known. */
+      readonly refused?: boolean;
       readonly downgrade?: { readonly enabled: boolean; readonly target: string };
     };
 

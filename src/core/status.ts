@@ -22,6 +22,7 @@ import {
 } from "./conditions.ts";
 import { clientURLOf } from "./flags.ts";
 import type { Observation } from "./observation.ts";
+import { seemsWell } from "./out-of-reach.ts";
 import { targetOf } from "./target.ts";
 import { sameTemplate, templateFor } from "./template.ts";
 import { compareVersions, parseVersion } from "./version.ts";
@@ -74,7 +75,7 @@ export function statusOf(
     ...(view.leader && { leader: view.leader.name }),
     version: versionOf(view),
     replicas: etcd.list ? view.voters : voters.filter(({ record }) => record.run).length,
-    readyReplicas: view.healthyVoters,
+    readyReplicas: voters.filter(seemsWell).length,
     updatedReplicas: voters.filter((member) => isUpdated(view, member)).length,
     ...(given.selector !== undefined && { selector: given.selector }),
     endpoints: voters.map(({ record }) => clientURLOf(record)).slice(0, MOST_ENDPOINTS),

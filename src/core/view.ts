@@ -4,6 +4,7 @@
  */
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdMemberEntry, MemberFacts, Observation, WorkloadFacts } from "./observation.ts";
+import { isOutOfReach } from "./reach.ts";
 import { quorum } from "./quorum.ts";
 import { clusterToken, isEstablished, ordinalOf } from "./record.ts";
 import { lacksOnlyResources, sameStart } from "./template.ts";
@@ -16,6 +17,8 @@ export interface MemberView extends MemberFacts {
   readonly isLeader: boolean;
   /** Answers, follows a leader, and a voter serves linearizable reads. */
   readonly healthy: boolean;
+  /** We do not see how it is, but its readiness or its peers say that it serves (H16): neither healthy nor unhealthy. */
+  readonly outOfReach: boolean;
   /** Its workload was started from what its record says now. */
   readonly upToDate: boolean;
   /** It lacks only resources, which the platform gives it without a restart. */
@@ -122,6 +125,7 @@ function memberView(
       workload.state === "running" &&
       (!isVoter || answer.linearizable) &&
       facts.forgot === undefined,
+    outOfReach: isOutOfReach(facts, entry),
     upToDate:
       workload.state === "absent" ||
       workload.startedFrom === undefined ||

@@ -1,6 +1,6 @@
 /**
  * The real `EtcdProbe`: HTTP requests to one member, over the same TLS credentials as gRPC. etcd serves
- * `/version` on the client port and `/livez` on the metrics port, which is plain on purpose (R37).
+ * `/version` on the client port, `/livez` and `/metrics` on the metrics port, which is plain on purpose (R37).
  */
 import { Agent as HttpAgent, request as requestHttp, type ClientRequest } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
@@ -13,6 +13,8 @@ import type { IdleConnections } from "./idle.ts";
 
 /** An answer is a line or two; anything longer is not etcd's. */
 const LONGEST_ANSWER = 64 * 1024;
+/** All metrics of a large cluster, with histograms for every peer and every call. */
+const LONGEST_METRICS = 8 * 1024 * 1024;
 
 export class HttpProbe implements EtcdProbe {
   #context: SecureContext | undefined;
@@ -54,12 +56,27 @@ export class HttpProbe implements EtcdProbe {
     }
   }
 
+  async activePeers(metricsURL: string, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+    try {
+      const url = new URL("/metrics", metricsURL);
+      const { status, body } = await this.#get(url, signal, undefined, LONGEST_METRICS);
+      return status === 200 ? activePeersIn(body) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
   close(): void {
     this.#http.destroy();
     this.#https.destroy();
   }
 
-  #get(url: URL, signal: AbortSignal, servername?: string): Promise<{ status: number; body: string }> {
+  #get(
+    url: URL,
+    signal: AbortSignal,
+    servername?: string,
+    longest = LONGEST_ANSWER,
+  ): Promise<{ status: number; body: string }> {
     return new Promise((resolve, reject) => {
       const secure = url.protocol === "https:";
       const tls = { agent: this.#https, secureContext: this.#context, ...(servername && { servername }) };
@@ -72,7 +89,7 @@ export class HttpProbe implements EtcdProbe {
         response.setEncoding("utf8");
         response.on("data", (chunk: string) => {
           body += chunk;
-          if (body.length > LONGEST_ANSWER) response.destroy(new Error(`${url.href} answered too much`));
+          if (body.length > longest) response.destroy(new Error(`${url.href} answered too much`));
         });
         response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
         response.on("error", reject);
@@ -88,6 +105,20 @@ export class HttpProbe implements EtcdProbe {
  */
 export function agreedVersion(told: unknown): string | undefined {
   return typeof told === "string" && /^\d+\.\d+/.test(told) && !told.startsWith("3.0.") ? told : undefined;
+}
+
+/**
+ * The gauge `etcd_network_active_peers{Local="…",Remote="…"}` in Prometheus' text format: 1 while a member has a
+ * connection to the remote one. It is set back within 5 s of silence, also where the connection itself stays open.
+ */
+export function activePeersIn(metrics: string): ReadonlySet<string> {
+  const gauge = /^etcd_network_active_peers\{([^}]*)\} (\S+)$/gm;
+  const active = new Set<string>();
+  for (const [, labels = "", value = ""] of metrics.matchAll(gauge)) {
+    const [, remote] = /\bRemote="([0-9a-f]+)"/.exec(labels) ?? [];
+    if (remote !== undefined && Number(value) > 0) active.add(remote);
+  }
+  return active;
 }
 
 /** Tells of each connection when it is put away for later, and when it is taken again. */

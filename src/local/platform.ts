@@ -320,6 +320,10 @@ export class LocalPlatform implements Platform {
     return { name: record.name, url: clientURLOf(record) };
   }
 
+  metricsURL({ address }: MemberRecord): string {
+    return address.metricsURL;
+  }
+
   isOurs(peerURL: string): boolean {
     return slotOf(this.#basePort, peerURL) !== undefined;
   }

@@ -2,10 +2,11 @@
 import type { EtcdMemberStatus } from "../api/etcd-member.ts";
 import type { Condition } from "../api/metadata.ts";
 import { timestamp } from "../core/conditions.ts";
+import { whyUnreachable } from "../core/out-of-reach.ts";
 import type { MemberView, View } from "../core/view.ts";
 
 interface State {
-  readonly ready: boolean;
+  readonly status: Condition["status"];
   /** One word for machines. */
   readonly reason: string;
   readonly message: string;
@@ -18,9 +19,8 @@ export function memberStatusOf(
   generation: number | undefined,
   previous: EtcdMemberStatus | undefined,
 ): EtcdMemberStatus {
-  const { ready, reason, message } = stateOf(member);
+  const { status, reason, message } = stateOf(member);
   const before = previous?.conditions?.find(({ type }) => type === "Ready");
-  const status = ready ? "True" : "False";
   const id = member.entry?.id ?? member.record.memberID;
   const condition: Condition = {
     type: "Ready",
@@ -45,15 +45,18 @@ function roleOf(view: View, { entry, isLeader }: MemberView): NonNullable<EtcdMe
   return view.leader ? "Follower" : "Unknown";
 }
 
-function stateOf({ record, workload, answer, healthy, isVoter, deleting }: MemberView): State {
-  const not = (reason: string, message: string): State => ({ ready: false, reason, message });
+function stateOf(member: MemberView): State {
+  const { record, workload, answer, healthy, isVoter, deleting } = member;
+  const not = (reason: string, message: string): State => ({ status: "False", reason, message });
   if (record.leaving) return not("Leaving", `leaves the cluster: ${record.leaving.reason}`);
   if (healthy) {
     const more = deleting ? "; its record was deleted, so it will be replaced" : "";
     const retiring = record.retiring ? `; to be replaced (${record.retiring.reason})` : "";
     const what = isVoter ? "votes and serves" : "serves as a learner";
-    return { ready: true, reason: "Healthy", message: `${what}${retiring}${more}` };
+    return { status: "True", reason: "Healthy", message: `${what}${retiring}${more}` };
   }
+  if (member.outOfReach)
+    return { status: "Unknown", reason: "Unreachable", message: whyUnreachable([member]) };
   switch (workload.state) {
     case "absent":
       return record.run ? not("NotStarted", "has no Pod yet") : not("Hibernated", "sleeps; its data is kept");

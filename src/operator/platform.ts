@@ -189,11 +189,24 @@ export class KubePlatform implements Platform {
   /** By the Pod's address, so that nothing waits for DNS; the certificate is checked by the member's name. */
   endpoint({ name, template }: MemberRecord): Endpoint {
     const { facts } = this.#decided ?? {};
-    const address = this.#options.stores.pod(`${facts?.namespace}/${name}`)?.status?.podIP ?? "127.0.0.1";
-    const host = address.includes(":") ? `[${address}]` : address;
     const scheme = isSecure(template.tls, "client") ? "https" : "http";
     const serverName = facts && hostOf(facts, name);
-    return { name, url: `${scheme}://${host}:${PORTS.client}`, ...(serverName && { serverName }) };
+    return {
+      name,
+      url: `${scheme}://${this.#hostOf(name)}:${PORTS.client}`,
+      ...(serverName && { serverName }),
+    };
+  }
+
+  metricsURL({ name }: MemberRecord): string {
+    return `http://${this.#hostOf(name)}:${PORTS.metrics}`;
+  }
+
+  /** A Pod's address as it stands in a URL. */
+  #hostOf(member: string): string {
+    const { namespace } = this.#decided?.facts ?? {};
+    const address = this.#options.stores.pod(`${namespace}/${member}`)?.status?.podIP ?? "127.0.0.1";
+    return address.includes(":") ? `[${address}]` : address;
   }
 
   isOurs(peerURL: string): boolean {

@@ -65,7 +65,18 @@ test("a running container runs since its start, beside a sidecar that has ended"
     since: Date.parse(LATER),
     startedFrom: "abc",
     restarts: 4,
+    ready: false,
   });
+});
+
+test("a Pod is ready only by its own word: one whose node is lost is not, nor one that has not said", () => {
+  const ready = (status?: string) => {
+    const conditions = status === undefined ? [] : [{ type: "Ready", status }];
+    const containerStatuses = [container({ running: { startedAt: LATER } })];
+    const facts = seen(pod({ phase: "Running", conditions, containerStatuses }));
+    return facts.state === "running" && facts.ready;
+  };
+  assert.deepEqual(["True", "False", "Unknown", undefined].map(ready), [true, false, false, false]);
 });
 
 test("a container that runs again says how its last run ended", () => {

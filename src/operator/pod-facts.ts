@@ -46,7 +46,9 @@ function started(
   if (state?.running) {
     const lastEnd = lastState?.terminated && ending(lastState.terminated);
     const since = time(state.running.startedAt, pod);
-    return { state: "running", since, startedFrom, restarts, ...(lastEnd && { lastEnd }) };
+    // Unknown, which a lost node makes of it, is not True.
+    const ready = conditionOf(pod, "Ready")?.status === "True";
+    return { state: "running", since, startedFrom, restarts, ...(lastEnd && { lastEnd }), ready };
   }
   // Between two attempts the kubelet shows a wait and keeps the end in lastState.
   const ended = state?.terminated ?? (isBackOff(status) ? lastState?.terminated : undefined);

@@ -179,8 +179,16 @@ export class PodPlatform implements Platform {
   }
 
   endpoint({ name }: MemberRecord): Endpoint {
-    const pod = this.#objects?.pods.find(({ metadata }) => metadata?.name === name);
-    return { name, url: `http://${pod?.status?.podIP ?? "127.0.0.1"}:2379` };
+    return { name, url: `http://${this.#addressOf(name)}:2379` };
+  }
+
+  metricsURL({ name }: MemberRecord): string {
+    return `http://${this.#addressOf(name)}:2381`;
+  }
+
+  #addressOf(member: string): string {
+    const pod = this.#objects?.pods.find(({ metadata }) => metadata?.name === member);
+    return pod?.status?.podIP ?? "127.0.0.1";
   }
 
   isOurs(peerURL: string): boolean {

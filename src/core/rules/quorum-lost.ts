@@ -1,14 +1,26 @@
 /**
- * Quorum is lost, or not there yet. Nothing that needs it is tried; what is missing is said, and whether
+ * Quorum is lost, or not there yet, or hidden from us alone. Nothing that needs it is tried; what is missing is said, and whether
  * the data is still somewhere. Never a new, empty cluster in place of the old one (I3).
  */
 import type { ExitCause } from "../observation.ts";
+import { hiddenQuorum, whereToLook, whyUnreachable } from "../out-of-reach.ts";
 import { hold } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
 import { quorum } from "../quorum.ts";
 import { isOrWasVoter, names, type MemberView } from "../view.ts";
 
 export const quorumLost: Rule = (view) => {
+  const hidden = hiddenQuorum(view);
+  if (hidden.length > 0) {
+    return [
+      hold({
+        classes: "all",
+        reason: "EtcdUnreachable",
+        message: `${whyUnreachable(hidden)}; nothing is changed until it can`,
+        next: `${whereToLook(hidden)}.`,
+      }),
+    ];
+  }
   if (!view.established || view.hasQuorum) return [];
   const voters = view.members.filter((member) => isOrWasVoter(view, member));
   const gone = voters.filter(hasLostItsData);

@@ -4,6 +4,7 @@
  * never returns under its old identity once its data is gone (I4, R7).
  */
 import { millisecondsOf } from "../../api/duration.ts";
+import { approvalFor, howToApprove, isApproved, whereToLook, whyUnreachable } from "../out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome, StepClass } from "../action.ts";
 import type { Rule } from "../decide.ts";
@@ -36,6 +37,8 @@ interface Fault {
   readonly storage?: boolean;
   /** It stays, with its data: only a person can end this. */
   readonly kept?: boolean;
+  /** Only we do not see it. */
+  readonly unseen?: boolean;
   /** Certain faults are acted on at once, by the number of replacements left; others waited their time already. */
   readonly until?: number;
 }
@@ -70,6 +73,13 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
   // Without a canary nobody takes the edit back for the user.
   if (!view.spec.update.canary && failsByTemplate(view, member))
     return { reason: "its new template fails it", kept: true };
+  // It serves everybody but us: what we cannot see is no evidence against it (H16).
+  if (member.outOfReach) {
+    if (!view.hasQuorum) return undefined; // Rule quorum-lost tells.
+    return isApproved(view, "replace", member)
+      ? { reason: "its replacement was approved" }
+      : { reason: "the operator cannot reach it", unseen: true };
+  }
   const since = unhealthySince ?? view.now;
   if (volume.state === "unreachable") {
     const reason = `its volume cannot be reached: ${volume.reason}`;
@@ -79,6 +89,11 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
     return { reason: `it has been down for ${Math.round((view.now - since) / 1000)} s` };
   }
   return { reason: "it is down", until: since + lostAfter };
+}
+
+/** On its first way in: neither lost nor ill, though it is not waited for for ever. */
+function isStarting({ record, workload }: MemberView): boolean {
+  return !record.joined && workload.state !== "exited";
 }
 
 /** It may come back: only what needs every voter waits for it. */
@@ -101,6 +116,23 @@ function replace(view: View, member: MemberView, fault: Fault): Outcome {
       reason: "TargetFailed",
       message: `${member.name} keeps its data: ${fault.reason} (${trouble(member)})`,
       next: TAKE_BACK,
+    });
+  }
+  if (fault.unseen) {
+    const approval = howToApprove(approvalFor("replace", member));
+    return hold({
+      classes,
+      reason: "MemberUnreachable",
+      message: `${whyUnreachable([member])}; it is kept`,
+      next: `${whereToLook([member])}. To replace it nevertheless, ${approval}.`,
+    });
+  }
+  if (fault.until !== undefined && !fault.storage && isStarting(member)) {
+    return hold({
+      classes,
+      reason: "MemberStarting",
+      message: `${member.name} is starting for the first time (${trouble(member)})`,
+      until: fault.until,
     });
   }
   if (fault.until !== undefined) {

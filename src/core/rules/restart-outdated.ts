@@ -2,14 +2,25 @@
  * A workload that was started from something else than its record says now is ended, and the platform makes
  * it anew; where it lacks only resources and the platform can give them to it as it runs, that is waited for.
  * This is the second half of a roll, and of a revert; a healthy voter goes down only when the
- * others keep quorum (I1), and hands leadership over first (R10). A workload that has ended for good only
+ * others keep quorum (I1), and hands leadership over first (R10); one that only we cannot see counts as healthy, and one
+ * that seems ill is not stopped while another that was stopped before it has not come back (H16). A workload that has ended for good only
  * stands in the way of its successor, if its data has not ended with it.
  */
+import {
+  approvalFor,
+  howToApprove,
+  isApproved,
+  voterCount,
+  wellVotersBut,
+  whyUnreachable,
+} from "../out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
+import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import { survivesRestart } from "../quorum.ts";
 import { isVolatile } from "../template.ts";
-import { healthyVotersBut, type MemberView } from "../view.ts";
+import { restartedBefore } from "../trial.ts";
+import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../view.ts";
 import { successor } from "./successor.ts";
 
 /** The kubelet tells when it is done; should its word be late, this is when to ask. */
@@ -64,6 +75,8 @@ export const restartOutdated: Rule = (view) => {
     kind: "StopWorkload",
     member: member.name,
   });
+  const unseen = mayStopUnseen(view, member);
+  if (unseen) return [unseen];
   if (!member.healthy || !member.isVoter || view.voters === 1) return [stop];
   if (!survivesRestart(view.voters, healthyVotersBut(view, member)) && view.voters > 2) {
     return [
@@ -87,8 +100,42 @@ export const restartOutdated: Rule = (view) => {
   return [stop];
 };
 
-function losesData({ healthy, record }: MemberView): boolean {
-  return healthy && record.joined && isVolatile(record.template);
+/** Why a running member that we do not see healthy is not stopped now, if it is not. */
+function mayStopUnseen(view: View, member: MemberView): Outcome | undefined {
+  const serves = view.established || member.outOfReach;
+  if (member.healthy || !serves || member.workload.state !== "running") return undefined;
+  const approved = isApproved(view, "restart", member);
+  const next = `To restart it nevertheless, ${howToApprove(approvalFor("restart", member))}.`;
+  if (member.outOfReach) {
+    const others = approved ? wellVotersBut(view, member) : healthyVotersBut(view, member);
+    const size = voterCount(view);
+    const isSafe = survivesRestart(size, others) || (approved && size <= 2) || isSeenLearner(view, member);
+    if (isSafe) return undefined;
+    return hold({
+      classes: ["join", "promote", "shrink", "roll", "maintain"],
+      reason: "MemberUnreachable",
+      message: `${member.name} is not restarted now: ${whyUnreachable([member])}`,
+      next: approved ? undefined : next,
+    });
+  }
+  const first = approved || !isOrWasVoter(view, member) ? undefined : restartedBefore(view, member);
+  return (
+    first &&
+    hold({
+      classes: ["join", "promote", "shrink", "roll", "maintain"],
+      reason: "MemberStarting",
+      message: `${member.name} restarts once ${first.name} runs well with the same template`,
+      next,
+    })
+  );
+}
+
+function isSeenLearner(view: View, { entry }: MemberView): boolean {
+  return view.hasQuorum && entry?.isLearner === true;
+}
+
+function losesData({ healthy, outOfReach, record }: MemberView): boolean {
+  return (healthy || outOfReach) && record.joined && isVolatile(record.template);
 }
 
 function isBeingSwapped(member: MemberView): boolean {

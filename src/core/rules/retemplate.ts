@@ -4,14 +4,17 @@
  * its new template is put back to what its siblings run, and the target is remembered as failed.
  */
 import { millisecondsOf } from "../../api/duration.ts";
+import { howToApprove, approvalFor, isApproved } from "../out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import type { MemberTemplate } from "../record.ts";
+import { survivesRestart } from "../quorum.ts";
 import { dataAllows, hasFailed, lastGood, targetOf } from "../target.ts";
 import { sameTemplate, templateHash, transition } from "../template.ts";
+import { triedBy } from "../trial.ts";
 import { lastEndOf, trouble } from "../trouble.ts";
-import { isUnveiled, type MemberView, type View } from "../view.ts";
+import { healthyVotersBut, isUnveiled, type MemberView, type View } from "../view.ts";
 
 /** Exits that speak of the template, not of the member or its data. */
 const TEMPLATE_FAULTS = new Set(["bad-configuration", "data-newer"]);
@@ -22,15 +25,30 @@ const CERTAIN_AFTER_RESTARTS = 2;
 export const TAKE_BACK = "Revert the edit, or set spec.update.canary to true to have it taken back.";
 
 export const retemplate: Rule = (view) => {
+  const waits: Outcome[] = [];
   for (const member of view.staying) {
     if (member.healthy || member.record.retiring || !member.record.run) continue;
+    if (member.outOfReach && !mayTouchUnseen(view, member)) continue;
     // It would be ended by etcd's check again; the rollout gives it what the spec asks for when it is well.
     if (isUnveiled(view, member) && !isTemplateFault(member)) continue;
     const outcomes = waitsInVain(view, member) ? [another(member)] : mend(view, member);
-    if (outcomes.length > 0) return outcomes;
+    if (outcomes.some((outcome) => "act" in outcome)) return [...waits, ...outcomes];
+    waits.push(...outcomes);
   }
-  return [];
+  return waits.slice(0, 1);
 };
+
+/**
+ * One that serves everybody but us is left as it is (H16). It may be our own edit that hides it: that can be taken back
+ * where its siblings, which we see, keep quorum without it. Everything else is for a person to approve.
+ */
+function mayTouchUnseen(view: View, member: MemberView): boolean {
+  if (isApproved(view, "restart", member)) return true;
+  if (!view.hasQuorum || !survivesRestart(view.voters, healthyVotersBut(view, member))) return false;
+  const wanted = targetOf(view).template;
+  const good = lastGood(view, member);
+  return wanted !== undefined && good !== undefined && sameTemplate(wanted, good);
+}
 
 /**
  * It was told to join and may not start yet, since its volume does not come; and by now the spec asks for another
@@ -63,6 +81,8 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
 
   const isOther = wanted !== undefined && !sameTemplate(template, wanted) && !hasFailed(view, wanted);
   if (isOther && mayRun(view, member, wanted) && !isTriedInVain(view, member, wanted)) {
+    const first = isApproved(view, "restart", member) ? undefined : triedBy(view, member, wanted);
+    if (first) return [awaitTrial(member, first)];
     return [
       act(
         "revert",
@@ -104,6 +124,15 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
   ];
 }
 
+function awaitTrial(member: MemberView, first: MemberView): Outcome {
+  return hold({
+    classes: ["roll"],
+    reason: "MemberStarting",
+    message: `${member.name} is given what the spec asks for once ${first.name} runs well with it (${trouble(first)})`,
+    next: `Wait, or correct the spec; to restart ${member.name} without waiting, ${howToApprove(approvalFor("restart", member))}.`,
+  });
+}
+
 /**
  * It answers and only lacks the others, and another one that was given this template does not come up with it: in
  * a cluster of two, the one that still could run would be lost as well.
@@ -124,6 +153,7 @@ function isTriedInVain(view: View, member: MemberView, template: MemberTemplate)
 
 function fails(view: View, member: MemberView): boolean {
   const { workload, unhealthySince } = member;
+  if (member.outOfReach && member.upToDate && isApproved(view, "restart", member)) return true;
   if (workload.state === "exited" && isTemplateFault(member))
     return workload.restarts >= CERTAIN_AFTER_RESTARTS;
   if (workload.state === "stopping" || !member.upToDate) return false;

@@ -30,7 +30,7 @@ export const rollout: Rule = (view) => {
       ? [
           hold({
             classes: ["roll", "maintain"],
-            reason: "MemberUnhealthy",
+            reason: unhealthy.every((member) => member.outOfReach) ? "MemberUnreachable" : "MemberUnhealthy",
             message: `the rollout waits for ${names(unhealthy)}`,
           }),
         ]

@@ -1,0 +1,99 @@
+/**
+ * What others know of a member that does not answer us (H16): whether its peers are connected to it, and whether its
+ * process serves at all. Asked on the plain metrics ports, which need neither certificates nor credentials (R37, R42), and
+ * only about such members.
+ */
+import type { EtcdFacts, MemberFacts } from "../core/observation.ts";
+import { deadline, type Clock } from "../seams/clock.ts";
+import { ASK_TIMEOUT_MS } from "./ask.ts";
+import type { Platform, PlatformMember } from "./platform.ts";
+
+/** All metrics of a member are some hundred kilobytes: what peers said holds for as long as etcd takes to notice. */
+const PEERS_EVERY_MS = 5_000;
+
+export type Testimony = Pick<MemberFacts, "seenByPeers" | "alive">;
+
+export interface Silent {
+  readonly member: PlatformMember;
+  /** Its process has answered us before. */
+  readonly answeredBefore: boolean;
+}
+
+export class Peers {
+  readonly #platform: Platform;
+  readonly #clock: Clock;
+  readonly #heard = new Map<string, { readonly at: number; readonly seen: boolean | undefined }>();
+
+  constructor(platform: Platform, clock: Clock) {
+    this.#platform = platform;
+    this.#clock = clock;
+  }
+
+  /** By name of the silent member. */
+  async ask(
+    silent: readonly Silent[],
+    members: readonly PlatformMember[],
+    list: EtcdFacts["list"],
+  ): Promise<ReadonlyMap<string, Testimony>> {
+    const names = new Set(silent.map(({ member }) => member.record.name));
+    for (const name of this.#heard.keys()) if (!names.has(name)) this.#heard.delete(name);
+    const asked = await Promise.all(
+      silent.map(async (one) => {
+        const [seenByPeers, alive] = await Promise.all([
+          mayBeSeen(one, list) ? this.#seen(one.member, members, list) : undefined,
+          // With a quorum in sight nobody needs to know.
+          list?.linearizable || !one.member.record.joined ? undefined : this.#alive(one.member),
+        ]);
+        const testimony: Testimony = {
+          ...(seenByPeers !== undefined && { seenByPeers }),
+          ...(alive !== undefined && { alive }),
+        };
+        return [one.member.record.name, testimony] as const;
+      }),
+    );
+    return new Map(asked);
+  }
+
+  async #alive({ record }: PlatformMember): Promise<boolean> {
+    using limit = deadline(this.#clock, ASK_TIMEOUT_MS);
+    return await this.#platform.probe.alive(this.#platform.metricsURL(record), limit.signal);
+  }
+
+  async #seen(
+    { record }: PlatformMember,
+    members: readonly PlatformMember[],
+    list: EtcdFacts["list"],
+  ): Promise<boolean | undefined> {
+    const id = record.memberID ?? list?.members.find(hasURL(record.address.peerURL))?.id;
+    if (id === undefined) return undefined;
+    const now = this.#clock.monotonic();
+    const known = this.#heard.get(record.name);
+    if (known && now - known.at < PEERS_EVERY_MS) return known.seen;
+    const others = members.filter(
+      (other) => other.record.name !== record.name && other.workload.state === "running",
+    );
+    const answers = await Promise.all(others.map((other) => this.#activePeers(other)));
+    const heard = answers.filter((answer) => answer !== undefined);
+    const seen = heard.length === 0 ? undefined : heard.some((active) => active.has(id));
+    this.#heard.set(record.name, { at: now, seen });
+    return seen;
+  }
+
+  async #activePeers({ record }: PlatformMember): Promise<ReadonlySet<string> | undefined> {
+    using limit = deadline(this.#clock, ASK_TIMEOUT_MS);
+    return await this.#platform.probe.activePeers(this.#platform.metricsURL(record), limit.signal);
+  }
+}
+
+/** Peers are asked about one that is said to be ready, or that answered before; not about one that starts or is ill. */
+function mayBeSeen({ member, answeredBefore }: Silent, list: EtcdFacts["list"]): boolean {
+  const { record, workload } = member;
+  if (workload.state !== "running") return false;
+  const entry = list?.members.find(hasURL(record.address.peerURL));
+  if (entry?.isLearner) return record.joined;
+  return workload.ready ?? answeredBefore;
+}
+
+function hasURL(peerURL: string) {
+  return ({ peerURLs }: { readonly peerURLs: readonly string[] }) => peerURLs.includes(peerURL);
+}

@@ -1,0 +1,223 @@
+/** What the rules do about members that the operator alone cannot reach (H16), and about a template that is new. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { available, degraded, quorate } from "../conditions.ts";
+import { decide, type Rule } from "../decide.ts";
+import type { MemberFacts, Observation } from "../observation.ts";
+import { predict } from "../predict.ts";
+import { statusOf } from "../status.ts";
+import { startHash } from "../template.ts";
+import { change, edit, exited, healthy, NOW } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { viewOf } from "../view.ts";
+import { quorumLost } from "./quorum-lost.ts";
+import { replaceBroken } from "./replace-broken.ts";
+import { restartOutdated } from "./restart-outdated.ts";
+import { retemplate } from "./retemplate.ts";
+
+const LONG_AGO = NOW - 3_600_000;
+const EDITED = { options: { logLevel: "Debug" } } as const;
+const SILENT = { reachable: false, error: "connection timed out", cause: "network" } as const;
+
+/** It runs, does not answer us, and is ready or not by its own word. */
+function unseen(o: Observation, name: string, ready: boolean | undefined, more: Partial<MemberFacts> = {}) {
+  return change(o, name, ({ workload }) => ({
+    workload:
+      workload.state === "running" ? { ...workload, ...(ready !== undefined && { ready }) } : workload,
+    answer: SILENT,
+    unhealthySince: LONG_AGO,
+    ...more,
+  }));
+}
+
+function withoutList(o: Observation): Observation {
+  const { list: _list, clusterVersion: _version, ...etcd } = o.etcd;
+  return { ...o, etcd };
+}
+
+function blind(
+  o = healthy(),
+  ready: boolean | undefined = true,
+  more: Partial<MemberFacts> = {},
+): Observation {
+  let world = o;
+  for (const { record } of o.members) world = unseen(world, record.name, ready, more);
+  return withoutList(world);
+}
+
+const approved = (o: Observation, what: string): Observation => ({
+  ...o,
+  cluster: { ...o.cluster, approved: what },
+});
+/** The step that the rule takes, done, and nothing else. */
+function done(rule: Rule, o: Observation): Observation {
+  const [outcome] = rule(viewOf(o));
+  assert.ok(outcome && "act" in outcome && outcome.act.action.kind === "UpdateMember");
+  const { member, change: changed } = outcome.act.action;
+  return change(o, member, ({ record }) => ({ record: { ...record, ...changed } }));
+}
+const restarted = (o: Observation, name: string) =>
+  change(o, name, ({ record }) => ({
+    workload: { state: "running", since: NOW, restarts: 0, startedFrom: startHash(record), ready: false },
+  }));
+
+test("members that serve everybody but us get no template, are not stopped and not replaced", () => {
+  for (const o of [blind(), edit(blind(), EDITED)]) {
+    const { act, holds } = decide(o);
+    assert.equal(act, undefined);
+    assert.deepEqual(
+      holds.map(({ reason }) => reason),
+      ["EtcdUnreachable"],
+    );
+  }
+});
+
+test("the conditions say that nothing is known, and where to look", () => {
+  const view = viewOf(blind());
+  for (const verdict of [quorate(view), available(view), degraded(view, [])]) {
+    assert.deepEqual([verdict.status, verdict.reason], ["Unknown", "EtcdUnreachable"]);
+    assert.match(
+      verdict.message,
+      /cannot reach etcd on demo-1, demo-2, demo-3 \(connection timed out\), but their Pods are Ready; nothing is changed until it can\. Check .*network policy/,
+    );
+  }
+  assert.equal(statusOf(blind(), decide(blind()), undefined).readyReplicas, 3);
+});
+
+test("the advice follows the kind of the failure", () => {
+  const advice = (answer: MemberFacts["answer"]) => {
+    const [outcome] = quorumLost(viewOf(blind(healthy(), true, { answer })));
+    return outcome && "hold" in outcome ? outcome.hold.next : "";
+  };
+  assert.match(advice({ ...SILENT, cause: "certificate" }) ?? "", /certificate/);
+  assert.match(advice({ ...SILENT, cause: "authentication" }) ?? "", /auth disable/);
+  assert.match(advice({ reachable: false, error: "?" }) ?? "", /^Check what keeps the operator/);
+  const [first] = healthy().members;
+  assert.ok(first?.answer.reachable);
+  assert.match(advice({ ...first.answer, linearizable: false, refused: true }) ?? "", /auth disable/);
+});
+
+test("a quorum that is not even said to be there is lost, not hidden", () => {
+  let world = blind();
+  world = exited(exited(world, "demo-1", "unknown"), "demo-2", "unknown");
+  assert.deepEqual(says(quorumLost, world), ["Waking"]);
+  assert.equal(quorate(viewOf(world)).status, "False");
+  assert.deepEqual(says(quorumLost, blind(healthy(), false)), ["Waking"], "not one Pod is Ready");
+});
+
+test("one member that we do not see is kept while its Pod is Ready, unless its peers lost it or a person approves", () => {
+  const one = (ready: boolean, seenByPeers?: boolean) =>
+    unseen(healthy(), "demo-3", ready, seenByPeers === undefined ? {} : { seenByPeers });
+  assert.deepEqual(says(replaceBroken, one(true, true)), ["MemberUnreachable"]);
+  assert.deepEqual(says(replaceBroken, one(true)), ["MemberUnreachable"]);
+  assert.deepEqual(says(replaceBroken, one(true, false)), ["heal: leave demo-3"]);
+  assert.deepEqual(says(replaceBroken, one(false, true)), ["heal: leave demo-3"]);
+  assert.deepEqual(says(replaceBroken, approved(one(true, true), "replace-demo-3")), ["heal: leave demo-3"]);
+  assert.deepEqual(says(replaceBroken, approved(one(true, true), "replace-demo-2")), ["MemberUnreachable"]);
+  assert.equal(degraded(viewOf(one(true, true)), []).status, "Unknown");
+  assert.equal(
+    quorate(viewOf(one(true))).message,
+    "2 of 3 voters are healthy and 1 cannot be reached: none may fail now",
+  );
+});
+
+test("where there is no readiness, the peers' word or a refusal vouches for a member", () => {
+  const reach = (more: Partial<MemberFacts>) =>
+    viewOf(unseen(healthy(), "demo-3", undefined, more)).members[2]?.outOfReach;
+  assert.equal(reach({}), false);
+  assert.equal(reach({ seenByPeers: true }), true);
+  assert.equal(reach({ answer: { ...SILENT, cause: "authentication" } }), true);
+});
+
+test("a learner is never Ready: its peers vouch for one that has joined, and nobody for one that has not", () => {
+  const o = unseen(healthy({ learners: 1 }), "demo-4", false, { seenByPeers: true });
+  assert.equal(viewOf(o).members[3]?.outOfReach, true);
+  const newcomer = change(o, "demo-4", ({ record }) => ({ record: { ...record, joined: false } }));
+  assert.equal(viewOf(newcomer).members[3]?.outOfReach, false);
+});
+
+test("an edit that hides its canary from us can be taken back, and nothing else is done to it", () => {
+  const rolled = edit(healthy(), EDITED);
+  const step = decide(rolled).act?.action;
+  assert.ok(step?.kind === "UpdateMember" && step.member === "demo-3");
+  const hidden = unseen(restarted(predict(rolled, step), "demo-3"), "demo-3", true, { seenByPeers: true });
+  assert.deepEqual(says(retemplate, hidden), []);
+  const reverted = edit(hidden, { options: {} });
+  assert.deepEqual(says(retemplate, reverted), ["revert: revert demo-3"]);
+  const back = predict(reverted, decide(reverted).act!.action);
+  assert.deepEqual(says(restartOutdated, back), ["revert: stop workload demo-3"]);
+});
+
+test("a running member gets a template only when the one that has it was seen well with it", () => {
+  // Nobody is Ready: the members may really be down.
+  const world = edit(blind(healthy(), false), EDITED);
+  assert.deepEqual(says(retemplate, world), ["revert: revert demo-1"]);
+  const first = done(retemplate, world);
+  assert.deepEqual(says(retemplate, first), ["MemberStarting"]);
+  assert.deepEqual(says(restartOutdated, first), ["revert: stop workload demo-1"]);
+
+  const back = restarted(first, "demo-1");
+  const silent = change(back, "demo-1", { answer: SILENT, unhealthySince: NOW });
+  assert.deepEqual(says(retemplate, silent), ["MemberStarting"]);
+  assert.deepEqual(says(retemplate, approved(silent, "restart-demo-2")), ["revert: revert demo-2"]);
+  const alive = change(silent, "demo-1", { alive: true });
+  assert.deepEqual(says(retemplate, alive), ["revert: revert demo-2"], "without quorum /livez has to do");
+});
+
+test("members whose processes have ended get another template together, whatever became of the first", () => {
+  let world = withoutList(healthy());
+  for (const { record } of world.members) world = exited(world, record.name, "unknown", { since: LONG_AGO });
+  world = edit(world, EDITED);
+  for (const name of ["demo-1", "demo-2", "demo-3"]) {
+    assert.deepEqual(says(retemplate, world), [`revert: revert ${name}`]);
+    world = done(retemplate, world);
+  }
+});
+
+test("one whose own data is lost is no trial of the template", () => {
+  const world = edit(blind(healthy(), false), EDITED);
+  const first = done(retemplate, world);
+  const lost = exited(first, "demo-1", "data-corrupt");
+  assert.deepEqual(says(retemplate, lost), ["revert: revert demo-2"]);
+});
+
+test("a running member is not stopped before the one that restarted ahead of it is back", () => {
+  let world = edit(blind(healthy(), false), EDITED);
+  world = done(retemplate, world);
+  const { template } = world.members[0]!.record;
+  world = change(world, "demo-2", ({ record }) => ({ record: { ...record, template } }));
+  const gone = change(world, "demo-1", { workload: { state: "absent" } });
+  assert.deepEqual(says(restartOutdated, gone), ["MemberStarting"]);
+  const back = change(restarted(gone, "demo-1"), "demo-1", { alive: true });
+  assert.deepEqual(says(restartOutdated, back), ["revert: stop workload demo-2"]);
+});
+
+test("blind, a member is restarted only by approval, and only while enough others are Ready", () => {
+  let world = blind();
+  world = change(edit(world, EDITED), "demo-1", ({ record }) => ({
+    record: {
+      ...record,
+      template: { ...record.template, options: { ...record.template.options, logLevel: "Debug" } },
+    },
+  }));
+  assert.deepEqual(says(restartOutdated, world), ["MemberUnreachable"]);
+  assert.deepEqual(says(restartOutdated, approved(world, "restart-demo-1")), [
+    "revert: stop workload demo-1",
+  ]);
+  const less = approved(unseen(world, "demo-2", false), "restart-demo-1");
+  assert.deepEqual(says(restartOutdated, less), ["MemberUnreachable"]);
+});
+
+test("a founder that comes later than the others is starting: neither degraded nor about to be replaced", () => {
+  const late = change(healthy(), "demo-3", ({ record }) => ({
+    record: { ...record, joined: false },
+    workload: { state: "waiting", reason: "ContainerCreating", since: NOW },
+    answer: { reachable: false, error: "no process runs" },
+    unhealthySince: NOW,
+  }));
+  const { status, reason, message } = degraded(viewOf(late), []);
+  assert.deepEqual([status, reason], ["False", "MemberStarting"]);
+  assert.equal(message, "2 of 3 members are healthy; demo-3 is starting (ContainerCreating)");
+  const hold = decide(late).holds.find(({ rule }) => rule === "replace-broken");
+  assert.equal(hold?.message, "demo-3 is starting for the first time (ContainerCreating)");
+});
