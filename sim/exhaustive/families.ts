@@ -12,17 +12,28 @@ export interface Family {
   readonly faults: number;
   /** Begins when the first spec has been reached; else with nothing. */
   readonly settled?: boolean;
+  /** A fault may also be that the operator alone cannot reach etcd, or be only that. */
+  readonly blind?: "too" | "only";
   /** People may also delete the cluster, or a record by hand. */
   readonly deletes?: boolean;
 }
 
 const of = (replicas: number, version = "3.6.16") => ({ replicas, version });
+const debug = { options: { logLevel: "Debug" } } as const;
 
 /** Seconds; part of the tests. */
 export const QUICK: readonly Family[] = [
   { name: "first boot of 1", specs: [of(1)], edits: 0, faults: 2 },
   { name: "1 ↔ 2", settled: true, specs: [of(1), of(2)], edits: 1, faults: 1 },
   { name: "3, whatever fails", settled: true, specs: [of(3)], edits: 0, faults: 1 },
+  {
+    name: "3, edited, unseen",
+    settled: true,
+    specs: [of(3), { ...of(3), ...debug }],
+    edits: 1,
+    faults: 1,
+    blind: "only",
+  },
 ];
 
 export const UP_TO_3: readonly Family[] = [
@@ -31,6 +42,16 @@ export const UP_TO_3: readonly Family[] = [
   { name: "first boot of 3", specs: [of(3)], edits: 0, faults: 1 },
   { name: "first boot, edited", specs: [of(1), of(2), of(2, "3.7.3")], edits: 1, faults: 1 },
   { name: "3, twice", settled: true, specs: [of(3)], edits: 0, faults: 2 },
+  {
+    name: "3, edited, perhaps unseen",
+    settled: true,
+    specs: [of(3), { ...of(3), ...debug }],
+    edits: 1,
+    faults: 1,
+    blind: "too",
+  },
+  { name: "3 → 1, twice unseen", settled: true, specs: [of(3), of(1)], edits: 1, faults: 2, blind: "only" },
+  { name: "first boot of 3, unseen", specs: [of(3)], edits: 0, faults: 2, blind: "only" },
   { name: "1 → 2, 3", settled: true, specs: [of(1), of(3), of(2)], edits: 1, faults: 1 },
   { name: "1 ↔ 2 ↔ 3", settled: true, specs: [of(1), of(3), of(2)], edits: 3, faults: 0 },
   { name: "3 → 1, 2", settled: true, specs: [of(3), of(1), of(2)], edits: 1, faults: 1 },

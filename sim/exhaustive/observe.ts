@@ -144,8 +144,9 @@ function marksOf({ marks, members }: State): ClusterMarks {
   };
 }
 
-function workloadOf(member: Member, setting: Setting, serves: boolean): WorkloadFacts {
+function workloadOf(state: State, member: Member, setting: Setting, serves: boolean): WorkloadFacts {
   const { process, from } = member;
+  const isVoter = voterIsUp(state, member);
   if (process === "absent" || !from) return { state: "absent" };
   const start = startOf(from, setting);
   if (process === "stopping") return { state: "stopping", since: NOW, startedFrom: start };
@@ -153,12 +154,20 @@ function workloadOf(member: Member, setting: Setting, serves: boolean): Workload
     const cause = process.slice("exited ".length) as ExitCause;
     return { state: "exited", since: NOW, startedFrom: start, restarts: 2, cause, detail: cause };
   }
-  return { state: "running", since: serves ? NOW - HOUR_MS : NOW, startedFrom: start, restarts: 0 };
+  return {
+    state: "running",
+    since: serves ? NOW - HOUR_MS : NOW,
+    startedFrom: start,
+    restarts: 0,
+    // A learner is not ready, and one that joins in order to vote is not before it does (R36).
+    ready: serves && isVoter,
+  };
 }
 
 function answerOf(state: State, member: Member, { templates }: Setting): MemberAnswer {
   const { etcd } = state;
-  if (!isUp(state, member)) return { reachable: false, error: "connection refused" };
+  if (state.blind) return { reachable: false, error: "connection timed out", cause: "network" };
+  if (!isUp(state, member)) return { reachable: false, error: "connection refused", cause: "network" };
   const entry = etcd.list.find(({ ordinal }) => ordinal === member.ordinal);
   const { version } = templates.get(member.from?.template ?? member.template);
   const quorate = hasQuorum(state);
@@ -185,7 +194,8 @@ function answerOf(state: State, member: Member, { templates }: Setting): MemberA
 
 function etcdFacts(state: State): EtcdFacts {
   const { etcd } = state;
-  if (!state.members.some((member) => voterIsUp(state, member))) return { alarms: [], defragmentedAt: {} };
+  if (state.blind || !state.members.some((member) => voterIsUp(state, member)))
+    return { alarms: [], defragmentedAt: {} };
   const quorate = hasQuorum(state);
   return {
     list: {
@@ -230,9 +240,11 @@ export function observe(state: State, setting: Setting): Observation {
         volume === "absent"
           ? { state: "absent" }
           : { state: "ready", uid: volume === "own" ? ownVolume(ordinal) : `another-${ordinal}` },
-      workload: workloadOf(member, setting, serves),
+      workload: workloadOf(state, member, setting, serves),
       answer: answerOf(state, member, setting),
       ...(!serves && { unhealthySince: since[member.down] ?? NOW }),
+      // It may have looked in vain for as long as it likes.
+      ...(serves && state.blind && { unhealthySince: since[2] ?? NOW }),
     };
   });
   return {

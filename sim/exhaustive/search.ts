@@ -117,6 +117,7 @@ class Search {
       marks: { life: 1, established: false, highest: 0, batch: false },
       members: [],
       etcd: { list: [], leader: 0, version: 0, downgrade: 0 },
+      blind: false,
       faults,
       edits,
     };
@@ -187,7 +188,7 @@ class Search {
       steps.push(step);
     }
     const edits = editSteps(state, setting, this.#family.deletes === true);
-    for (const { label, next } of [...edits, ...faultSteps(state, setting)]) {
+    for (const { label, next } of [...edits, ...faultSteps(state, setting, this.#family.blind)]) {
       this.#transitions++;
       this.#reach(id, label, next);
     }

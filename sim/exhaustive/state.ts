@@ -6,6 +6,7 @@
  * frozen, stopping, exited and why) with what it was started from, whether a learner has caught up, and how long
  * it has been down in three steps (just now, `unhealthyAfter`, `memberLostAfter`). Of etcd: the list with learners
  * and who has started, who leads, the cluster version, an announced downgrade. Of the cluster: spec, marks, deletion.
+ * Of the operator: whether it reaches etcd.
  *
  * Left out: data sizes, alarms and hashes (comparison is off), the hourly budget, canaries' seconds, nudges,
  * windows, members that have heard less than the leader, and a former life's cluster, whose members are silent.
@@ -84,6 +85,8 @@ export interface State {
   readonly marks: Marks;
   readonly members: readonly Member[];
   readonly etcd: Etcd;
+  /** The operator alone cannot reach etcd (H16). */
+  readonly blind: boolean;
   /** What may still happen to it. */
   readonly faults: number;
   readonly edits: number;
@@ -176,7 +179,7 @@ export function keyOf(s: State): string {
   const list = etcd.list.map((e) => `${e.ordinal}${e.learner ? "l" : "v"}${flag(e.started)}`);
   return [
     s.spec,
-    flag(s.deleting) + flag(s.finished) + s.faults + s.edits,
+    flag(s.deleting) + flag(s.finished) + flag(s.blind) + s.faults + s.edits,
     `${marks.life}${flag(marks.established)}${marks.highest}${flag(marks.batch)}`,
     marks.oldLog ? `${marks.oldLog.minor}/${marks.oldLog.until ?? ""}` : "",
     marks.failed ? `${marks.failed.template}/${marks.failed.member}` : "",

@@ -7,6 +7,7 @@ import { shouldRun } from "../../src/control/should-run.ts";
 import { minorNumber } from "../../src/core/version.ts";
 import { viewOf } from "../../src/core/view.ts";
 import { observe, type Setting } from "./observe.ts";
+import type { Family } from "./families.ts";
 import { Broken, type Step } from "./step.ts";
 import type { Entry, Member, Process, State } from "./state.ts";
 import { entryOf, hasQuorum, isUp, majorityOf, upVoters } from "./truth.ts";
@@ -132,6 +133,7 @@ export function settleSteps(state: State, setting: Setting): Step[] {
         add(`${name} catches up`, withMember(state, ordinal, { synced: true }));
     }
   }
+  if (state.blind) add("the operator reaches etcd again", { ...state, blind: false });
   const waiting = state.members.some((member) => member.down < 2 && !healthy(state, member));
   if (waiting && !state.deleting) {
     const members = state.members.map((member) =>
@@ -184,12 +186,14 @@ function boot(state: State, member: Member, setting: Setting): Partial<Member> |
 }
 
 /** What may go wrong. Each costs one of the faults that the state has left. */
-export function faultSteps(state: State, setting: Setting): Step[] {
+export function faultSteps(state: State, setting: Setting, blind: Family["blind"]): Step[] {
   if (state.faults === 0 || state.finished) return [];
   const steps: Step[] = [];
   const less = { ...state, faults: state.faults - 1 };
   const add = (label: string, next: State) =>
     steps.push({ label: `! ${label}`, next: normal(next, setting) });
+  if (blind && !state.blind) add("the operator cannot reach etcd", { ...less, blind: true });
+  if (blind === "only") return steps;
   for (const member of state.members) {
     const { ordinal } = member;
     const name = `demo-${ordinal}`;

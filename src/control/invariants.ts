@@ -66,7 +66,8 @@ function removal(view: View, memberID: string): string | undefined {
  */
 function stop(view: View, member: MemberView | undefined): string | undefined {
   const meantToServe = !view.observation.cluster.deleting && view.spec.replicas > 0;
-  if (!meantToServe || !member || !isOrWasVoter(view, member) || !serves(member)) return undefined;
+  if (!meantToServe || !member || member.record.token !== view.token) return undefined;
+  if (!isOrWasVoter(view, member) || !serves(member)) return undefined;
   const voters = view.members.filter((other) => isOrWasVoter(view, other));
   const size = view.voters || voters.length;
   const others = voters.filter((other) => other !== member && serves(other)).length;

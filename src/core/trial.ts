@@ -43,7 +43,7 @@ function othersWith(view: View, member: MemberView, template: MemberTemplate): M
 
 /** Without a quorum nobody can be healthy: then it is enough that its process serves what needs none. */
 function runsWell(view: View, member: MemberView): boolean {
-  if (!member.upToDate || member.workload.state !== "running") return false;
+  if (!member.upToDate) return false;
   return seemsWell(member) || (!view.hasQuorum && (member.answer.reachable || member.alive === true));
 }
 

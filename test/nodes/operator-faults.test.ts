@@ -9,7 +9,9 @@ import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
+import { onNode } from "../../testbed/nodes/node.ts";
 import { entering, nodeVerb, type NodeVerb } from "../../testbed/nodes/verbs.ts";
+import { bedPaths } from "../../testbed/paths.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { OperatorLives } from "../support/operator-lives.ts";
 import { Lab } from "./lab.ts";
@@ -109,6 +111,67 @@ test("a node is cut off: told, and its member catches up", async (t) => {
 
 test("a node freezes: told, and its member goes on where it was", async (t) => {
   await survives(t, told("freeze", 3), () => verb("thaw", 3));
+});
+
+/** As the policy of a network plugin does it: packets of the operator's address to etcd's client port are dropped. */
+async function hide(node: number): Promise<void> {
+  const rules = `table inet hidden {
+    chain forward { type filter hook forward priority -10; ip saddr 10.77.0.1 tcp dport 2379 drop; }
+  }`;
+  await onNode(bedPaths(bed.name), node, ["nft", "-f", "-"], Buffer.from(rules));
+}
+
+async function show(node: number): Promise<void> {
+  await onNode(bedPaths(bed.name), node, ["nft", "delete", "table", "inet", "hidden"]);
+}
+
+/** For as long, by the status itself. */
+async function says(type: string, told: string, forSeconds = 0): Promise<string> {
+  return await eventually(
+    `${type} is ${told} for ${forSeconds} s`,
+    async () => {
+      const found = (await statusOf("demo")).conditions?.find((one) => one.type === type);
+      const since = Date.now() - Date.parse(found?.lastTransitionTime ?? "");
+      return `${found?.status}/${found?.reason}` === told && since >= forSeconds * 1_000
+        ? found?.message
+        : undefined;
+    },
+    PATIENCE,
+  );
+}
+
+const podUIDs = async () => (await podsOf("demo")).map(({ metadata }) => metadata?.uid).toSorted();
+
+test("the operator alone cannot reach the members: it says so and restarts nobody for an edit until it can", async (t) => {
+  await lab.call("edit", "demo", { repair: { unhealthyAfter: "5s", memberLostAfter: "10s" } });
+  await lab.call("converged", "demo", 3);
+  const before = await podUIDs();
+  const { length } = await lab.call("steps");
+  for (const node of NODES) await hide(node);
+  try {
+    const message = await says("Quorate", "Unknown/EtcdUnreachable");
+    assert.match(message, /their Pods are Ready and their peers are connected to them/);
+    await lab.call("edit", "demo", { options: { snapshotCount: 20_000 } });
+    await says("Quorate", "Unknown/EtcdUnreachable", 20);
+    for (const type of ["Available", "Degraded"]) await says(type, "Unknown/EtcdUnreachable");
+    assert.deepEqual(await lab.call("steps", length), []);
+    assert.deepEqual(await podUIDs(), before);
+    for (const node of [1, 2]) await show(node);
+    await says("Degraded", "Unknown/MemberUnreachable", 20);
+    assert.deepEqual(await lab.call("steps", length), [], "nor is the one replaced that stays hidden");
+    await says("Quorate", "True/Quorum");
+    // Those that restart now may take their time.
+    await lab.call("edit", "demo", { repair: { unhealthyAfter: null, memberLostAfter: "30m" } });
+  } finally {
+    for (const node of NODES) await show(node).catch(() => undefined);
+  }
+  await lab.call("converged", "demo", 3);
+  assert.ok(
+    (await podUIDs()).every((uid) => !before.includes(uid)),
+    "the edit is rolled out",
+  );
+  t.diagnostic((await lab.call("steps", length)).join("; "));
+  await lab.call("assertSound", "demo", 3);
 });
 
 test("the disk of a member is full: it is told, the others go on, and with room it is back", async (t) => {

@@ -164,6 +164,7 @@ const workloadOf = (record: MemberRecord): fc.Arbitrary<WorkloadFacts> => {
         startedFrom: from,
         restarts,
         resizable: fc.boolean(),
+        ready: fc.constantFrom(undefined, true, true, false),
       }),
     },
     {
@@ -212,7 +213,14 @@ const workloadOf = (record: MemberRecord): fc.Arbitrary<WorkloadFacts> => {
 
 const answerOf = (ordinal: number, { leader, version }: Common): fc.Arbitrary<MemberAnswer> =>
   fc.oneof(
-    { weight: 1, arbitrary: fc.constant({ reachable: false as const, error: "connection refused" }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        reachable: fc.constant(false as const),
+        error: fc.constant("connection refused"),
+        cause: fc.constantFrom("network", "certificate", "authentication", "unknown", undefined),
+      }),
+    },
     {
       weight: RARE,
       arbitrary: fc
@@ -226,6 +234,7 @@ const answerOf = (ordinal: number, { leader, version }: Common): fc.Arbitrary<Me
           raftAppliedIndex: fc.constantFrom(5000, 4990, 10),
           dbSize: usually(1e6, fc.constant(1e9), fc.constant(2 ** 31)),
           linearizable: mostly,
+          refused: seldom,
           downgrade: usually<{ enabled: boolean; target: string } | undefined>(
             undefined,
             fc.constant({ enabled: true, target: "3.5.0" }),
@@ -234,6 +243,7 @@ const answerOf = (ordinal: number, { leader, version }: Common): fc.Arbitrary<Me
         })
         .map((rest) => ({
           ...rest,
+          refused: rest.refused && !rest.linearizable,
           reachable: true as const,
           raftIndex: 5000,
           raftTerm: 3,
@@ -252,6 +262,8 @@ const memberOf = (ordinal: number, common: Common): fc.Arbitrary<MemberFacts> =>
       workload: workloadOf(record),
       answer: answerOf(ordinal, common),
       unhealthySince: maybe(past),
+      seenByPeers: fc.constantFrom(undefined, true, false),
+      alive: fc.constantFrom(undefined, true, false),
     }),
   );
 
@@ -332,6 +344,9 @@ export const arbitraryObservation: fc.Arbitrary<Observation> = fc
         uid: fc.constant(UID),
         generation: fc.constant(3),
         deleting: seldom,
+        approved: maybe(
+          fc.constantFrom("replace-demo-1", "replace-demo-2", "restart-demo-1", "restart-demo-2"),
+        ),
         spec,
         marks,
       }),

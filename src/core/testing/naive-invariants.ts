@@ -29,7 +29,20 @@ export function look(o: Observation) {
         .filter((id) => id !== but && voters.some((voter) => voter.id === id)),
     ).size;
   const token = `${o.cluster.uid}-${o.cluster.marks.life}`;
+  // Nobody but us would say that it is down (H16).
+  const isVouchedFor = ({ answer, workload, seenByPeers }: MemberFacts): boolean =>
+    workload.state === "running" &&
+    workload.ready === true &&
+    seenByPeers !== false &&
+    (!answer.reachable || answer.refused === true);
+  const votes = (facts: MemberFacts): boolean => {
+    if (o.etcd.list) return voters.some((entry) => entry.id === entryOf(facts)?.id);
+    const { record, answer } = facts;
+    return record.joined && record.role === "Voter" && !(answer.reachable && answer.isLearner);
+  };
   return {
+    isVouchedFor,
+    votes,
     list,
     voters,
     entryOf,
@@ -101,6 +114,7 @@ export function assertInvariants(o: Observation, action: Action): void {
           "I1: the others keep quorum",
         );
       }
+      if (serves && facts && facts.record.token === seen.token) assertOthersServe(o, facts);
       const volatile = ["Memory", "Ephemeral"].includes(facts?.record.template.storage.medium ?? "");
       if (
         serves &&
@@ -175,6 +189,55 @@ export function assertInvariants(o: Observation, action: Action): void {
   }
 }
 
+/** I1, by more than our own sight: who is Ready and connected serves, whether we see it or not (H16). */
+function assertOthersServe(o: Observation, facts: MemberFacts): void {
+  const seen = look(o);
+  if (!seen.votes(facts) || !seen.isVouchedFor(facts)) return;
+  const voters = o.members.filter(seen.votes);
+  const size = seen.voters.length || voters.length;
+  const others = voters.filter((one) => one !== facts && (seen.isHealthy(one) || seen.isVouchedFor(one)));
+  assert.ok(
+    size <= 2 || others.length >= majorityOf(size),
+    "H16: it may serve, and the others keep no quorum",
+  );
+  const approved = o.cluster.approved === `restart-${facts.record.name}`;
+  const healthy = others.filter(seen.isHealthy).length;
+  const isOut = facts.record.leaving && seen.linearizable && !seen.entryOf(facts);
+  assert.ok(
+    isOut || approved || healthy >= majorityOf(size),
+    "H16: nobody is stopped whom only we do not see",
+  );
+}
+
+/** H16: a template that nobody was seen well with goes to one running member, not to two. */
+function assertTriedFirst(o: Observation, facts: MemberFacts, template: object): void {
+  const seen = look(o);
+  if (!seen.established || facts.workload.state !== "running") return;
+  if (o.cluster.approved === `restart-${facts.record.name}`) return;
+  const same = (one: MemberFacts) => JSON.stringify(one.record.template) === JSON.stringify(template);
+  const others = o.members.filter(
+    (one) =>
+      one !== facts && one.record.token === seen.token && !one.record.leaving && one.record.run && same(one),
+  );
+  const isUp = (one: MemberFacts) =>
+    seen.isHealthy(one) || seen.isVouchedFor(one) || one.answer.reachable || one.alive || one.seenByPeers;
+  const isDataLost = ({ workload, record }: MemberFacts) =>
+    record.retiring !== undefined ||
+    (workload.state === "exited" &&
+      ["data-missing", "data-corrupt", "removed", "already-bootstrapped"].includes(workload.cause));
+  assert.ok(
+    others.every(isDataLost) || others.some(isUp),
+    "H16: the one that tries a template first is waited for",
+  );
+}
+
+/** H16: whom only we do not see is taken out only for a reason that can be seen, or by a person's word. */
+function assertSeenFault(o: Observation, { record, volume, deleting }: MemberFacts): void {
+  const listed = look(o).list.some((entry) => entry.id === record.memberID);
+  const intact = volume.state === "ready" && volume.uid === record.volumeUID && listed && !deleting;
+  if (intact) assert.equal(o.cluster.approved, `replace-${record.name}`, "H16: blind is not dead");
+}
+
 function assertNotRunning({ workload }: MemberFacts): void {
   const gone = workload.state === "absent" || (workload.state === "stopping" && workload.lostNode);
   assert.ok(gone, "its workload has ended, or its node has");
@@ -236,7 +299,9 @@ function assertChange(o: Observation, action: Extract<Action, { kind: "UpdateMem
     const staying = o.members.filter((other) => !other.record.leaving && other.record.token === seen.token);
     assert.ok(staying.every(seen.isHealthy), "R10: everybody is healthy before the next is rolled");
   }
+  if (change.leaving?.broken && seen.isVouchedFor(facts) && seen.votes(facts)) assertSeenFault(o, facts);
   if (change.template) {
+    assertTriedFirst(o, facts, change.template);
     assert.equal(change.template.storage.medium, record.template.storage.medium, "I4: the volume can follow");
     assert.equal(change.template.storage.className, record.template.storage.className);
     const minor = (text: string) => Number(text.split(".")[1]);
