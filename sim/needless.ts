@@ -9,7 +9,7 @@ import { Violation, type Oracle, type Subject } from "./oracle.ts";
 export interface Keeping extends Subject {
   votersWanted(): number;
   lostAfterMs(): number;
-  /** A person deleted its record. */
+  /** A person deleted its record, or approved that it is replaced. */
   isGivenUp(member: string): boolean;
   isLeaving(member: string): boolean;
   /** Something was made to run it, though it may not run yet. */

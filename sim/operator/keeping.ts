@@ -2,6 +2,7 @@
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import type { EtcdMember } from "../../src/api/etcd-member.ts";
 import { millisecondsOf } from "../../src/api/duration.ts";
+import { ANNOTATIONS } from "../../src/operator/names.ts";
 import { pods } from "../model-kube/kinds/pod.ts";
 import type { Keeping } from "../needless.ts";
 import { etcdMembers, NAMESPACE, type Environment } from "./environment.ts";
@@ -10,11 +11,14 @@ export function keepingOf(env: Environment): Keeping {
   const spec = () => (env.cluster() as unknown as EtcdCluster | undefined)?.spec;
   const record = (name: string) =>
     env.server.get(etcdMembers, `${NAMESPACE}/${name}`) as unknown as EtcdMember | undefined;
+  const approved = () =>
+    (env.cluster() as unknown as EtcdCluster | undefined)?.metadata.annotations?.[ANNOTATIONS.approve];
   return {
     ...env.subject,
     votersWanted: () => spec()?.replicas ?? 0,
     lostAfterMs: () => millisecondsOf(spec()?.repair.memberLostAfter ?? "0s"),
-    isGivenUp: (member) => record(member)?.metadata.deletionTimestamp !== undefined,
+    isGivenUp: (member) =>
+      record(member)?.metadata.deletionTimestamp !== undefined || approved() === `replace-${member}`,
     isLeaving: (member) => record(member)?.spec.leaving !== undefined,
     hasWorkload: (member) => env.server.get(pods, `${NAMESPACE}/${member}`) !== undefined,
   };
