@@ -44,15 +44,14 @@ function picked(sim: OperatorSimulation, pick: number): string | undefined {
   return names[pick % Math.max(1, names.length)];
 }
 
-/** One more member, or all; each ends on its own. */
+/** One more member, or all, which ends what was hidden before too. */
 function blind(sim: OperatorSimulation, { pick, all, forMs }: Of<"blind">, lasting: Lasting) {
   const { env } = sim;
   const hidden = all ? "all" : picked(sim, pick);
   if (hidden === undefined || env.blind === "all" || env.blind.has(hidden)) return undefined;
-  const before = env.blind;
-  env.blind = hidden === "all" ? "all" : new Set([...before, hidden]);
+  env.blind = hidden === "all" ? "all" : new Set([...env.blind, hidden]);
   lasting.add(forMs, () => {
-    if (hidden === "all") env.blind = before;
+    if (hidden === "all") env.blind = new Set();
     else if (env.blind !== "all") env.blind = new Set([...env.blind].filter((one) => one !== hidden));
   });
   return `no operator reaches ${hidden === "all" ? "any member" : hidden}`;

@@ -58,7 +58,7 @@ after(async () => {
   await bed?.down();
 });
 
-const podUIDs = async () => (await cluster.pods()).map(({ metadata }) => metadata?.uid).toSorted();
+const podUIDs = async () => (await cluster.pods()).map(({ metadata }) => metadata?.uid ?? "").toSorted();
 
 /** The operator has not seen the members for longer than it would wait for one that is lost. */
 async function blindForLong(generation: number): Promise<void> {

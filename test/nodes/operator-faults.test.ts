@@ -140,7 +140,7 @@ async function says(type: string, told: string, forSeconds = 0): Promise<string>
   );
 }
 
-const podUIDs = async () => (await podsOf("demo")).map(({ metadata }) => metadata?.uid).toSorted();
+const podUIDs = async () => (await podsOf("demo")).map(({ metadata }) => metadata?.uid ?? "").toSorted();
 
 test("the operator alone cannot reach the members: it says so and restarts nobody for an edit until it can", async (t) => {
   await lab.call("edit", "demo", { repair: { unhealthyAfter: "5s", memberLostAfter: "10s" } });
