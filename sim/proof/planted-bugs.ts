@@ -141,6 +141,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     replace: "if (coming.length > 9 && !view.observation.cluster.marks.batchJoined) {",
   },
   {
+    name: "all members that look unhealthy are given an untried template",
+    breaks: "H16",
+    file: "src/core/trial.ts",
+    find: "const others = othersWith(view, member, template);",
+    replace: "const others = othersWith(view, member, template).slice(0, 0);",
+  },
+  {
     name: "a leader is restarted without handing over",
     breaks: "R20",
     file: "src/core/rules/restart-outdated.ts",

@@ -135,7 +135,7 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     name: "who answers is healthy, whether a read goes through quorum or not",
     breaks: "I6",
     file: "src/control/ask.ts",
-    find: "linearizable: quorumRevision !== undefined,",
+    find: 'linearizable: typeof read === "bigint",',
     replace: "linearizable: status.leader !== 0n && !status.isLearner,",
   },
   {
@@ -144,6 +144,13 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     file: "src/operator/start-latch.ts",
     find: "if (!startedBeforeJoining(pod)) return true;",
     replace: "return true;",
+  },
+  {
+    name: "a member that only the operator cannot reach is unhealthy",
+    breaks: "H16",
+    file: "src/core/reach.ts",
+    find: 'if (workload.state !== "running" || !isHidden(facts)) return false;',
+    replace: 'if (workload.state === "running" || !isHidden(facts)) return false;',
   },
   {
     name: "a step that fails is tried again at once",
