@@ -35,7 +35,7 @@ export const usage = `Usage: quorate local <verb> [arguments]
   apply     apply an EtcdCluster manifest
   scale     change the number of voting members; 0 hibernates
   upgrade   change the etcd version, one member and one minor at a time
-  approve   approve a rollout that waits for a person
+  approve   approve a step that waits for a person
   plan      show the steps that a change would take; nothing is changed
   why       tell why nothing happens, and what to do
   logs      show a member's log

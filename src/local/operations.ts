@@ -198,11 +198,11 @@ export const operations = {
     return { text: `${member} is replaced: a newcomer joins and is promoted, then it leaves` };
   },
 
-  async approve(subject: Subject, hash: string): Promise<Done> {
+  async approve(subject: Subject, word: string): Promise<Done> {
     await storedCluster(subject);
-    await subject.platform.store.updateCluster({ approved: hash });
+    await subject.platform.store.updateCluster({ approved: word });
     subject.wake();
-    return { text: `the rollout ${hash} is approved` };
+    return { text: `${word} is approved` };
   },
 
   async delete(subject: Subject): Promise<Done> {

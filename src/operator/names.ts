@@ -29,7 +29,7 @@ export const LABELS = {
 export const ANNOTATIONS = {
   /** On a Pod: the hash of what its record said when it was made, or when its resources were changed. */
   startedFrom: `${GROUP}/started-from`,
-  /** On an EtcdCluster, by a person: the hash of the rollout that may go on. */
+  /** On an EtcdCluster, by a person: the hash of the rollout that may go on, or one step on an unreachable member. */
   approve: `${GROUP}/approve`,
   /** On an EtcdCluster: how many members the newest spec asked for that could be understood. */
   size: `${GROUP}/size`,

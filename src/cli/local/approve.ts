@@ -1,13 +1,14 @@
-/** `quorate local approve <hash>`: lets a rollout go on that waits for a person. */
+/** `quorate local approve <word>`: lets a step go on that waits for a person. */
 import type { CliIo } from "../io.ts";
 import { print } from "./output.ts";
 import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 import { call } from "./session.ts";
 
-export const summary = "approve a rollout (spec.update.strategy OnApproval)";
-export const usage = `Usage: quorate local approve <hash> [options]
+export const summary = "approve a rollout, or a step on a member that cannot be reached";
+export const usage = `Usage: quorate local approve <word> [options]
 
-The hash is what \`quorate local why\` shows for the waiting rollout.
+The word is what \`quorate local why\` shows: the hash of a rollout that waits (spec.update.strategy OnApproval), or a
+step on one member that the controller cannot reach, as replace-etcd-3.
 
 Options:
 ${placeUsage}
@@ -15,9 +16,9 @@ ${placeUsage}
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parse(args, {});
-  const [hash] = exactly(positionals, "hash");
+  const [word] = exactly(positionals, "word");
   const place = placeOf(values, io);
-  const done = await call(place, io, "approve", hash);
+  const done = await call(place, io, "approve", word);
   print(io, place, done, done.text);
   return 0;
 }
