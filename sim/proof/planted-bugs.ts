@@ -210,8 +210,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "somebody else's member is removed",
     breaks: "I9",
     file: "src/core/rules/strangers.ts",
-    find: "if (!entry.ours) {",
-    replace: 'if (!entry.ours && entry.name === "") {',
+    find: "if (!entry.ours) continue;",
+    replace: 'if (!entry.ours && entry.name === "") continue;',
   },
   {
     name: "a node drain may take a quorum",

@@ -8,6 +8,7 @@ import type { Condition } from "../api/metadata.ts";
 import { bytesOf } from "../api/quantity.ts";
 import type { Decision, Hold } from "./action.ts";
 import { isSecure } from "./flags.ts";
+import { describeForeign, foreignMembers } from "./foreign.ts";
 import { whyUnreachable } from "./out-of-reach.ts";
 import { quorum } from "./quorum.ts";
 import { runningQuota } from "./quota.ts";
@@ -75,6 +76,9 @@ export function degraded(view: View, problems: readonly string[]): Verdict {
     return yes("NoSpace", "etcd refuses writes, since its quota is full");
   const down = unwell(view);
   if (down.length > 0) return yes(reasonOfDown(down), down.map(describeDown).join("; "));
+  const foreign = foreignMembers(view);
+  if (foreign.length > 0)
+    return yes("ForeignMember", foreign.map((entry) => describeForeign(view, entry)).join("; "));
   const [problem] = problems;
   if (problem !== undefined) return yes("PlatformProblem", problems.join("; "));
   if (!view.established) return no("Booting", "the first members start");

@@ -142,6 +142,8 @@ function phaseOf(view: View, decision: Decision): string {
   if (decision.act) return `${WORK[decision.act.class]}: ${decision.act.reason}.`;
   if (decision.converged) {
     if (wait?.reason === "Hibernated") return sentence(wait.message);
+    const foreign = decision.holds.find(({ reason }) => reason === "ForeignMember");
+    if (foreign) return `Needs attention: ${sayHold(foreign)}.`;
     return `Healthy: ${healthy}, all run etcd ${versionOf(view).current ?? view.spec.version}.`;
   }
   if (!wait) return `Waiting; ${healthy}.`;

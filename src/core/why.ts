@@ -27,10 +27,11 @@ export function why(decision: Decision): Explanation {
     };
   }
   if (decision.converged) {
-    const [asleep] = reasons;
+    const [remark] = reasons;
+    const needsPerson = remark?.reason === "ForeignMember";
     return {
-      summary: asleep
-        ? `Nothing to do: ${asleep.message}.`
+      summary: remark
+        ? `${needsPerson ? "Needs attention" : "Nothing to do"}: ${remark.message}.`
         : "Nothing to do: the cluster is as its spec says.",
       reasons,
       then,

@@ -4,6 +4,8 @@
 import type { EtcdClusterStatus, MemberStatus } from "../api/etcd-cluster-status.ts";
 import type { Pass } from "../control/loop.ts";
 import type { HoldReason } from "../core/action.ts";
+import { foreignMembers } from "../core/foreign.ts";
+import { viewOf } from "../core/view.ts";
 import type { MetricDefinition, Sample } from "./metrics-registry.ts";
 import { METRICS } from "./metrics-table.ts";
 
@@ -23,6 +25,7 @@ export class ClusterSeries {
   readonly #labels: readonly [namespace: string, cluster: string];
   #status: EtcdClusterStatus = {};
   #desired = 0;
+  #foreign = 0;
   #waits: ReadonlySet<HoldReason> = new Set();
   #problems = false;
   #failure: Pass["failure"];
@@ -61,6 +64,7 @@ export class ClusterSeries {
     this.#problems = problems.length > 0;
     this.#status = status;
     this.#desired = observation.cluster.spec.replicas;
+    this.#foreign = foreignMembers(viewOf(observation)).length;
     return { failed, begun };
   }
 
@@ -76,6 +80,7 @@ export class ClusterSeries {
     ];
     yield [METRICS.desired, [ofCluster(this.#desired)]];
     yield [METRICS.healthy, [ofCluster(readyReplicas ?? 0)]];
+    yield [METRICS.foreign, [ofCluster(this.#foreign)]];
     yield [METRICS.leaderChanges, [ofCluster(this.#leaderChanges)]];
     if (revision !== undefined) yield [METRICS.revision, [ofCluster(revision)]];
     if (this.#longestGapMs !== undefined) yield [METRICS.writeGap, [ofCluster(this.#longestGapMs / 1000)]];

@@ -123,6 +123,12 @@ export const METRICS = {
     "Members, by role: leader, follower, learner or unknown.",
   ),
   desired: metric("gauge", "cluster_desired_voters", CLUSTER, "Voting members that the spec asks for."),
+  foreign: metric(
+    "gauge",
+    "cluster_foreign_members",
+    CLUSTER,
+    "Members in etcd's list that this cluster did not add; voters among them count in the quorum.",
+  ),
   healthy: metric("gauge", "cluster_healthy_voters", CLUSTER, "Voting members that are healthy."),
   leaderChanges: metric(
     "counter",

@@ -7,6 +7,7 @@
 import { act, hold, update } from "../outcome.ts";
 import type { Hold, Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
+import { describeForeign, foreignMembers, removeForeign } from "../foreign.ts";
 import type { InitialPeer } from "../record.ts";
 import { downgradeTarget } from "../target.ts";
 import { sortPeers } from "../template.ts";
@@ -51,6 +52,15 @@ function addLearner(view: View, joiner: MemberView): Outcome {
     });
   }
   if (!hasRoomForLearner(view)) {
+    const foreign = foreignMembers(view).find((entry) => entry.isLearner);
+    if (foreign) {
+      return hold({
+        classes: ["join", "roll", "maintain"],
+        reason: "ForeignMember",
+        message: `${joiner.name} cannot join: ${describeForeign(view, foreign)}`,
+        next: removeForeign(foreign),
+      });
+    }
     return hold({
       classes: ["join", "roll", "maintain"],
       reason: "LearnerBehind",

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { EtcdMemberEntry, Observation } from "../observation.ts";
-import { exited, healthy } from "../testing/cluster.ts";
+import { predict } from "../predict.ts";
+import { statusOf } from "../status.ts";
+import { edit, exited, healthy } from "../testing/cluster.ts";
+import { why } from "../why.ts";
 
 function withEntry(observation: Observation, entry: Partial<EtcdMemberEntry>): Observation {
   const { list } = observation.etcd;
@@ -38,4 +41,49 @@ test("a foreign member is told of and left alone (I9)", () => {
   assert.ok(converged);
   assert.equal(holds[0]?.reason, "ForeignMember");
   assert.match(holds[0]?.message ?? "", /someone \(abc/);
+});
+
+/** What the status says, and what `why` does. */
+function told(observation: Observation) {
+  const decision = decide(observation);
+  const { conditions = [], phase } = statusOf(observation, decision, undefined);
+  const degraded = conditions.find(({ type }) => type === "Degraded");
+  return { degraded, phase, summary: why(decision).summary };
+}
+
+test("a foreign learner is in the conditions, the phase and why, with how to remove it", () => {
+  const { degraded, phase, summary } = told(withEntry(healthy(), { name: "someone", isLearner: true }));
+  assert.deepEqual([degraded?.status, degraded?.reason], ["True", "ForeignMember"]);
+  assert.match(
+    degraded?.message ?? "",
+    /someone \(abc, http:\/\/x:1\), a learner that this cluster did not add\.$/,
+  );
+  assert.match(phase ?? "", /^Needs attention: etcd lists someone .*etcdctl member remove abc/);
+  assert.match(summary, /^Needs attention: etcd lists someone/);
+});
+
+test("a foreign voter that never started costs the spare of three: none may fail now, and that is told", () => {
+  const { degraded, phase } = told(withEntry(healthy(), {}));
+  assert.deepEqual([degraded?.status, degraded?.reason], ["True", "ForeignMember"]);
+  const cost = /it counts in the quorum and has never started; none may fail now/;
+  assert.match(degraded?.message ?? "", cost);
+  assert.match(phase ?? "", cost);
+  const five = told(withEntry(healthy({ replicas: 5 }), {}));
+  assert.doesNotMatch(five.degraded?.message ?? "", /none may fail/);
+});
+
+test("on 3.5 the member that takes the only place for learners is named to those who wait for it", () => {
+  const world = edit(healthy({ replicas: 3, version: "3.5.35" }), { replicas: 5 });
+  const created = decide(world).act;
+  assert.equal(created?.action.kind, "CreateMember");
+  const stuck = withEntry(predict(world, created.action), { id: "f00", isLearner: true });
+  const { act, holds } = decide(stuck);
+  assert.equal(act, undefined);
+  const hold = holds.find(({ classes }) => classes.length > 0);
+  assert.equal(hold?.reason, "ForeignMember");
+  assert.match(
+    hold?.message ?? "",
+    /demo-4 cannot join: etcd lists an unstarted member \(f00, .*the last place/,
+  );
+  assert.match(hold?.next ?? "", /member remove f00/);
 });

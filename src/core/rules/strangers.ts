@@ -6,28 +6,25 @@
 import { act, hold } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
+import { describeForeign, foreignMembers, labelOf, removeForeign } from "../foreign.ts";
 import { survivesRemoval } from "../quorum.ts";
-import type { EtcdMemberEntry } from "../observation.ts";
 
 export const strangers: Rule = (view) => {
   if (!view.established || !view.observation.etcd.list?.linearizable) return [];
-  const outcomes: Outcome[] = [];
+  const outcomes: Outcome[] = foreignMembers(view).map((entry) =>
+    hold({
+      classes: [],
+      reason: "ForeignMember",
+      message: describeForeign(view, entry),
+      next: removeForeign(entry),
+    }),
+  );
   for (const entry of view.strangers) {
-    if (!entry.ours) {
-      outcomes.push(
-        hold({
-          classes: [],
-          reason: "ForeignMember",
-          message: `etcd lists ${label(entry)}, which this cluster did not add`,
-          next: "Remove it with etcdctl member remove if it does not belong here.",
-        }),
-      );
-      continue;
-    }
+    if (!entry.ours) continue;
     const safe = entry.isLearner || survivesRemoval(view.voters, view.healthyVoters);
     if (view.hasQuorum && safe) {
       outcomes.push(
-        act("heal", `${label(entry)} has no record any more: a ghost of this cluster`, {
+        act("heal", `${labelOf(entry)} has no record any more: a ghost of this cluster`, {
           kind: "RemoveFromEtcd",
           member: entry.name || entry.id,
           memberID: entry.id,
@@ -37,7 +34,3 @@ export const strangers: Rule = (view) => {
   }
   return outcomes;
 };
-
-function label(entry: EtcdMemberEntry): string {
-  return `${entry.name || "an unstarted member"} (${entry.id}, ${entry.peerURLs.join(" ")})`;
-}
