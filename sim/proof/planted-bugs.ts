@@ -25,7 +25,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "a learner votes before it has caught up",
     breaks: "R18",
     file: "src/core/rules/learners.ts",
-    find: "(lag(member) ?? Infinity) <= CLOSE_ENOUGH",
+    find: "(lag(member) ?? Infinity) <= closeEnough(view)",
     replace: "member.healthy",
   },
   {

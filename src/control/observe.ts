@@ -20,6 +20,7 @@ import type { Endpoint } from "../seams/etcd-transport.ts";
 import { askCluster, askMember, type Answered } from "./ask.ts";
 import { Peers, type Testimony } from "./ask-peers.ts";
 import { Memory } from "./memory.ts";
+import { LogRate } from "./log-rate.ts";
 import { OwnTime } from "./own-time.ts";
 import type { Platform, PlatformMember } from "./platform.ts";
 
@@ -51,6 +52,7 @@ export class Observer {
   readonly #defragmentedAt = new Map<string, number>();
   readonly #disarmedAt = new Map<string, number>();
   readonly #memory = new Memory();
+  readonly #logRate = new LogRate();
   #progressAt: number;
 
   constructor(platform: Platform, clock: Clock) {
@@ -186,7 +188,9 @@ export class Observer {
       const known = this.#unhealthySince.get(facts.record.name);
       return known === undefined ? facts : { ...facts, unhealthySince: this.#time.wall(known.at) };
     });
-    return { ...observation, members };
+    const entriesPerSecond = this.#logRate.measured(view, at);
+    const etcd = { ...observation.etcd, ...(entriesPerSecond !== undefined && { entriesPerSecond }) };
+    return { ...observation, etcd, members };
   }
 }
 

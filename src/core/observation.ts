@@ -218,6 +218,8 @@ export interface EtcdFacts {
   readonly hashes?: HashReport;
   /** The newest compaction that this controller asked for. */
   readonly compacted?: { readonly revision: number; readonly at: number };
+  /** How fast the leader's log grows, where this controller has seen it for a second. */
+  readonly entriesPerSecond?: number;
   /** When this controller last nudged a joiner. */
   readonly nudgedAt?: number;
   /** When this controller last disarmed NOSPACE, by the ID of the member that had raised it. */

@@ -85,3 +85,14 @@ test("a learner is not promoted before a restart would read the configuration of
   assert.ok((lookAgainAt ?? 0) > world.now);
   assert.equal(decide(change(world, "demo-4", () => ({ unconfirmed: false }))).act?.action.kind, "Promote");
 });
+
+test("under heavy writes, behind by less than a second of them is as good as level", () => {
+  const busy = (lag: number, entriesPerSecond: number) => {
+    const world = learner(lag);
+    return decide({ ...world, etcd: { ...world.etcd, entriesPerSecond } }).act?.action.kind;
+  };
+  assert.equal(busy(19_999, 20_000), "Promote");
+  assert.notEqual(busy(20_001, 20_000), "Promote");
+  assert.equal(busy(1_000, 3), "Promote", "a quiet cluster is judged as before");
+  assert.notEqual(busy(1_001, 3), "Promote");
+});

@@ -5,11 +5,10 @@
  */
 import { act, hold } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
+import { closeEnough } from "../learner-lag.ts";
 import { survivesPromotion } from "../quorum.ts";
 import { names, raftLag, unhealthyVoters, type MemberView } from "../view.ts";
 
-/** Entries that a learner may lack; the leader sends them in a fraction of a second. */
-const CLOSE_ENOUGH = 1000;
 const RETRY_MS = 1000;
 /** How soon a platform may have confirmed what a restart would read. */
 const CONFIRMED_MS = 250;
@@ -39,7 +38,7 @@ export const learners: Rule = (view) => {
     ];
   }
   const lag = (member: MemberView) => (member.healthy ? raftLag(view, member) : undefined);
-  const caughtUp = waiting.filter((member) => (lag(member) ?? Infinity) <= CLOSE_ENOUGH);
+  const caughtUp = waiting.filter((member) => (lag(member) ?? Infinity) <= closeEnough(view));
   // An emptied learner that starts over has promised nothing yet; a voter would vote without its memory (H3, I4).
   const ready = caughtUp.find(({ unconfirmed }) => !unconfirmed);
   if (ready?.entry) {
