@@ -69,6 +69,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
       queue: operator.queue,
       leads: () => operator.leads,
       clockAheadMs: () => operator.clockAheadMs,
+      catchingUp: () => operator.catchingUp,
       stores: () => operator.caches(),
     });
     const where = options.namespaces?.join(", ") ?? "all namespaces";

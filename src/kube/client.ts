@@ -6,6 +6,7 @@
 import { deadline, type Clock } from "../seams/clock.ts";
 import type { KubeRequest, KubeResponse, KubeTransport } from "../seams/kube-transport.ts";
 import { describeRequest, errorFromFailure, errorFromResponse, isReason, isStatus } from "./errors.ts";
+import { listRequest, type ListWishes } from "./list-request.ts";
 import {
   apiVersionOf,
   hasEnded,
@@ -74,7 +75,6 @@ interface Scale extends KubeObject {
 }
 
 const TIMEOUT_MS = 10_000;
-const PAGE = 500;
 const MERGE = "application/merge-patch+json";
 const STRATEGIC = "application/strategic-merge-patch+json";
 const APPLY = "application/apply-patch+yaml";
@@ -110,24 +110,19 @@ export class KubeClient {
   async *pages<T extends KubeObject>(
     resource: Resource<T>,
     scope: Scope = {},
-    options: CallOptions & { readonly pageSize?: number } = {},
+    options: CallOptions & ListWishes = {},
   ): AsyncGenerator<Page<T>> {
-    const path = pathOf(resource, scope.namespace === undefined ? {} : { namespace: scope.namespace });
     const { apiVersion, kind } = typeOf(resource);
     let token = "";
     do {
-      const query: Record<string, string> = {
-        limit: String(options.pageSize ?? PAGE),
-        ...selectors(scope),
-        ...(token !== "" && { continue: token }),
-      };
-      const { body } = await this.call(resource, "list", { method: "GET", path, query }, options);
+      const request = listRequest(resource, scope, token, options);
+      const { body } = await this.call(resource, "list", request, options);
       const list = body as {
         items?: T[];
         metadata?: { resourceVersion?: string; continue?: string };
       };
       // The items of a list do not say what they are, unlike those of a watch.
-      const items = (list.items ?? []).map((item) => stripped({ apiVersion, kind, ...item }));
+      const items = (list.items ?? []).map((item) => stripped({ ...item, apiVersion, kind }));
       yield { items, resourceVersion: list.metadata?.resourceVersion ?? "" };
       token = list.metadata?.continue ?? "";
     } while (token !== "");
@@ -136,7 +131,7 @@ export class KubeClient {
   async list<T extends KubeObject>(
     resource: Resource<T>,
     scope: Scope = {},
-    options: CallOptions & { readonly pageSize?: number } = {},
+    options: CallOptions & ListWishes = {},
   ): Promise<Page<T>> {
     for (let tries = 0; ; tries++) {
       try {

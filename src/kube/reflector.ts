@@ -3,6 +3,7 @@
  */
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
+import { catchUp } from "./catch-up.ts";
 import type { KubeClient } from "./client.ts";
 import type { KubeError } from "./errors.ts";
 import { silent, textOf, type Log } from "./log.ts";
@@ -47,6 +48,12 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   /** By an error of ours: the store stays as it is for ever, and the process has to be restarted. */
   get ended(): boolean {
     return this.#ended;
+  }
+
+  /** Resolves when the store holds everything that the server holds now. */
+  async catchUp(signal: AbortSignal): Promise<void> {
+    const { client, resource, scope = {} } = this.#options;
+    await catchUp(client, resource, scope, this.store, signal);
   }
 
   start(): void {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "./resources.ts";
 import { Store } from "./store.ts";
+import type { WatchEvent } from "./watch.ts";
 
 function object(name: string, resourceVersion: number, uid = `${name}-uid`): KubeObject {
   return { metadata: { name, namespace: "n", uid, resourceVersion: String(resourceVersion) } };
@@ -115,4 +116,34 @@ test("a write of ours that a restored control plane has forgotten is forgotten h
   store.wrote(object("a", 500));
   relist(store, 200, object("b", 150));
   assert.deepEqual(store.keys(), ["n/b"]);
+});
+
+test("one can wait until nothing of a list is missing, old, or here though it was gone", async () => {
+  const { signal } = new AbortController();
+  const cases: [string, KubeObject[], WatchEvent[]][] = [
+    ["all is here", [object("a", 5)], []],
+    ["missing", [object("a", 5), object("b", 15)], [{ type: "applied", object: object("b", 15) }]],
+    ["old", [object("a", 12)], [{ type: "applied", object: object("a", 12) }]],
+    ["gone by then", [], [{ type: "deleted", object: object("a", 14) }]],
+    ["far enough, though nothing changed", [], [{ type: "progress", resourceVersion: "20" }]],
+    ["anew", [object("c", 18)], [{ type: "restarted" }, { type: "synced", resourceVersion: "20" }]],
+  ];
+  for (const [what, listed, events] of cases) {
+    const store = new Store();
+    relist(store, 10, object("a", 5));
+    let covered = false;
+    const waiting = store.whenCovering(listed, "20", signal).then(() => (covered = true));
+    await Promise.resolve();
+    await Promise.resolve();
+    assert.equal(covered, events.length === 0, what);
+    for (const event of events) store.handle(event);
+    await waiting;
+  }
+});
+
+test("what was made after the list was read does not keep it from being covered", async () => {
+  const store = new Store();
+  relist(store, 10, object("a", 5));
+  store.handle({ type: "applied", object: object("b", 30) });
+  await store.whenCovering([object("a", 5)], "20", new AbortController().signal);
 });

@@ -85,13 +85,39 @@ export class Store<T extends KubeObject, I extends string = never> {
 
   /** Resolves when the watch has come as far as this: what others wrote until then is seen too. */
   async whenReached(resourceVersion: string, signal: AbortSignal): Promise<void> {
-    await this.#until(
-      () => this.#synced && isNewer(resourceVersion, this.#resourceVersion) === false,
-      signal,
-    );
+    await this.#until(() => this.hasReached(resourceVersion), signal);
+  }
+
+  hasReached(resourceVersion: string): boolean {
+    return this.#synced && isNewer(resourceVersion, this.#resourceVersion) === false;
+  }
+
+  /**
+   * Resolves when nothing of a whole list is missing here, or as it was before, and nothing is here that was gone by then.
+   * `resourceVersion` is the list's: what is younger was not there yet.
+   */
+  async whenCovering(
+    listed: readonly KubeObject[],
+    resourceVersion: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const names = new Set(listed.map(keyOf));
+    const isHere = (object: KubeObject) => {
+      const known = this.#objects.get(keyOf(object))?.metadata?.resourceVersion;
+      return known !== undefined && isNewer(object.metadata?.resourceVersion, known) === false;
+    };
+    const mayBeHere = ([key, { metadata }]: readonly [string, T]) =>
+      names.has(key) || isNewer(metadata?.resourceVersion, resourceVersion) === true;
+    const covers = () => listed.every(isHere) && [...this.#objects].every(mayBeHere);
+    await this.#until(() => this.hasReached(resourceVersion) || (this.#synced && covers()), signal);
   }
 
   handle(event: WatchEvent<T>): void {
+    this.#take(event);
+    this.#wake();
+  }
+
+  #take(event: WatchEvent<T>): void {
     switch (event.type) {
       case "restarted":
         this.#incoming = new Map();
@@ -179,14 +205,12 @@ export class Store<T extends KubeObject, I extends string = never> {
       else if (!isSame(this.#objects.get(key), object)) this.#put(key, object);
     }
     this.#synced = true;
-    this.#wake();
   }
 
   #advance(resourceVersion: string | undefined): void {
     if (resourceVersion === undefined || isNewer(resourceVersion, this.#resourceVersion) === false) return;
     this.#resourceVersion = resourceVersion;
     this.#forgetWritten();
-    this.#wake();
   }
 
   #forgetWritten(): void {

@@ -130,7 +130,7 @@ export class Http2Transport implements KubeTransport {
       {
         ":method": request.method,
         ":path": `${this.#base}${request.path}${query === "" ? "" : `?${query}`}`,
-        accept: "application/json",
+        accept: request.accept ?? "application/json",
         "user-agent": userAgent,
         ...(body !== undefined && { "content-type": request.contentType ?? "application/json" }),
         ...(credentials.token !== undefined && { authorization: `Bearer ${credentials.token}` }),

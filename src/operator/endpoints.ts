@@ -7,6 +7,7 @@ import type { Clock } from "../seams/clock.ts";
 import { Heart, judgeLife, judgeReadiness, lifeFacts, type StoreFacts } from "./health.ts";
 import type { OperatorMetrics, Sources } from "./metrics.ts";
 import { CONTENT_TYPE } from "./metrics-registry.ts";
+import type { CatchingUp } from "./take-over.ts";
 import { serve, verdictAnswer, type Address, type Served } from "./serve.ts";
 
 export interface EndpointsOptions {
@@ -22,6 +23,7 @@ export interface Subjects {
   readonly queue: NonNullable<Sources["queue"]>;
   readonly leads: () => boolean;
   readonly clockAheadMs?: () => number | undefined;
+  readonly catchingUp?: () => CatchingUp | undefined;
   readonly stores: () => readonly StoreFacts[];
 }
 
@@ -38,6 +40,7 @@ export async function openEndpoints(options: EndpointsOptions): Promise<Endpoint
   const heart = new Heart(clock);
   let subjects: Subjects | undefined;
   const stores = () => subjects?.stores() ?? [];
+  const catchingUp = () => subjects?.catchingUp?.();
   metrics.watch({ lagMs: () => heart.lagMs, leads: () => subjects?.leads() ?? false });
   const ended = () => stores().flatMap((store) => (store.ended ? [`the cache of ${store.resource}`] : []));
   const opened: Served[] = [];
@@ -57,8 +60,9 @@ export async function openEndpoints(options: EndpointsOptions): Promise<Endpoint
         "/metrics": () => ({ status: 200, type: CONTENT_TYPE, body: metrics.text() }),
       }),
       healthPort: await open(healthAddress, {
-        "/healthz": () => verdictAnswer(judgeLife(lifeFacts(heart, subjects?.queue, ended()))),
-        "/readyz": () => verdictAnswer(judgeReadiness(stores(), subjects ? undefined : "starting")),
+        "/healthz": () => verdictAnswer(judgeLife(lifeFacts(heart, subjects?.queue, ended(), catchingUp()))),
+        "/readyz": () =>
+          verdictAnswer(judgeReadiness(stores(), subjects ? undefined : "starting", catchingUp())),
       }),
       watch(given) {
         subjects = given;

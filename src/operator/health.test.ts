@@ -70,3 +70,18 @@ test("a process that stands by is ready when its stores are in step", () => {
   assert.equal(judgeReadiness([{ resource: "pods", synced: true, trouble: "cut off" }]).ok, false);
   assert.equal(judgeReadiness([], "looking for the server").ok, false);
 });
+
+test("a new leader whose caches do not catch up is not ready after ten seconds, and not alive after five minutes", () => {
+  const synced = [{ resource: "pods", synced: true }];
+  const after = (forMs: number) => ({ forMs, resources: ["pods", "secrets"] });
+  assert.equal(judgeReadiness(synced, undefined, after(10_000)).ok, true);
+  const late = judgeReadiness(synced, undefined, after(10_001));
+  assert.equal(late.ok, false);
+  assert.match(
+    late.lines.join(),
+    /not ok: new leader waiting for its caches of pods, secrets to catch up 10.0 s/,
+  );
+  const alive = (forMs: number) => judgeLife(lifeFacts({ beatAgoMs: 0 }, undefined, [], after(forMs))).ok;
+  assert.equal(alive(300_000), true);
+  assert.equal(alive(300_001), false);
+});

@@ -5,6 +5,7 @@
  */
 import type { WorkQueue } from "../kube/queue.ts";
 import type { Clock, Timer } from "../seams/clock.ts";
+import type { CatchingUp } from "./take-over.ts";
 
 export interface Verdict {
   readonly ok: boolean;
@@ -19,6 +20,8 @@ export interface LifeFacts {
   readonly longestWaitMs: number;
   /** How long ago the last heartbeat was. */
   readonly beatAgoMs: number;
+  /** It leads, and waits for its caches before it acts. */
+  readonly catchingUp?: CatchingUp | undefined;
   /** Parts that have ended and will not come back by themselves. */
   readonly ended: readonly string[];
 }
@@ -27,19 +30,28 @@ export interface LifeBounds {
   readonly runMs: number;
   readonly waitMs: number;
   readonly beatMs: number;
+  readonly catchUpMs: number;
 }
 
 /**
  * The longest call is a defragmentation of five minutes; whoever waits may wait for that. Killing a process that
  * only is slow would begin the same work anew, so the bounds are wide.
  */
-export const LIFE_BOUNDS: LifeBounds = { runMs: 7 * 60_000, waitMs: 10 * 60_000, beatMs: 30_000 };
+export const LIFE_BOUNDS: LifeBounds = {
+  runMs: 7 * 60_000,
+  waitMs: 10 * 60_000,
+  beatMs: 30_000,
+  catchUpMs: 5 * 60_000,
+};
+/** A new leader that has not caught up by then is not ready. */
+const CATCH_UP_TOLD_MS = 10_000;
 
 export function judgeLife(facts: LifeFacts, bounds: LifeBounds = LIFE_BOUNDS): Verdict {
   const judged = [
     judge("longest reconcile", facts.longestRunMs, bounds.runMs),
     judge("oldest in the queue", facts.longestWaitMs, bounds.waitMs),
     judge("last heartbeat", facts.beatAgoMs, bounds.beatMs),
+    ...(facts.catchingUp ? [judgeCatchingUp(facts.catchingUp, bounds.catchUpMs)] : []),
     ...facts.ended.map((part) => ({ ok: false, lines: [`not ok: ${part} has ended`] })),
   ];
   return { ok: judged.every(({ ok }) => ok), lines: judged.flatMap(({ lines }) => lines) };
@@ -54,6 +66,10 @@ function judge(what: string, ms: number, boundMs: number): Verdict {
   };
 }
 
+function judgeCatchingUp({ forMs, resources }: CatchingUp, boundMs: number): Verdict {
+  return judge(`new leader waiting for its caches of ${resources.join(", ")} to catch up`, forMs, boundMs);
+}
+
 export interface StoreFacts {
   /** The plural of its resource. */
   readonly resource: string;
@@ -65,12 +81,17 @@ export interface StoreFacts {
 }
 
 /** `starting` says what has to happen before any store can be looked at. */
-export function judgeReadiness(stores: readonly StoreFacts[], starting?: string): Verdict {
+export function judgeReadiness(
+  stores: readonly StoreFacts[],
+  starting?: string,
+  catchingUp?: CatchingUp,
+): Verdict {
   if (starting !== undefined) return { ok: false, lines: [`not ok: ${starting}`] };
   const lines = stores.map(({ resource, synced, trouble }) => {
     if (!synced) return `not ok: ${resource} not seen yet${trouble === undefined ? "" : ` (${trouble})`}`;
     return trouble === undefined ? `ok: ${resource}` : `not ok: ${resource} may be behind (${trouble})`;
   });
+  if (catchingUp) lines.push(...judgeCatchingUp(catchingUp, CATCH_UP_TOLD_MS).lines);
   return { ok: lines.every((line) => line.startsWith("ok")), lines };
 }
 
@@ -121,11 +142,13 @@ export function lifeFacts(
   heart: Pick<Heart, "beatAgoMs">,
   queue?: Pick<WorkQueue, "longestRunMs" | "longestWaitMs">,
   ended: readonly string[] = [],
+  catchingUp?: CatchingUp,
 ): LifeFacts {
   return {
     longestRunMs: queue?.longestRunMs ?? 0,
     longestWaitMs: queue?.longestWaitMs ?? 0,
     beatAgoMs: heart.beatAgoMs,
+    catchingUp,
     ended,
   };
 }

@@ -29,6 +29,7 @@ import { overTheWire, type EtcdReach } from "./reach.ts";
 import { checkRequirements } from "./requirements.ts";
 import { clusterSources } from "./sources.ts";
 import { Stores, type CacheFacts } from "./stores.ts";
+import { TakeOver, type CatchingUp } from "./take-over.ts";
 
 /** For those who look on: metrics, health, tests. */
 export interface OperatorHooks {
@@ -88,6 +89,7 @@ export class Operator {
   readonly #events: EventRecorder;
   readonly #controller: Controller;
   readonly #lease: Lease;
+  readonly #takeOver: TakeOver;
   readonly #workers = new Map<string, ClusterWorker>();
   readonly #worker: ConstructorParameters<typeof ClusterWorker>[2];
   readonly #lost = Promise.withResolvers<"lost">();
@@ -120,6 +122,7 @@ export class Operator {
       timeoutMs: EFFECT_MS,
     });
     this.#stores = new Stores({ client, clock, random, log, ...(namespaces && { namespaces }) });
+    this.#takeOver = new TakeOver({ clock, log, caches: () => this.#stores.catching() });
     this.#events = new EventRecorder({
       client: this.#plain,
       clock,
@@ -162,7 +165,7 @@ export class Operator {
       log,
       onElected: (term) => {
         this.#fence.lead(term);
-        this.#begin().catch((error: unknown) => this.#failed.reject(error));
+        this.#begin(term.signal).catch((error: unknown) => this.#failed.reject(error));
       },
       onLost: () => this.#lost.resolve("lost"),
     });
@@ -182,6 +185,11 @@ export class Operator {
   /** How far our clock is ahead of the API server's; undefined before it answered. */
   get clockAheadMs(): number | undefined {
     return this.#skew.aheadMs;
+  }
+
+  /** Undefined unless we lead and wait for our caches to catch up. */
+  get catchingUp(): CatchingUp | undefined {
+    return this.#takeOver.catchingUp;
   }
 
   caches(): CacheFacts[] {
@@ -214,9 +222,10 @@ export class Operator {
     }
   }
 
-  async #begin(): Promise<void> {
+  async #begin(signal: AbortSignal): Promise<void> {
     await this.#synced.promise;
-    await this.#controller.start();
+    await this.#takeOver.run(signal);
+    if (!signal.aborted) await this.#controller.start();
   }
 
   /** The work ends, then the lease is handed over; events may still be told; caches and connections go last. */

@@ -19,6 +19,7 @@ import { ANNOTATIONS, LABELS } from "./names.ts";
 import type { ClusterObjects } from "./observe-objects.ts";
 import { budgets, claims, etcdClusters, etcdMembers, nodes, secrets, storageClasses } from "./resources.ts";
 import { slimClass, slimNode, slimPod } from "./slim.ts";
+import type { CatchingCache } from "./take-over.ts";
 
 export interface StoresOptions {
   readonly client: KubeClient;
@@ -106,7 +107,7 @@ class Space {
 
 type Cache = readonly [
   resource: string,
-  Pick<Reflector<KubeObject>, "start" | "stop" | "trouble" | "ended"> & {
+  Pick<Reflector<KubeObject>, "start" | "stop" | "trouble" | "ended" | "catchUp"> & {
     readonly store: Pick<Store<KubeObject>, "synced" | "whenSynced">;
   },
 ];
@@ -139,6 +140,14 @@ export class Stores {
       this.#startIfAllowed(storageClasses, this.#classes, signal),
     ];
     await Promise.all([...needed.map(([, { store }]) => store.whenSynced(signal)), ...optional]);
+  }
+
+  /** Every cache that is filled, to be waited for by who begins to act. */
+  catching(): CatchingCache[] {
+    return this.#all().map(([resource, reflector]) => ({
+      resource,
+      catchUp: (signal) => reflector.catchUp(signal),
+    }));
   }
 
   async stop(): Promise<void> {

@@ -13,6 +13,8 @@ export interface KubeRequest {
   readonly body?: object;
   /** Of the body; `application/json` when absent. Tells the kinds of patch apart. */
   readonly contentType?: string;
+  /** What the answer should be; `application/json` when absent. */
+  readonly accept?: string;
 }
 
 export interface KubeCallOptions {

@@ -1,0 +1,47 @@
+/** A new leader whose caches lack what the leader before it wrote. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { leases } from "../model-kube/kinds/simple.ts";
+import { json } from "../model-kube/object.ts";
+import { SYSTEM } from "./environment.ts";
+import { wrongWith } from "./judge.ts";
+import { OperatorSimulation } from "./simulation.ts";
+
+const holderOf = ({ env }: OperatorSimulation) =>
+  String(json(env.server.get(leases, `${SYSTEM}/quorate`)?.["spec"])["holderIdentity"]);
+
+test("it does nothing before it has seen the records that its predecessor made", async () => {
+  const sim = new OperatorSimulation({ replicas: 3, version: "3.6.16" }, { seed: 1, operators: 2 });
+  await sim.settle();
+  const { front } = sim.env;
+  // From now on nobody is told of records; the leader knows those that it writes itself.
+  front.hold("etcdmembers", "watches");
+  sim.edit({ replicas: 4 });
+  const added = () => sim.lines.some((line) => line.includes("AddLearner demo-4"));
+  for (let i = 0; i < 200 && !added(); i++) await sim.pass(50);
+  assert.ok(added(), sim.lines.join("\n"));
+  const former = holderOf(sim);
+  sim.seats.find(({ name }) => name === former)?.life.cut("killed");
+  const { steps } = sim;
+  const mark = sim.lines.length;
+  for (let i = 0; i < 600 && holderOf(sim) === former; i++) await sim.pass(100);
+  assert.notEqual(holderOf(sim), former, "another leads");
+  await sim.pass(20_000);
+  assert.equal(sim.steps, steps, sim.lines.slice(mark).join("\n"));
+  front.release("etcdmembers");
+  await sim.settle();
+  const since = sim.lines.slice(mark);
+  assert.ok(!since.some((line) => line.includes("RemoveFromEtcd")), since.join("\n"));
+  assert.deepEqual(wrongWith(sim), []);
+});
+
+test("a cache that is up to date but quiet keeps nobody waiting", async () => {
+  const sim = new OperatorSimulation({ replicas: 3, version: "3.6.16" }, { seed: 2, operators: 2 });
+  await sim.settle();
+  const former = holderOf(sim);
+  sim.seats.find(({ name }) => name === former)?.life.cut("killed");
+  const { passes } = sim;
+  for (let i = 0; i < 600 && holderOf(sim) === former; i++) await sim.pass(50);
+  await sim.pass(500);
+  assert.ok(sim.passes > passes, "it looks at the cluster at once");
+});
