@@ -69,6 +69,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
       queue: operator.queue,
       leads: () => operator.leads,
       clockAheadMs: () => operator.clockAheadMs,
+      nodeClocksOff: () => operator.nodeClocksOff(),
       catchingUp: () => operator.catchingUp,
       stores: () => operator.caches(),
     });

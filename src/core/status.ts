@@ -122,6 +122,8 @@ function workingSince(view: View, before: Condition | undefined): number {
   if (!before) return moved ?? view.now;
   if (before.observedGeneration !== cluster.generation) return view.now;
   const changed = Date.parse(before.lastTransitionTime);
+  // Written by a clock that was ahead: it says nothing about when that was.
+  if (changed > view.now) return moved ?? view.now;
   if (before.status === "True") return Math.max(moved ?? 0, changed);
   // Exceeded before: it stays so until something moves.
   if (before.reason === "DeadlineExceeded") {

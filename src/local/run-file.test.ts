@@ -11,7 +11,7 @@ const ended = (cause: ExitCause, quickEnds: number): RunFile => ({
 });
 
 test("the first restart comes at once, the next after 1 s, 2 s, 4 s and so on up to 10 s", () => {
-  const waits = [0, 1, 2, 3, 4, 5, 6, 60].map((n) => (restartAt(ended("unknown", n)) ?? 0) - 1000);
+  const waits = [0, 1, 2, 3, 4, 5, 6, 60].map((n) => (restartAt(ended("unknown", n), 1000) ?? 0) - 1000);
   assert.deepEqual(waits, [0, 0, 1000, 2000, 4000, 8000, 10_000, 10_000]);
 });
 
@@ -21,10 +21,15 @@ test("a process that ran for half a minute has worked: its next end is a first o
 });
 
 test("a member whose data is gone or that etcd removed is never started again by itself (I4, R8)", () => {
-  assert.equal(restartAt(ended("data-missing", 0)), undefined);
-  assert.equal(restartAt(ended("removed", 0)), undefined);
+  assert.equal(restartAt(ended("data-missing", 0), 1000), undefined);
+  assert.equal(restartAt(ended("removed", 0), 1000), undefined);
 });
 
 test("what runs has no time of restart", () => {
-  assert.equal(restartAt(run), undefined);
+  assert.equal(restartAt(run, 1000), undefined);
+});
+
+test("a clock that was set back since it ended does not make it wait for that time to come again", () => {
+  assert.equal(restartAt(ended("unknown", 6), 999), 999);
+  assert.equal(restartAt(ended("removed", 6), 999), undefined);
 });

@@ -64,11 +64,15 @@ export function quickEndsAfter(run: RunFile, now: number): number {
   return now - run.startedAt < STABLE_MS ? run.quickEnds + 1 : 0;
 }
 
-/** When an ended process is started again: at once, then after 1 s, 2 s, … 10 s. Undefined: never by itself. */
-export function restartAt({ exit, quickEnds }: RunFile): number | undefined {
+/**
+ * When an ended process is started again: at once, then after 1 s, 2 s, … 10 s. Undefined: never by itself. Where the
+ * clock was set back since it ended, that time is not waited for.
+ */
+export function restartAt({ exit, quickEnds }: RunFile, now: number): number | undefined {
   if (!exit) return undefined;
   // Its data is gone or can never serve again; only a step can help (I4, R8).
   if (exit.cause === "data-missing" || exit.cause === "removed") return undefined;
+  if (exit.at > now) return now;
   if (exit.cause === "data-corrupt") return exit.at + CORRUPT_RETRY_MS;
   return exit.at + (quickEnds <= 1 ? 0 : Math.min(LONGEST_DELAY_MS, 1000 * 2 ** (quickEnds - 2)));
 }

@@ -135,7 +135,9 @@ export class Workloads {
     if (this.#held.has(name)) return undefined;
     const workload = this.#workloads.get(name);
     if (!workload) return 0;
-    return workload.run.stoppingSince === undefined ? restartAt(workload.run) : undefined;
+    return workload.run.stoppingSince === undefined
+      ? restartAt(workload.run, this.#seams.clock.now())
+      : undefined;
   }
 
   /** It should run but cannot yet. */

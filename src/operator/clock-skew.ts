@@ -6,30 +6,12 @@
 import type { ServerTime } from "../kube/server-time.ts";
 import { BACKDATE_MS } from "../pki/plan.ts";
 import type { Clock } from "../seams/clock.ts";
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-
-/** What is told, with how it is said. */
-const STEPS = [
-  { aboveMs: 30 * SECOND, said: "30 s" },
-  { aboveMs: 5 * MINUTE, said: "5 min" },
-  { aboveMs: HOUR, said: "1 h" },
-  { aboveMs: 24 * HOUR, said: "1 day" },
-] as const;
-/** Once told, a step is left at this part of it: a Date is known to a second only. */
-const LEFT_AT = 0.9;
-
-export interface Skew {
-  readonly said: string;
-  readonly direction: "ahead of" | "behind";
-}
+import { SkewSteps, type Skew } from "./skew-steps.ts";
 
 export class ClockSkew {
   readonly #clock: Pick<Clock, "now">;
   readonly #server: Pick<ServerTime, "now" | "aheadMs">;
-  #step = -1;
+  readonly #steps = new SkewSteps();
 
   constructor(clock: Pick<Clock, "now">, server: Pick<ServerTime, "now" | "aheadMs">) {
     this.#clock = clock;
@@ -42,13 +24,7 @@ export class ClockSkew {
 
   /** What there is to tell; undefined while the clocks agree well enough, or nothing is known. */
   get skew(): Skew | undefined {
-    const aheadMs = this.aheadMs ?? 0;
-    const off = Math.abs(aheadMs);
-    this.#step = STEPS.findLastIndex(({ aboveMs }, index) =>
-      index <= this.#step ? off > aboveMs * LEFT_AT : off > aboveMs,
-    );
-    const step = STEPS[this.#step];
-    return step && { said: step.said, direction: aheadMs > 0 ? "ahead of" : "behind" };
+    return this.#steps.of(this.aheadMs);
   }
 
   get warning(): string | undefined {

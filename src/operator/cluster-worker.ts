@@ -24,6 +24,7 @@ import { faultStatus, invalidStatus } from "./blind-status.ts";
 import type { Fence } from "./fencing.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { CLUSTER_FINALIZER } from "./names.ts";
+import type { NodeClocks } from "./node-clocks.ts";
 import { restMs } from "./pace.ts";
 import { InvalidCluster, KubePlatform } from "./platform.ts";
 import type { EtcdReach } from "./reach.ts";
@@ -38,6 +39,7 @@ export interface WorkerOptions {
   readonly random: Random;
   readonly pki: Pki;
   readonly skew: ClockSkew;
+  readonly nodeClocks: NodeClocks;
   /** Makes a way to the members of one cluster. */
   readonly reach: () => EtcdReach;
   readonly events: Pick<EventRecorder, "record">;

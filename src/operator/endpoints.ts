@@ -23,6 +23,7 @@ export interface Subjects {
   readonly queue: NonNullable<Sources["queue"]>;
   readonly leads: () => boolean;
   readonly clockAheadMs?: () => number | undefined;
+  readonly nodeClocksOff?: NonNullable<Sources["nodeClocksOff"]>;
   readonly catchingUp?: () => CatchingUp | undefined;
   readonly stores: () => readonly StoreFacts[];
 }
@@ -69,6 +70,7 @@ export async function openEndpoints(options: EndpointsOptions): Promise<Endpoint
         metrics.watch({
           queue: given.queue,
           ...(given.clockAheadMs && { clockAheadMs: given.clockAheadMs }),
+          ...(given.nodeClocksOff && { nodeClocksOff: given.nodeClocksOff }),
           stores: () => stores().map((one) => [one.resource, isInStep(one)]),
         });
       },

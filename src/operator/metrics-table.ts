@@ -107,6 +107,12 @@ export const METRICS = {
     [],
     "How far the clock of this process is ahead of the API server's, negative when it is behind; known to about a second.",
   ),
+  nodeClockSkew: metric(
+    "gauge",
+    "node_clock_skew_seconds",
+    ["node"],
+    "How far the clock of a node is ahead of the API server's, negative when it is behind; only of nodes where it is more than 30 s.",
+  ),
   memory: metric("gauge", "resident_memory_bytes", [], "Memory of the process."),
   droppedSeries: metric(
     "counter",

@@ -27,6 +27,8 @@ export interface Sources {
   readonly leads?: () => boolean;
   /** How far our clock is ahead of the API server's. */
   readonly clockAheadMs?: () => number | undefined;
+  /** The nodes whose clocks are off, and by how much. */
+  readonly nodeClocksOff?: () => Iterable<readonly [node: string, aheadMs: number]>;
   /** Each cache, by the plural of its resource: whether it is in step. */
   readonly stores?: () => Iterable<readonly [resource: string, inStep: boolean]>;
 }
@@ -119,7 +121,7 @@ export class OperatorMetrics {
   }
 
   *#process(): Generator<readonly [MetricDefinition, Iterable<Sample>]> {
-    const { queue, lagMs, leads, stores, clockAheadMs } = this.#sources;
+    const { queue, lagMs, leads, stores, clockAheadMs, nodeClocksOff } = this.#sources;
     const { residentBytes, version } = this.#options;
     yield one(METRICS.build, 1, [version]);
     if (queue) {
@@ -132,6 +134,8 @@ export class OperatorMetrics {
     if (leads) yield one(METRICS.leaseHeld, leads() ? 1 : 0);
     const aheadMs = clockAheadMs?.();
     if (aheadMs !== undefined) yield one(METRICS.clockSkew, aheadMs / 1000);
+    for (const [node, off] of nodeClocksOff?.() ?? [])
+      yield one(METRICS.nodeClockSkew, Math.round(off / 1000), [node]);
     if (residentBytes) yield one(METRICS.memory, residentBytes());
     for (const [resource, inStep] of stores?.() ?? [])
       yield one(METRICS.storesInStep, inStep ? 1 : 0, [resource]);

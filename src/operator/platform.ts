@@ -26,6 +26,7 @@ import { executeAction, type Decided } from "./execute.ts";
 import { externalEndpoints } from "./external.ts";
 import type { Fence } from "./fencing.ts";
 import { hostOf, isOurPeerURL, PORTS, secretNames, serviceNames } from "./names.ts";
+import type { NodeClocks } from "./node-clocks.ts";
 import { observeObjects } from "./observe-objects.ts";
 import { PartWaits } from "./part-waits.ts";
 import { PeerServices } from "./peer-services.ts";
@@ -48,6 +49,7 @@ export interface KubePlatformOptions {
   readonly clock: Clock;
   readonly pki: Pki;
   readonly skew: ClockSkew;
+  readonly nodeClocks: NodeClocks;
   /** For this cluster alone; closed with the platform. */
   readonly reach: EtcdReach;
 }
@@ -104,6 +106,7 @@ export class KubePlatform implements Platform {
     const observed = observeObjects(objects, {
       // It is compared with times that the API server and kubelets wrote.
       now: skew.serverNow(),
+      nodeAheadMs: (node) => this.#options.nodeClocks.aheadMs(node),
       fenced: !fence.leads,
       isResizable: (pod, record) => this.#apply.resizing.isPossible(pod, record),
       dialled: this.#apply.peerServices.areOffered ? "Service" : "Pod",
@@ -163,13 +166,16 @@ export class KubePlatform implements Platform {
       return at === undefined ? [] : [[member.name, at] as const];
     });
     const { services } = this.#options.stores.ownObjects(this.#options.key);
-    const { warning } = this.#options.skew;
+    const clocks = [
+      this.#options.skew.warning,
+      ...new Set(nodes.map(([, node]) => this.#options.nodeClocks.warning(node))),
+    ].filter((warning) => warning !== undefined);
     return Promise.resolve({
       externalEndpoints: externalEndpoints(view.observation.cluster, services),
       selector: scaleSelector(view.observation.cluster),
       warnings: [
         ...warningsOf(spec),
-        ...(warning === undefined ? [] : [warning]),
+        ...clocks,
         ...this.#apply.peerServices.warnings(
           view.observation.cluster,
           view.members.map(({ record }) => record),

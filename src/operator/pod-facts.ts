@@ -13,7 +13,10 @@ export interface PodContext {
   readonly record: MemberRecord;
   /** By name; undefined when nodes cannot be read, and then none counts as lost. */
   readonly nodes?: ReadonlyMap<string, Node>;
+  /** By the API server's clock. */
   readonly now: number;
+  /** How far the clock of a node is ahead of that, where it is known. */
+  readonly nodeAheadMs?: (node: string) => number | undefined;
   /** Whether the resources of this Pod can be changed while it runs. */
   readonly isResizable?: (pod: Pod, record: MemberRecord) => boolean;
 }
@@ -30,7 +33,12 @@ export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadF
   if (isGated(pod, context.record)) return { state: "waiting", ...placement(pod) };
   if (!etcd) return { state: "waiting", ...placement(pod), ...optionalStart(pod) };
   const facts = started(pod, etcd, (terminated) =>
-    etcdEnding(terminated, { ...context, restarts: etcd.restartCount }),
+    etcdEnding(terminated, {
+      ...context,
+      // What is compared with it is by the clock of the node.
+      now: context.now + (context.nodeAheadMs?.(pod.spec?.nodeName ?? "") ?? 0),
+      restarts: etcd.restartCount,
+    }),
   );
   const resizable = facts.state === "running" && context.isResizable?.(pod, context.record);
   return resizable ? { ...facts, resizable } : facts;

@@ -25,6 +25,7 @@ import type { Random } from "../seams/random.ts";
 import { ClockSkew } from "./clock-skew.ts";
 import { ClusterWorker } from "./cluster-worker.ts";
 import { EFFECT_MS, Fence, fencedTransport } from "./fencing.ts";
+import { NodeClocks } from "./node-clocks.ts";
 import { overTheWire, type EtcdReach } from "./reach.ts";
 import { checkRequirements } from "./requirements.ts";
 import { clusterSources } from "./sources.ts";
@@ -85,6 +86,7 @@ export class Operator {
   readonly #plain: KubeClient;
   readonly #fence = new Fence();
   readonly #skew: ClockSkew;
+  readonly #nodeClocks: NodeClocks;
   readonly #stores: Stores;
   readonly #events: EventRecorder;
   readonly #controller: Controller;
@@ -122,6 +124,8 @@ export class Operator {
       timeoutMs: EFFECT_MS,
     });
     this.#stores = new Stores({ client, clock, random, log, ...(namespaces && { namespaces }) });
+    this.#nodeClocks = new NodeClocks(() => this.#skew.serverNow());
+    this.#stores.nodes.onChange((change) => this.#nodeClocks.hear(change));
     this.#takeOver = new TakeOver({ clock, log, caches: () => this.#stores.catching() });
     this.#events = new EventRecorder({
       client: this.#plain,
@@ -140,6 +144,7 @@ export class Operator {
       random,
       pki: options.pki ?? createPki(clock, random),
       skew: this.#skew,
+      nodeClocks: this.#nodeClocks,
       reach: options.reach ?? (() => overTheWire(clock, idle)),
       events: this.#events,
       ...(hooks.onPass && { onPass: hooks.onPass }),
@@ -185,6 +190,11 @@ export class Operator {
   /** How far our clock is ahead of the API server's; undefined before it answered. */
   get clockAheadMs(): number | undefined {
     return this.#skew.aheadMs;
+  }
+
+  /** The nodes whose clocks are off by more than 30 s, and by how much. */
+  nodeClocksOff(): Iterable<readonly [node: string, aheadMs: number]> {
+    return this.#nodeClocks.off();
   }
 
   /** Undefined unless we lead and wait for our caches to catch up. */
