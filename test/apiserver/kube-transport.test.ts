@@ -207,13 +207,14 @@ test("a watch that ends within an object, or is torn off, is a failure; one that
   await failed(all(torn.objects));
 });
 
-test("a refused watch has its answer, with Retry-After; an answer that is no JSON is a text", async () => {
+test("an answer has its Retry-After and the server's time, also of a refused watch; one that is no JSON is a text", async () => {
+  const date = "Mon, 07 Jan 2030 12:00:01 GMT";
   const { url } = await served((stream, _, path) => {
     if (path.includes("watch")) {
-      stream.respond({ ":status": 429, "content-type": "application/json", "retry-after": "3" });
+      stream.respond({ ":status": 429, "content-type": "application/json", "retry-after": "3", date });
       stream.end('{"kind":"Status"}');
     } else {
-      stream.respond({ ":status": 502, "content-type": "text/html" });
+      stream.respond({ ":status": 502, "content-type": "text/html", date: "soon" });
       stream.end("<html>");
     }
   });
@@ -221,7 +222,12 @@ test("a refused watch has its answer, with Retry-After; an answer that is no JSO
   const refused = await transport.stream(watching, forever);
   assert.deepEqual(refused, {
     ok: false,
-    response: { status: 429, body: { kind: "Status" }, retryAfterMs: 3_000 },
+    response: {
+      status: 429,
+      body: { kind: "Status" },
+      retryAfterMs: 3_000,
+      date: Date.UTC(2030, 0, 7, 12, 0, 1),
+    },
   });
   assert.deepEqual(await transport.request(get, forever), { status: 502, body: "<html>" });
 });
