@@ -44,6 +44,9 @@ after(async () => {
   await ground?.bed.down();
 });
 
+/** Clusters of each medium. */
+const AT_ONCE = ALL ? 2 : 1;
+
 /** Waits after the member has joined. */
 const WAITS_MS = [0, 500, 2_000, 10_000, 60_000] as const;
 
@@ -69,12 +72,17 @@ function judge(trial: Trial, outcome: Outcome): void {
 
 async function trials(medium: Medium, plans: readonly Plan[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const [i, plan] of plans.entries()) {
-    const trial = { ...plan, medium, name: `${medium.toLowerCase()}-${i}` };
-    const outcome = await tryIt(ground, trial);
-    judge(trial, outcome);
-    outcomes.push(outcome);
-  }
+  const left = [...plans.entries()];
+  const work = async () => {
+    for (let next = left.shift(); next; next = left.shift()) {
+      const [i, plan] = next;
+      const trial = { ...plan, medium, name: `${medium.toLowerCase()}-${i}` };
+      const outcome = await tryIt(ground, trial);
+      judge(trial, outcome);
+      outcomes[i] = outcome;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
   return outcomes;
 }
 
