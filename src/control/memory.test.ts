@@ -48,6 +48,12 @@ test("a member that is behind without a read through quorum has lost nothing", (
   assert.deepEqual(judged(memory, every(behind, { raftIndex: 990 })), []);
 });
 
+test("a corrupt copy whose revision ran ahead makes nobody else look empty", () => {
+  const memory = new Memory();
+  judged(memory, at(every(three, { revision: 900 }), "demo-3", { revision: 940 }));
+  assert.deepEqual(judged(memory, every(three, { revision: 901 })), []);
+});
+
 test("members are compared with what was seen before any of them was asked", () => {
   const memory = new Memory();
   const world = at(every(three, { revision: 900 }), "demo-1", { revision: 901 });

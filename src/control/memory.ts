@@ -2,7 +2,8 @@
  * What the cluster and its members were seen to hold, so that one that comes back empty under its old identity is
  * known (H3). Two laws tell it from a crash. A read through quorum never returns an older revision than one that was
  * seen before. And a log is written before it counts: a process that starts again is behind by its last few entries
- * at most, never by half of them. Beyond this process' life the status keeps the highest revision.
+ * at most. Half of either is the bound, so that a corrupt copy whose revision ran ahead of the others' makes nobody
+ * look empty. Beyond this process' life the status keeps the highest revision.
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { ClusterFacts, MemberAnswer, MemberFacts } from "../core/observation.ts";
@@ -52,7 +53,7 @@ export class Memory {
     if (!answer.reachable || !record.joined) return undefined;
     if (answer.clusterID !== clusterID)
       return `it belongs to the cluster ${answer.clusterID}, not to ${clusterID}`;
-    if (answer.linearizable && answer.revision < this.#revision)
+    if (answer.linearizable && answer.revision < this.#revision / 2)
       return `it is at revision ${answer.revision}, and ${this.#revision} was seen before`;
     const seen = this.#seen.get(record.uid);
     // A learner has promised nothing yet, and gets everything from the leader (R17).
