@@ -5,6 +5,7 @@ import type {
   MemberAnswer,
   MemberFacts,
   Observation,
+  WorkloadFacts,
 } from "../../src/core/observation.ts";
 import type { MemberRecord } from "../../src/core/record.ts";
 import type { Calls } from "../model-etcd/calls.ts";
@@ -16,6 +17,8 @@ import type { Pods } from "./pods.ts";
 /** What an operator knows only by itself: lost with it, at the cost of time (design: timers). */
 export interface Memory {
   readonly unhealthySince: Map<string, number>;
+  /** Of these, who is only out of its own reach (H16). */
+  readonly outOfReach: Set<string>;
   readonly defragmentedAt: Map<string, number>;
   hashes: EtcdFacts["hashes"];
   compacted: EtcdFacts["compacted"];
@@ -25,6 +28,7 @@ export interface Memory {
 export function freshMemory(): Memory {
   return {
     unhealthySince: new Map(),
+    outOfReach: new Set(),
     defragmentedAt: new Map(),
     hashes: undefined,
     compacted: undefined,
@@ -53,7 +57,7 @@ export function observe(
       record,
       deleting: objects.deleting.has(record.name),
       volume: volume ? { state: "ready", uid: volume.uid } : { state: "absent" },
-      workload: pods.facts(record.name),
+      workload: withReadiness(pods.facts(record.name), calls, answering(pods.server(record.name))),
       answer: answerOf(calls, servers[i]),
       ...(since === undefined ? {} : { unhealthySince: since }),
     };
@@ -71,6 +75,13 @@ export function observe(
       clashes: [],
     },
   };
+}
+
+/** Its probe is asked beside it, whoever else reaches it: a linearizable read, which a learner does not serve (R36). */
+function withReadiness(workload: WorkloadFacts, calls: Calls, server: Server | undefined): WorkloadFacts {
+  if (workload.state !== "running") return workload;
+  const ready = server !== undefined && attempt(() => calls.linearizableRead(server)) !== undefined;
+  return { ...workload, ready };
 }
 
 function answering(server: Server | undefined): Server | undefined {

@@ -113,15 +113,17 @@ export class Operator {
   }
 
   #remember(seen: Observation): Observation {
-    const { unhealthySince } = this.#memory;
+    const { unhealthySince, outOfReach: unseen } = this.#memory;
     const view = viewOf(seen);
     let changed = false;
-    for (const { name, healthy } of view.members) {
+    for (const { name, healthy, outOfReach } of view.members) {
       if (healthy) changed = unhealthySince.delete(name) || changed;
-      else if (!unhealthySince.has(name)) {
+      else if (!unhealthySince.has(name) || unseen.has(name) !== outOfReach) {
         unhealthySince.set(name, seen.now);
         changed = true;
       }
+      if (outOfReach) unseen.add(name);
+      else unseen.delete(name);
     }
     if (!changed) return seen;
     const members = seen.members.map(({ unhealthySince: _old, ...facts }) => {
