@@ -40,9 +40,9 @@ export const PASSING: readonly FaultName[] = [
 ];
 
 /** What the operator alone is denied, and how it ends; on top of what a seed draws otherwise. */
-export const DENIALS: readonly FaultName[] = ["blind", "blind", "blind-to-all", "sighted", "refuse", "allow"];
-/** Whether seeds are drawn with them, and how often. */
-export const DENIAL = { chance: 0, kill: 0.5 } as const;
+const DENIALS: readonly FaultName[] = ["blind", "blind", "blind-to-all", "sighted"];
+/** How often after a move; and how often somebody is stopped just then. */
+const DENIAL = { chance: 0.15, stops: 0.5 } as const;
 
 export interface RunResult extends ProductRun {
   readonly moves: number;
@@ -160,7 +160,7 @@ function denial(sim: Simulation, random: SeededRandom): string {
   if (names.length === 0) return "nothing";
   const [fault, member] = [random.pick(DENIALS), random.pick(names)];
   inflict(sim, fault, member);
-  if (!random.chance(DENIAL.kill)) return `${fault} ${member}`;
+  if (!random.chance(DENIAL.stops)) return `${fault} ${member}`;
   sim.pods.stop(member);
   return `${fault} ${member}, and it is stopped`;
 }

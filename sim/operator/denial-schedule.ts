@@ -34,7 +34,7 @@ export type Denial =
 
 /** Each kind of denial, and whether schedules are drawn with it. */
 export const denials = {
-  blind: false,
+  blind: true,
   refuse: false,
   contest: false,
   stick: true,
