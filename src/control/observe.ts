@@ -28,6 +28,8 @@ interface Unhealthy {
   readonly at: number;
   readonly template: MemberTemplate;
   readonly outOfReach: boolean;
+  /** It had no workload when it was last looked at. */
+  readonly absent: boolean;
 }
 
 export class Observer {
@@ -38,7 +40,8 @@ export class Observer {
   readonly #time: OwnTime;
   /**
    * Since when, with which template, and whether only we did not see it: with another one it has another chance, and must
-   * not be judged by what was before.
+   * not be judged by what was before. So has one with a workload where there was none: that we could not make it for a
+   * while is no fault of the member (H16).
    */
   readonly #unhealthySince = new Map<string, Unhealthy>();
   readonly #peers: Peers;
@@ -177,12 +180,19 @@ export class Observer {
       for (const name of known.keys()) if (!present.has(name)) known.delete(name);
     }
     const at = this.#time.mark();
-    for (const { name, healthy, record, outOfReach } of view.members) {
+    for (const { name, healthy, record, outOfReach, workload } of view.members) {
       // A member that sleeps on purpose is not ill: else it would be replaced the moment it wakes.
       const known = this.#unhealthySince.get(name);
+      const absent = workload.state === "absent";
       if (healthy || !record.run) this.#unhealthySince.delete(name);
-      else if (!known || known.outOfReach !== outOfReach || !sameTemplate(known.template, record.template))
-        this.#unhealthySince.set(name, { at, template: record.template, outOfReach });
+      else if (
+        !known ||
+        known.outOfReach !== outOfReach ||
+        !sameTemplate(known.template, record.template) ||
+        (known.absent && !absent)
+      )
+        this.#unhealthySince.set(name, { at, template: record.template, outOfReach, absent });
+      else if (absent && !known.absent) this.#unhealthySince.set(name, { ...known, absent });
     }
     const members = observation.members.map((facts) => {
       const known = this.#unhealthySince.get(facts.record.name);

@@ -96,6 +96,8 @@ export interface Hold {
   /** Stable CamelCase word for conditions, metrics and runbooks. */
   readonly reason: HoldReason;
   readonly message: string;
+  /** It keeps nothing back and is told all the same: something is not as it should be yet. */
+  readonly unfinished?: boolean;
   /** When to look again at the latest; events may come earlier. */
   readonly until?: number;
   /** What a person should do; undefined when waiting is enough. */
@@ -132,6 +134,8 @@ export type HoldReason =
   | "OptionRefused"
   | "PodRefused"
   | "PodUnverified"
+  | "ObjectRefused"
+  | "AuthorityMissing"
   | "TargetFailed"
   | "AwaitingApproval"
   | "DowngradePreparing"

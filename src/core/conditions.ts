@@ -189,7 +189,7 @@ const REASON_OF_CLASS = {
 
 /** The wait that explains most: one for a person, else one that keeps everything back, else the first. */
 export function mainHold(holds: readonly Hold[]): Hold | undefined {
-  const blocking = holds.filter((hold) => hold.classes.length > 0);
+  const blocking = holds.filter((hold) => hold.classes.length > 0 || hold.unfinished);
   const forAPerson = blocking.find((hold) => hold.next !== undefined);
   return forAPerson ?? blocking.find((hold) => hold.classes === "all") ?? blocking[0];
 }
@@ -235,7 +235,7 @@ function describeDown({ name, workload, answer }: MemberView): string {
     case "stopping":
       return workload.lostNode ? `the node ${workload.lostNode} of ${name} is gone` : `${name} stops`;
     case "absent":
-      return `${name} does not run`;
+      return `${name} does not run${workload.notMade ? `: ${workload.notMade.message}` : ""}`;
     case "running":
       return answer.reachable ? `${name} does not serve yet` : `${name} does not answer`;
   }

@@ -87,7 +87,7 @@ export function decide(observation: Observation): Decision {
 
 /** A note that keeps nothing back, or a cluster that sleeps because it was told to. */
 function isAtRest(hold: Hold): boolean {
-  return hold.classes.length === 0 || hold.reason === "Hibernated";
+  return (hold.classes.length === 0 && !hold.unfinished) || hold.reason === "Hibernated";
 }
 
 function isHeld(wanted: StepClass, holds: readonly Hold[]): boolean {

@@ -50,6 +50,8 @@ export interface PlatformFacts {
   readonly refusedWorkload?: string;
   /** Asked beforehand, the platform could not say whether it would, and why: nobody stops until it can. */
   readonly unverifiedWorkload?: string;
+  /** Why no workload could be made for a newcomer now: none is begun until it can. */
+  readonly newcomersBlocked?: NotMade;
   /** Objects of our names that belong to somebody else: never touched, and told (I9). */
   readonly clashes: readonly string[];
   /** Clients were let in. Undefined where there is nothing to let them in by. */
@@ -123,9 +125,16 @@ export type ExitCause =
   | "killed"
   | "unknown";
 
+/** Why a member has no workload although it should: we could not make it, which says nothing about the member (H16). */
+export interface NotMade {
+  readonly reason: "PodRefused" | "ObjectRefused" | "AuthorityMissing" | "NameClash";
+  /** What was tried, and who or what is against it. */
+  readonly message: string;
+}
+
 /** `since`: the controller has seen it so, by its own clock, which a node's need not agree with. */
 export type WorkloadFacts =
-  | { readonly state: "absent" }
+  | { readonly state: "absent"; readonly notMade?: NotMade }
   /** Cannot start yet: unschedulable, image missing, volume not bound. */
   | {
       readonly state: "waiting";

@@ -7,7 +7,7 @@ import type { MemberRole } from "./record.ts";
 import { hasFailed, targetOf } from "./target.ts";
 import { isVolatile } from "./template.ts";
 import { minorNumber } from "./version.ts";
-import { unhealthyVoters, type MemberView, type View } from "./view.ts";
+import { hasLeft, unhealthyVoters, type MemberView, type View } from "./view.ts";
 
 /** Members that stay and are not being replaced. */
 export function active(view: View, role: MemberRole): MemberView[] {
@@ -16,7 +16,8 @@ export function active(view: View, role: MemberRole): MemberView[] {
 
 /** Every member runs 3.6 or newer, hence with our one learner limit. */
 function allTakeManyLearners(view: View): boolean {
-  return view.members.every((member) => minorNumber(member.record.template.version) >= minorNumber("3.6"));
+  const members = view.members.filter((member) => !hasLeft(view, member));
+  return members.every((member) => minorNumber(member.record.template.version) >= minorNumber("3.6"));
 }
 
 /** May one more learner be added to etcd's list? Below 3.6 there is one place; with unequal limits none is safe (H1). */
@@ -77,7 +78,7 @@ export function batchIsOpen(view: View): boolean {
     missingRole(view) !== undefined &&
     allTakeManyLearners(view) &&
     coming.every((member) => !member.entry) &&
-    !view.members.some((member) => member.record.leaving) &&
+    !view.members.some((member) => member.record.leaving && !hasLeft(view, member)) &&
     unhealthyVoters(view).length === 0
   );
 }

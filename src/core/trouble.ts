@@ -22,7 +22,7 @@ export function trouble(member: MemberView): string {
     case "waiting":
       return workload.reason;
     case "absent":
-      return "it does not run";
+      return workload.notMade?.message ?? "it does not run";
     case "stopping":
       return workload.lostNode ? `its node ${workload.lostNode} is gone` : "it is being stopped";
     case "running": {

@@ -173,6 +173,11 @@ export function isOrWasVoter({ observation }: View, { isVoter, record, answer }:
   return record.joined && record.role === "Voter" && !(answer.reachable && answer.isLearner);
 }
 
+/** Out of etcd's list, as a quorum says: what is left of it (a Pod that hangs, a volume) is in nobody's way. */
+export function hasLeft({ observation }: View, { record, entry }: MemberView): boolean {
+  return record.leaving !== undefined && entry === undefined && observation.etcd.list?.linearizable === true;
+}
+
 /** It was let in without etcd's check of its data, which the spec asks for: it differs from its siblings on purpose. */
 export function isUnveiled({ spec }: View, { record }: MemberView): boolean {
   return spec.options.corruptCheck.initial && !record.template.options.corruptCheck.initial;

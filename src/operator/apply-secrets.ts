@@ -10,6 +10,7 @@ import { authorityName, isPlaneInUse, PLANES, type Plane, type SecretsByName } f
 import { externalAddresses } from "./external.ts";
 import { findOne, keepCreated, keepSecret, relabel } from "./keep.ts";
 import { secretNames } from "./names.ts";
+import { partsOf } from "./not-made.ts";
 import { configFile, FILES } from "./render/config.ts";
 import { clusterLabels } from "./render/metadata.ts";
 import { clientSecret, memberSecret, operatorSecret } from "./render/secret.ts";
@@ -38,7 +39,7 @@ export async function applySecrets(
     ),
   );
   const members = view.members.map(({ name }) =>
-    tally.part(`the Secret of ${name}`, async () => {
+    tally.part(partsOf.secret(name), async () => {
       if (await applyMember(context, view, name, secrets, tally)) ready.add(name);
     }),
   );

@@ -11,6 +11,7 @@ import { applyNetwork, applyPeerServices } from "./apply-network.ts";
 import { applySecrets } from "./apply-secrets.ts";
 import { sizeNote } from "./last-understood.ts";
 import { ANNOTATIONS } from "./names.ts";
+import { partsOf } from "./not-made.ts";
 import { etcdClusters } from "./resources.ts";
 import { Tally, type ApplyContext } from "./tally.ts";
 
@@ -62,13 +63,13 @@ async function applyAll(context: ApplyContext, view: View, tally: Tally): Promis
     applyPeerServices(context, view, tally),
     tally.part("the note of the size", () => noteSize(context, view, tally)),
     ...view.members.map((member) =>
-      tally.part(`the claim of ${member.name}`, () => applyClaim(context, view, member, tally)),
+      tally.part(partsOf.claim(member.name), () => applyClaim(context, view, member, tally)),
     ),
   ]);
   // A Pod that finds no Secret waits for it longer than we need to make it.
   await Promise.all(
     view.members.map((member) =>
-      tally.part(`the Pod of ${member.name}`, () =>
+      tally.part(partsOf.pod(member.name), () =>
         applyPod(context, view, member, ready.has(member.name), tally),
       ),
     ),

@@ -149,6 +149,21 @@ test("an authority that cannot be read is told, and what it signed stays in use"
   assert.deepEqual(certificates.problems, []);
 });
 
+test("what a member has is good while it is valid, also for an operator that never saw the authority", async () => {
+  const { certificates, time } = await world();
+  const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+  const pki = createPki({ ...systemClock, now: () => time.now }, systemRandom);
+  const blind = new Certificates(pki, { now: () => time.now });
+  assert.deepEqual(await blind.memberFiles(cluster, record, secretOf(files)), files);
+  assert.equal(blind.unissuedFor(record.name), undefined);
+  assert.ok(blind.expiryOf(record.name));
+  const broken = { ...files, [FILES.peerPem]: files[FILES.serverPem] ?? "" };
+  assert.equal(await blind.memberFiles(cluster, record, secretOf(broken)), undefined, "of another CA");
+  time.now += 91 * DAY;
+  assert.equal(await blind.memberFiles(cluster, record, secretOf(files)), undefined, "expired");
+  assert.match(blind.unissuedFor(record.name) ?? "", /no authority of the client plane/);
+});
+
 test("a plane is in use once a member of this cluster holds its authority, and not by a Secret of another", () => {
   const secret = secretOf({ [FILES.peerCA]: "x" });
   const secrets = new Map([[record.name, secret]]);

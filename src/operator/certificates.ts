@@ -48,6 +48,8 @@ export class Certificates {
   readonly #authorities = new Map<Plane, { readonly from: Secret; readonly authority: Authority }>();
   readonly #checked = new Map<string, Checked>();
   readonly #ends = new Map<string, number>();
+  /** Members that have no certificate and cannot be given one. */
+  readonly #unissued = new Map<string, string>();
   /** Of one cluster, whose name and namespace never change. */
   readonly #leaves = new Map<string, { readonly extra: readonly string[]; readonly spec: LeafSpec }>();
   readonly #problems = new Map<string, string>();
@@ -74,6 +76,7 @@ export class Certificates {
   }
 
   forget(member: string): void {
+    this.#unissued.delete(member);
     for (const name of leavesOf(member))
       for (const known of [this.#checked, this.#ends, this.#problems, this.#leaves]) known.delete(name);
   }
@@ -136,14 +139,24 @@ export class Certificates {
         plane === "client" ? [FILES.serverPem, FILES.clientCA] : [FILES.peerPem, FILES.peerCA];
       const spec = this.#memberLeaf(cluster, record, plane, [...template.tls.extraSANs, ...external]);
       const text = present && textIn(present, pemFile);
-      const leaf = await this.#leaf(`${name} ${plane}`, plane, spec, text, text);
       const ca = this.#trust(plane);
-      if ("problem" in leaf || ca === undefined) return undefined;
+      if (ca === undefined) {
+        const kept = present && this.#withoutAuthority(`${name} ${plane}`, present, pemFile, caFile);
+        if (kept === undefined) return this.#cannotIssue(name, this.#problems.get(plane), plane);
+        Object.assign(files, kept);
+        if (plane === "peer")
+          files[FILES.peerClientPem] =
+            (present && textIn(present, FILES.peerClientPem)) ?? files[pemFile] ?? "";
+        continue;
+      }
+      const leaf = await this.#leaf(`${name} ${plane}`, plane, spec, text, text);
+      if ("problem" in leaf) return this.#cannotIssue(name, leaf.problem, plane);
       files[pemFile] = leaf.certificate + leaf.key;
       files[caFile] = ca;
       if (plane === "peer")
         files[FILES.peerClientPem] = await this.#peerClient(name, present, files[pemFile]);
     }
+    this.#unissued.delete(name);
     return files;
   }
 
@@ -152,6 +165,43 @@ export class Certificates {
     const text = present && textIn(present, FILES.peerClientPem);
     const leaf = await this.#leaf(`${name} peer client`, "peer", clientLeaf(name), text, text);
     return "problem" in leaf ? shown : leaf.certificate + leaf.key;
+  }
+
+  /** Why this member has no certificate; undefined when it has, or has not been looked at. */
+  unissuedFor(member: string): string | undefined {
+    return this.#unissued.get(member);
+  }
+
+  #cannotIssue(member: string, why: string | undefined, plane: Plane): undefined {
+    this.#unissued.set(member, why ?? `there is no authority of the ${plane} plane`);
+    return undefined;
+  }
+
+  /**
+   * What a member has is good as long as it is valid: only issuing takes the authority, and that may be gone. Judged by
+   * the CA that the Secret itself trusts.
+   */
+  #withoutAuthority(
+    name: string,
+    present: Secret,
+    pemFile: string,
+    caFile: string,
+  ): Record<string, string> | undefined {
+    const [text, ca] = [textIn(present, pemFile), textIn(present, caFile)];
+    if (text === undefined || ca === undefined) return undefined;
+    const pem = { text, where: `the certificate of ${name}` };
+    const found = findLeaf(this.#pki, pem, pem, { text: ca, where: `the CA beside it` });
+    const now = this.#time.now();
+    if (found.kind !== "present") return undefined;
+    const { isCa, keyMatches, issuedBy, notBefore, notAfter } = found.facts;
+    if (isCa || !keyMatches || issuedBy === undefined || now < notBefore || now > notAfter) return undefined;
+    this.#ends.set(name, notAfter);
+    return { [pemFile]: text, [caFile]: ca };
+  }
+
+  /** Whether leaves of this plane can be issued. */
+  canIssue(plane: Plane): boolean {
+    return this.#authorities.has(plane);
   }
 
   /** A client's certificate, the operator's or a user's. */

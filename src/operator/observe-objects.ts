@@ -33,7 +33,7 @@ export type ObservedObjects = { ok: true; state: PlatformState } | { ok: false; 
 /** More newcomers than this never join at once. */
 const OFFERS = 12;
 
-export interface ObservedAs extends Pick<PodContext, "now" | "nodeAheadMs" | "isResizable"> {
+export interface ObservedAs extends Pick<PodContext, "now" | "nodeAheadMs" | "isResizable" | "notMade"> {
   readonly fenced: boolean;
   /** What peers dial newcomers by (H15). */
   readonly dialled?: "Service" | "Pod";
@@ -45,7 +45,7 @@ export interface ObservedAs extends Pick<PodContext, "now" | "nodeAheadMs" | "is
 
 export function observeObjects(
   objects: ClusterObjects,
-  { now, nodeAheadMs, fenced, isResizable, isConfirmed, opened, dialled = "Service" }: ObservedAs,
+  { now, nodeAheadMs, fenced, isResizable, isConfirmed, notMade, opened, dialled = "Service" }: ObservedAs,
 ): ObservedObjects {
   const own = objects.members.filter(
     (member) => belongsTo(objects.cluster.metadata?.uid ?? "", member) && !isLetGo(member),
@@ -78,7 +78,7 @@ export function observeObjects(
         node: object.metadata.annotations?.[ANNOTATIONS.node],
         ending: cluster.deleting || record.leaving !== undefined,
       }),
-      workload: workloadOf(pod, { record, nodes, now, nodeAheadMs, isResizable }),
+      workload: workloadOf(pod, { record, nodes, now, nodeAheadMs, isResizable, notMade }),
       ...(pod && record.joined && isConfirmed?.(pod) === false && { unconfirmed: true }),
     };
   });

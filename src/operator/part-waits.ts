@@ -35,6 +35,11 @@ export class PartWaits {
     return wait && this.#clock.monotonic() < wait.until ? wait.problem : undefined;
   }
 
+  /** What this part failed with the last time it was tried, waiting or not. */
+  failureOf(part: string): string | undefined {
+    return this.#waits.get(part)?.problem;
+  }
+
   failed(part: string, problem: string): void {
     const failures = (this.#waits.get(part)?.failures ?? 0) + 1;
     const waitMs = Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1));

@@ -27,6 +27,7 @@ import { externalEndpoints } from "./external.ts";
 import type { Fence } from "./fencing.ts";
 import { hostOf, isOurPeerURL, PORTS, secretNames, serviceNames } from "./names.ts";
 import type { NodeClocks } from "./node-clocks.ts";
+import { newcomersBlockedBy, notMadeOf } from "./not-made.ts";
 import { observeObjects } from "./observe-objects.ts";
 import { PartWaits } from "./part-waits.ts";
 import { PeerServices } from "./peer-services.ts";
@@ -112,6 +113,7 @@ export class KubePlatform implements Platform {
       dialled: this.#apply.peerServices.areOffered ? "Service" : "Pod",
       isConfirmed: (pod) => this.#latches.isConfirmed(pod),
       opened: this.#isOpened(),
+      notMade: (member) => notMadeOf(this.#apply, member),
     });
     if (!observed.ok) throw new InvalidCluster(observed.errors);
     const { cluster, members, platform } = observed.state;
@@ -123,7 +125,12 @@ export class KubePlatform implements Platform {
       fence.leads && cluster.invalid === undefined
         ? await this.#preflight.verdict(cluster, records, platform.offers[0]?.address)
         : {};
-    return { cluster, members, platform: { ...platform, clashes, ...verdict } };
+    const newcomersBlocked = newcomersBlockedBy(this.#apply, cluster, records);
+    return {
+      cluster,
+      members,
+      platform: { ...platform, clashes, ...verdict, ...(newcomersBlocked && { newcomersBlocked }) },
+    };
   }
 
   async apply(view: View): Promise<Applied> {

@@ -3,7 +3,7 @@
  * image does not come, how its last container ended, and that it hangs on a node that is gone.
  */
 import type { ContainerStatus, Node, Pod } from "kubernetes-types/core/v1.d.ts";
-import type { WorkloadFacts } from "../core/observation.ts";
+import type { NotMade, WorkloadFacts } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { startHash } from "../core/template.ts";
 import { ANNOTATIONS, ETCD_CONTAINER } from "./names.ts";
@@ -19,10 +19,15 @@ export interface PodContext {
   readonly nodeAheadMs?: (node: string) => number | undefined;
   /** Whether the resources of this Pod can be changed while it runs. */
   readonly isResizable?: (pod: Pod, record: MemberRecord) => boolean;
+  /** Why the Pod of this member could not be made, the last time that was tried. */
+  readonly notMade?: (member: string) => NotMade | undefined;
 }
 
 export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadFacts {
-  if (!pod) return { state: "absent" };
+  if (!pod) {
+    const notMade = context.notMade?.(context.record.name);
+    return { state: "absent", ...(notMade && { notMade }) };
+  }
   if (pod.metadata?.deletionTimestamp !== undefined) return stopping(pod, context);
   const phase = pod.status?.phase;
   // With restartPolicy Always only an eviction or the end of its node finishes a Pod.

@@ -170,7 +170,12 @@ test("among those who leave, the first that can go goes; its volume and its reco
   assert.deepEqual(says(finishRemovals, out), ["heal: stop workload demo-2"]);
   const stopping = { state: "stopping", since: five.now } as const;
   const waits = change(out, "demo-2", { workload: stopping });
-  assert.deepEqual(says(finishRemovals, waits), ["Stopping", "heal: stop workload demo-3"]);
+  assert.deepEqual(says(finishRemovals, waits), ["record: mark remember-member"]);
+  const counted = {
+    ...waits,
+    cluster: { ...waits.cluster, marks: { ...waits.cluster.marks, highestOrdinal: 5 } },
+  };
+  assert.deepEqual(says(finishRemovals, counted), ["Stopping for 10000 ms", "heal: stop workload demo-3"]);
   const lost = change(out, "demo-2", { workload: { ...stopping, lostNode: "node-7" } });
   assert.deepEqual(says(finishRemovals, lost), ["record: mark remember-member"]);
   const known = {

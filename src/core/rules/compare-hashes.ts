@@ -6,7 +6,7 @@ import { millisecondsOf } from "../../api/duration.ts";
 import { act } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
 import { minorNumber } from "../version.ts";
-import type { MemberView } from "../view.ts";
+import { hasLeft, type MemberView } from "../view.ts";
 
 /** Comparing reads all data: never more often than this, also if a node's clock is ahead of ours. */
 const REST_MS = 10_000;
@@ -16,7 +16,7 @@ const CHECKS_AT_START = minorNumber("3.6");
 export const compareHashes: Rule = (view) => {
   const interval = millisecondsOf(view.spec.maintenance.hashCheck.interval);
   if (!view.established || !view.hasQuorum || interval === 0 || view.voters < 2) return [];
-  if (view.members.some((member) => !member.healthy)) return [];
+  if (view.members.some((member) => !member.healthy && !hasLeft(view, member))) return [];
   const last = view.observation.etcd.hashes?.at;
   if (last === undefined || view.now - last >= interval)
     return [act("maintain", "time to compare the data of all voters", { kind: "CompareHashes" })];

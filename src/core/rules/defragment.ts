@@ -8,7 +8,7 @@ import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import { mayDefragment } from "../liveness.ts";
-import type { MemberView, View } from "../view.ts";
+import { hasLeft, type MemberView, type View } from "../view.ts";
 import { nextOpening } from "../window.ts";
 
 /** A member is left in peace this long after a defragmentation, whatever its sizes say. */
@@ -20,10 +20,10 @@ const LEARNER_REST_MS = 24 * 3_600_000;
 export const defragment: Rule = (view) => {
   const { auto, window } = view.spec.maintenance.defrag;
   if (!auto || !view.established || !view.hasQuorum) return [];
-  if (view.members.some((member) => !member.healthy || !member.record.joined || member.record.leaving))
-    return [];
+  const members = view.members.filter((member) => !hasLeft(view, member));
+  if (members.some((member) => !member.healthy || !member.record.joined || member.record.leaving)) return [];
 
-  const fragmented = view.members.filter((member) => isFragmented(view, member));
+  const fragmented = members.filter((member) => isFragmented(view, member));
   const [large, small] = partition(fragmented.filter((member) => member.isVoter));
   const [next] = followersFirst(small);
   const bloated = fragmented.find((member) => mayBeMadeAnew(view, member));

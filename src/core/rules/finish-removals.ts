@@ -51,37 +51,59 @@ function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
   if (workload.state !== "absent" && workload.state !== "stopping") {
     return [act("heal", why, { kind: "StopWorkload", member: member.name })];
   }
-  if (workload.state === "stopping" && !workload.lostNode) {
-    return [
-      hold({
-        classes: ["join", "roll", "maintain"],
-        reason: "Stopping",
-        message: `waiting for ${member.name} to stop`,
-      }),
-    ];
-  }
+  // A kubelet may hang, or its node be lost where Nodes may not be read: what follows in etcd does not wait for it.
+  if (workload.state === "stopping" && !workload.lostNode)
+    return [remember(view, member) ?? stillStopping(view, member, workload.since)];
   // A volume that somebody put in the place of its own is not ours to delete (I9).
   const volumeUID = ownVolume(member);
   if (record.leaving?.volume === "Delete" && volumeUID !== undefined) {
     return [act("heal", why, { kind: "DeleteVolume", member: member.name, volumeUID })];
   }
+  return [remember(view, member) ?? act("heal", why, { kind: "DeleteMember", member: member.name })];
+}
+
+/** That its name was used and, where it was broken, when it was replaced; undefined once the cluster has it. */
+function remember(view: View, { name: member, record }: MemberView): Outcome | undefined {
   const { marks, name } = view.observation.cluster;
-  const ordinal = ordinalOf(name, member.name) ?? 0;
-  const uncounted = record.leaving?.broken && marks.replaced?.[member.name] === undefined;
+  const ordinal = ordinalOf(name, member) ?? 0;
+  const uncounted = record.leaving?.broken && marks.replaced?.[member] === undefined;
   if (marks.highestOrdinal < ordinal || uncounted) {
     const recent = Object.entries(marks.replaced ?? {}).filter(([, at]) => Math.abs(view.now - at) < HOUR_MS);
-    return [
-      act("record", `the name ${member.name} is never used again`, {
-        kind: "MarkCluster",
-        purpose: "remember-member",
-        change: {
-          highestOrdinal: Math.max(marks.highestOrdinal, ordinal),
-          ...(uncounted ? { replaced: { ...Object.fromEntries(recent), [member.name]: view.now } } : {}),
-        },
-      }),
-    ];
+    return act("record", `the name ${member} is never used again`, {
+      kind: "MarkCluster",
+      purpose: "remember-member",
+      change: {
+        highestOrdinal: Math.max(marks.highestOrdinal, ordinal),
+        ...(uncounted ? { replaced: { ...Object.fromEntries(recent), [member]: view.now } } : {}),
+      },
+    });
   }
-  return [act("heal", why, { kind: "DeleteMember", member: member.name })];
+  return undefined;
+}
+
+/** Most end within this time, and then nobody has to share a place with them. */
+const SOON_MS = 10_000;
+/** A Pod ends within its grace period, which is far below this, or something is wrong where it runs. */
+const STUCK_MS = 5 * 60_000;
+
+/** Told, and soon in nobody's way; never by force, since a node that is silent may still run it (H14). */
+function stillStopping(view: View, { name }: MemberView, since: number): Outcome {
+  const message = `waiting for ${name} to stop`;
+  const [soon, stuck] = [since + SOON_MS, since + STUCK_MS];
+  if (view.now < soon)
+    return hold({
+      classes: ["join", "shrink", "roll", "maintain"],
+      reason: "Stopping",
+      message,
+      until: soon,
+    });
+  const wait = { classes: [], unfinished: true, reason: "Stopping" } as const;
+  if (view.now < stuck) return hold({ ...wait, message, until: stuck });
+  return hold({
+    ...wait,
+    message: `${name} has left etcd, but its Pod has been terminating for more than 5 min, so its record and volume are still there`,
+    next: `See why ${name} does not stop: its node may be down or its container hang. If the node is gone for good, delete the Node object or force-delete the Pod.`,
+  });
 }
 
 function removeFromEtcd(view: View, member: MemberView, why: string): Outcome[] {

@@ -54,6 +54,8 @@ const LASTS_MS = 5_000;
 function obstacle(view: View, starting: readonly MemberView[]): string {
   for (const { name, workload } of starting) {
     if (workload.state === "exited") return ` (${name} ended: ${workload.detail || workload.cause})`;
+    if (workload.state === "absent" && workload.notMade)
+      return ` (${name} cannot be started: ${workload.notMade.message})`;
     if (workload.state === "waiting" && view.now - workload.since >= LASTS_MS)
       return ` (${name} cannot start: ${workload.reason})`;
   }

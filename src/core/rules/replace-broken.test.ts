@@ -120,3 +120,29 @@ test("a voter that came back without its data is not healthy, and is replaced (I
   assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "leave");
   assert.match(act?.reason ?? "", /^demo-2 is replaced: it came back without its data \(it is at revision 1/);
 });
+
+test("a member without a workload is not lost by time, and the cause is told (H16)", () => {
+  const message = "the Pod of demo-2: 403 exceeded quota";
+  const absent = change(healthy(), "demo-2", {
+    workload: { state: "absent", notMade: { reason: "PodRefused", message } },
+    answer: { reachable: false, error: "no process runs" },
+    unhealthySince: 0,
+  });
+  const { act, holds } = decide(absent);
+  assert.equal(act, undefined);
+  assert.equal(holds[0]?.reason, "PodRefused");
+  assert.match(holds[0]?.message ?? "", /demo-2 cannot be started: the Pod of demo-2: 403 exceeded quota/);
+  assert.equal(decide(change(absent, "demo-2", { workload: { state: "absent" } })).act, undefined);
+  // What is certain does not wait: its data is gone.
+  const gone = change(absent, "demo-2", { volume: { state: "absent" } });
+  assert.equal(decide(gone).act?.rule, "replace-broken");
+});
+
+test("nobody new is begun while somebody could not be made, or nobody could be (H16)", () => {
+  const grow = edit(healthy(), { replicas: 5 });
+  assert.equal(decide(grow).act?.action.kind, "CreateMember");
+  const notMade = { reason: "AuthorityMissing", message: "Secret default/demo-peer-ca is missing" } as const;
+  const blocked = { ...grow, platform: { ...grow.platform, newcomersBlocked: notMade } };
+  assert.equal(decide(blocked).act, undefined);
+  assert.ok(decide(blocked).holds.some(({ reason }) => reason === "AuthorityMissing"));
+});

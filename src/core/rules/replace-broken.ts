@@ -10,6 +10,7 @@ import type { Outcome, StepClass } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { trouble } from "../trouble.ts";
+import { unmade } from "../unmade.ts";
 import { failsByTemplate, TAKE_BACK } from "./retemplate.ts";
 import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../view.ts";
 
@@ -39,6 +40,8 @@ interface Fault {
   readonly kept?: boolean;
   /** Only we do not see it. */
   readonly unseen?: boolean;
+  /** It has no workload, and that is ours to make: no time that passes makes it lost (H16). */
+  readonly unmade?: boolean;
   /** Certain faults are acted on at once, by the number of replacements left; others waited their time already. */
   readonly until?: number;
 }
@@ -85,6 +88,7 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
     const reason = `its volume cannot be reached: ${volume.reason}`;
     return view.now - since >= lostAfter ? { reason } : { reason, storage: true, until: since + lostAfter };
   }
+  if (workload.state === "absent") return { reason: trouble(member), unmade: true };
   if (view.now - since >= lostAfter) {
     return { reason: `it has been down for ${Math.round((view.now - since) / 1000)} s` };
   }
@@ -118,6 +122,7 @@ function replace(view: View, member: MemberView, fault: Fault): Outcome {
       next: TAKE_BACK,
     });
   }
+  if (fault.unmade) return unmade(member, classes);
   if (fault.unseen) {
     const approval = howToApprove(approvalFor("replace", member));
     return hold({
@@ -170,8 +175,11 @@ function replace(view: View, member: MemberView, fault: Fault): Outcome {
 /** Undefined while another replacement is allowed, else when the next one will be. */
 function budgetFreeAt(view: View): number | undefined {
   const limit = view.spec.repair.maxReplacementsPerHour;
-  const done = Object.values(view.observation.cluster.marks.replaced ?? {});
-  const underWay = view.members.filter((member) => member.record.leaving?.broken).map(() => view.now);
+  const { replaced = {} } = view.observation.cluster.marks;
+  const done = Object.values(replaced);
+  const underWay = view.members
+    .filter(({ name, record }) => record.leaving?.broken && replaced[name] === undefined)
+    .map(() => view.now);
   // An hour ahead is a clock that was wrong when it was written, or is now: nothing may wait for that time to come.
   const recent = [...done, ...underWay]
     .filter((at) => Math.abs(view.now - at) < HOUR_MS)

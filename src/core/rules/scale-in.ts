@@ -10,10 +10,11 @@ import type { Rule } from "../decide.ts";
 import { survivesRemoval } from "../quorum.ts";
 import type { MemberRole } from "../record.ts";
 import { wantedLearners } from "../size.ts";
-import { healthyVotersBut, type MemberView, type View } from "../view.ts";
+import { hasLeft, healthyVotersBut, type MemberView, type View } from "../view.ts";
 
 export const scaleIn: Rule = (view) => {
-  if (!view.established || !view.hasQuorum || view.members.some((member) => member.record.leaving)) return [];
+  if (!view.established || !view.hasQuorum) return [];
+  if (view.members.some((member) => member.record.leaving && !hasLeft(view, member))) return [];
 
   const byHand = view.staying.find((member) => member.deleting && !member.record.retiring);
   if (byHand) {

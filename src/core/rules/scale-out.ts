@@ -8,7 +8,8 @@ import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
 import { memberName, type MemberRole } from "../record.ts";
 import { newcomerTemplate } from "../target.ts";
-import { names, unhealthyVoters, type View } from "../view.ts";
+import { hasLeft, names, unhealthyVoters, type View } from "../view.ts";
+import { newcomersBlocked } from "../unmade.ts";
 import { noAddress, offer } from "./first-boot.ts";
 import { batchIsOpen, joining, missingRole } from "../size.ts";
 
@@ -17,7 +18,8 @@ export const scaleOut: Rule = (view) => {
   const role = missingRole(view);
   if (!role) return [];
 
-  const leaving = view.members.filter((member) => member.record.leaving);
+  // Names are never reused, so nothing that is left of a member which etcd has let go is in the way.
+  const leaving = view.members.filter((member) => member.record.leaving && !hasLeft(view, member));
   if (leaving.length > 0) {
     return [
       hold({
@@ -56,7 +58,7 @@ export const scaleOut: Rule = (view) => {
       }),
     ];
   }
-  return [create(view, role)];
+  return [newcomersBlocked(view) ?? create(view, role)];
 };
 
 function create(view: View, role: MemberRole): Outcome {

@@ -83,3 +83,25 @@ test("whoever makes room for a newcomer votes until the newcomer does, however f
     }
   }
 });
+
+test("whoever has left etcd keeps nobody from joining or leaving, however long its workload takes to end", () => {
+  const leaving = { reason: "it is lost", volume: "Retain", broken: true } as const;
+  const world = healthy();
+  const list = world.etcd.list && {
+    ...world.etcd.list,
+    members: world.etcd.list.members.filter(({ name }) => name !== "demo-3"),
+  };
+  const stuck = change({ ...world, etcd: { ...world.etcd, list } }, "demo-3", ({ record }) => ({
+    record: { ...record, leaving },
+    workload: { state: "stopping", since: world.now - 3_600_000 },
+    answer: { reachable: false, error: "no process runs" },
+  }));
+  const marks = { ...stuck.cluster.marks, highestOrdinal: 3, replaced: { "demo-3": world.now } };
+  const known = { ...stuck, cluster: { ...stuck.cluster, marks } };
+  const grow = decide(known);
+  assert.equal(grow.act?.action.kind === "CreateMember" && grow.act.action.member, "demo-4");
+  const { unfinished, next } = grow.holds[0] ?? {};
+  assert.ok(unfinished && next?.includes("force-delete the Pod"));
+  assert.equal(decide(edit(known, { replicas: 1 })).act?.class, "shrink");
+  assert.equal(decide(edit(known, { replicas: 2 })).converged, false, "what is left of it is told");
+});

@@ -34,7 +34,6 @@ test("the wait for a member says why it is not healthy, as near to the cause as 
     [ill(ended("out of memory")), "out of memory"],
     [ill(ended("")), "killed"],
     [ill({ state: "waiting", reason: "no node fits", since: NOW }), "no node fits"],
-    [ill({ state: "absent" }), "it does not run"],
     [ill({ state: "stopping", since: NOW }), "it is being stopped"],
     [ill({ state: "stopping", since: NOW, lostNode: "node-7" }), "its node node-7 is gone"],
     [ill(runs), "connection refused"],

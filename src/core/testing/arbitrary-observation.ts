@@ -190,7 +190,18 @@ const workloadOf = (record: MemberRecord): fc.Arbitrary<WorkloadFacts> => {
         detail: fc.constant("as the log says"),
       }),
     },
-    { weight: 1, arbitrary: fc.constant({ state: "absent" as const }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        state: fc.constant("absent" as const),
+        notMade: maybe(
+          fc.record({
+            reason: fc.constantFrom("PodRefused", "ObjectRefused", "AuthorityMissing", "NameClash"),
+            message: fc.constant("as the API server says"),
+          }),
+        ),
+      }),
+    },
     {
       weight: 1,
       arbitrary: fc.record({

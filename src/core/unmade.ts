@@ -1,0 +1,48 @@
+/**
+ * Members whose workload could not be made, because the API server, an admission webhook, a quota, a missing authority
+ * or somebody else's object is in the way. Their data is intact as far as anybody knows, so they wait, however long,
+ * and nobody new is begun who could not be made either (H16).
+ */
+import type { Outcome, StepClass } from "./action.ts";
+import type { NotMade } from "./observation.ts";
+import { hold } from "./outcome.ts";
+import type { MemberView, View } from "./view.ts";
+
+const NEXT: Readonly<Record<NotMade["reason"], string>> = {
+  PodRefused:
+    "See what refuses the Pod (quota, admission webhook or policy, RBAC); the operator retries, and the member returns with its data.",
+  ObjectRefused:
+    "See what refuses the object (quota, admission webhook or policy, RBAC); the operator retries, and the member returns with its data.",
+  AuthorityMissing: "Restore the Secret of the certificate authority from a backup.",
+  NameClash: "Rename or delete the other object.",
+};
+
+/** The wait for a member that has no workload; without a reason it is about to be made. */
+export function unmade({ name, workload }: MemberView, classes: readonly StepClass[]): Outcome {
+  const notMade = workload.state === "absent" ? workload.notMade : undefined;
+  if (!notMade)
+    return hold({ classes, reason: "MemberStarting", message: `waiting for ${name} to be started again` });
+  return hold({
+    classes,
+    reason: notMade.reason,
+    message: `${name} cannot be started: ${notMade.message}. It is kept with its data`,
+    next: NEXT[notMade.reason],
+  });
+}
+
+/** Why nobody new may be begun now: the platform says so, or somebody who was begun could not be made. */
+export function newcomersBlocked(view: View): Outcome | undefined {
+  const stopped = view.staying.flatMap(({ name, workload }) =>
+    workload.state === "absent" && workload.notMade ? [{ name, ...workload.notMade }] : [],
+  );
+  const [first] = stopped;
+  const blocked = view.observation.platform.newcomersBlocked ?? first;
+  if (!blocked) return undefined;
+  const who = blocked === first ? `${first.name} cannot be started: ` : "";
+  return hold({
+    classes: ["join"],
+    reason: blocked.reason,
+    message: `no new member is begun while none could be started: ${who}${blocked.message}`,
+    next: NEXT[blocked.reason],
+  });
+}

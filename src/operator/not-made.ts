@@ -1,0 +1,58 @@
+/**
+ * Why a member has no Pod, from what was tried for it: the API server or somebody behind it refused an object, or there
+ * is no authority to issue its certificates. Remembered until it is made; forgetting it costs a message (H16).
+ */
+import { isSecure } from "../core/flags.ts";
+import type { ClusterFacts, NotMade } from "../core/observation.ts";
+import type { MemberRecord } from "../core/record.ts";
+import { isControlledBy } from "../kube/resources.ts";
+import { authorityName, isPlaneInUse, PLANES } from "./certificates.ts";
+import type { ApplyContext } from "./tally.ts";
+
+/** What each member's parts are called in problems. */
+export const partsOf = {
+  record: (member: string) => `the record of ${member}`,
+  claim: (member: string) => `the claim of ${member}`,
+  secret: (member: string) => `the Secret of ${member}`,
+  pod: (member: string) => `the Pod of ${member}`,
+} as const;
+
+export function notMadeOf(
+  { waits, certificates }: Pick<ApplyContext, "waits" | "certificates">,
+  member: string,
+): NotMade | undefined {
+  const unissued = certificates.unissuedFor(member);
+  if (unissued !== undefined)
+    return { reason: "AuthorityMissing", message: `its certificate cannot be issued: ${unissued}` };
+  for (const part of [partsOf.claim, partsOf.secret] as const) {
+    const message = waits.failureOf(part(member));
+    if (message !== undefined) return { reason: "ObjectRefused", message };
+  }
+  const message = waits.failureOf(partsOf.pod(member));
+  return message === undefined ? undefined : { reason: "PodRefused", message };
+}
+
+/** A newcomer needs certificates: without an authority there is no use in beginning one. */
+export function newcomersBlockedBy(
+  { stores, certificates, key }: Pick<ApplyContext, "stores" | "certificates" | "key">,
+  cluster: ClusterFacts,
+  records: readonly MemberRecord[],
+): NotMade | undefined {
+  const secrets = new Map(stores.ownObjects(key).secrets.map((one) => [one.metadata?.name ?? "", one]));
+  const missing = PLANES.find((plane) => {
+    const secret = secrets.get(authorityName(cluster, plane));
+    const there = secret !== undefined && isControlledBy(secret, cluster.uid);
+    return (
+      isSecure(cluster.spec.tls, plane) &&
+      !there &&
+      !certificates.canIssue(plane) &&
+      isPlaneInUse(plane, records, secrets)
+    );
+  });
+  if (missing === undefined) return undefined;
+  const name = `${cluster.namespace}/${authorityName(cluster, missing)}`;
+  return {
+    reason: "AuthorityMissing",
+    message: `Secret ${name} is missing, so no certificate can be issued`,
+  };
+}
