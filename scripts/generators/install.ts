@@ -1,6 +1,6 @@
 /**
  * Generates `config/install.yaml` (the operator for all namespaces, with its resource definitions) and
- * `config/install-namespaced.yaml` (for one namespace, without anything cluster-wide).
+ * `config/install-namespaced.yaml` (for one namespace, without rights outside it).
  */
 import { stringify } from "yaml";
 import { customResourceDefinition } from "../../src/api/crd.ts";
@@ -15,7 +15,7 @@ import {
   PRIORITY_CLASS,
 } from "./install/deployment.ts";
 import { LABELS, metadata, NAMESPACE, ONE_NAMESPACE, type Manifest } from "./install/metadata.ts";
-import { memberPolicy } from "./install/policy.ts";
+import { memberPolicy, namespacedMemberPolicy } from "./install/policy.ts";
 import { clusterRole, clusterRoleBinding, leaseRole, namespaceRole, serviceAccount } from "./install/rbac.ts";
 
 const { oldest, newest } = SUPPORTED_KUBERNETES;
@@ -52,6 +52,7 @@ export const installation: Generator = {
             deployment(ONE_NAMESPACE, ["--namespace", "$(POD_NAMESPACE)"]),
             disruptionBudget(ONE_NAMESPACE),
             metricsService(ONE_NAMESPACE),
+            ...namespacedMemberPolicy(ONE_NAMESPACE),
           ],
         ),
       ],

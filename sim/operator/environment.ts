@@ -153,9 +153,8 @@ export class Environment {
       const { metadata } = object as unknown as EtcdCluster;
       const uid = object.metadata.uid;
       const members = this.members() as unknown as readonly EtcdMember[];
-      const read = marksOf(uid, metadata.annotations ?? {}, members);
-      const marks = read.ok ? read.marks : undefined;
-      const established = marks && isEstablished(uid, marks) ? marks.established?.clusterID : undefined;
+      const { marks } = marksOf(uid, metadata.annotations ?? {}, members);
+      const established = isEstablished(uid, marks) ? marks.established?.clusterID : undefined;
       this.#known = { object, established };
     }
     return this.#known.established;

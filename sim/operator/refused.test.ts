@@ -4,7 +4,6 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KubeFront } from "../model-kube/front.ts";
 import { pods } from "../model-kube/kinds/pod.ts";
 import { refusal } from "../model-kube/refusal.ts";
 import { json } from "../model-kube/object.ts";
@@ -126,33 +125,21 @@ test("without the authority and without its Secret a member is kept, and the sta
 });
 
 test("a Pod that never ends keeps nobody out who follows, also where Nodes may not be read", async () => {
-  const { connect } = KubeFront.prototype;
-  KubeFront.prototype.connect = function (who) {
-    const transport = connect.call(this, who);
-    return {
-      request: async (request, options) =>
-        request.path.endsWith("/nodes")
-          ? refusal(403, "Forbidden", "nodes is forbidden")
-          : await transport.request(request, options),
-      stream: (request, options) => transport.stream(request, options),
-      close: () => transport.close(),
-    };
-  };
-  try {
-    const sim = await settled();
-    const pod = sim.env.server.list(pods).find(({ metadata }) => metadata.name === "demo-2");
-    sim.harm();
-    sim.env.nodes.crash(String(json(pod?.["spec"])["nodeName"]));
-    await sim.pass(10 * MINUTE);
-    assert.equal(sim.oracle.truth().healthy.size, 3);
-    assert.deepEqual(membersOf(sim), ["demo-1", "demo-2", "demo-3", "demo-4"]);
-    assert.match(phaseOf(sim), /demo-2 has left etcd, but its Pod has been terminating/);
-    // Neither does it keep others from leaving, joining or being restarted.
-    assert.equal(sim.edit({ replicas: 1, version: "3.6.15" }), true);
-    await sim.pass(2 * MINUTE);
-    assert.equal(sim.oracle.truth().voters, 1);
-    assert.equal(sim.cluster?.status?.updatedReplicas, 1);
-  } finally {
-    KubeFront.prototype.connect = connect;
-  }
+  const sim = new OperatorSimulation(THREE, { seed: 1 });
+  const response = refusal(403, "Forbidden", "nodes is forbidden");
+  const isOfNodes = (_who: string, { path }: { readonly path: string }) => path.endsWith("/nodes");
+  sim.env.front.faults.plan({ kind: "answer", done: false, response }, isOfNodes, Number.POSITIVE_INFINITY);
+  await sim.settle();
+  const pod = sim.env.server.list(pods).find(({ metadata }) => metadata.name === "demo-2");
+  sim.harm();
+  sim.env.nodes.crash(String(json(pod?.["spec"])["nodeName"]));
+  await sim.pass(10 * MINUTE);
+  assert.equal(sim.oracle.truth().healthy.size, 3);
+  assert.deepEqual(membersOf(sim), ["demo-1", "demo-2", "demo-3", "demo-4"]);
+  assert.match(phaseOf(sim), /demo-2 has left etcd, but its Pod has been terminating/);
+  // Neither does it keep others from leaving, joining or being restarted.
+  assert.equal(sim.edit({ replicas: 1, version: "3.6.15" }), true);
+  await sim.pass(2 * MINUTE);
+  assert.equal(sim.oracle.truth().voters, 1);
+  assert.equal(sim.cluster?.status?.updatedReplicas, 1);
 });

@@ -81,7 +81,22 @@ export class Observer {
     });
     const platform = { ...state.platform, progressAt: this.#time.wall(this.#progressAt) };
     const judged = this.#memory.judge(state.cluster, members, this.#platform.lastStatus?.());
-    return this.#withTimers({ now, cluster: state.cluster, members: judged, etcd, platform });
+    const observation = { now, cluster: state.cluster, members: judged, etcd, platform };
+    return this.#withTimers(await this.#confirmed(observation));
+  }
+
+  /** An entry of ours without a record would be removed as a ghost: is there really none? */
+  async #confirmed(observation: Observation): Promise<Observation> {
+    const platform = this.#platform;
+    const { list } = observation.etcd;
+    const ghosts = platform.isUnrecorded ? viewOf(observation).strangers.filter(({ ours }) => ours) : [];
+    const unconfirmed = new Set<string>();
+    for (const ghost of ghosts) if (!(await platform.isUnrecorded?.(ghost))) unconfirmed.add(ghost.id);
+    if (!list || unconfirmed.size === 0) return observation;
+    const entries = list.members.map((entry) =>
+      unconfirmed.has(entry.id) ? { ...entry, recordUnconfirmed: true } : entry,
+    );
+    return { ...observation, etcd: { ...observation.etcd, list: { ...list, members: entries } } };
   }
 
   /** What this process did, with the times as of now. */

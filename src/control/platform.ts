@@ -7,6 +7,7 @@ import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { Action } from "../core/action.ts";
 import type {
   ClusterFacts,
+  EtcdMemberEntry,
   MemberFacts,
   PlatformFacts,
   VolumeFacts,
@@ -76,6 +77,8 @@ export interface Platform {
   metricsURL(record: MemberRecord): string;
   /** A peer URL that only this cluster can have made. */
   isOurs(peerURL: string): boolean;
+  /** Whether no record stands for this entry of etcd's list: asked where records come from a cache. */
+  isUnrecorded?(entry: EtcdMemberEntry): Promise<boolean>;
   readonly transport: EtcdTransport;
   readonly probe: EtcdProbe;
 }

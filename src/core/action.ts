@@ -136,6 +136,8 @@ export type HoldReason =
   | "PodUnverified"
   | "ObjectRefused"
   | "AuthorityMissing"
+  | "RecordUnconfirmed"
+  | "MarkUnreadable"
   | "TargetFailed"
   | "AwaitingApproval"
   | "DowngradePreparing"

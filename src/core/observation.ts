@@ -3,6 +3,7 @@
  * processes, the simulator) fills it in; `decide` reads nothing else. IDs are etcd's, as lower-case hex.
  */
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
+import type { StepClass } from "./action.ts";
 import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
 
 export interface Observation {
@@ -33,6 +34,14 @@ export interface ClusterFacts {
   /** Why the present spec cannot be understood; then `spec` is what the members were last made from. */
   readonly invalid?: string;
   readonly marks: ClusterMarks;
+  /** Marks that cannot be read, and the steps that would need them: those wait. */
+  readonly unreadable?: readonly UnreadableMark[];
+}
+
+export interface UnreadableMark {
+  readonly path: string;
+  readonly message: string;
+  readonly holds: readonly StepClass[];
 }
 
 export interface PlatformFacts {
@@ -53,11 +62,22 @@ export interface PlatformFacts {
   /** Why no workload could be made for a newcomer now: none is begun until it can. */
   readonly newcomersBlocked?: NotMade;
   /** Objects of our names that belong to somebody else: never touched, and told (I9). */
-  readonly clashes: readonly string[];
+  readonly clashes: readonly Clash[];
   /** Clients were let in. Undefined where there is nothing to let them in by. */
   readonly opened?: boolean;
   /** When a step last succeeded or a wait last ended; losing it only delays a message. */
   readonly progressAt?: number;
+}
+
+export interface Clash {
+  /** `Service default/demo-client`. */
+  readonly object: string;
+  /**
+   * Who lacks it: nothing may be done for the cluster; its members find or trust no newcomer; only those who use the
+   * cluster or drain its nodes; or one member, which cannot be started.
+   */
+  readonly concerns: "cluster" | "members" | "users" | "member";
+  readonly member?: string;
 }
 
 export interface MemberFacts {
@@ -246,6 +266,8 @@ export interface EtcdMemberEntry {
   readonly isLearner: boolean;
   /** The platform knows this peer URL as one that only this cluster can have made. */
   readonly ours: boolean;
+  /** No record stands for it as far as is known, but that could not be confirmed where records are kept. */
+  readonly recordUnconfirmed?: boolean;
 }
 
 export interface HashReport {

@@ -160,7 +160,10 @@ const SITUATIONS: readonly (readonly [
     "somebody else's object has our name",
     () => {
       const world = edit(healthy(), { replicas: 5 });
-      return { ...world, platform: { ...world.platform, clashes: ["Service demo"] } };
+      return {
+        ...world,
+        platform: { ...world.platform, clashes: [{ object: "Service demo", concerns: "cluster" }] },
+      };
     },
     /Service demo/,
     /Rename or delete the other object/,

@@ -26,6 +26,8 @@ export interface EnsureWishes<T extends KubeObject> {
   readonly isOurs: (object: T) => boolean;
   /** The annotation that keeps the hash of what was applied last: by it we see what is not wanted any more. */
   readonly stamp: string;
+  /** Called before one that exists is written to; throws when that must wait. */
+  readonly beforeWrite?: (known: T, wanted: T) => Promise<void>;
 }
 
 export async function ensure<T extends KubeObject>(
@@ -66,6 +68,7 @@ export async function ensure<T extends KubeObject>(
     if (Object.isFrozen(known)) found.set(known, wishes.wanted);
     return { done: "unchanged", object: known };
   }
+  await wishes.beforeWrite?.(known, wanted(hash));
   const uid = known.metadata?.uid ?? "";
   if (stamped.endsWith(CREATED)) await ownByApply(client, resource, ref, uid, options);
   const rendered = wanted(hash);

@@ -132,7 +132,7 @@ export class LocalPlatform implements Platform {
         offers: await this.#offers(cluster, records, highestLeftover),
         highestLeftover,
         ...this.#missingVersions(cluster, records),
-        clashes,
+        clashes: clashes.map((object) => ({ object, concerns: "cluster" as const })),
       },
     };
   }

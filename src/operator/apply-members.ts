@@ -9,8 +9,11 @@ import { isVolatile, startHash } from "../core/template.ts";
 import type { MemberView, View } from "../core/view.ts";
 import { isReason } from "../kube/errors.ts";
 import { isControlledBy, pods } from "../kube/resources.ts";
+import { restoreClaim } from "./apply-identity.ts";
 import { keepCreated } from "./keep.ts";
-import { ANNOTATIONS, claimName, LABELS } from "./names.ts";
+import { ANNOTATIONS, claimName } from "./names.ts";
+import { partsOf } from "./not-made.ts";
+import { isOurClaim } from "./observe-objects.ts";
 import { metadataPatch, podRole, withGiven } from "./pod-metadata.ts";
 import { memberClaim, wantedClaimSize } from "./render/claim.ts";
 import { memberPod } from "./render/pod.ts";
@@ -29,12 +32,12 @@ export async function applyClaim(
   if (record.template.storage.medium !== "Persistent" || record.leaving) return;
   const { cluster } = view.observation;
   const known = context.stores.claim(`${cluster.namespace}/${claimName(record.name)}`);
-  const isOurs = ({ metadata }: PersistentVolumeClaim) =>
-    metadata?.labels?.[LABELS.clusterUID] === cluster.uid;
+  const isOurs = (claim: PersistentVolumeClaim) => isOurClaim(cluster.uid, record, claim);
   if (record.volumeUID === undefined) {
     const kept = await keepCreated(context.client, claims, memberClaim(cluster, record), known, isOurs);
     tally.note(context, claims, kept);
   } else if (known && isOurs(known) && known.metadata?.uid === record.volumeUID) {
+    await restoreClaim(context, view, member, known, tally);
     await growClaim(context, member, known, tally);
   }
 }
@@ -106,7 +109,7 @@ function wantedPod(
 }
 
 async function changePod(
-  { client, resizing }: ApplyContext,
+  { client, resizing, contests }: ApplyContext,
   view: View,
   member: MemberView,
   pod: Pod,
@@ -121,14 +124,18 @@ async function changePod(
   const open = gated && isConfigured && record.volumeUID === uid && shouldRun(view, member);
   const wanted = wantedPod(view, member, object, pod, gated);
   const metadata = metadataPatch(pod, wanted, record.template.pod)?.metadata;
-  if (metadata || open) {
-    const start = { annotations: { ...metadata?.annotations, [ANNOTATIONS.startedFrom]: startHash(record) } };
+  if (open) {
     // It starts now, and with what its record says now.
-    const patch = open
-      ? { metadata: { ...metadata, ...start }, spec: { schedulingGates: null } }
-      : { metadata: { ...metadata } };
+    const start = { annotations: { ...metadata?.annotations, [ANNOTATIONS.startedFrom]: startHash(record) } };
+    const patch = { metadata: { ...metadata, ...start }, spec: { schedulingGates: null } };
     await client.patch(pods, { name, namespace }, patch, { uid });
     tally.changed = true;
+  } else if (metadata) {
+    await tally.part(partsOf.labels(name), async () => {
+      await contests.enter(pods, pod, { metadata });
+      await client.patch(pods, { name, namespace }, { metadata }, { uid });
+      tally.changed = true;
+    });
   }
   if (isConfigured && lacksTouch(pod, record)) {
     await touch(client, pod);

@@ -83,7 +83,11 @@ async function applyAll<T extends KubeObject>(
     ...wanted.map((object) =>
       tally.part(`${resource.kind} ${nameOf(object)}`, async () => {
         const found = known.find((one) => nameOf(one) === nameOf(object));
-        tally.note(context, resource, await keepApplied(context.client, resource, object, found, uid));
+        tally.note(
+          context,
+          resource,
+          await keepApplied(context.client, resource, object, found, uid, context.contests),
+        );
       }),
     ),
     ...unwanted.map((object) =>

@@ -110,7 +110,11 @@ async function applyMember(
     ...files,
     [FILES.config]: configFile(record, view.established),
   });
-  return tally.note(context, secretResource, await keepSecret(context.client, wanted, known, record.uid));
+  return tally.note(
+    context,
+    secretResource,
+    await keepSecret(context.client, wanted, known, record.uid, context.contests),
+  );
 }
 
 async function applyClients(
@@ -125,7 +129,13 @@ async function applyClients(
     const known = secrets.get(name);
     const files = await context.certificates.clientFiles(commonName, known);
     if (files === undefined) return;
-    const kept = await keepSecret(context.client, render(cluster, files), known, cluster.uid);
+    const kept = await keepSecret(
+      context.client,
+      render(cluster, files),
+      known,
+      cluster.uid,
+      context.contests,
+    );
     tally.note(context, secretResource, kept);
   };
   await Promise.all([

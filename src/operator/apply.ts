@@ -1,11 +1,12 @@
 /**
  * Everything that simply has to exist for a cluster, from its records: Services, budget, Secrets, claims, Pods.
- * What does not depend on each other is made at the same time. A pause makes nothing, a Pod that dies included;
- * beside an object of somebody else's that has our name nothing is made either (I9).
+ * What does not depend on each other is made at the same time, and what cannot be made, because an object of somebody
+ * else's has its name (I9), say, keeps nothing else from being made. A pause makes nothing, a Pod that dies included.
  */
 import type { Applied } from "../control/platform.ts";
 import type { View } from "../core/view.ts";
 import { refOf } from "../kube/resources.ts";
+import { restoreRecord, restoreUnseen } from "./apply-identity.ts";
 import { applyClaim, applyPod } from "./apply-members.ts";
 import { applyNetwork, applyPeerServices } from "./apply-network.ts";
 import { applySecrets } from "./apply-secrets.ts";
@@ -19,11 +20,13 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
   const { waits } = context;
   waits.follow(view.observation.cluster.generation);
   const tally = new Tally(waits);
-  if (view.observation.platform.clashes.length > 0) {
-    await tally.part("objects of our names", async () => {
-      tally.changed = await context.clashes.recheck();
-    });
-  } else if (!view.spec.paused) await applyAll(context, view, tally);
+  await tally.part("objects of our names", async () => {
+    if (!(await context.clashes.recheck())) return;
+    // What waited for one of them need not any more.
+    waits.clear();
+    tally.changed = true;
+  });
+  if (!view.spec.paused) await applyAll(context, view, tally);
   waits.keepOnly(tally.parts);
   const times = [context.certificates.lookAgainAt, waits.lookAgainAt].filter((at) => at !== undefined);
   const lookAgainAt = view.spec.paused || times.length === 0 ? undefined : Math.min(...times);
@@ -64,6 +67,12 @@ async function applyAll(context: ApplyContext, view: View, tally: Tally): Promis
     tally.part("the note of the size", () => noteSize(context, view, tally)),
     ...view.members.map((member) =>
       tally.part(partsOf.claim(member.name), () => applyClaim(context, view, member, tally)),
+    ),
+    ...view.members.map((member) =>
+      tally.part(partsOf.record(member.name), () => restoreRecord(context, view, member, tally)),
+    ),
+    ...context.live.unseen.map((unseen) =>
+      tally.part(partsOf.labels(unseen.member), () => restoreUnseen(context, view, unseen, tally)),
     ),
   ]);
   // A Pod that finds no Secret waits for it longer than we need to make it.

@@ -12,7 +12,7 @@ function clashing(later: KubeObject | undefined): { clashes: Clashes; pass: (ms:
   let now = 0;
   const client = { list: () => Promise.resolve({ items: later ? [later] : [] }) } as unknown as KubeClient;
   const clock = { now: () => now, monotonic: () => now, timer: () => ({ cancel: () => undefined }) };
-  const clashes = new Clashes(client, clock);
+  const clashes = new Clashes(client, clock, "demo");
   clashes.add(secrets, stranger);
   return { clashes, pass: (ms) => (now += ms) };
 }
@@ -23,7 +23,9 @@ test("a clash lasts as long as its object is somebody else's, and is not looked 
   assert.equal(await clashes.recheck(), false);
   pass(5_000);
   assert.equal(await clashes.recheck(), false);
-  assert.deepEqual(clashes.texts, ["Secret default/demo-1"]);
+  assert.deepEqual(clashes.found, [
+    { object: "Secret default/demo-1", concerns: "member", member: "demo-1" },
+  ]);
 });
 
 for (const [what, later] of [
@@ -43,6 +45,6 @@ for (const [what, later] of [
     const { clashes, pass } = clashing(later);
     pass(5_000);
     assert.equal(await clashes.recheck(), true);
-    assert.deepEqual(clashes.texts, []);
+    assert.deepEqual(clashes.found, []);
   });
 }

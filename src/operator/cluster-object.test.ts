@@ -102,6 +102,31 @@ describe("marks as annotations", () => {
     assert.match(error, /^metadata\.annotations\[etcd\.quorate\.dev\/life\] cannot be read: put back/);
   });
 
+  test("one that cannot be read stops only what needs it, where the latch is known", () => {
+    const damaged = (key: string) =>
+      facts(readCluster(object({ ...marksToAnnotations(all), [`etcd.quorate.dev/${key}`]: "oops" }), []));
+    const holds = (key: string) => damaged(key).unreadable?.map((mark) => mark.holds);
+    assert.deepEqual(holds("replaced"), [[]]);
+    assert.deepEqual(holds("failed-target"), [["roll"]]);
+    assert.deepEqual(holds("highest-ordinal"), [["join", "record"]]);
+    assert.equal(damaged("batch-joined").marks.batchJoined, true, "as if it had happened");
+    const [mark] = damaged("replaced").unreadable ?? [];
+    assert.equal(mark?.path, "metadata.annotations[etcd.quorate.dev/replaced]");
+    assert.match(mark?.message ?? "", /cannot be read \(oops\)/);
+    // With the life and the latch on its records, those of the cluster may be unreadable.
+    const marks = marksToAnnotations({ ...world.cluster.marks });
+    const lost = object({ ...marks, "etcd.quorate.dev/established": "oops" });
+    const known = facts(readCluster(lost, membersWith(world.cluster.marks)));
+    assert.deepEqual(known.marks.established, world.cluster.marks.established);
+    assert.equal(known.unreadable?.length, 1);
+  });
+
+  test("a cluster that is being deleted needs none of them", () => {
+    const marks = { ...marksToAnnotations(all), "etcd.quorate.dev/life": "two" };
+    const deleted = object(marks, { deletionTimestamp: "2026-01-01T00:00:00Z" });
+    assert.equal(facts(readCluster(deleted, [])).deleting, true);
+  });
+
   test("I3: a cluster replaced without its annotations is still known to exist, by its records", () => {
     const marks = { ...world.cluster.marks, batchJoined: true };
     const read = facts(readCluster(object(), membersWith(marks)));

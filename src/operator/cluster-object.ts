@@ -42,8 +42,10 @@ function factsOf(
       errors: [{ path: "metadata.uid", message: "is missing: this was not read from an API server" }],
     };
   }
-  const read = marksOf(uid, annotations, members);
-  if (!read.ok) return read;
+  const { marks, unreadable, errors } = marksOf(uid, annotations, members);
+  const deleting = metadata.deletionTimestamp !== undefined;
+  // Deleting it needs no mark.
+  if (errors.length > 0 && !deleting) return { ok: false, errors: [...errors] };
   const approved = annotations[ANNOTATIONS.approve];
   return {
     ok: true,
@@ -52,10 +54,11 @@ function factsOf(
       namespace: metadata.namespace ?? "default",
       uid,
       generation: metadata.generation ?? 1,
-      deleting: metadata.deletionTimestamp !== undefined,
+      deleting,
       ...(approved !== undefined && { approved }),
       spec,
-      marks: read.marks,
+      marks,
+      ...(unreadable.length > 0 && { unreadable }),
     },
   };
 }

@@ -91,7 +91,7 @@ export class ClusterWorker {
   async turn(cluster: EtcdCluster): Promise<Outcome> {
     const { deletionTimestamp, finalizers = [] } = cluster.metadata;
     const held = finalizers.includes(CLUSTER_FINALIZER);
-    // Its end was ours to delay and is not any more: whatever is left goes with it.
+    // Its end was ours to delay and is not any more; what it leaves behind is let go when it is gone (orphans.ts).
     if (deletionTimestamp !== undefined && !held) return;
     if (!held) await this.#hold(cluster, [...finalizers, CLUSTER_FINALIZER]);
     this.#seen = Math.max(this.#seen, cluster.status?.observedGeneration ?? 0);

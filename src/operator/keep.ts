@@ -8,8 +8,10 @@ import type { KubeClient } from "../kube/client.ts";
 import { ensure } from "../kube/ensure.ts";
 import { isReason } from "../kube/errors.ts";
 import { isControlledBy, type KubeObject, type Ref, type Resource } from "../kube/resources.ts";
+import type { Contests } from "./contests.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { ANNOTATIONS, LABELS } from "./names.ts";
+import { FILES } from "./render/config.ts";
 import { secrets } from "./resources.ts";
 
 export type Kept<T> =
@@ -67,6 +69,7 @@ export async function keepApplied<T extends KubeObject>(
   wanted: T,
   known: T | undefined,
   ownerUID: string,
+  contests: Pick<Contests, "enter">,
   asNew?: (wanted: T) => T,
 ): Promise<Kept<T>> {
   const isOurs = (object: T) => isControlledBy(object, ownerUID);
@@ -76,6 +79,7 @@ export async function keepApplied<T extends KubeObject>(
     asNew,
     isOurs,
     stamp: ANNOTATIONS.applied,
+    beforeWrite: (found, rendered) => contests.enter(resource, found, rendered),
   });
   return { done: done === "created" || done === "applied" ? "changed" : done, object };
 }
@@ -86,12 +90,15 @@ export async function keepSecret(
   wanted: Secret,
   known: Secret | undefined,
   ownerUID: string,
+  contests: Pick<Contests, "enter">,
 ): Promise<Kept<Secret>> {
   const kept = await keepCreated(client, secrets, wanted, known, (found) => isControlledBy(found, ownerUID));
   if (kept.done !== "unchanged" || sameContent(kept.object.data, wanted.data)) return kept;
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = kept.object.metadata ?? {};
   const data = mergePatch({ ...kept.object.data }, { ...wanted.data });
   const version = { uid, resourceVersion };
+  // A certificate that is issued anew is another one each time; by it, no contest would ever be the same.
+  await contests.enter(secrets, kept.object, wanted, { config: wanted.data?.[FILES.config] });
   return { done: "changed", object: await client.patch(secrets, { name, namespace }, { data }, version) };
 }
 

@@ -1,11 +1,14 @@
 /**
  * The marks of a cluster as annotations. What may never be forgotten (the life, the latch of I3, joins in
  * a batch) is copied onto every record that is written, so that an EtcdCluster that was replaced without its
- * annotations loses nothing. What cannot be read is an error, never a guess.
+ * annotations loses nothing. What cannot be read is told, never guessed: the steps that need it wait, and only where
+ * nobody can say whether this cluster ever existed (I3) everything does.
  */
 import type { EtcdMember } from "../api/etcd-member.ts";
 import { GROUP } from "../api/metadata.ts";
 import type { ApiError } from "../api/validate.ts";
+import type { StepClass } from "../core/action.ts";
+import type { UnreadableMark } from "../core/observation.ts";
 import { clusterToken, FIRST_MARKS, isEstablished, type ClusterMarks } from "../core/record.ts";
 import { ANNOTATIONS } from "./names.ts";
 
@@ -35,7 +38,24 @@ export function lastingMarks({ life, established, batchJoined }: ClusterMarks): 
   return JSON.stringify({ life, established, batchJoined });
 }
 
-export type ReadMarks = { ok: true; marks: ClusterMarks } | { ok: false; errors: ApiError[] };
+export interface ReadMarks {
+  readonly marks: ClusterMarks;
+  /** What could not be read, and who has to wait for it. */
+  readonly unreadable: readonly UnreadableMark[];
+  /** With these nobody can say what this cluster is: it can be deleted, and nothing else. */
+  readonly errors: readonly ApiError[];
+}
+
+/**
+ * What waits for a mark that cannot be read. Without the highest name, nobody new may get one, nor the last one be
+ * forgotten (H11); without the target that failed, or the minor in the log (H5), nobody is restarted for a change.
+ * Replacements are counted anew, and joins in a batch are taken to have happened (H1).
+ */
+const NEEDED_FOR: Readonly<Record<string, readonly StepClass[]>> = {
+  [KEYS.highestOrdinal]: ["join", "record"],
+  [KEYS.failedTarget]: ["roll"],
+  [KEYS.oldLog]: ["roll"],
+};
 
 /** The marks on the cluster, joined with the copies on its records: such facts only ever become more. */
 export function marksOf(
@@ -44,12 +64,12 @@ export function marksOf(
   members: readonly EtcdMember[],
 ): ReadMarks {
   const errors: ApiError[] = [];
+  const unread: { readonly key: string; readonly path: string; readonly text: string }[] = [];
   const read = <T>(key: string, is: (value: unknown) => value is T, from: Annotations = annotations) => {
     const text = from[key];
     const value = text === undefined ? undefined : parse(text);
     if (text === undefined || is(value)) return value as T | undefined;
-    const message = `cannot be read: put back what it was, or remove the annotation (${text})`;
-    errors.push({ path: `metadata.annotations[${key}]`, message });
+    unread.push({ key, path: `metadata.annotations[${key}]`, text });
     return undefined;
   };
   const copies = members.flatMap(
@@ -65,8 +85,8 @@ export function marksOf(
   const token = clusterToken(clusterUID, { ...FIRST_MARKS, life });
   const established = latches.find((latch) => latch?.token === token) ?? latches.find(Boolean);
   const batchJoined =
-    read(KEYS.batchJoined, (value) => value === true) ??
-    (copies.some((copy) => copy.batchJoined) || undefined);
+    annotations[KEYS.batchJoined] !== undefined || copies.some((copy) => copy.batchJoined) || undefined;
+  read(KEYS.batchJoined, (value) => value === true);
   const replaced = read(KEYS.replaced, isTimes);
   const failedTarget = read(KEYS.failedTarget, isFailedTarget);
   const oldLog = read(KEYS.oldLog, isOldLog);
@@ -85,7 +105,21 @@ export function marksOf(
     const message = `is missing, but ${joined.metadata.name} has joined: put it back as {"token":"${token}","clusterID":"<etcd's cluster ID in hexadecimal>"}`;
     errors.push({ path: `metadata.annotations[${KEYS.established}]`, message });
   }
-  return errors.length > 0 ? { ok: false, errors } : { ok: true, marks };
+  // By a latch of this very life everybody knows that the cluster exists, and which life it is in.
+  const known = isEstablished(clusterUID, marks);
+  const isVital = (key: string) => [KEYS.life, KEYS.established, ANNOTATIONS.marks].includes(key);
+  for (const { key, path, text } of unread)
+    if (isVital(key) && !known)
+      errors.push({
+        path,
+        message: `cannot be read: put back what it was, or remove the annotation (${text})`,
+      });
+  const unreadable = unread.map(({ key, path, text }) => ({
+    path,
+    message: `cannot be read (${text})`,
+    holds: NEEDED_FOR[key] ?? [],
+  }));
+  return { marks, unreadable, errors };
 }
 
 /** The life in a token of this cluster; 0 in one of another. */

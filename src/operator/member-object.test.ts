@@ -52,7 +52,14 @@ describe("a record as an object", () => {
     const object = newMember(cluster, asNew(records[0]!));
     assert.equal(belongsTo(cluster.uid, object), true);
     assert.equal(belongsTo("another", object), false);
-    assert.equal(belongsTo(cluster.uid, { ...object, metadata: { name: "demo-1" } }), false);
+    // Its token says so too, should somebody take its owner away; another controller means that it was given away.
+    const { ownerReferences = [], ...metadata } = object.metadata;
+    assert.equal(belongsTo(cluster.uid, { ...object, metadata }), true);
+    const given = ownerReferences.map((owner) => ({ ...owner, uid: "another" }));
+    assert.equal(
+      belongsTo(cluster.uid, { ...object, metadata: { ...metadata, ownerReferences: given } }),
+      false,
+    );
   });
 
   test("is held by our finalizer from the first moment on, and so is what it becomes (I5)", () => {

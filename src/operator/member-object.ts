@@ -31,9 +31,24 @@ function read({ metadata, spec }: EtcdMember): MemberRecord {
   return { name, uid, resourceVersion, createdAt: Date.parse(creationTimestamp), ...fields };
 }
 
-/** Ours when the cluster with this very UID controls it; a name proves nothing (I9). */
-export function belongsTo(clusterUID: string, { metadata }: EtcdMember): boolean {
-  return metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === clusterUID) ?? false;
+/** Ours when the cluster with this very UID is its own; a name proves nothing (I9). */
+export function belongsTo(clusterUID: string, member: EtcdMember): boolean {
+  return clusterUIDOf(member) === clusterUID;
+}
+
+/**
+ * The UID of the cluster that a record is of: its controller, or, should somebody have taken that away, the one in its
+ * token, which never changes.
+ */
+export function clusterUIDOf({ metadata, spec }: EtcdMember): string | undefined {
+  const controller = metadata.ownerReferences?.find((owner) => owner.controller);
+  if (controller) return controller.uid;
+  return /^(?<uid>.+)-\d+$/.exec(spec.token)?.groups?.["uid"];
+}
+
+/** The labels by which people and caches find it. */
+export function memberIdentity({ name, uid }: Pick<ClusterFacts, "name" | "uid">): Record<string, string> {
+  return { [LABELS.cluster]: name, [LABELS.clusterUID]: uid };
 }
 
 export function newMember(cluster: ClusterFacts, record: NewMemberRecord): EtcdMember {
@@ -56,8 +71,7 @@ export function newMember(cluster: ClusterFacts, record: NewMemberRecord): EtcdM
         "app.kubernetes.io/name": "etcd",
         "app.kubernetes.io/instance": cluster.name,
         "app.kubernetes.io/managed-by": "quorate",
-        [LABELS.cluster]: cluster.name,
-        [LABELS.clusterUID]: cluster.uid,
+        ...memberIdentity(cluster),
       },
       annotations: { [ANNOTATIONS.marks]: lastingMarks(cluster.marks) },
       finalizers: [MEMBER_FINALIZER],

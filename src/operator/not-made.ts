@@ -7,6 +7,7 @@ import type { ClusterFacts, NotMade } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { isControlledBy } from "../kube/resources.ts";
 import { authorityName, isPlaneInUse, PLANES } from "./certificates.ts";
+import { takenBy } from "./observe-objects.ts";
 import type { ApplyContext } from "./tally.ts";
 
 /** What each member's parts are called in problems. */
@@ -14,13 +15,16 @@ export const partsOf = {
   record: (member: string) => `the record of ${member}`,
   claim: (member: string) => `the claim of ${member}`,
   secret: (member: string) => `the Secret of ${member}`,
+  labels: (member: string) => `the labels of what ${member} runs on`,
   pod: (member: string) => `the Pod of ${member}`,
 } as const;
 
 export function notMadeOf(
-  { waits, certificates }: Pick<ApplyContext, "waits" | "certificates">,
+  { waits, certificates, clashes }: Pick<ApplyContext, "waits" | "certificates" | "clashes">,
   member: string,
 ): NotMade | undefined {
+  const clash = clashes.found.find((found) => found.member === member);
+  if (clash) return takenBy(clash);
   const unissued = certificates.unissuedFor(member);
   if (unissued !== undefined)
     return { reason: "AuthorityMissing", message: `its certificate cannot be issued: ${unissued}` };

@@ -298,7 +298,7 @@ describe("a member in memory", () => {
 describe("what only bears our names (I9)", () => {
   const base = fixture("healthy");
 
-  test("a Pod and a claim of somebody else are told of, and nothing is done", () => {
+  test("a Pod and a claim of somebody else are told of, and keep only their own members from being started", () => {
     const strange = changed(base, ({ pods, claims }) => ({
       pods: pods.map((pod) =>
         pod.metadata?.name === "demo-1"
@@ -307,18 +307,33 @@ describe("what only bears our names (I9)", () => {
       ),
       claims: claims.map((claim) =>
         claim.metadata?.name === "data-demo-2"
-          ? { ...claim, metadata: { ...claim.metadata, labels: {} } }
+          ? { ...claim, metadata: { ...claim.metadata, labels: {}, uid: "another" } }
           : claim,
       ),
     }));
     const observation = observationOf(strange);
     assert.deepEqual(observation.platform.clashes, [
-      "Pod default/demo-1",
-      "PersistentVolumeClaim default/data-demo-2",
+      { object: "Pod default/demo-1", concerns: "member", member: "demo-1" },
+      { object: "PersistentVolumeClaim default/data-demo-2", concerns: "member", member: "demo-2" },
     ]);
+    const [first, second] = observation.members;
+    assert.ok(first?.workload.state === "absent" && first.workload.notMade?.reason === "NameClash");
+    assert.equal(second?.volume.state, "pending", "and not gone: nobody is removed for it");
     const decision = decide(observation);
     assert.equal(step(decision), "nothing");
-    assert.deepEqual(reasons(decision), ["NameClash"]);
+    assert.ok(
+      reasons(decision).every((reason) => reason === "NameClash"),
+      words(decision),
+    );
+  });
+
+  test("a claim that was stripped of its labels is still the volume of the member that started on it", () => {
+    const stripped = changed(base, ({ claims }) => ({
+      claims: claims.map((claim) => ({ ...claim, metadata: { ...claim.metadata, labels: {} } })),
+    }));
+    const observation = observationOf(stripped);
+    assert.deepEqual(observation.platform.clashes, []);
+    assert.ok(observation.members.every(({ volume }) => volume.state === "ready"));
   });
 
   test("records of a former cluster of the same name are not ours, and their names are not used again", () => {

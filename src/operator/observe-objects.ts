@@ -8,8 +8,10 @@ import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { EtcdMember } from "../api/etcd-member.ts";
 import type { ApiError } from "../api/validate.ts";
 import type { PlatformMember, PlatformState } from "../control/platform.ts";
-import type { ClusterFacts, PlatformFacts } from "../core/observation.ts";
+import type { Clash, ClusterFacts, NotMade, PlatformFacts } from "../core/observation.ts";
 import { ordinalOf, type MemberAddress, type MemberRecord } from "../core/record.ts";
+import { isVolatile } from "../core/template.ts";
+import { clashOf } from "./clashes.ts";
 import { readCluster } from "./cluster-object.ts";
 import { belongsTo, recordOf } from "./member-object.ts";
 import { ANNOTATIONS, claimName, LABELS, MEMBER_FINALIZER, memberAddress, ordinalInName } from "./names.ts";
@@ -41,11 +43,23 @@ export interface ObservedAs extends Pick<PodContext, "now" | "nodeAheadMs" | "is
   readonly isConfirmed?: (pod: Pod) => boolean;
   /** Clients were let in: their Service exists. */
   readonly opened?: boolean;
+  /** Claims and Pods, by name, of which nobody knows whether they exist, and why. */
+  readonly unread?: ReadonlyMap<string, string>;
 }
 
 export function observeObjects(
   objects: ClusterObjects,
-  { now, nodeAheadMs, fenced, isResizable, isConfirmed, notMade, opened, dialled = "Service" }: ObservedAs,
+  {
+    now,
+    nodeAheadMs,
+    fenced,
+    isResizable,
+    isConfirmed,
+    notMade,
+    unread,
+    opened,
+    dialled = "Service",
+  }: ObservedAs,
 ): ObservedObjects {
   const own = objects.members.filter(
     (member) => belongsTo(objects.cluster.metadata?.uid ?? "", member) && !isLetGo(member),
@@ -57,20 +71,27 @@ export function observeObjects(
   const claims = byName(objects.claims);
   const nodes = objects.nodes && byName(objects.nodes);
   const classes = objects.storageClasses && byName(objects.storageClasses);
-  const clashes: string[] = [];
+  const clashes: Clash[] = [];
+  const told = (kind: string, object: KubeObject) => {
+    const { name = "", namespace = "" } = object.metadata ?? {};
+    clashes.push(clashOf(cluster.name, kind, { name, namespace }));
+  };
   const members = own.map((object): PlatformMember => {
     const record = recordOf(object);
-    const pod = ours("Pod", pods.get(record.name), clashes, (found) => isControlledBy(record.uid, found));
-    const claim = ours(
-      "PersistentVolumeClaim",
-      claims.get(claimName(record.name)),
-      clashes,
-      (found) => found.metadata?.labels?.[LABELS.clusterUID] === cluster.uid,
-    );
+    const named = { pod: pods.get(record.name), claim: claims.get(claimName(record.name)) };
+    const pod = named.pod && isControlledBy(record.uid, named.pod) ? named.pod : undefined;
+    const claim = named.claim && isOurClaim(cluster.uid, record, named.claim) ? named.claim : undefined;
+    if (named.pod && !pod) told("Pod", named.pod);
+    const takenClaim = named.claim && !claim && record.template.storage.medium === "Persistent";
+    if (named.claim && takenClaim) told("PersistentVolumeClaim", named.claim);
+    const clash = clashes.find(({ member }) => member === record.name);
     return {
       record,
       deleting: object.metadata.deletionTimestamp !== undefined,
       volume: volumeOf(record, {
+        unread: takenClaim
+          ? `${claimName(record.name)} belongs to somebody else`
+          : unread?.get(isVolatile(record.template) ? record.name : claimName(record.name)),
         claim,
         pod,
         nodes,
@@ -78,7 +99,14 @@ export function observeObjects(
         node: object.metadata.annotations?.[ANNOTATIONS.node],
         ending: cluster.deleting || record.leaving !== undefined,
       }),
-      workload: workloadOf(pod, { record, nodes, now, nodeAheadMs, isResizable, notMade }),
+      workload: workloadOf(pod, {
+        record,
+        nodes,
+        now,
+        nodeAheadMs,
+        isResizable,
+        notMade: (member) => (clash ? takenBy(clash) : notMade?.(member)),
+      }),
       ...(pod && record.joined && isConfirmed?.(pod) === false && { unconfirmed: true }),
     };
   });
@@ -111,16 +139,21 @@ function byName<T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string
   return new Map(objects.map((object) => [object.metadata?.name ?? "", object]));
 }
 
+/** By its label, or because its member started on it: then the label was taken away. */
+export function isOurClaim(
+  clusterUID: string,
+  { volumeUID }: Pick<MemberRecord, "volumeUID">,
+  { metadata }: PersistentVolumeClaim,
+): boolean {
+  return (
+    metadata?.labels?.[LABELS.clusterUID] === clusterUID ||
+    (volumeUID !== undefined && metadata?.uid === volumeUID)
+  );
+}
+
 /** An object that bears a name of ours but is somebody else's does not count, and is told of. */
-function ours<T extends KubeObject>(
-  kind: string,
-  object: T | undefined,
-  clashes: string[],
-  isOurs: (object: T) => boolean,
-): T | undefined {
-  if (!object || isOurs(object)) return object;
-  clashes.push(`${kind} ${object.metadata?.namespace}/${object.metadata?.name}`);
-  return undefined;
+export function takenBy({ object }: Pick<Clash, "object">): NotMade {
+  return { reason: "NameClash", message: `${object} exists and belongs to somebody else` };
 }
 
 function isControlledBy(uid: string, { metadata }: KubeObject): boolean {

@@ -46,6 +46,11 @@ export class PartWaits {
     this.#waits.set(part, { failures, problem, until: this.#clock.monotonic() + waitMs });
   }
 
+  /** Something changed that any of them may have waited for. */
+  clear(): void {
+    this.#waits.clear();
+  }
+
   succeeded(part: string): void {
     this.#waits.delete(part);
   }

@@ -14,6 +14,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { isReason, KubeError } from "../kube/errors.ts";
 import { isControlledBy, services as serviceResource } from "../kube/resources.ts";
 import type { Clock } from "../seams/clock.ts";
+import type { Contests } from "./contests.ts";
 import { findOne, keepApplied, type Kept } from "./keep.ts";
 import { belongsTo } from "./member-object.ts";
 import { hasPeerService, MEMBER_FINALIZER, ordinalInName, peerServiceName } from "./names.ts";
@@ -30,13 +31,15 @@ const MOST_FAULTS = 3;
 export class PeerServices {
   readonly #client: KubeClient;
   readonly #clock: Clock;
+  readonly #contests: Pick<Contests, "enter">;
   /** Why the last one was rejected, and until when none is asked for, by the monotonic clock. */
   #rejected: { readonly why: string; readonly until: number } | undefined;
   #faults = 0;
 
-  constructor(client: KubeClient, clock: Clock) {
+  constructor(client: KubeClient, clock: Clock, contests: Pick<Contests, "enter">) {
     this.#client = client;
     this.#clock = clock;
+    this.#contests = contests;
   }
 
   /** Whether newcomers are to be given one. */
@@ -88,7 +91,8 @@ export class PeerServices {
     const wanted = peerService(cluster, member);
     const name = peerServiceName(member);
     const known = services.find(({ metadata }) => metadata?.name === name);
-    const kept = await keepApplied(this.#client, serviceResource, wanted, known, cluster.uid);
+    const { uid } = cluster;
+    const kept = await keepApplied(this.#client, serviceResource, wanted, known, uid, this.#contests);
     if (kept.done === "foreign") throw new TakenName(`it exists and does not belong to ${cluster.name}`);
     if (kept.done === "ending") throw new Conflict(`Service ${cluster.namespace}/${name} is being deleted`);
     return kept;
@@ -110,7 +114,7 @@ export class PeerServices {
     const wanted = peerService(cluster, record.name);
     const [clusterIP] = record.address.peerIPs ?? [];
     const keep = async (asNew?: (service: Service) => Service) =>
-      await keepApplied(this.#client, serviceResource, wanted, known, cluster.uid, asNew);
+      await keepApplied(this.#client, serviceResource, wanted, known, cluster.uid, this.#contests, asNew);
     if (known !== undefined || clusterIP === undefined) return await keep();
     try {
       return await keep((service) => ({ ...service, spec: { ...service.spec, clusterIP } }));

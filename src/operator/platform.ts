@@ -7,7 +7,7 @@ import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { ApiError } from "../api/validate.ts";
 import type { Applied, ObjectAction, Platform, PlatformState } from "../control/platform.ts";
 import { isSecure } from "../core/flags.ts";
-import type { ClusterFacts } from "../core/observation.ts";
+import type { ClusterFacts, EtcdMemberEntry } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status.ts";
 import type { View } from "../core/view.ts";
@@ -23,9 +23,11 @@ import { Clashes } from "./clashes.ts";
 import type { ClockSkew } from "./clock-skew.ts";
 import { textOf } from "./cluster-object.ts";
 import { executeAction, type Decided } from "./execute.ts";
+import { Contests } from "./contests.ts";
 import { externalEndpoints } from "./external.ts";
 import type { Fence } from "./fencing.ts";
 import { hostOf, isOurPeerURL, PORTS, secretNames, serviceNames } from "./names.ts";
+import { LiveReads } from "./live-reads.ts";
 import type { NodeClocks } from "./node-clocks.ts";
 import { newcomersBlockedBy, notMadeOf } from "./not-made.ts";
 import { observeObjects } from "./observe-objects.ts";
@@ -85,24 +87,28 @@ export class KubePlatform implements Platform {
     this.#preflight = new Preflight(client, clock);
     this.#latches = new StartLatches(clock);
     const certificates = new Certificates(pki, skew);
-    const clashes = new Clashes(client, clock);
+    const clashes = new Clashes(client, clock, refOf(key).name);
+    const contests = new Contests(client, clock);
     this.#apply = {
       client,
       stores,
       key,
       certificates,
       clashes,
+      live: new LiveReads(client, clock),
+      contests,
       waits: new PartWaits(clock),
       resizing: new Resizing(client, clock),
-      peerServices: new PeerServices(client, clock),
+      peerServices: new PeerServices(client, clock, contests),
     };
   }
 
   // The caches hold our own last writes, so that nothing has to be waited for but an answer about a new spec.
   async read(): Promise<PlatformState | undefined> {
     const { stores, key, skew, fence } = this.#options;
-    const objects = stores.objectsOf(key);
-    if (objects === undefined) return undefined;
+    const cached = stores.objectsOf(key);
+    if (cached === undefined) return undefined;
+    const { objects, unread } = await this.#apply.live.complete(cached, refOf(key).namespace ?? "");
     this.#latches.keepOnly(new Set(objects.pods.map(({ metadata }) => metadata?.uid ?? "")));
     const observed = observeObjects(objects, {
       // It is compared with times that the API server and kubelets wrote.
@@ -113,13 +119,18 @@ export class KubePlatform implements Platform {
       dialled: this.#apply.peerServices.areOffered ? "Service" : "Pod",
       isConfirmed: (pod) => this.#latches.isConfirmed(pod),
       opened: this.#isOpened(),
+      unread,
       notMade: (member) => notMadeOf(this.#apply, member),
     });
     if (!observed.ok) throw new InvalidCluster(observed.errors);
     const { cluster, members, platform } = observed.state;
     this.#decided = { object: objects.cluster as EtcdCluster, facts: cluster };
     this.#useCredentials(cluster);
-    const clashes = [...new Set([...platform.clashes, ...this.#apply.clashes.texts])];
+    const known = new Set(platform.clashes.map(({ object }) => object));
+    const clashes = [
+      ...platform.clashes,
+      ...this.#apply.clashes.found.filter(({ object }) => !known.has(object)),
+    ];
     const records = members.map(({ record }) => record);
     const verdict =
       fence.leads && cluster.invalid === undefined
@@ -224,6 +235,11 @@ export class KubePlatform implements Platform {
 
   isOurs(peerURL: string): boolean {
     return this.#decided !== undefined && isOurPeerURL(this.#decided.facts, peerURL);
+  }
+
+  async isUnrecorded(entry: EtcdMemberEntry): Promise<boolean> {
+    const { facts } = this.#decided ?? {};
+    return facts !== undefined && (await this.#apply.live.isUnrecorded(facts.namespace, facts.uid, entry));
   }
 
   async close(): Promise<void> {

@@ -26,6 +26,7 @@ import { ClockSkew } from "./clock-skew.ts";
 import { ClusterWorker } from "./cluster-worker.ts";
 import { EFFECT_MS, Fence, fencedTransport } from "./fencing.ts";
 import { NodeClocks } from "./node-clocks.ts";
+import { releaseOrphans } from "./orphans.ts";
 import { overTheWire, type EtcdReach } from "./reach.ts";
 import { checkRequirements } from "./requirements.ts";
 import { clusterSources } from "./sources.ts";
@@ -257,6 +258,7 @@ export class Operator {
       await worker.close();
       worker = undefined;
     }
+    await releaseOrphans({ ...this.#worker, log: this.#options.log }, key, uid);
     if (!cluster || uid === undefined) return;
     if (!worker) {
       worker = new ClusterWorker(key, uid, this.#worker);

@@ -7,14 +7,14 @@ import { source, type Source } from "../kube/controller.ts";
 import { keyOf, type KubeObject } from "../kube/resources.ts";
 import type { Store } from "../kube/store.ts";
 import { isLost } from "./pod-facts.ts";
-import { clusterKeys, type Stores } from "./stores.ts";
+import { clusterKeys, memberKeys, type Stores } from "./stores.ts";
 
 export function clusterSources(stores: Stores): Source[] {
   const spaces = [...stores.spaces];
   return [
     ...spaces.flatMap((space) => [
       intentSource(space.clusters.store, (object) => [keyOf(object)]),
-      intentSource(space.members.store, clusterKeys),
+      intentSource(space.members.store, memberKeys),
       source(space.pods.store, clusterKeys),
       source(space.claims.store, clusterKeys),
       source(space.secrets.store, clusterKeys),
@@ -48,9 +48,17 @@ function isSameIntent(before: KubeObject | undefined, after: KubeObject | undefi
 
 /** The generation counts changes of the spec. */
 function intent(metadata: Partial<ObjectMeta> | object): string {
-  const { uid, generation, labels, annotations, finalizers, deletionTimestamp } =
+  const { uid, generation, labels, annotations, ownerReferences, finalizers, deletionTimestamp } =
     metadata as Partial<ObjectMeta>;
-  return JSON.stringify([uid, generation, labels, annotations, finalizers, deletionTimestamp]);
+  return JSON.stringify([
+    uid,
+    generation,
+    labels,
+    annotations,
+    ownerReferences,
+    finalizers,
+    deletionTimestamp,
+  ]);
 }
 
 /** A node that was lost, or came back: whose Pods were on it is looked at. */

@@ -54,6 +54,14 @@ export function clusterKeys({ metadata }: KubeObject): string[] {
   return cluster === undefined ? [] : [`${metadata?.namespace}/${cluster}`];
 }
 
+/** Of a record: also by its owner and its spec, should somebody have taken its label away. */
+export function memberKeys(member: EtcdMember): string[] {
+  const { namespace, ownerReferences = [] } = member.metadata;
+  const owners = ownerReferences.filter(({ kind }) => kind === etcdClusters.kind).map(({ name }) => name);
+  const named = [...owners, member.spec.cluster].map((cluster) => `${namespace}/${cluster}`);
+  return [...new Set([...clusterKeys(member), ...named])];
+}
+
 /** The caches of one namespace, or of all. */
 class Space {
   readonly clusters: Reflector<EtcdCluster>;
@@ -69,7 +77,12 @@ class Space {
     const scope = { ...place, labels: { [LABELS.cluster]: true as const } };
     const indexes = { cluster: clusterKeys };
     this.clusters = new Reflector({ ...shared, resource: etcdClusters, scope: place });
-    this.members = new Reflector({ ...shared, resource: etcdMembers, scope: place, indexes });
+    this.members = new Reflector({
+      ...shared,
+      resource: etcdMembers,
+      scope: place,
+      indexes: { cluster: memberKeys },
+    });
     this.pods = new Reflector<Pod, "cluster" | "node">({
       ...shared,
       resource: pods,
@@ -182,6 +195,11 @@ export class Stores {
 
   member(key: string): EtcdMember | undefined {
     return this.#space(key)?.members.store.get(key);
+  }
+
+  /** The records that name this cluster, whether it exists or not. */
+  membersOf(cluster: string): EtcdMember[] {
+    return this.#space(cluster)?.members.store.by("cluster", cluster) ?? [];
   }
 
   pod(key: string): Pod | undefined {

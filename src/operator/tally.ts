@@ -1,9 +1,11 @@
 /** What applying the objects of a cluster came to so far, and what all parts of it share. */
 import type { KubeClient } from "../kube/client.ts";
-import type { Resource } from "../kube/resources.ts";
+import { keyOf, type KubeObject, type Resource } from "../kube/resources.ts";
 import type { Certificates } from "./certificates.ts";
 import type { Clashes } from "./clashes.ts";
+import type { Contests } from "./contests.ts";
 import type { Kept } from "./keep.ts";
+import type { LiveReads } from "./live-reads.ts";
 import type { PartWaits } from "./part-waits.ts";
 import type { PeerServices } from "./peer-services.ts";
 import type { Resizing } from "./resizing.ts";
@@ -16,6 +18,8 @@ export interface ApplyContext {
   readonly key: string;
   readonly certificates: Certificates;
   readonly clashes: Clashes;
+  readonly live: LiveReads;
+  readonly contests: Contests;
   readonly waits: PartWaits;
   readonly resizing: Resizing;
   readonly peerServices: PeerServices;
@@ -32,12 +36,16 @@ export class Tally {
     this.#waits = waits;
   }
 
-  /** Takes note of one object; true when it is there and ours. */
-  note<T>(context: Pick<ApplyContext, "clashes">, resource: Resource, kept: Kept<T>): boolean {
+  /** Takes note of one object; true when it is there and ours. One of somebody else's ends the part that wanted it. */
+  note<T extends KubeObject>(
+    context: Pick<ApplyContext, "clashes">,
+    resource: Resource,
+    kept: Kept<T>,
+  ): boolean {
     if (kept.done === "changed") this.changed = true;
     if (kept.done === "foreign") {
-      context.clashes.add(resource, kept.object as object);
-      this.changed = true;
+      if (context.clashes.add(resource, kept.object)) this.changed = true;
+      throw new Error(`${resource.kind} ${keyOf(kept.object)} exists and belongs to somebody else`);
     }
     return kept.done === "changed" || kept.done === "unchanged";
   }

@@ -16,11 +16,15 @@ export interface VolumeObjects {
   readonly classes?: ReadonlyMap<string, StorageClass>;
   /** With medium HostPath: the node that its directory is on, as far as it is known. */
   readonly node?: string;
+  /** Why nobody knows whether its claim, or the Pod that is its volume, still exists. */
+  readonly unread?: string;
   /** The member is on its way out: what is left of its volume is nobody's concern but the deletion's. */
   readonly ending?: boolean;
 }
 
 export function volumeOf(record: MemberRecord, objects: VolumeObjects): VolumeFacts {
+  if (objects.unread !== undefined)
+    return { state: "pending", reason: `whether it still exists could not be read: ${objects.unread}` };
   switch (record.template.storage.medium) {
     case "Persistent":
       return claimFacts(record, objects);

@@ -144,7 +144,7 @@ describe("a cluster of three", () => {
     await bed.client.patch(path, { metadata: { annotations: { [life]: "many" } } });
     await eventually(
       "it is told",
-      async () => (await cluster().condition("Progressing")) === "False/InvalidSpec",
+      async () => (await cluster().condition("Progressing")) === "False/MarkUnreadable",
       soon,
     );
     const { conditions } = await cluster().status();
@@ -206,7 +206,14 @@ test("each step and each refusal is an event of the cluster", async () => {
     const reasons = new Set(
       items.filter(({ regarding }) => regarding.kind === "EtcdCluster").map((one) => one.reason),
     );
-    for (const reason of ["Establish", "Roll", "StopWorkload", "VersionRefused", "InvalidSpec", "NameClash"])
+    for (const reason of [
+      "Establish",
+      "Roll",
+      "StopWorkload",
+      "VersionRefused",
+      "MarkUnreadable",
+      "NameClash",
+    ])
       assert.ok(reasons.has(reason), `${reason} of ${[...reasons].join(", ")}`);
     return true;
   });

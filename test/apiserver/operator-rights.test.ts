@@ -239,7 +239,7 @@ test("with a Role for one namespace it works there, and does without nodes and s
   for (const object of manifests("install.yaml"))
     if (object.kind.startsWith("ValidatingAdmissionPolicy")) await bed.client.delete(pathOf(object));
   // It goes out of force a moment after it is gone.
-  const members = `${MEMBERS.replace("/default/", "/etcd/")}?dryRun=All`;
+  const members = `${MEMBERS}?dryRun=All`;
   await eventually(
     "the policy to be out of force",
     () =>

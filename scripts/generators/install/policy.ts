@@ -5,10 +5,32 @@
 import { GROUP } from "../../../src/api/metadata.ts";
 import { metadata, OPERATOR, type Manifest } from "./metadata.ts";
 
-const NAME = `etcdmembers.${GROUP}`;
-
+/** For all namespaces, with the operator in a namespace of its own. */
 export function memberPolicy(namespace: string): Manifest[] {
-  const operator = `system:serviceaccount:${namespace}:${OPERATOR}`;
+  return policy(`etcdmembers.${GROUP}`, `'system:serviceaccount:${namespace}:${OPERATOR}'`);
+}
+
+/**
+ * For one namespace, with the operator in it. The policy names no namespace, so that several such installations share
+ * it; only the binding, which each has for itself, does.
+ */
+export function namespacedMemberPolicy(namespace: string): Manifest[] {
+  const operator = `'system:serviceaccount:' + request.namespace + ':${OPERATOR}'`;
+  const selected = { "kubernetes.io/metadata.name": namespace };
+  const matchResources = { namespaceSelector: { matchLabels: selected } };
+  return policy(`namespaced.etcdmembers.${GROUP}`, operator, {
+    name: `${namespace}.etcdmembers.${GROUP}`,
+    matchResources,
+  });
+}
+
+interface Bound {
+  readonly name: string;
+  readonly matchResources: object;
+}
+
+/** `operator` is a CEL expression of its user name. */
+function policy(name: string, operator: string, bound?: Bound): Manifest[] {
   const record = "'EtcdMember ' + request.name + ' is the operator\\'s record of what runs. '";
   const instead =
     "'Change the EtcdCluster instead; to have this member replaced, delete the EtcdMember (kubectl delete etcdmember ' + request.name + ').'";
@@ -16,7 +38,7 @@ export function memberPolicy(namespace: string): Manifest[] {
     {
       apiVersion: "admissionregistration.k8s.io/v1",
       kind: "ValidatingAdmissionPolicy",
-      metadata: metadata(NAME),
+      metadata: metadata(name),
       spec: {
         failurePolicy: "Fail",
         matchConstraints: {
@@ -30,7 +52,7 @@ export function memberPolicy(namespace: string): Manifest[] {
           ],
         },
         matchConditions: [
-          { name: "not-the-operator", expression: `request.userInfo.username != '${operator}'` },
+          { name: "not-the-operator", expression: `request.userInfo.username != ${operator}` },
           {
             // The garbage collector, the namespace controller and migrations: they touch no spec.
             name: "not-the-control-plane",
@@ -51,8 +73,12 @@ export function memberPolicy(namespace: string): Manifest[] {
     {
       apiVersion: "admissionregistration.k8s.io/v1",
       kind: "ValidatingAdmissionPolicyBinding",
-      metadata: metadata(NAME),
-      spec: { policyName: NAME, validationActions: ["Deny"] },
+      metadata: metadata(bound?.name ?? name),
+      spec: {
+        policyName: name,
+        validationActions: ["Deny"],
+        ...(bound && { matchResources: bound.matchResources }),
+      },
     },
   ];
 }

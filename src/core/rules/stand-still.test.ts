@@ -18,7 +18,10 @@ test("a controller that may not be the only one changes nothing", () => {
 
 test("a name that belongs to somebody else is told and not touched (I9)", () => {
   const world = asked();
-  const { act, holds } = decide({ ...world, platform: { ...world.platform, clashes: ["Service demo"] } });
+  const { act, holds } = decide({
+    ...world,
+    platform: { ...world.platform, clashes: [{ object: "Service demo", concerns: "cluster" }] },
+  });
   assert.equal(act, undefined);
   assert.match(holds[0]?.message ?? "", /Service demo/);
 });
@@ -37,4 +40,29 @@ test("with a spec that is not understood the members are healed, and nothing els
   const smaller = { ...edit(world, { replicas: 1 }).cluster, invalid: cluster.invalid };
   assert.equal(decide({ ...world, cluster: smaller }).act, undefined);
   assert.equal(decide({ ...world, cluster: { ...cluster, deleting: true } }).act?.rule, "deletion");
+});
+
+test("a name that is taken stops only what it concerns, and is told until it is free", () => {
+  const clash = (concerns: "members" | "users" | "member", world = healthy()) =>
+    decide({ ...world, platform: { ...world.platform, clashes: [{ object: "Service demo", concerns }] } });
+  for (const concerns of ["members", "users", "member"] as const) {
+    assert.equal(clash(concerns, exited(healthy(), "demo-2", "data-missing")).act?.class, "heal");
+    const { act, converged, holds } = clash(concerns);
+    assert.deepEqual([act, converged, holds[0]?.reason], [undefined, false, "NameClash"]);
+  }
+  const grow = edit(healthy(), { replicas: 5 });
+  assert.equal(clash("members", grow).act, undefined);
+  assert.equal(clash("users", grow).act?.class, "join");
+});
+
+test("a mark that cannot be read holds what needs it, and is told", () => {
+  const world = edit(healthy(), { replicas: 5 });
+  const mark = { path: "metadata.annotations[highest]", message: "cannot be read (oops)" };
+  const unreadable = (holds: readonly "join"[]) =>
+    decide({ ...world, cluster: { ...world.cluster, unreadable: [{ ...mark, holds }] } });
+  assert.equal(unreadable(["join"]).act, undefined);
+  assert.equal(unreadable([]).act?.class, "join");
+  const [told] = unreadable([]).holds;
+  assert.equal(told?.reason, "MarkUnreadable");
+  assert.match(told?.message ?? "", /highest.* cannot be read \(oops\)/);
 });

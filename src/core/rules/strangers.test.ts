@@ -30,6 +30,13 @@ test("a ghost of ours is removed", () => {
   assert.equal(act?.action.kind === "RemoveFromEtcd" && act.action.memberID, "abc");
 });
 
+test("one whose record was not confirmed to be gone is no ghost, and nobody takes its place", () => {
+  const world = withEntry(edit(healthy(), { replicas: 5 }), { ours: true, recordUnconfirmed: true });
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.equal(holds[0]?.reason, "RecordUnconfirmed");
+});
+
 test("a ghost is left while removing it would cost the quorum", () => {
   const { act } = decide(exited(exited(withEntry(healthy(), { ours: true }), "demo-2"), "demo-3"));
   assert.equal(act, undefined);

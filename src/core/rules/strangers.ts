@@ -21,6 +21,17 @@ export const strangers: Rule = (view) => {
   );
   for (const entry of view.strangers) {
     if (!entry.ours) continue;
+    // Absent from a cache is not gone: it counts in every quorum, and its place is not given to another.
+    if (entry.recordUnconfirmed) {
+      outcomes.push(
+        hold({
+          classes: ["join", "shrink", "roll", "maintain"],
+          reason: "RecordUnconfirmed",
+          message: `etcd lists ${labelOf(entry)}, whose record is not in sight; waiting until the API server confirms that it is gone`,
+        }),
+      );
+      continue;
+    }
     const safe = entry.isLearner || survivesRemoval(view.voters, view.healthyVoters);
     if (view.hasQuorum && safe) {
       outcomes.push(

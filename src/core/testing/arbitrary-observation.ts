@@ -5,6 +5,7 @@
  */
 import fc from "fast-check";
 import type {
+  Clash,
   EtcdFacts,
   EtcdMemberEntry,
   MemberAnswer,
@@ -16,23 +17,12 @@ import type {
 import type { ClusterMarks, MemberRecord } from "../record.ts";
 import { startHash, templateFor } from "../template.ts";
 import { minorOf } from "../version.ts";
-import { NOW, specOf } from "./cluster.ts";
+import { clash, maybe, mostly, past, RARE, seldom, usually } from "./arbitrary-parts.ts";
+import { specOf, NOW } from "./cluster.ts";
 
 const UID = "11111111-2222";
 const CLUSTER_ID = "c1";
 const VERSIONS = ["3.4.45", "3.5.20", "3.5.35", "3.6.12", "3.6.16", "3.7.3"];
-const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
-/** How seldom something is out of order. With more of it hardly any observation would get past the first rules. */
-const RARE = 24;
-const usually = <T>(usual: T, ...rare: fc.Arbitrary<T>[]): fc.Arbitrary<T> =>
-  fc.oneof(
-    { weight: RARE, arbitrary: fc.constant(usual) },
-    ...rare.map((arbitrary) => ({ weight: 1, arbitrary })),
-  );
-const mostly = usually(true, fc.constant(false));
-const seldom = usually(false, fc.constant(true));
-const past = fc.integer({ min: 0, max: 7_200_000 }).map((ms) => NOW - ms);
-
 const spec = fc
   .record({
     replicas: fc.integer({ min: 0, max: 7 }),
@@ -194,12 +184,7 @@ const workloadOf = (record: MemberRecord): fc.Arbitrary<WorkloadFacts> => {
       weight: 1,
       arbitrary: fc.record({
         state: fc.constant("absent" as const),
-        notMade: maybe(
-          fc.record({
-            reason: fc.constantFrom("PodRefused", "ObjectRefused", "AuthorityMissing", "NameClash"),
-            message: fc.constant("as the API server says"),
-          }),
-        ),
+        notMade: maybe(fc.constant({ reason: "PodRefused" as const, message: "a quota" })),
       }),
     },
     {
@@ -371,7 +356,7 @@ export const arbitraryObservation: fc.Arbitrary<Observation> = fc
         ),
         highestLeftover: fc.integer({ min: 0, max: 3 }),
         unavailableVersions: fc.constantFrom<Record<string, string>>({}, {}, { "3.7.3": "no such release" }),
-        clashes: usually<string[]>([], fc.constant(["Service demo"])),
+        clashes: usually<Clash[]>([], clash),
         progressAt: maybe(past),
       }),
     });

@@ -69,7 +69,8 @@ export function assertInvariants(o: Observation, action: Action): void {
     assert.ok(allowed.includes(action.kind), "a deletion only ends things");
   } else {
     assert.ok(!cluster.spec.paused, "nothing is done while paused");
-    assert.equal(platform.clashes.length, 0, "nothing is done beside another's objects");
+    const whole = platform.clashes.filter(({ concerns }) => concerns === "cluster");
+    assert.equal(whole.length, 0, "nothing is done beside another's objects");
     if (cluster.spec.replicas === 0) {
       const sleeps = action.kind === "UpdateMember" && action.purpose === "hibernate";
       assert.ok(sleeps || action.kind === "StopWorkload", "hibernation only stops");
