@@ -1,6 +1,6 @@
 /**
- * Quorum is lost, or not there yet, or hidden from us alone. Nothing that needs it is tried; what is missing is said, and whether
- * the data is still somewhere. Never a new, empty cluster in place of the old one (I3).
+ * Quorum is lost, not there yet, or hidden from us alone (H16). Nothing that needs it is tried; what is missing is
+ * said, and whether the data is still somewhere. Never a new, empty cluster in place of the old one (I3).
  */
 import type { ExitCause } from "../observation.ts";
 import { hiddenQuorum, whereToLook, whyUnreachable } from "../out-of-reach.ts";
