@@ -40,7 +40,7 @@ export const PASSING: readonly FaultName[] = [
 ];
 
 /** What the operator alone is denied, and how it ends; on top of what a seed draws otherwise. */
-const DENIALS: readonly FaultName[] = ["blind", "blind", "blind-to-all", "sighted"];
+const DENIALS: readonly FaultName[] = ["blind", "blind", "blind-to-all", "sighted", "refuse", "allow"];
 /** How often after a move; and how often somebody is stopped just then. */
 const DENIAL = { chance: 0.15, stops: 0.5 } as const;
 

@@ -19,6 +19,8 @@ export interface Memory {
   readonly unhealthySince: Map<string, number>;
   /** Of these, who is only out of its own reach (H16). */
   readonly outOfReach: Set<string>;
+  /** Those without a workload when it last looked: one that is made is another chance. */
+  readonly absent: Set<string>;
   readonly defragmentedAt: Map<string, number>;
   hashes: EtcdFacts["hashes"];
   compacted: EtcdFacts["compacted"];
@@ -29,6 +31,7 @@ export function freshMemory(): Memory {
   return {
     unhealthySince: new Map(),
     outOfReach: new Set(),
+    absent: new Set(),
     defragmentedAt: new Map(),
     hashes: undefined,
     compacted: undefined,
@@ -57,7 +60,11 @@ export function observe(
       record,
       deleting: objects.deleting.has(record.name),
       volume: volume ? { state: "ready", uid: volume.uid } : { state: "absent" },
-      workload: withReadiness(pods.facts(record.name), calls, answering(pods.server(record.name))),
+      workload: withReadiness(
+        factsOf(objects, pods, record.name),
+        calls,
+        answering(pods.server(record.name)),
+      ),
       answer: answerOf(calls, servers[i]),
       ...(since === undefined ? {} : { unhealthySince: since }),
     };
@@ -75,6 +82,13 @@ export function observe(
       clashes: [],
     },
   };
+}
+
+/** What could not be made is told with its cause. */
+function factsOf({ refusing }: Objects, pods: Pods, name: string): WorkloadFacts {
+  const facts = pods.facts(name);
+  if (facts.state !== "absent" || !refusing) return facts;
+  return { state: "absent", notMade: { reason: "PodRefused", message: "exceeded quota: small" } };
 }
 
 /** Its probe is asked beside it, whoever else reaches it: a linearizable read, which a learner does not serve (R36). */

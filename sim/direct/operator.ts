@@ -113,15 +113,18 @@ export class Operator {
   }
 
   #remember(seen: Observation): Observation {
-    const { unhealthySince, outOfReach: unseen } = this.#memory;
+    const { unhealthySince, outOfReach: unseen, absent } = this.#memory;
     const view = viewOf(seen);
     let changed = false;
-    for (const { name, healthy, outOfReach } of view.members) {
+    for (const { name, healthy, outOfReach, workload } of view.members) {
+      const isMade = absent.has(name) && workload.state !== "absent";
       if (healthy) changed = unhealthySince.delete(name) || changed;
-      else if (!unhealthySince.has(name) || unseen.has(name) !== outOfReach) {
+      else if (!unhealthySince.has(name) || unseen.has(name) !== outOfReach || isMade) {
         unhealthySince.set(name, seen.now);
         changed = true;
       }
+      if (workload.state === "absent") absent.add(name);
+      else absent.delete(name);
       if (outOfReach) unseen.add(name);
       else unseen.delete(name);
     }

@@ -35,12 +35,12 @@ export type Denial =
 /** Each kind of denial, and whether schedules are drawn with it. */
 export const denials = {
   blind: true,
-  refuse: false,
-  contest: false,
+  refuse: true,
+  contest: true,
   stick: true,
   foreign: true,
-  "strip records": false,
-  "lost authority": false,
+  "strip records": true,
+  "lost authority": true,
   "nodes forbidden": true,
   "clock ahead": true,
   bold: true,
