@@ -191,8 +191,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "members are defragmented while another is down",
     breaks: "R29",
     file: "src/core/rules/defragment.ts",
-    find: "if (view.members.some((member) => !member.healthy || !member.record.joined || member.record.leaving))",
-    replace: "if (view.members.every((member) => !member.healthy))",
+    find: "if (members.some((member) => !member.healthy || !member.record.joined || member.record.leaving)) return [];",
+    replace: "if (members.every((member) => !member.healthy)) return [];",
     also: {
       file: "src/core/rules/replace-broken.ts",
       find: 'isVoter ? ["join", "promote", "roll", "maintain"] : ["roll", "maintain"];',
