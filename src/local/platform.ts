@@ -217,10 +217,9 @@ export class LocalPlatform implements Platform {
   async #keepRunning(view: View, member: MemberView, paused: boolean): Promise<Kept> {
     const { record, workload } = member;
     if (workload.state === "running") {
-      const { since } = workload;
       if (!paused) await this.#configuration.write(record, view.established);
       if (!record.joined) await this.volumes.noteUse(record);
-      if (this.#liveness.isDead(record, since, member.answer.reachable)) {
+      if (this.#liveness.isDead(record, this.workloads.startOf(record.name), member.answer.reachable)) {
         this.#liveness.forget(record.name);
         await this.workloads.kill(record.name, "SIGKILL");
       }

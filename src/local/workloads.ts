@@ -126,6 +126,11 @@ export class Workloads {
     return { state: "running", since, startedFrom, restarts, ...(lastEnd && { lastEnd }) };
   }
 
+  /** Tells one process of a member from the next; a time only to itself. */
+  startOf(name: string): number {
+    return this.#workloads.get(name)?.run.startedAt ?? 0;
+  }
+
   identity(name: string): { pid: number } | undefined {
     return this.#workloads.get(name)?.process?.identity;
   }

@@ -39,7 +39,7 @@ export const refusedAtAdmission: readonly Refused[] = [
     says: /would lose all data.*keep at least 1 member/,
   },
   // Versions and images.
-  { title: "no version at all", spec: { version: "latest" }, says: /like 3\.6\.4/ },
+  { title: "no version at all", spec: { version: "latest" }, says: /like 3\.6\.16/ },
   { title: "a version with a v", spec: { version: "v3.6.16" }, says: /without a leading v/ },
   { title: "etcd 2", spec: { version: "2.3.8" }, says: /must be an etcd release/ },
   { title: "an image with its tag", spec: { image: { repository: "etcd:v3.6.16" } }, says: /without tag/ },
