@@ -177,3 +177,51 @@ test("a cluster whose finalizer was taken off leaves nothing that runs, and all 
   assert.equal(sim.env.server.list(pods).length, 0);
   assert.equal(sim.env.server.list(claims).length, 3);
 });
+
+for (const which of [["demo-2"], NAMES])
+  test(`a label that names another cluster makes no orphan of ${which.join(", ")}`, async () => {
+    const sim = await settled();
+    for (const name of which)
+      patch(sim, `${OURS}/etcdmembers/${name}`, { labels: { "etcd.quorate.dev/cluster": "other" } });
+    for (const name of which)
+      assert.equal(sim.user({ method: "DELETE", path: `${OURS}/etcdmembers/${name}` }).status, 200);
+    await sim.settle();
+    assert.equal(sim.converged, true, sim.whyNot());
+    // Replaced one at a time by their own cluster, as every record that somebody deletes.
+    assert.equal(sim.oracle.truth().healthy.size, 3);
+    for (const name of which) assert.ok(!membersOf(sim).includes(name), name);
+  });
+
+test("records of a predecessor that cannot be let go do not hold a new cluster up", async () => {
+  const memory = {
+    storage: { medium: "Memory", size: "512Mi" },
+    options: { quotaBackendBytes: "16Mi" },
+  } as const;
+  const sim = await settled(memory);
+  const response = refusal(403, "Forbidden", "admission webhook denied the request");
+  sim.env.front.faults.plan(
+    { kind: "answer", done: false, response },
+    (_who, { method, path }) => method === "PATCH" && path.endsWith("/etcdmembers/demo-1"),
+    Infinity,
+  );
+  sim.deleteCluster();
+  patch(sim, `${OURS}/etcdclusters/demo`, { finalizers: null });
+  await sim.pass(30_000);
+  assert.equal(sim.isGone, true);
+  assert.deepEqual(membersOf(sim), ["demo-1"], "the others are let go all the same");
+  const body = {
+    apiVersion: API_VERSION,
+    kind: "EtcdCluster",
+    metadata: { name: "demo", namespace: NAMESPACE },
+    spec: { ...THREE, ...memory },
+  };
+  assert.equal(sim.user({ method: "POST", path: `${OURS}/etcdclusters`, body }).status, 201);
+  await sim.pass(60_000);
+  assert.equal(sim.converged, true, sim.whyNot());
+  assert.equal(sim.oracle.truth().healthy.size, 3);
+  assert.equal(membersOf(sim).length, 4, "three, and the one that cannot be let go");
+  sim.env.front.faults.clear();
+  await sim.pass(60_000);
+  assert.deepEqual(membersOf(sim), ["demo-2", "demo-3", "demo-4"]);
+  assert.equal(sim.oracle.truth().healthy.size, 3);
+});

@@ -26,7 +26,7 @@ import { ClockSkew } from "./clock-skew.ts";
 import { ClusterWorker } from "./cluster-worker.ts";
 import { EFFECT_MS, Fence, fencedTransport } from "./fencing.ts";
 import { NodeClocks } from "./node-clocks.ts";
-import { releaseOrphans } from "./orphans.ts";
+import { Orphans } from "./orphans.ts";
 import { overTheWire, type EtcdReach } from "./reach.ts";
 import { checkRequirements } from "./requirements.ts";
 import { clusterSources } from "./sources.ts";
@@ -94,6 +94,7 @@ export class Operator {
   readonly #lease: Lease;
   readonly #takeOver: TakeOver;
   readonly #workers = new Map<string, ClusterWorker>();
+  readonly #orphans: Orphans;
   readonly #worker: ConstructorParameters<typeof ClusterWorker>[2];
   readonly #lost = Promise.withResolvers<"lost">();
   readonly #failed = Promise.withResolvers<never>();
@@ -151,6 +152,7 @@ export class Operator {
       ...(hooks.onPass && { onPass: hooks.onPass }),
       ...(hooks.onStep && { onStep: hooks.onStep }),
     };
+    this.#orphans = new Orphans({ ...this.#worker, log });
     const reconcile = (key: string) => this.#reconcile(key);
     this.#controller = new Controller({
       name: "clusters",
@@ -258,8 +260,9 @@ export class Operator {
       await worker.close();
       worker = undefined;
     }
-    await releaseOrphans({ ...this.#worker, log: this.#options.log }, key, uid);
-    if (!cluster || uid === undefined) return;
+    const again = await this.#orphans.release(key, uid);
+    // Where there is a cluster, its own next turn tries again.
+    if (!cluster || uid === undefined) return again;
     if (!worker) {
       worker = new ClusterWorker(key, uid, this.#worker);
       this.#workers.set(key, worker);
