@@ -15,13 +15,15 @@ const condition = {
 
 test("whatever is said, the resource definition takes it", () => {
   const plan = [{ step: "Promote", text: long, waitingFor: long }];
-  const cluster = fitCluster({ phase: long, conditions: [condition], plan });
+  const warnings = Array.from({ length: 40 }, () => long);
+  const cluster = fitCluster({ phase: long, conditions: [condition], plan, warnings });
   assert.ok(etcdClusterStatusSchema.safeParse(cluster).success);
   assert.ok(etcdMemberStatusSchema.safeParse(fitMember({ phase: long, conditions: [condition] })).success);
   assert.ok(cluster.phase?.endsWith("…"));
 });
 
 test("what fits is left as it is", () => {
-  const status = { phase: "Healthy.", conditions: [{ ...condition, message: "well" }], plan: [] };
+  const conditions = [{ ...condition, message: "well" }];
+  const status = { phase: "Healthy.", conditions, plan: [], warnings: ["spec.replicas: even"] };
   assert.deepEqual(fitCluster(status), status);
 });

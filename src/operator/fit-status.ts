@@ -8,9 +8,10 @@ import type { Condition } from "../api/metadata.ts";
 
 const LONGEST_SENTENCE = 1_024;
 const LONGEST_MESSAGE = 32_768;
+const MOST_WARNINGS = 32;
 
 export function fitCluster(status: EtcdClusterStatus): EtcdClusterStatus {
-  const { phase, conditions, plan } = status;
+  const { phase, conditions, plan, warnings } = status;
   return {
     ...status,
     ...(phase !== undefined && { phase: cut(phase, LONGEST_SENTENCE) }),
@@ -21,6 +22,9 @@ export function fitCluster(status: EtcdClusterStatus): EtcdClusterStatus {
         text: cut(step.text, LONGEST_SENTENCE),
         ...(step.waitingFor !== undefined && { waitingFor: cut(step.waitingFor, LONGEST_SENTENCE) }),
       })),
+    }),
+    ...(warnings && {
+      warnings: warnings.slice(0, MOST_WARNINGS).map((warning) => cut(warning, LONGEST_SENTENCE)),
     }),
   };
 }
