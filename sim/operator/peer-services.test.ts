@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EtcdMember } from "../../src/api/etcd-member.ts";
+import { API_VERSION } from "../../src/api/metadata.ts";
 import type { KubeRequest, KubeResponse } from "../../src/seams/kube-transport.ts";
 import { services } from "../model-kube/kinds/service.ts";
 import { json, type KubeJson } from "../model-kube/object.ts";
 import { refusal } from "../model-kube/refusal.ts";
-import { NAMESPACE } from "./environment.ts";
+import { NAME, NAMESPACE } from "./environment.ts";
 import { staysQuiet, wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
@@ -81,7 +82,29 @@ test("whose address was taken meanwhile, it is there at another one, and that is
   assert.match(warnings(sim), /demo-2-peer was recreated at .* was taken/);
   assert.deepEqual(starts(sim), running);
   await staysQuiet(sim);
+  // By then every DNS answer has expired.
+  await sim.pass(600_000);
+  assert.deepEqual(warnings(sim), "");
 });
+
+for (const [status, reason] of [
+  [403, "Forbidden"],
+  [500, "InternalError"],
+] as const)
+  test(`whose address may not be asked for any more (${reason}), it is there at another one`, async () => {
+    const sim = new OperatorSimulation(THREE, { seed: 3 });
+    await rests(sim);
+    const running = starts(sim);
+    sim.user({ method: "DELETE", path: `${PATH}/demo-2-peer` });
+    const aim = (_: string, { method, path, body }: KubeRequest) =>
+      method === "POST" && path === PATH && json(json(body)["spec"])["clusterIP"] !== undefined;
+    const response = refusal(status, reason, "a fixed clusterIP is not allowed");
+    sim.env.front.faults.plan({ kind: "answer", done: false, response }, aim, Infinity);
+    await sim.settle();
+    assert.equal(sim.converged, true, sim.whyNot());
+    assert.notEqual(addressOf(sim, "demo-2"), undefined);
+    assert.deepEqual(starts(sim), running);
+  });
 
 /** The headless Service is made all the same: who may make none at all has no cluster. */
 function rejectPeers(sim: OperatorSimulation, response: KubeResponse, times = Infinity): void {
@@ -108,7 +131,7 @@ for (const [why, response] of [
     }
     assert.match(
       warnings(sim),
-      /rejected a Service for the peer URL of demo-1, demo-2, demo-3 \(.*(quota|range)/,
+      /rejected a Service for the peer URLs of demo-1, demo-2, demo-3, so .* of their Pods.*(quota|range)/,
     );
     await staysQuiet(sim);
     const running = starts(sim);
@@ -123,10 +146,16 @@ for (const [why, response] of [
     assert.equal(serviceOf(sim, "demo-1"), undefined);
   });
 
-test("an API server that fails for a moment costs nobody its Service", async () => {
+test("an API server that fails for a moment costs nobody its Service, nor its address", async () => {
   const sim = new OperatorSimulation(THREE, { seed: 5 });
   await rests(sim);
-  rejectPeers(sim, refusal(500, "InternalError", "etcdserver: request timed out"), 2);
+  const failure = refusal(500, "InternalError", "etcdserver: request timed out");
+  const address = addressOf(sim, "demo-2");
+  rejectPeers(sim, failure, 2);
+  sim.user({ method: "DELETE", path: `${PATH}/demo-2-peer` });
+  await rests(sim);
+  assert.equal(addressOf(sim, "demo-2"), address);
+  rejectPeers(sim, failure, 2);
   sim.edit({ replicas: 5 });
   await rests(sim);
   for (const member of ["demo-4", "demo-5"]) assert.notEqual(serviceOf(sim, member), undefined, member);
@@ -147,8 +176,49 @@ test("a name that somebody else has is not waited for: the newcomer is dialled b
   assert.equal(sim.converged, true, sim.whyNot());
   const [fourth] = recordsOf(sim).filter(({ metadata }) => metadata.name === "demo-4");
   assert.equal(fourth?.spec.address.peerURL, `https://demo-4.demo-peers.${NAMESPACE}.svc:2380`);
-  assert.match(warnings(sim), /peer URL of demo-4/);
+  assert.match(warnings(sim), /^Service demo-4-peer does not belong to demo .* of demo-4/);
+  assert.match(warnings(sim), /Rename or delete Service demo-4-peer, then delete EtcdMembers? demo-4/);
 });
+
+const CLUSTERS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters`;
+
+for (const storage of [
+  { medium: "Memory", size: "512Mi" },
+  { medium: "HostPath", hostPath: "/var/lib/etcd-data" },
+] as const)
+  test(`a cluster that is created again at once waits for its predecessor's Services to go (${storage.medium})`, async () => {
+    const opened: unknown[] = [];
+    let uid = "";
+    const sim = new OperatorSimulation(
+      { ...THREE, storage, options: { quotaBackendBytes: "16Mi" } },
+      {
+        seed: 1,
+        onPass: ({ observation: { cluster, platform, members } }) => {
+          if (cluster.uid !== uid && members.length === 0) opened.push(platform.opened);
+        },
+      },
+    );
+    await sim.settle();
+    uid = sim.cluster?.metadata.uid ?? "";
+    opened.length = 0;
+    const spec = sim.cluster?.spec;
+    sim.deleteCluster();
+    while (!sim.isGone) await sim.pass(5);
+    assert.notEqual(serviceOf(sim, "demo-1"), undefined, "the garbage collector is not that fast");
+    const metadata = { name: NAME, namespace: NAMESPACE };
+    const body = { apiVersion: API_VERSION, kind: "EtcdCluster", metadata, spec };
+    assert.equal(sim.user({ method: "POST", path: CLUSTERS, body }).status, 201);
+    await sim.settle();
+    assert.equal(sim.converged, true, sim.whyNot());
+    assert.equal(recordsOf(sim).length, 3);
+    for (const { metadata: record, spec: member } of recordsOf(sim)) {
+      assert.equal(member.address.peerURL, `https://${record.name}-peer.${NAMESPACE}.svc:2380`);
+      assert.deepEqual(member.address.peerIPs, [addressOf(sim, record.name)]);
+    }
+    assert.doesNotMatch(warnings(sim), /Service/);
+    assert.ok(opened.length > 0);
+    assert.deepEqual(new Set(opened), new Set([false]), "its predecessor's client Service opens nothing");
+  });
 
 test("a Service without a record is used by the newcomer it was made for, or goes", async () => {
   const sim = new OperatorSimulation(THREE, { seed: 6 });

@@ -5,6 +5,7 @@
  */
 import type { Service } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdMember } from "../api/etcd-member.ts";
+import { API_VERSION } from "../api/metadata.ts";
 import { Conflict, type ObjectAction } from "../control/platform.ts";
 import type { ClusterFacts } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
@@ -19,7 +20,7 @@ import { findOne, keepApplied, type Kept } from "./keep.ts";
 import { belongsTo } from "./member-object.ts";
 import { hasPeerService, MEMBER_FINALIZER, ordinalInName, peerServiceName } from "./names.ts";
 import { peerService } from "./render/services.ts";
-import { etcdMembers } from "./resources.ts";
+import { etcdClusters, etcdMembers } from "./resources.ts";
 
 type CreateMember = Extract<ObjectAction, { kind: "CreateMember" }>;
 
@@ -27,14 +28,20 @@ type CreateMember = Extract<ObjectAction, { kind: "CreateMember" }>;
 const ASK_AGAIN_MS = 60_000;
 /** A range without addresses is told as an internal error, and so is a fault that passes. */
 const MOST_FAULTS = 3;
+/** How long a new address is told: DNS answers expire in seconds, those of a stubborn cache in minutes. */
+const MOVED_MS = 600_000;
 
 export class PeerServices {
   readonly #client: KubeClient;
   readonly #clock: Clock;
   readonly #contests: Pick<Contests, "enter">;
   /** Why the last one was rejected, and until when none is asked for, by the monotonic clock. */
-  #rejected: { readonly why: string; readonly until: number } | undefined;
+  #rejected: { readonly why: Error; readonly until: number } | undefined;
   #faults = 0;
+  /** In a row, of a Service that is made again at its address, by member. */
+  readonly #keepFaults = new Map<string, number>();
+  /** When a Service was first seen at another address than its record remembers, by the monotonic clock. */
+  readonly #movedAt = new Map<string, number>();
 
   constructor(client: KubeClient, clock: Clock, contests: Pick<Contests, "enter">) {
     this.#client = client;
@@ -74,7 +81,7 @@ export class PeerServices {
     const rejection = plan ? undefined : errors.find((error) => this.#isRejection(error));
     if (!(rejection instanceof Error)) throw errors[0];
     this.#faults = 0;
-    this.#rejected = { why: rejection.message, until: this.#clock.monotonic() + ASK_AGAIN_MS };
+    this.#rejected = { why: rejection, until: this.#clock.monotonic() + ASK_AGAIN_MS };
     // Where there is room for few, the cluster needs others more.
     await Promise.all(made.map((kept) => this.#undo(kept)));
     throw new Conflict(`Service ${peerServiceName(record.name)} was rejected: ${rejection.message}`, {
@@ -93,9 +100,10 @@ export class PeerServices {
     const known = services.find(({ metadata }) => metadata?.name === name);
     const { uid } = cluster;
     const kept = await keepApplied(this.#client, serviceResource, wanted, known, uid, this.#contests);
-    if (kept.done === "foreign") throw new TakenName(`it exists and does not belong to ${cluster.name}`);
-    if (kept.done === "ending") throw new Conflict(`Service ${cluster.namespace}/${name} is being deleted`);
-    return kept;
+    if (kept.done !== "foreign" && kept.done !== "ending") return kept;
+    if (isLeaving(kept.object, cluster))
+      throw new Conflict(`Service ${cluster.namespace}/${name} is being deleted`);
+    throw new TakenName(name, cluster.name);
   }
 
   #isRejection(error: unknown): boolean {
@@ -117,12 +125,22 @@ export class PeerServices {
       await keepApplied(this.#client, serviceResource, wanted, known, cluster.uid, this.#contests, asNew);
     if (known !== undefined || clusterIP === undefined) return await keep();
     try {
-      return await keep((service) => ({ ...service, spec: { ...service.spec, clusterIP } }));
+      const kept = await keep((service) => ({ ...service, spec: { ...service.spec, clusterIP } }));
+      this.#keepFaults.delete(record.name);
+      return kept;
     } catch (error) {
-      // Taken, perhaps by itself: a Service that lost our label is not in the cache.
-      if (!isReason(error, "Invalid")) throw error;
+      // Taken, perhaps by itself: a Service that lost our label is not in the cache; or not ours to choose any more.
+      if (!isReason(error, "Invalid", "Forbidden") && !this.#isLastingFault(record.name, error)) throw error;
       return await keep();
     }
+  }
+
+  /** One that passes is not to cost a member its address. */
+  #isLastingFault(member: string, error: unknown): boolean {
+    if (!isReason(error, "Internal")) return false;
+    const faults = (this.#keepFaults.get(member) ?? 0) + 1;
+    this.#keepFaults.set(member, faults);
+    return faults >= MOST_FAULTS;
   }
 
   /** Whether no record needs this Service, as the API server has it and not the cache, and none is about to. */
@@ -142,26 +160,62 @@ export class PeerServices {
   /** For status.warnings. */
   warnings(cluster: ClusterFacts, records: readonly MemberRecord[], services: readonly Service[]): string[] {
     const without = records.filter(({ address }) => address.peerIPs?.length === 0).map(({ name }) => name);
-    const why = this.#rejected === undefined ? "" : ` (${this.#rejected.why})`;
-    const moved = records.flatMap(({ name, address }) => {
-      const service = services.find(({ metadata }) => metadata?.name === peerServiceName(name));
-      const [was, is] = [address.peerIPs?.[0], service?.spec?.clusterIP];
-      if (!service || !isControlledBy(service, cluster.uid)) return [];
-      if (was === undefined || is === undefined || was === is) return [];
-      return `Service ${peerServiceName(name)} was recreated at ${is}: its address ${was} was taken. Peers find ${name} again once their DNS answers expire.`;
+    const moved = records.flatMap((record) => {
+      const service = services.find(({ metadata }) => metadata?.name === peerServiceName(record.name));
+      return service && isControlledBy(service, cluster.uid) ? this.#moved(record, service) : [];
     });
-    if (without.length === 0) return moved;
-    const names = without.join(", ");
+    return without.length === 0 ? moved : [withoutService(without, this.#rejected?.why), ...moved];
+  }
+
+  #moved({ name, address }: MemberRecord, { metadata, spec }: Service): string[] {
+    const [was, is] = [address.peerIPs?.[0], spec?.clusterIP];
+    if (was === undefined || is === undefined || was === is) return [];
+    const uid = metadata?.uid ?? "";
+    const now = this.#clock.monotonic();
+    const since = this.#movedAt.get(uid) ?? now;
+    this.#movedAt.set(uid, since);
+    if (now - since >= MOVED_MS) return [];
     return [
-      `The API server rejected a Service for the peer URL of ${names}${why}. Peers find ${names} by the DNS name of its Pod, so joins and restarts can wait for DNS caches. Allow Services in the namespace, then delete the EtcdMember to replace it.`,
-      ...moved,
+      `Service ${peerServiceName(name)} was recreated at ${is}: its address ${was} was taken. Peers find ${name} again once their DNS answers expire.`,
     ];
   }
 }
 
-/** Something else has the name. */
+/** What the API server said comes last: it may be long, and is cut first. */
+function withoutService(members: readonly string[], why: Error | undefined): string {
+  const names = members.join(", ");
+  const [urls, them, pods, records] =
+    members.length === 1
+      ? ["URL", names, "name of its Pod", `EtcdMember ${names} to replace it`]
+      : ["URLs", "them", "names of their Pods", `EtcdMembers ${names} to replace them`];
+  const dialled = `so peers find ${them} by the DNS ${pods}: joins and restarts can wait for DNS caches`;
+  if (why instanceof TakenName) {
+    const { service, cluster } = why;
+    return `Service ${service} does not belong to ${cluster} and the peer ${urls} of ${names} cannot name it, ${dialled}. Rename or delete Service ${service}, then delete ${records}.`;
+  }
+  const answer = why === undefined ? "" : ` The API server's answer: ${why.message}`;
+  return `The API server rejected a Service for the peer ${urls} of ${names}, ${dialled}. Allow Services in the namespace, then delete ${records}.${answer}`;
+}
+
+/** Something else has the name, and keeps it. */
 class TakenName extends Error {
   override name = "TakenName";
+  readonly service: string;
+  readonly cluster: string;
+
+  constructor(service: string, cluster: string) {
+    super(`it exists and does not belong to ${cluster}; rename or delete Service ${service}`);
+    this.service = service;
+    this.cluster = cluster;
+  }
+}
+
+/** Its name is free soon: it is being deleted, or the garbage collector takes it, as its cluster had our name before us. */
+function isLeaving({ metadata }: Service, { name }: ClusterFacts): boolean {
+  const owner = metadata?.ownerReferences?.find(({ controller }) => controller);
+  const isPredecessors =
+    owner?.apiVersion === API_VERSION && owner.kind === etcdClusters.kind && owner.name === name;
+  return metadata?.deletionTimestamp !== undefined || isPredecessors;
 }
 
 function withIPs(action: CreateMember, ips: readonly string[]): CreateMember {

@@ -118,7 +118,7 @@ export class KubePlatform implements Platform {
       isResizable: (pod, record) => this.#apply.resizing.isPossible(pod, record),
       dialled: this.#apply.peerServices.areOffered ? "Service" : "Pod",
       isConfirmed: (pod) => this.#latches.isConfirmed(pod),
-      opened: this.#isOpened(),
+      opened: this.#isOpened(objects.cluster.metadata?.uid ?? ""),
       unread,
       notMade: (member) => notMadeOf(this.#apply, member),
     });
@@ -246,10 +246,13 @@ export class KubePlatform implements Platform {
     await this.#options.reach.close();
   }
 
-  #isOpened(): boolean {
+  /** By the client Service; one of a cluster that had the name before may still be there. */
+  #isOpened(uid: string): boolean {
     const { stores, key } = this.#options;
     const { client } = serviceNames(refOf(key).name);
-    return stores.ownObjects(key).services.some(({ metadata }) => metadata?.name === client);
+    return stores
+      .ownObjects(key)
+      .services.some((service) => service.metadata?.name === client && isControlledBy(service, uid));
   }
 
   /** What we dial etcd with, from our own Secret; it is replaced there when it is due. */

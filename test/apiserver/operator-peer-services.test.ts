@@ -123,7 +123,7 @@ test("where a quota keeps it out, a member is dialled by the name of its Pod, an
   }
   assert.match(
     (await few.status()).warnings?.join() ?? "",
-    /peer URL of few-1, few-2, few-3 \(.*exceeded quota/,
+    /peer URLs of few-1, few-2, few-3, .*exceeded quota/,
   );
   await few.assertSound(3);
   await bed.client.delete(`${quotas}/few`);
