@@ -7,7 +7,7 @@ import { containerName } from "./labels.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { int, text } from "./scalars.ts";
 
-const RESERVED_NAMES = ["etcd"];
+const RESERVED_NAME = "etcd";
 /** All containers of a Pod share one address. */
 const ETCD_PORTS = [2379, 2380, 2381];
 /** The volumes of a member's Pod. */
@@ -35,9 +35,9 @@ type Sidecar = z.output<typeof sidecarSchema>;
 const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(", ");
 
 const names: Rule<Sidecar[]> = {
-  cel: `self.all(sidecar, !(sidecar.name in [${quoted(RESERVED_NAMES)}]))`,
-  message: `sidecars may not be called ${RESERVED_NAMES.join(" or ")}: Quorate's own containers have these names`,
-  check: (sidecars) => sidecars.every((sidecar) => !RESERVED_NAMES.includes(sidecar.name)),
+  cel: `self.all(sidecar, sidecar.name != '${RESERVED_NAME}')`,
+  message: `a sidecar may not be called ${RESERVED_NAME}: Quorate's own container has this name`,
+  check: (sidecars) => sidecars.every((sidecar) => sidecar.name !== RESERVED_NAME),
 };
 
 const namesDiffer: Rule<Sidecar[]> = {

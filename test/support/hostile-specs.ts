@@ -209,7 +209,7 @@ export const refusedAtAdmission: readonly Refused[] = [
     spec: sidecar({ volumeMounts: [{ name: "cache", mountPath: "/c" }] }),
     says: /mount one of these/,
   },
-  { title: "a sidecar called etcd", spec: sidecar({ name: "etcd" }), says: /Quorate's own containers/ },
+  { title: "a sidecar called etcd", spec: sidecar({ name: "etcd" }), says: /Quorate's own container/ },
   {
     title: "two sidecars of one name",
     spec: pod({ sidecars: [1, 2].map(() => ({ name: "proxy", image: "busybox" })) }),
