@@ -11,31 +11,48 @@ import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../c
 
 export class InvariantViolation extends Error {
   override name = "InvariantViolation";
+  /** As docs/rules.md calls it: for developers, and not part of the message, which users read in the status. */
+  readonly invariant: Invariant;
+
+  constructor(invariant: Invariant, message: string) {
+    super(message);
+    this.invariant = invariant;
+  }
 }
+
+type Invariant = "I1" | "I3" | "I4" | "I5" | "H16";
+type Violation = readonly [Invariant, string];
 
 /** Throws when carrying out the action would break an invariant, as far as the observation can tell. */
 export function assertSafe(view: View, action: Action): void {
   const broken = violation(view, action);
   if (broken !== undefined) {
-    throw new InvariantViolation(`${action.kind} was decided but would break an invariant: ${broken}`);
+    const [invariant, why] = broken;
+    throw new InvariantViolation(
+      invariant,
+      `${action.kind} was decided but would break an invariant: ${why}`,
+    );
   }
 }
 
-function violation(view: View, action: Action): string | undefined {
+function violation(view: View, action: Action): Violation | undefined {
   switch (action.kind) {
     case "RemoveFromEtcd":
       return removal(view, action.memberID);
     case "Promote":
       return survivesPromotion(view.voters, view.healthyVoters)
         ? undefined
-        : `I1: ${view.healthyVoters} of ${view.voters} voters are healthy, too few to count one more in`;
+        : [
+            "I1",
+            `${view.healthyVoters} of ${view.voters} voters are healthy, too few to promote another member`,
+          ];
     case "StopWorkload":
       return stop(view, find(view, action.member));
     case "DeleteVolume":
       return volume(view, find(view, action.member), action.volumeUID);
     case "CreateMember":
       return action.record.boot === "New" && view.established
-        ? "I3: the cluster was seen to exist, so nobody starts it anew"
+        ? ["I3", "the cluster exists, so no member may bootstrap a new one"]
         : undefined;
     case "UpdateMember":
       return (
@@ -51,20 +68,23 @@ function find(view: View, name: string): MemberView | undefined {
   return view.members.find((member) => member.name === name);
 }
 
-function removal(view: View, memberID: string): string | undefined {
+function removal(view: View, memberID: string): Violation | undefined {
   const entry = view.observation.etcd.list?.members.find((candidate) => candidate.id === memberID);
   if (entry === undefined || entry.isLearner) return undefined;
   const member = view.members.find((candidate) => candidate.entry?.id === memberID);
   const others = member ? healthyVotersBut(view, member) : view.healthyVoters;
   if (survivesRemoval(view.voters, others)) return undefined;
-  return `I1: without ${entry.name || memberID} only ${others} of ${view.voters - 1} voters would be healthy`;
+  return [
+    "I1",
+    `without ${entry.name || memberID} only ${others} of ${view.voters - 1} voters would be healthy`,
+  ];
 }
 
 /**
  * Stopping a voter that serves, of a cluster that is meant to. Sizes 1 and 2 cannot restart without a gap (R2). Whether it
  * serves is not only for us to say: one whose Pod is Ready does, and so do the others, whether we see them or not (H16).
  */
-function stop(view: View, member: MemberView | undefined): string | undefined {
+function stop(view: View, member: MemberView | undefined): Violation | undefined {
   const meantToServe = !view.observation.cluster.deleting && view.spec.replicas > 0;
   if (!meantToServe || !member || member.record.token !== view.token) return undefined;
   if (!isOrWasVoter(view, member) || !serves(member)) return undefined;
@@ -72,21 +92,21 @@ function stop(view: View, member: MemberView | undefined): string | undefined {
   const size = view.voters || voters.length;
   const others = voters.filter((other) => other !== member && serves(other)).length;
   if (size <= 2 || others >= quorum(size)) return undefined;
-  return `I1: without ${member.name} only ${others} of ${size} voters are healthy`;
+  return ["I1", `without ${member.name} only ${others} of ${size} voters are healthy`];
 }
 
 function serves({ healthy, outOfReach }: MemberView): boolean {
   return healthy || outOfReach;
 }
 
-function volume(view: View, member: MemberView | undefined, uid: string): string | undefined {
+function volume(view: View, member: MemberView | undefined, uid: string): Violation | undefined {
   if (!member) return undefined;
-  if (member.entry) return `I5: ${member.name} is in etcd's member list, so its volume ${uid} is in use`;
+  if (member.entry) return ["I5", `${member.name} is in etcd's member list, so its volume ${uid} is in use`];
   const { record, workload } = member;
   if (!record.leaving && !view.observation.cluster.deleting) {
-    return `I5: ${member.name} is not leaving, so its volume ${uid} is kept`;
+    return ["I5", `${member.name} is not leaving, so its volume ${uid} is kept`];
   }
-  if (workload.state === "running") return `I5: ${member.name} still runs on its volume ${uid}`;
+  if (workload.state === "running") return ["I5", `${member.name} still runs on its volume ${uid}`];
   return undefined;
 }
 
@@ -95,14 +115,14 @@ function templateChange(
   view: View,
   member: MemberView | undefined,
   template: MemberTemplate | undefined,
-): string | undefined {
+): Violation | undefined {
   if (!template || !member || isApproved(view, "restart", member)) return undefined;
   const first = triedBy(view, member, template);
-  return first && `H16: ${first.name} has this template and was not seen well with it yet`;
+  return first && ["H16", `${first.name} has this template and has not been healthy with it yet`];
 }
 
-function volumeChange(member: MemberView | undefined, uid: string | undefined): string | undefined {
+function volumeChange(member: MemberView | undefined, uid: string | undefined): Violation | undefined {
   const before = member?.record.volumeUID;
   if (uid === undefined || before === undefined || before === uid) return undefined;
-  return `I4: ${member?.name} may only ever use the volume ${before}, not ${uid}`;
+  return ["I4", `${member?.name} may only ever use the volume ${before}, not ${uid}`];
 }
