@@ -42,7 +42,7 @@ export function newcomersBlocked(view: View): Outcome | undefined {
   return hold({
     classes: ["join"],
     reason: blocked.reason,
-    message: `no new member is begun while none could be started: ${who}${blocked.message}`,
+    message: `not adding a member, because it could not be started: ${who}${blocked.message}`,
     next: NEXT[blocked.reason],
   });
 }

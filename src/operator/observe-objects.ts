@@ -90,7 +90,7 @@ export function observeObjects(
       deleting: object.metadata.deletionTimestamp !== undefined,
       volume: volumeOf(record, {
         unread: takenClaim
-          ? `${claimName(record.name)} belongs to somebody else`
+          ? `${claimName(record.name)} belongs to another owner`
           : unread?.get(isVolatile(record.template) ? record.name : claimName(record.name)),
         claim,
         pod,
@@ -153,7 +153,7 @@ export function isOurClaim(
 
 /** An object that bears a name of ours but is somebody else's does not count, and is told of. */
 export function takenBy({ object }: Pick<Clash, "object">): NotMade {
-  return { reason: "NameClash", message: `${object} exists and belongs to somebody else` };
+  return { reason: "NameClash", message: `${object} exists and belongs to another owner` };
 }
 
 function isControlledBy(uid: string, { metadata }: KubeObject): boolean {

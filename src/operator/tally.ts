@@ -45,7 +45,7 @@ export class Tally {
     if (kept.done === "changed") this.changed = true;
     if (kept.done === "foreign") {
       if (context.clashes.add(resource, kept.object)) this.changed = true;
-      throw new Error(`${resource.kind} ${keyOf(kept.object)} exists and belongs to somebody else`);
+      throw new Error(`${resource.kind} ${keyOf(kept.object)} exists and belongs to another owner`);
     }
     return kept.done === "changed" || kept.done === "unchanged";
   }

@@ -27,7 +27,7 @@ export const strangers: Rule = (view) => {
         hold({
           classes: ["join", "shrink", "roll", "maintain"],
           reason: "RecordUnconfirmed",
-          message: `etcd lists ${labelOf(entry)}, whose record is not in sight; waiting until the API server confirms that it is gone`,
+          message: `etcd lists ${labelOf(entry)}, but its record was not found; waiting for the API server to confirm that it was deleted`,
         }),
       );
       continue;
