@@ -123,6 +123,23 @@ test("a field that another manager insists on is written ever more seldom, and t
   assert.equal(sim.oracle.truth().healthy.size, 3);
 });
 
+test("what another controller changes every three minutes is put right at once, and told from the third time on", async () => {
+  const sim = await settled();
+  const path = `${CORE}/services/demo-client`;
+  const toldEach: boolean[] = [];
+  for (let resync = 0; resync < 5; resync++) {
+    patch(sim, path, { labels: { "app.kubernetes.io/managed-by": "argocd" } });
+    await sim.pass(10_000);
+    const service = sim.env.server.list(services).find(({ metadata }) => metadata.name === "demo-client");
+    assert.equal(service?.metadata.labels?.["app.kubernetes.io/managed-by"], "quorate");
+    await sim.pass(170_000);
+    toldEach.push(conditionOf(sim, "Degraded")?.message?.includes("keeps changing metadata.labels") ?? false);
+  }
+  assert.deepEqual(toldEach, [false, false, true, true, true]);
+  await sim.pass(240_000);
+  assert.equal(conditionOf(sim, "Degraded")?.status, "False", "it has stopped");
+});
+
 test("a budget or a Service of somebody else's under our name keeps no Pod from being made again", async () => {
   const sim = await settled();
   const budgets = `/apis/policy/v1/namespaces/${NAMESPACE}/poddisruptionbudgets`;

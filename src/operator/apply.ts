@@ -27,6 +27,7 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
     tally.changed = true;
   });
   if (!view.spec.paused) await applyAll(context, view, tally);
+  tally.problems.push(...context.contests.problems());
   waits.keepOnly(tally.parts);
   const times = [context.certificates.lookAgainAt, waits.lookAgainAt].filter((at) => at !== undefined);
   const lookAgainAt = view.spec.paused || times.length === 0 ? undefined : Math.min(...times);

@@ -38,7 +38,7 @@ function world(answer: () => unknown = () => ({ items: [{ metadata: { managedFie
     }
     return { writes, said: [...said] };
   };
-  return { contest, calls, pass: (ms: number) => (now += ms) };
+  return { contest, contests, calls, pass: (ms: number) => (now += ms) };
 }
 
 test("what is written back at once is written ever more seldom, down to once in five minutes", async () => {
@@ -69,11 +69,48 @@ test("it is told with the field and the other manager, or that the server knows 
 });
 
 test("a slip that is put right is no contest, nor is another wish", async () => {
-  const { contest, pass } = world();
+  const { contest, contests, pass } = world();
   for (let slip = 0; slip < 5; slip++) {
     assert.deepEqual(await contest(100), { writes: 1, said: [] });
-    pass(2 * MINUTE);
+    assert.deepEqual(contests.problems(), []);
+    pass(61 * MINUTE);
   }
   await contest(5_000);
-  assert.deepEqual(await contest(100, { spec: {} }), { writes: 1, said: [] });
+  assert.deepEqual(await contest(100, { metadata: {} }), { writes: 1, said: [] });
+});
+
+test("what is undone every few minutes is told from the third time on, and written at once each time", async () => {
+  const { contest, contests, calls, pass } = world();
+  const told: boolean[] = [];
+  for (let resync = 0; resync < 6; resync++) {
+    assert.deepEqual(await contest(100), { writes: 1, said: [] });
+    pass(3 * MINUTE);
+    told.push(contests.problems().length === 1);
+  }
+  assert.deepEqual(told, [false, false, true, true, true, true]);
+  assert.match(
+    contests.problems().join(),
+    /another manager \(kyverno\) keeps changing metadata\.labels\.app,/,
+  );
+  assert.equal(calls.length, 1);
+  pass(4 * MINUTE);
+  assert.deepEqual(contests.problems(), [], "it has stopped");
+});
+
+test("two parts of one object are contested each for itself", async () => {
+  const { contests, contest } = world();
+  await contest(5_000);
+  await contests.enter(services, found, { spec: {} });
+  await assert.rejects(contests.enter(services, found, wanted), Contested);
+});
+
+test("what was not contested for an hour is forgotten", async () => {
+  const { contests, contest, pass } = world();
+  await contest(100);
+  pass(59 * MINUTE);
+  contests.problems();
+  assert.equal(contests.size, 1);
+  pass(2 * MINUTE);
+  contests.problems();
+  assert.equal(contests.size, 0);
 });

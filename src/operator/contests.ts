@@ -1,6 +1,7 @@
 /**
  * Two owners of one field: what we write, a controller or a mutating webhook writes back. Neither gives in, so ours is
- * written ever more seldom, and the status names the field and, where the API server knows it, the other manager.
+ * written ever more seldom, and the status names the field and, where the API server knows it, the other manager. One
+ * that writes back now and then (a GitOps resync every few minutes) is answered at once, and named as well.
  */
 import { createHash } from "node:crypto";
 import { canonical } from "../core/hash.ts";
@@ -19,8 +20,13 @@ export class Contested extends Error {
 interface Contest {
   readonly uid: string | undefined;
   readonly wanted: string;
+  /** Without a pause in which it was left alone: what the wait goes by. */
   writes: number;
   wroteAt: number;
+  /** In all, with less than an hour between two. */
+  times: number;
+  /** Until then it is told although nothing waits for it now. */
+  toldUntil: number;
   /** By the monotonic clock. */
   until: number;
   message: string | undefined;
@@ -28,8 +34,12 @@ interface Contest {
 
 const FIRST_MS = 1_000;
 const LONGEST_MS = 5 * 60_000;
-/** Undisturbed for this long and longer than the last wait, it was no contest but somebody's slip. */
-const FORGET_MS = 60_000;
+/** Undisturbed for this long and longer than the last wait, it is written at once again. */
+const PAUSE_MS = 60_000;
+/** Undone again only after this long, it was somebody's slip each time. */
+const FORGET_MS = 60 * 60_000;
+/** Once or twice is a slip, too. */
+const TOLD_FROM = 3;
 
 export class Contests {
   readonly #client: KubeClient;
@@ -47,21 +57,46 @@ export class Contests {
    */
   async enter(resource: Resource, known: KubeObject, wanted: object, about = wanted): Promise<void> {
     const { name = "", uid } = known.metadata ?? {};
-    const key = `${resource.plural} ${name}`;
+    // One object may have several contested parts; each is told by the fields that we set.
+    const key = `${resource.plural} ${name} ${Object.keys(about).join()}`;
     const hash = createHash("sha256").update(canonical(about)).digest("hex");
     const now = this.#clock.monotonic();
     const contest = this.#contests.get(key);
-    if (!contest || contest.uid !== uid || contest.wanted !== hash || isOver(contest, now)) {
-      this.#contests.set(key, { uid, wanted: hash, writes: 1, wroteAt: now, until: now, message: undefined });
+    if (!contest || contest.uid !== uid || contest.wanted !== hash || isForgotten(contest, now)) {
+      const begun = { writes: 1, wroteAt: now, times: 1, until: now, toldUntil: 0, message: undefined };
+      this.#contests.set(key, { uid, wanted: hash, ...begun });
       return;
     }
     if (now < contest.until) {
       contest.message ??= await this.#describe(resource, known, wanted);
+      // From here on by what is thrown.
+      contest.toldUntil = 0;
       throw new Contested(contest.message);
     }
-    contest.writes++;
+    const restedMs = now - contest.wroteAt;
+    const rested = restedMs > Math.max(PAUSE_MS, 2 * waitMs(contest));
+    contest.times++;
+    contest.writes = rested ? 1 : contest.writes + 1;
     contest.wroteAt = now;
-    contest.until = now + waitMs(contest);
+    contest.until = rested ? now : now + waitMs(contest);
+    if (!rested || contest.times < TOLD_FROM) return;
+    // Nothing is thrown that would tell it; if it is undone again at this pace, it is told all along.
+    contest.toldUntil = now + 2 * restedMs;
+    contest.message ??= await this.#describe(resource, known, wanted);
+  }
+
+  /** What is undone again and again, with rests between that are too long for anything to wait. */
+  problems(): string[] {
+    const now = this.#clock.monotonic();
+    for (const [key, contest] of this.#contests) if (isForgotten(contest, now)) this.#contests.delete(key);
+    return [...this.#contests.values()].flatMap(({ message, toldUntil }) =>
+      message !== undefined && now < toldUntil ? [message] : [],
+    );
+  }
+
+  /** How many objects are remembered. */
+  get size(): number {
+    return this.#contests.size;
   }
 
   async #describe(resource: Resource, known: KubeObject, wanted: object): Promise<string> {
@@ -101,6 +136,6 @@ function waitMs({ writes }: Contest): number {
   return Math.min(LONGEST_MS, FIRST_MS * 2 ** (writes - 2));
 }
 
-function isOver(contest: Contest, now: number): boolean {
-  return now - contest.wroteAt > Math.max(FORGET_MS, 2 * waitMs(contest));
+function isForgotten({ wroteAt }: Contest, now: number): boolean {
+  return now - wroteAt > FORGET_MS;
 }

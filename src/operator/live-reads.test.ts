@@ -79,4 +79,9 @@ test("a member of etcd's list has no record when the server has none either (I9)
     throw new KubeError("Unavailable", "GET", "no");
   });
   assert.equal(await failing, false);
+  const { live, pass } = world(() => records);
+  await live.isUnrecorded("default", cluster.uid, entry);
+  pass(60_000);
+  await live.complete({ ...objects, claims: [claim] }, "default");
+  assert.equal(live.size, 0, "an answer that has expired is forgotten");
 });

@@ -60,6 +60,11 @@ export class LiveReads {
     return this.#unseen;
   }
 
+  /** How many answers are remembered. */
+  get size(): number {
+    return this.#volumes.size + this.#records.size;
+  }
+
   /** The objects of a cluster with those volumes of its members that only the API server itself knows of. */
   async complete(objects: ClusterObjects, namespace: string): Promise<Completed> {
     const unseen: Unseen[] = [];
@@ -78,6 +83,8 @@ export class LiveReads {
       else if (read.found?.metadata?.uid === uid) unseen.push({ member, resource, object: read.found });
     }
     for (const key of this.#volumes.keys()) if (!wanted.has(key)) this.#volumes.delete(key);
+    const now = this.#clock.monotonic();
+    for (const [id, { until }] of this.#records) if (now >= until) this.#records.delete(id);
     this.#unseen = unseen;
     if (unseen.length === 0) return { objects, unread };
     const found = <T>(resource: Resource) =>
