@@ -140,6 +140,29 @@ test("what another controller changes every three minutes is put right at once, 
   assert.equal(conditionOf(sim, "Degraded")?.status, "False", "it has stopped");
 });
 
+/** Another controller that never gives in: within 5 ms of each change it does this again. */
+function insist(sim: OperatorSimulation, again: () => void): void {
+  sim.env.scheduler.after(5, () => {
+    again();
+    insist(sim, again);
+  });
+}
+
+test("a Pod whose note is taken off is not touched again: it has its toleration once", async () => {
+  const sim = await settled();
+  const latched = "etcd.quorate.dev/latched";
+  const podOf = () => sim.env.server.list(pods).find(({ metadata }) => metadata.name === "demo-2");
+  let taken = 0;
+  insist(sim, () => {
+    if (podOf()?.metadata.annotations?.[latched] === undefined) return;
+    taken++;
+    patch(sim, `${CORE}/pods/demo-2`, { annotations: { [latched]: null } });
+  });
+  await sim.pass(60_000);
+  assert.equal(taken, 1);
+  assert.equal(JSON.stringify(podOf()?.spec).split(latched).length - 1, 1);
+});
+
 test("a budget or a Service of somebody else's under our name keeps no Pod from being made again", async () => {
   const sim = await settled();
   const budgets = `/apis/policy/v1/namespaces/${NAMESPACE}/poddisruptionbudgets`;

@@ -138,8 +138,10 @@ async function changePod(
     });
   }
   if (isConfigured && lacksTouch(pod, record)) {
-    await touch(client, pod);
-    tally.changed = true;
+    await tally.part(partsOf.latch(name), async () => {
+      await touch(client, pod, contests);
+      tally.changed = true;
+    });
   }
   if (member.resizing && (await resizing.proceed(pod, record))) tally.changed = true;
   // Where its directory is; from now on it runs there and nowhere else.

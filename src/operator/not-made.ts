@@ -16,6 +16,7 @@ export const partsOf = {
   claim: (member: string) => `the claim of ${member}`,
   secret: (member: string) => `the Secret of ${member}`,
   labels: (member: string) => `the labels of what ${member} runs on`,
+  latch: (member: string) => `the note on the Pod of ${member} that it has joined`,
   pod: (member: string) => `the Pod of ${member}`,
 } as const;
 

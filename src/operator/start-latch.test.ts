@@ -2,11 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import { KubeError } from "../kube/errors.ts";
+import { Contested } from "./contests.ts";
 import { ANNOTATIONS } from "./names.ts";
 import { lacksTouch, StartLatches, touch, WRITES_WITHIN_MS } from "./start-latch.ts";
 
 const THEIRS = { key: "theirs", operator: "Exists" };
 const OURS = { key: ANNOTATIONS.latched, operator: "Exists" };
+
+const FREE = { enter: () => Promise.resolve() };
 
 interface Seen {
   touched?: boolean;
@@ -42,6 +45,9 @@ test("a Pod is touched once, when its member has joined from it", () => {
   assert.equal(lacksTouch(pod("a.b/peers"), { joined: false }), false);
   assert.equal(lacksTouch(pod("a.b/peers"), { joined: true }), true);
   assert.equal(lacksTouch(pod("a.b/peers", { touched: true }), { joined: true }), false);
+  // One half of it was taken off again: that is no reason for a second toleration.
+  const stripped = pod("a.b/peers", { touched: false, tolerated: true });
+  assert.equal(lacksTouch(stripped, { joined: true }), false);
   // Made since: it mounted the file as it is.
   assert.equal(lacksTouch(pod("a.b"), { joined: true }), false);
 });
@@ -49,7 +55,7 @@ test("a Pod is touched once, when its member has joined from it", () => {
 test("a touch changes the spec, so that the kubelet reports it, and keeps what was tolerated", async () => {
   const patches: object[] = [];
   const client = { patch: (...args: unknown[]) => Promise.resolve(void patches.push(args[2] as object)) };
-  await touch(client as never, pod("a.b/peers"));
+  await touch(client as never, pod("a.b/peers"), FREE);
   assert.deepEqual(patches, [
     {
       metadata: { annotations: { [ANNOTATIONS.latched]: "true" } },
@@ -64,8 +70,13 @@ test("where tolerations are restricted the touch is a note alone", async () => {
     patches.push(args[2] as object);
     return patches.length === 1 ? Promise.reject(forbidden()) : Promise.resolve();
   };
-  await touch({ patch } as never, pod("a.b/peers"));
+  await touch({ patch } as never, pod("a.b/peers"), FREE);
   assert.deepEqual(patches.at(-1), { metadata: { annotations: { [ANNOTATIONS.latched]: "true" } } });
+});
+
+test("a touch that is contested waits", async () => {
+  const contested = { enter: () => Promise.reject(new Contested("not now")) };
+  await assert.rejects(touch({ patch: assert.fail } as never, pod("a.b/peers"), contested), Contested);
 });
 
 test("it is confirmed when the kubelet has seen the touch, and had the time to write", () => {

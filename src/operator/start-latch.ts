@@ -11,6 +11,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { isReason } from "../kube/errors.ts";
 import { pods } from "../kube/resources.ts";
 import type { Clock } from "../seams/clock.ts";
+import type { Contests } from "./contests.ts";
 import { ANNOTATIONS } from "./names.ts";
 
 /** No node has a taint of this name. */
@@ -24,8 +25,13 @@ export function startedBeforeJoining({ metadata }: Pod): boolean {
   return metadata?.annotations?.[ANNOTATIONS.startedFrom]?.includes("/") ?? false;
 }
 
-function isTouched({ metadata }: Pod): boolean {
-  return metadata?.annotations?.[ANNOTATIONS.latched] !== undefined;
+/** Either half is proof of it, and no reason to do it again: another controller may have taken the other half off. */
+function isTouched(pod: Pod): boolean {
+  return pod.metadata?.annotations?.[ANNOTATIONS.latched] !== undefined || isMarked(pod);
+}
+
+function isMarked({ spec }: Pod): boolean {
+  return spec?.tolerations?.some(({ key }) => key === MARK.key) ?? false;
 }
 
 /** True for a Pod that has to be touched: the Secret that it mounts was rewritten since it was made. */
@@ -33,11 +39,12 @@ export function lacksTouch(pod: Pod, record: Pick<MemberRecord, "joined">): bool
   return record.joined && startedBeforeJoining(pod) && !isTouched(pod);
 }
 
-/** To be called once the Secret of the member is in place. */
-export async function touch(client: KubeClient, pod: Pod): Promise<void> {
+/** To be called once the Secret of the member is in place. Where all of it is taken off each time, ever more seldom. */
+export async function touch(client: KubeClient, pod: Pod, contests: Pick<Contests, "enter">): Promise<void> {
   const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
   const metadata = { annotations: { [ANNOTATIONS.latched]: "true" } };
   const spec = { tolerations: [...(pod.spec?.tolerations ?? []), MARK] };
+  await contests.enter(pods, pod, { metadata, spec }, { metadata, spec: MARK });
   try {
     await client.patch(pods, { name, namespace }, { metadata, spec }, { uid });
   } catch (error) {
@@ -74,8 +81,9 @@ export class StartLatches {
 }
 
 /** Its kubelet knows of the touch. One older than 1.33 does not say. */
-function hasSynced({ metadata, spec, status }: Pod): boolean {
-  if (!spec?.tolerations?.some(({ key }) => key === MARK.key)) return true;
+function hasSynced(pod: Pod): boolean {
+  if (!isMarked(pod)) return true;
+  const { metadata, status } = pod;
   // observedGeneration is newer than the published types.
   const { observedGeneration } = (status ?? {}) as { observedGeneration?: number };
   return observedGeneration === undefined || observedGeneration >= (metadata?.generation ?? 0);
