@@ -101,7 +101,12 @@ test("a clock a hundred days ahead renews nothing of a cluster that runs, and on
   assert.equal(conditionOf(sim, "TLSReady")?.status, "True");
   sim.edit({ replicas: 5 });
   await sim.pass(60_000);
-  assert.equal(conditionOf(sim, "TLSReady")?.reason, "CertificateProblem");
+  assert.equal(sim.oracle.truth().voters, 3, "nobody is added to etcd who could get no certificate");
+  assert.equal(sim.env.members().length, 3);
+  const { reason, message = "" } = conditionOf(sim, "Progressing") ?? {};
+  assert.equal(reason, "CertificateNotIssued");
+  assert.match(message, /clock is more than 1 h ahead of the API server's/);
+  assert.doesNotMatch(JSON.stringify(sim.cluster?.status), /backup/);
   assert.equal(conditionOf(sim, "Available")?.status, "True");
   setClock(sim, 0);
   assert.ok((await secondsToConverge(sim)) < 120);

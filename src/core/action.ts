@@ -136,6 +136,7 @@ export type HoldReason =
   | "PodUnverified"
   | "ObjectRefused"
   | "AuthorityMissing"
+  | "CertificateNotIssued"
   | "RecordUnconfirmed"
   | "MarkUnreadable"
   | "TargetFailed"

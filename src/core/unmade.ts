@@ -1,6 +1,6 @@
 /**
- * Members whose workload could not be made, because the API server, an admission webhook, a quota, a missing authority
- * or somebody else's object is in the way. Their data is intact as far as anybody knows, so they wait, however long,
+ * Members whose workload could not be made, because the API server, an admission webhook, a quota, a missing authority,
+ * a wrong clock or another owner's object is in the way. Their data is intact as far as anybody knows, so they wait, however long,
  * and nobody new is begun who could not be made either (H16).
  */
 import type { Outcome, StepClass } from "./action.ts";
@@ -14,6 +14,8 @@ const NEXT: Readonly<Record<NotMade["reason"], string>> = {
   ObjectRefused:
     "See what refuses the object (quota, admission webhook or policy, RBAC); the operator retries, and the member returns with its data.",
   AuthorityMissing: "Restore the Secret of the certificate authority from a backup.",
+  CertificateNotIssued:
+    "Correct the clock of the operator's node (NTP); certificates are then issued without further action.",
   NameClash: "Rename or delete the other object.",
 };
 

@@ -44,6 +44,7 @@ test("while our clock contradicts the API server's nothing is issued, and what i
   assert.match(certificates.problems.join(), /due for renewal.*the clocks differ/);
   await assert.rejects(certificates.newAuthority(cluster, "peer"), { reason: "wrong-clock" });
   assert.equal(await certificates.memberFiles(cluster, { ...record, name: "demo-9" }, undefined), undefined);
+  assert.equal(certificates.unissuedFor("demo-9")?.reason, "CertificateNotIssued", "the authority is there");
   time.contradiction = undefined;
   time.now += 10_000;
   assert.notDeepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
@@ -161,7 +162,8 @@ test("what a member has is good while it is valid, also for an operator that nev
   assert.equal(await blind.memberFiles(cluster, record, secretOf(broken)), undefined, "of another CA");
   time.now += 91 * DAY;
   assert.equal(await blind.memberFiles(cluster, record, secretOf(files)), undefined, "expired");
-  assert.match(blind.unissuedFor(record.name) ?? "", /no authority of the client plane/);
+  assert.equal(blind.unissuedFor(record.name)?.reason, "AuthorityMissing");
+  assert.match(blind.unissuedFor(record.name)?.message ?? "", /no authority of the client plane/);
 });
 
 test("a plane is in use once a member of this cluster holds its authority, and not by a Secret of another", () => {

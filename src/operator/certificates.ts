@@ -7,7 +7,7 @@ import { Buffer } from "node:buffer";
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { isSecure } from "../core/flags.ts";
 import { sameContent } from "../core/hash.ts";
-import type { ClusterFacts } from "../core/observation.ts";
+import type { ClusterFacts, NotMade } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { isControlledBy } from "../kube/resources.ts";
 import { CA_LIFE_MS, judgeCa, LEAF_LIFE_MS, USAGES } from "../pki/plan.ts";
@@ -49,7 +49,7 @@ export class Certificates {
   readonly #checked = new Map<string, Checked>();
   readonly #ends = new Map<string, number>();
   /** Members that have no certificate and cannot be given one. */
-  readonly #unissued = new Map<string, string>();
+  readonly #unissued = new Map<string, NotMade>();
   /** Of one cluster, whose name and namespace never change. */
   readonly #leaves = new Map<string, { readonly extra: readonly string[]; readonly spec: LeafSpec }>();
   readonly #problems = new Map<string, string>();
@@ -168,12 +168,23 @@ export class Certificates {
   }
 
   /** Why this member has no certificate; undefined when it has, or has not been looked at. */
-  unissuedFor(member: string): string | undefined {
+  unissuedFor(member: string): NotMade | undefined {
     return this.#unissued.get(member);
   }
 
+  /** Why nobody is given a certificate now, whatever authority there is. */
+  get contradiction(): string | undefined {
+    return this.#time.contradiction;
+  }
+
   #cannotIssue(member: string, why: string | undefined, plane: Plane): undefined {
-    this.#unissued.set(member, why ?? `there is no authority of the ${plane} plane`);
+    const { contradiction } = this.#time;
+    // Without its authority a plane waits for the clock only where a new one could be made.
+    const byClock = contradiction !== undefined && (this.canIssue(plane) || why === contradiction);
+    this.#unissued.set(member, {
+      reason: byClock ? "CertificateNotIssued" : "AuthorityMissing",
+      message: `its certificate cannot be issued: ${why ?? `there is no authority of the ${plane} plane`}`,
+    });
     return undefined;
   }
 

@@ -1,6 +1,6 @@
 /**
- * Why a member has no Pod, from what was tried for it: the API server or somebody behind it refused an object, or there
- * is no authority to issue its certificates. Remembered until it is made; forgetting it costs a message (H16).
+ * Why a member has no Pod, from what was tried for it: the API server or somebody behind it refused an object, or its
+ * certificates cannot be issued, for want of an authority or of a clock that is right. Remembered until it is made; forgetting it costs a message (H16).
  */
 import { isSecure } from "../core/flags.ts";
 import type { ClusterFacts, NotMade } from "../core/observation.ts";
@@ -27,8 +27,7 @@ export function notMadeOf(
   const clash = clashes.found.find((found) => found.member === member);
   if (clash) return takenBy(clash);
   const unissued = certificates.unissuedFor(member);
-  if (unissued !== undefined)
-    return { reason: "AuthorityMissing", message: `its certificate cannot be issued: ${unissued}` };
+  if (unissued) return unissued;
   for (const part of [partsOf.claim, partsOf.secret] as const) {
     const message = waits.failureOf(part(member));
     if (message !== undefined) return { reason: "ObjectRefused", message };
@@ -37,7 +36,7 @@ export function notMadeOf(
   return message === undefined ? undefined : { reason: "PodRefused", message };
 }
 
-/** A newcomer needs certificates: without an authority there is no use in beginning one. */
+/** A newcomer needs certificates: none is added to etcd that could not be given one. */
 export function newcomersBlockedBy(
   { stores, certificates, key }: Pick<ApplyContext, "stores" | "certificates" | "key">,
   cluster: ClusterFacts,
@@ -54,7 +53,13 @@ export function newcomersBlockedBy(
       isPlaneInUse(plane, records, secrets)
     );
   });
-  if (missing === undefined) return undefined;
+  if (missing === undefined) {
+    const { contradiction } = certificates;
+    const secure = PLANES.some((plane) => isSecure(cluster.spec.tls, plane));
+    return secure && contradiction !== undefined
+      ? { reason: "CertificateNotIssued", message: contradiction }
+      : undefined;
+  }
   const name = `${cluster.namespace}/${authorityName(cluster, missing)}`;
   return {
     reason: "AuthorityMissing",
