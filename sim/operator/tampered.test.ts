@@ -9,6 +9,8 @@ import { API_VERSION } from "../../src/api/metadata.ts";
 import { pods } from "../model-kube/kinds/pod.ts";
 import { claims } from "../model-kube/kinds/claim.ts";
 import { services } from "../model-kube/kinds/service.ts";
+import { secrets } from "../model-kube/kinds/simple.ts";
+import { json } from "../model-kube/object.ts";
 import { refusal } from "../model-kube/refusal.ts";
 import { etcdMembers, NAMESPACE } from "./environment.ts";
 import { OperatorSimulation } from "./simulation.ts";
@@ -147,6 +149,44 @@ function insist(sim: OperatorSimulation, again: () => void): void {
     insist(sim, again);
   });
 }
+
+const secretOf = (sim: OperatorSimulation, name: string) =>
+  sim.env.server.list(secrets).find(({ metadata }) => metadata.name === name);
+
+function changeSecret(sim: OperatorSimulation, name: string, data: object): void {
+  const path = `${CORE}/secrets/${name}`;
+  const contentType = "application/merge-patch+json";
+  assert.equal(sim.user({ method: "PATCH", path, body: { data }, contentType }).status, 200);
+}
+
+test("a file that another controller adds to a member's Secret is left there, and its Pod is made", async () => {
+  const sim = await settled();
+  let writes = 0;
+  insist(sim, () => {
+    if (json(secretOf(sim, "demo-2")?.data)["note"] !== undefined) return;
+    writes++;
+    changeSecret(sim, "demo-2", { note: "eA==" });
+  });
+  await sim.pass(120_000);
+  assert.equal(writes, 1);
+  assert.equal(conditionOf(sim, "Degraded")?.status, "False");
+  remove(sim, `${CORE}/pods/demo-2`);
+  await sim.pass(20_000);
+  assert.equal(sim.oracle.truth().healthy.size, 3);
+});
+
+test("a Secret that is contested and good enough to start from keeps no Pod from being made, and is told", async () => {
+  const sim = await settled({ tls: { mode: "Disabled" } });
+  insist(sim, () => {
+    if (json(secretOf(sim, "demo-2")?.data)["peer-ca.crt"] === undefined)
+      changeSecret(sim, "demo-2", { "peer-ca.crt": "eA==" });
+  });
+  await sim.pass(300_000);
+  assert.match(conditionOf(sim, "Degraded")?.message ?? "", /Secret default\/demo-2: .* keeps changing/);
+  remove(sim, `${CORE}/pods/demo-2`);
+  await sim.pass(20_000);
+  assert.equal(sim.oracle.truth().healthy.size, 3);
+});
 
 test("a Pod whose note is taken off is not touched again: it has its toleration once", async () => {
   const sim = await settled();

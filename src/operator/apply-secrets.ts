@@ -4,9 +4,11 @@
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { isSecure } from "../core/flags.ts";
+import type { MemberRecord } from "../core/record.ts";
 import type { View } from "../core/view.ts";
 import { isControlledBy } from "../kube/resources.ts";
 import { authorityName, isPlaneInUse, PLANES, type Plane, type SecretsByName } from "./certificates.ts";
+import { Contested } from "./contests.ts";
 import { externalAddresses } from "./external.ts";
 import { findOne, keepCreated, keepSecret, relabel } from "./keep.ts";
 import { secretNames } from "./names.ts";
@@ -110,11 +112,28 @@ async function applyMember(
     ...files,
     [FILES.config]: configFile(record, view.established),
   });
-  return tally.note(
-    context,
-    secretResource,
-    await keepSecret(context.client, wanted, known, record.uid, context.contests),
-  );
+  try {
+    const kept = await keepSecret(context.client, wanted, known, record.uid, context.contests);
+    return tally.note(context, secretResource, kept);
+  } catch (error) {
+    if (!(error instanceof Contested) || !known || !canStartFrom(context, record, known, wanted)) throw error;
+    // Another owner of a field must not keep a member from being started that could be.
+    tally.problems.push(`${partsOf.secret(name)}: ${error.message}`);
+    return true;
+  }
+}
+
+/** Not as it should be, and good enough: what it says to etcd and whom it trusts is as wanted, and its leaves are valid. */
+function canStartFrom(
+  { certificates }: Pick<ApplyContext, "certificates">,
+  record: MemberRecord,
+  found: Secret,
+  wanted: Secret,
+): boolean {
+  const exact: readonly string[] = [FILES.config, FILES.clientCA, FILES.peerCA];
+  const isThere = ([file, text]: readonly [string, string]) =>
+    exact.includes(file) ? found.data?.[file] === text : found.data?.[file] !== undefined;
+  return Object.entries(wanted.data ?? {}).every(isThere) && certificates.areValid(record, found);
 }
 
 async function applyClients(

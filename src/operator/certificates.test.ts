@@ -156,12 +156,14 @@ test("what a member has is good while it is valid, also for an operator that nev
   const pki = createPki({ ...systemClock, now: () => time.now }, systemRandom);
   const blind = new Certificates(pki, { now: () => time.now });
   assert.deepEqual(await blind.memberFiles(cluster, record, secretOf(files)), files);
+  assert.ok(blind.areValid(record, secretOf(files)));
   assert.equal(blind.unissuedFor(record.name), undefined);
   assert.ok(blind.expiryOf(record.name));
   const broken = { ...files, [FILES.peerPem]: files[FILES.serverPem] ?? "" };
   assert.equal(await blind.memberFiles(cluster, record, secretOf(broken)), undefined, "of another CA");
   time.now += 91 * DAY;
   assert.equal(await blind.memberFiles(cluster, record, secretOf(files)), undefined, "expired");
+  assert.equal(blind.areValid(record, secretOf(files)), false);
   assert.equal(blind.unissuedFor(record.name)?.reason, "AuthorityMissing");
   assert.match(blind.unissuedFor(record.name)?.message ?? "", /no authority of the client plane/);
 });

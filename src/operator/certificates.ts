@@ -21,6 +21,11 @@ import { caSecret, type TLSFiles } from "./render/secret.ts";
 export type Plane = "client" | "peer";
 export const PLANES: readonly Plane[] = ["client", "peer"];
 
+const PLANE_FILES = {
+  client: { pemFile: FILES.serverPem, caFile: FILES.clientCA },
+  peer: { pemFile: FILES.peerPem, caFile: FILES.peerCA },
+} as const;
+
 /** The cached Secrets of the cluster, by name. */
 export type SecretsByName = ReadonlyMap<string, Secret>;
 
@@ -135,8 +140,7 @@ export class Certificates {
     const files: Record<string, string> = {};
     for (const plane of PLANES) {
       if (!isSecure(template.tls, plane)) continue;
-      const [pemFile, caFile] =
-        plane === "client" ? [FILES.serverPem, FILES.clientCA] : [FILES.peerPem, FILES.peerCA];
+      const { pemFile, caFile } = PLANE_FILES[plane];
       const spec = this.#memberLeaf(cluster, record, plane, [...template.tls.extraSANs, ...external]);
       const text = present && textIn(present, pemFile);
       const ca = this.#trust(plane);
@@ -208,6 +212,17 @@ export class Certificates {
     if (isCa || !keyMatches || issuedBy === undefined || now < notBefore || now > notAfter) return undefined;
     this.#ends.set(name, notAfter);
     return { [pemFile]: text, [caFile]: ca };
+  }
+
+  /** Whether a member could start with the certificates in its Secret, due for renewal or not. */
+  areValid({ name, template }: MemberRecord, present: Secret): boolean {
+    return PLANES.every((plane) => {
+      const { pemFile, caFile } = PLANE_FILES[plane];
+      return (
+        !isSecure(template.tls, plane) ||
+        this.#withoutAuthority(`${name} ${plane}`, present, pemFile, caFile) !== undefined
+      );
+    });
   }
 
   /** Whether leaves of this plane can be issued. */
@@ -328,7 +343,7 @@ export function isPlaneInUse(
   records: readonly MemberRecord[],
   secrets: SecretsByName,
 ): boolean {
-  const file = plane === "client" ? FILES.clientCA : FILES.peerCA;
+  const { caFile: file } = PLANE_FILES[plane];
   return records.some(({ name, uid }) => {
     const secret = secrets.get(name);
     return secret !== undefined && isControlledBy(secret, uid) && secret.data?.[file] !== undefined;

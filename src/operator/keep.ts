@@ -1,9 +1,8 @@
 /**
- * One object that has to be there. Those that are ours as a whole (Secrets) are changed in the version that was
- * read; those that others write into as well (Services, budgets) are applied; Pods and claims are only ever made.
+ * One object that has to be there. Of Secrets, our own files are changed, in the version that was read; what others
+ * write into as well (Services, budgets) is applied; Pods and claims are only ever made.
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
-import { sameContent } from "../core/hash.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { ensure } from "../kube/ensure.ts";
 import { isReason } from "../kube/errors.ts";
@@ -84,7 +83,10 @@ export async function keepApplied<T extends KubeObject>(
   return { done: done === "created" || done === "applied" ? "changed" : done, object };
 }
 
-/** All of its data is ours, so that what is not wanted any more goes too. */
+/** Files that are not ours may be beside those that are: what others add is no difference, and stays. */
+const OURS: ReadonlySet<string> = new Set(Object.values(FILES));
+
+/** Of the files that we write, those that are not wanted any more go. */
 export async function keepSecret(
   client: KubeClient,
   wanted: Secret,
@@ -93,9 +95,12 @@ export async function keepSecret(
   contests: Pick<Contests, "enter">,
 ): Promise<Kept<Secret>> {
   const kept = await keepCreated(client, secrets, wanted, known, (found) => isControlledBy(found, ownerUID));
-  if (kept.done !== "unchanged" || sameContent(kept.object.data, wanted.data)) return kept;
+  if (kept.done !== "unchanged") return kept;
+  const { data: has = {} } = kept.object;
+  const files = Object.keys(has).filter((file) => OURS.has(file) || wanted.data?.[file] !== undefined);
+  const data = mergePatch(Object.fromEntries(files.map((file) => [file, has[file]])), { ...wanted.data });
+  if (data === undefined) return kept;
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = kept.object.metadata ?? {};
-  const data = mergePatch({ ...kept.object.data }, { ...wanted.data });
   const version = { uid, resourceVersion };
   // A certificate that is issued anew is another one each time; by it, no contest would ever be the same.
   await contests.enter(secrets, kept.object, wanted, { config: wanted.data?.[FILES.config] });
