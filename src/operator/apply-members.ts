@@ -109,7 +109,7 @@ function wantedPod(
 }
 
 async function changePod(
-  { client, resizing, contests }: ApplyContext,
+  { client, resizing, contests, latches }: ApplyContext,
   view: View,
   member: MemberView,
   pod: Pod,
@@ -139,7 +139,7 @@ async function changePod(
   }
   if (isConfigured && lacksTouch(pod, record)) {
     await tally.part(partsOf.latch(name), async () => {
-      await touch(client, pod, contests);
+      await touch({ client, contests, latches }, pod);
       tally.changed = true;
     });
   }

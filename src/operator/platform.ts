@@ -74,7 +74,6 @@ export class KubePlatform implements Platform {
   readonly #apply: ApplyContext;
   readonly #reporter: Reporter;
   readonly #preflight: Preflight;
-  readonly #latches: StartLatches;
   #decided: Decided | undefined;
   #credentials = "";
 
@@ -85,7 +84,6 @@ export class KubePlatform implements Platform {
     this.probe = options.reach.probe;
     this.#reporter = new Reporter(client, stores, clock, key);
     this.#preflight = new Preflight(client, clock);
-    this.#latches = new StartLatches(clock);
     const certificates = new Certificates(pki, skew);
     const clashes = new Clashes(client, clock, refOf(key).name);
     const contests = new Contests(client, clock);
@@ -97,6 +95,7 @@ export class KubePlatform implements Platform {
       clashes,
       live: new LiveReads(client, clock),
       contests,
+      latches: new StartLatches(clock),
       waits: new PartWaits(clock),
       resizing: new Resizing(client, clock),
       peerServices: new PeerServices(client, clock, contests),
@@ -109,7 +108,7 @@ export class KubePlatform implements Platform {
     const cached = stores.objectsOf(key);
     if (cached === undefined) return undefined;
     const { objects, unread } = await this.#apply.live.complete(cached, refOf(key).namespace ?? "");
-    this.#latches.keepOnly(new Set(objects.pods.map(({ metadata }) => metadata?.uid ?? "")));
+    this.#apply.latches.keepOnly(new Set(objects.pods.map(({ metadata }) => metadata?.uid ?? "")));
     const observed = observeObjects(objects, {
       // It is compared with times that the API server and kubelets wrote.
       now: skew.serverNow(),
@@ -117,7 +116,7 @@ export class KubePlatform implements Platform {
       fenced: !fence.leads,
       isResizable: (pod, record) => this.#apply.resizing.isPossible(pod, record),
       dialled: this.#apply.peerServices.areOffered ? "Service" : "Pod",
-      isConfirmed: (pod) => this.#latches.isConfirmed(pod),
+      isConfirmed: (pod) => this.#apply.latches.isConfirmed(pod),
       opened: this.#isOpened(objects.cluster.metadata?.uid ?? ""),
       unread,
       notMade: (member) => notMadeOf(this.#apply, member),

@@ -4,12 +4,12 @@ import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import { KubeError } from "../kube/errors.ts";
 import { Contested } from "./contests.ts";
 import { ANNOTATIONS } from "./names.ts";
-import { lacksTouch, StartLatches, touch, WRITES_WITHIN_MS } from "./start-latch.ts";
+import { lacksTouch, StartLatches, SYNCS_WITHIN_MS, touch, WRITES_WITHIN_MS } from "./start-latch.ts";
 
 const THEIRS = { key: "theirs", operator: "Exists" };
 const OURS = { key: ANNOTATIONS.latched, operator: "Exists" };
 
-const FREE = { enter: () => Promise.resolve() };
+const FREE = { contests: { enter: () => Promise.resolve() }, latches: { refused: assert.fail } };
 
 interface Seen {
   touched?: boolean;
@@ -55,7 +55,7 @@ test("a Pod is touched once, when its member has joined from it", () => {
 test("a touch changes the spec, so that the kubelet reports it, and keeps what was tolerated", async () => {
   const patches: object[] = [];
   const client = { patch: (...args: unknown[]) => Promise.resolve(void patches.push(args[2] as object)) };
-  await touch(client as never, pod("a.b/peers"), FREE);
+  await touch({ ...FREE, client: client as never }, pod("a.b/peers"));
   assert.deepEqual(patches, [
     {
       metadata: { annotations: { [ANNOTATIONS.latched]: "true" } },
@@ -70,13 +70,14 @@ test("where tolerations are restricted the touch is a note alone", async () => {
     patches.push(args[2] as object);
     return patches.length === 1 ? Promise.reject(forbidden()) : Promise.resolve();
   };
-  await touch({ patch } as never, pod("a.b/peers"), FREE);
+  await touch({ ...FREE, client: { patch } as never }, pod("a.b/peers"));
   assert.deepEqual(patches.at(-1), { metadata: { annotations: { [ANNOTATIONS.latched]: "true" } } });
 });
 
 test("a touch that is contested waits", async () => {
   const contested = { enter: () => Promise.reject(new Contested("not now")) };
-  await assert.rejects(touch({ patch: assert.fail } as never, pod("a.b/peers"), contested), Contested);
+  const context = { ...FREE, client: { patch: assert.fail } as never, contests: contested };
+  await assert.rejects(touch(context, pod("a.b/peers")), Contested);
 });
 
 test("it is confirmed when the kubelet has seen the touch, and had the time to write", () => {
@@ -94,6 +95,20 @@ test("it is confirmed when the kubelet has seen the touch, and had the time to w
   // The next Pod of this name is another one.
   latches.keepOnly(new Set());
   assert.equal(latches.isConfirmed(seen), false);
+});
+
+test("where every touch is refused, the time of a kubelet's own sync has to do, and the refusal is told", async () => {
+  const time = clock();
+  const latches = new StartLatches(time);
+  const client = { patch: () => Promise.reject(forbidden()) } as never;
+  const refused = () => touch({ ...FREE, client, latches }, pod("a.b/peers"));
+  await assert.rejects(refused(), KubeError);
+  assert.equal(latches.isConfirmed(pod("a.b/peers")), false);
+  time.at += SYNCS_WITHIN_MS - 1;
+  await assert.rejects(refused(), KubeError);
+  assert.equal(latches.isConfirmed(pod("a.b/peers")), false);
+  time.at += 1;
+  assert.equal(latches.isConfirmed(pod("a.b/peers")), true);
 });
 
 test("a Pod that was made after its member joined needs no confirmation", () => {

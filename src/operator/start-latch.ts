@@ -20,6 +20,9 @@ const MARK: Toleration = { key: ANNOTATIONS.latched, operator: "Exists" };
 /** A kubelet reports what it syncs before it writes the files: up to 0.2 s before, as measured (docs/start.md). */
 export const WRITES_WITHIN_MS = 500;
 
+/** A kubelet syncs a Pod that nobody touches after 60 to 90 s as well; where touching it is refused, this has to do. */
+export const SYNCS_WITHIN_MS = 120_000;
+
 /** Its container may have been started with the file of its first start. */
 export function startedBeforeJoining({ metadata }: Pod): boolean {
   return metadata?.annotations?.[ANNOTATIONS.startedFrom]?.includes("/") ?? false;
@@ -39,8 +42,14 @@ export function lacksTouch(pod: Pod, record: Pick<MemberRecord, "joined">): bool
   return record.joined && startedBeforeJoining(pod) && !isTouched(pod);
 }
 
+export interface TouchContext {
+  readonly client: KubeClient;
+  readonly contests: Pick<Contests, "enter">;
+  readonly latches: Pick<StartLatches, "refused">;
+}
+
 /** To be called once the Secret of the member is in place. Where all of it is taken off each time, ever more seldom. */
-export async function touch(client: KubeClient, pod: Pod, contests: Pick<Contests, "enter">): Promise<void> {
+export async function touch({ client, contests, latches }: TouchContext, pod: Pod): Promise<void> {
   const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
   const metadata = { annotations: { [ANNOTATIONS.latched]: "true" } };
   const spec = { tolerations: [...(pod.spec?.tolerations ?? []), MARK] };
@@ -50,7 +59,12 @@ export async function touch(client: KubeClient, pod: Pod, contests: Pick<Contest
   } catch (error) {
     if (!isReason(error, "Forbidden", "Invalid")) throw error;
     // Tolerations are restricted here, or were changed since: the kubelet syncs all the same, and confirms nothing.
-    await client.patch(pods, { name, namespace }, { metadata }, { uid });
+    try {
+      await client.patch(pods, { name, namespace }, { metadata }, { uid });
+    } catch (refusal) {
+      if (isReason(refusal, "Forbidden", "Invalid")) latches.refused(uid);
+      throw refusal;
+    }
   }
 }
 
@@ -58,9 +72,16 @@ export class StartLatches {
   readonly #clock: Pick<Clock, "monotonic">;
   /** By the UID of the Pod: when its kubelet was first seen to have synced. Forgotten with the process, which costs a moment. */
   readonly #syncedAt = new Map<string, number>();
+  /** By the UID of the Pod: since when touching it is refused. */
+  readonly #refusedAt = new Map<string, number>();
 
   constructor(clock: Pick<Clock, "monotonic">) {
     this.#clock = clock;
+  }
+
+  /** Nobody may touch this Pod: its kubelet has to find the new file by itself. */
+  refused(uid: string): void {
+    if (!this.#refusedAt.has(uid)) this.#refusedAt.set(uid, this.#clock.monotonic());
   }
 
   /** A restart in place would read the file of a member that has joined. */
@@ -69,14 +90,15 @@ export class StartLatches {
     const uid = pod.metadata?.uid ?? "";
     const now = this.#clock.monotonic();
     const since = this.#syncedAt.get(uid) ?? (isTouched(pod) && hasSynced(pod) ? now : undefined);
-    if (since === undefined) return false;
+    if (since === undefined) return now - (this.#refusedAt.get(uid) ?? Infinity) >= SYNCS_WITHIN_MS;
     this.#syncedAt.set(uid, since);
     return now - since >= WRITES_WITHIN_MS;
   }
 
   /** Of the Pods of a cluster, those that still exist. */
   keepOnly(uids: ReadonlySet<string>): void {
-    for (const uid of this.#syncedAt.keys()) if (!uids.has(uid)) this.#syncedAt.delete(uid);
+    for (const known of [this.#syncedAt, this.#refusedAt])
+      for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
   }
 }
 

@@ -9,6 +9,7 @@ import type { LiveReads } from "./live-reads.ts";
 import type { PartWaits } from "./part-waits.ts";
 import type { PeerServices } from "./peer-services.ts";
 import type { Resizing } from "./resizing.ts";
+import type { StartLatches } from "./start-latch.ts";
 import type { Stores } from "./stores.ts";
 
 export interface ApplyContext {
@@ -20,6 +21,7 @@ export interface ApplyContext {
   readonly clashes: Clashes;
   readonly live: LiveReads;
   readonly contests: Contests;
+  readonly latches: StartLatches;
   readonly waits: PartWaits;
   readonly resizing: Resizing;
   readonly peerServices: PeerServices;
