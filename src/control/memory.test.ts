@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MemberAnswer, Observation } from "../core/observation.ts";
 import { change, healthy } from "../core/testing/cluster.ts";
+import { viewOf } from "../core/view.ts";
 import { Memory } from "./memory.ts";
 
 type Answer = Partial<Extract<MemberAnswer, { reachable: true }>>;
@@ -72,8 +73,22 @@ test("a voter whose log is half of what it was forgot; one that lacks its last e
   assert.equal(judged(memory, learner).length, 1);
 });
 
-test("a member of another cluster is none of this one", () => {
-  assert.deepEqual(judged(new Memory(), at(one, "demo-1", { clusterID: "other" })).length, 1);
+test("what another etcd answers at a member's address is not held against the member", () => {
+  const memory = new Memory();
+  const seen = every(three, { revision: 900, raftIndex: 1_000 });
+  judged(memory, seen);
+  const empty = { revision: 1, raftIndex: 4, linearizable: true };
+  for (const stranger of [
+    { ...empty, clusterID: "other", memberID: "stranger" },
+    { ...empty, clusterID: "other" },
+    { ...empty, memberID: "stranger" },
+  ]) {
+    const crossed = at(seen, "demo-2", stranger);
+    assert.deepEqual(judged(memory, crossed), []);
+    assert.equal(viewOf(crossed).members[1]?.healthy, false, "until it answers itself");
+    assert.deepEqual(judged(memory, seen), []);
+  }
+  assert.equal(judged(memory, at(seen, "demo-2", empty)).length, 1, "and what it held is still known");
 });
 
 test("another member under another record has nothing to remember, and another life neither", () => {

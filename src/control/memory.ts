@@ -7,7 +7,7 @@
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { ClusterFacts, MemberAnswer, MemberFacts } from "../core/observation.ts";
-import { isEstablished } from "../core/record.ts";
+import { isEstablished, type MemberRecord } from "../core/record.ts";
 
 type Answer = Extract<MemberAnswer, { reachable: true }>;
 
@@ -45,14 +45,13 @@ export class Memory {
       return { ...facts, forgot };
     });
     // Afterwards: what all of them hold now was not seen before any of them was asked.
-    for (const { record, answer } of members) if (isOf(clusterID, answer)) this.#remember(record.uid, answer);
+    for (const { record, answer } of members)
+      if (isItsOwn(clusterID, record, answer)) this.#remember(record.uid, answer);
     return judged;
   }
 
   #judgeOne(clusterID: string, { record, answer }: MemberFacts): string | undefined {
-    if (!answer.reachable || !record.joined) return undefined;
-    if (answer.clusterID !== clusterID)
-      return `it belongs to the cluster ${answer.clusterID}, not to ${clusterID}`;
+    if (!record.joined || !isItsOwn(clusterID, record, answer)) return undefined;
     if (answer.linearizable && answer.revision < this.#revision / 2)
       return `it is at revision ${answer.revision}, and ${this.#revision} was seen before`;
     const seen = this.#seen.get(record.uid);
@@ -82,6 +81,14 @@ export class Memory {
   }
 }
 
-function isOf(clusterID: string, answer: MemberAnswer): answer is Answer {
-  return answer.reachable && answer.clusterID === clusterID;
+/**
+ * Whoever answers at an address need not be who has it by our records: an old address may lead to another etcd by now.
+ * That one says nothing about this member, which is not healthy until it answers itself.
+ */
+function isItsOwn(clusterID: string, { memberID }: MemberRecord, answer: MemberAnswer): answer is Answer {
+  return (
+    answer.reachable &&
+    answer.clusterID === clusterID &&
+    (memberID === undefined || answer.memberID === memberID)
+  );
 }
