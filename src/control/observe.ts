@@ -11,8 +11,6 @@ import type {
   Observation,
   WorkloadFacts,
 } from "../core/observation.ts";
-import type { MemberTemplate } from "../core/record.ts";
-import { sameTemplate } from "../core/template.ts";
 import { viewOf } from "../core/view.ts";
 import { EtcdClient } from "../etcd/client.ts";
 import type { Clock } from "../seams/clock.ts";
@@ -23,14 +21,7 @@ import { Memory } from "./memory.ts";
 import { LogRate } from "./log-rate.ts";
 import { OwnTime } from "./own-time.ts";
 import type { Platform, PlatformMember } from "./platform.ts";
-
-interface Unhealthy {
-  readonly at: number;
-  readonly template: MemberTemplate;
-  readonly outOfReach: boolean;
-  /** It had no workload when it was last looked at. */
-  readonly absent: boolean;
-}
+import { UnhealthySince } from "./unhealthy-since.ts";
 
 export class Observer {
   readonly client: EtcdClient;
@@ -38,12 +29,7 @@ export class Observer {
   readonly #clock: Clock;
   /** What is remembered below is kept as its marks. */
   readonly #time: OwnTime;
-  /**
-   * Since when, with which template, and whether only we did not see it: with another one it has another chance, and must
-   * not be judged by what was before. So has one with a workload where there was none: that we could not make it for a
-   * while is no fault of the member (H16).
-   */
-  readonly #unhealthySince = new Map<string, Unhealthy>();
+  readonly #unhealthy = new UnhealthySince();
   readonly #peers: Peers;
   /** The start of the process that last answered, by member. */
   readonly #answeredSince = new Map<string, number>();
@@ -191,27 +177,14 @@ export class Observer {
   #withTimers(observation: Observation): Observation {
     const view = viewOf(observation);
     const present = new Set(view.members.map((member) => member.name));
-    for (const known of [this.#unhealthySince, this.#answeredSince, this.#seen, this.#defragmentedAt]) {
+    for (const known of [this.#answeredSince, this.#seen, this.#defragmentedAt]) {
       for (const name of known.keys()) if (!present.has(name)) known.delete(name);
     }
     const at = this.#time.mark();
-    for (const { name, healthy, record, outOfReach, workload } of view.members) {
-      // A member that sleeps on purpose is not ill: else it would be replaced the moment it wakes.
-      const known = this.#unhealthySince.get(name);
-      const absent = workload.state === "absent";
-      if (healthy || !record.run) this.#unhealthySince.delete(name);
-      else if (
-        !known ||
-        known.outOfReach !== outOfReach ||
-        !sameTemplate(known.template, record.template) ||
-        (known.absent && !absent)
-      )
-        this.#unhealthySince.set(name, { at, template: record.template, outOfReach, absent });
-      else if (absent && !known.absent) this.#unhealthySince.set(name, { ...known, absent });
-    }
+    this.#unhealthy.see(view.members, at);
     const members = observation.members.map((facts) => {
-      const known = this.#unhealthySince.get(facts.record.name);
-      return known === undefined ? facts : { ...facts, unhealthySince: this.#time.wall(known.at) };
+      const since = this.#unhealthy.of(facts.record.name);
+      return since === undefined ? facts : { ...facts, unhealthySince: this.#time.wall(since) };
     });
     const entriesPerSecond = this.#logRate.measured(view, at);
     const etcd = { ...observation.etcd, ...(entriesPerSecond !== undefined && { entriesPerSecond }) };
