@@ -2,6 +2,7 @@
  * Members that serve everybody but us (H16): what may still be done about them, what a person can approve, and what is
  * said of them. None is replaced or restarted because we cannot see it.
  */
+import { millisecondsOf } from "../api/duration.ts";
 import type { UnreachableCause } from "./observation.ts";
 import { quorum } from "./quorum.ts";
 import { causeOf } from "./reach.ts";
@@ -38,17 +39,31 @@ export function hiddenQuorum(view: View): readonly MemberView[] {
 /** What a person can let us do with one member although we do not see it. */
 export type Approvable = "replace" | "restart";
 
-export function approvalFor(what: Approvable, { name }: MemberView): string {
-  return `${what}-${name}`;
-}
-
+/**
+ * An approval stays on the cluster after it was used. So that one moment in which the member does not answer is not
+ * taken for what the person saw, it counts only for one that has been out of reach, or down, for a while.
+ */
 export function isApproved(view: View, what: Approvable, member: MemberView): boolean {
-  return view.observation.cluster.approved === approvalFor(what, member);
+  return isWordGiven(view, what, member) && view.now >= approvalCountsAt(view, what, member);
 }
 
-/** How the approval is given, as the end of a sentence. */
-export function howToApprove(approval: string): string {
-  return `annotate the cluster with etcd.quorate.dev/approve=${approval}, or run quorate local approve ${approval}`;
+/** The approval is there, whether or not it counts yet. */
+export function isWordGiven(view: View, what: Approvable, { name }: MemberView): boolean {
+  return view.observation.cluster.approved === `${what}-${name}`;
+}
+
+export function approvalCountsAt(view: View, what: Approvable, { unhealthySince }: MemberView): number {
+  return (unhealthySince ?? view.now + 1) + millisecondsOf(waitOf(view, what));
+}
+
+function waitOf({ spec }: View, what: Approvable): string {
+  return what === "replace" ? spec.repair.memberLostAfter : spec.repair.unhealthyAfter;
+}
+
+/** How the approval is given and when it counts, as the end of a sentence. */
+export function howToApprove(view: View, what: Approvable, { name }: MemberView): string {
+  const word = `${what}-${name}`;
+  return `annotate the cluster with etcd.quorate.dev/approve=${word}, or run quorate local approve ${word}; this counts once ${name} has been out of reach for ${waitOf(view, what)}`;
 }
 
 /** What is the case: who cannot be reached, with what failure, and who says that they serve nevertheless. */

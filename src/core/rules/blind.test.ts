@@ -121,6 +121,24 @@ test("one member that we do not see is kept while its Pod is Ready, unless its p
   );
 });
 
+test("an approval that was left standing waits until the member has been out of reach for its time", () => {
+  const hidden = (seconds: number) =>
+    unseen(healthy(), "demo-3", true, { seenByPeers: true, unhealthySince: NOW - seconds * 1_000 });
+  const left = (seconds: number) => approved(hidden(seconds), "replace-demo-3");
+  const [outcome] = replaceBroken(viewOf(left(1)));
+  assert.ok(outcome && "hold" in outcome);
+  assert.deepEqual([outcome.hold.reason, outcome.hold.until], ["MemberUnreachable", NOW + 299_000]);
+  assert.match(outcome.hold.next ?? "", /is approved, and begins once it has been out of reach for 5m\.$/);
+  assert.deepEqual(says(replaceBroken, left(300)), ["heal: leave demo-3"]);
+  const [unasked] = replaceBroken(viewOf(hidden(1)));
+  assert.ok(unasked && "hold" in unasked);
+  assert.match(unasked.hold.next ?? "", /counts once demo-3 has been out of reach for 5m\.$/);
+
+  const restart = (seconds: number) => approved(edit(hidden(seconds), EDITED), "restart-demo-3");
+  assert.deepEqual(says(retemplate, restart(1)), []);
+  assert.deepEqual(says(retemplate, restart(120)), ["revert: revert demo-3"]);
+});
+
 test("where there is no readiness, the peers' word or a refusal vouches for a member", () => {
   const reach = (more: Partial<MemberFacts>) =>
     viewOf(unseen(healthy(), "demo-3", undefined, more)).members[2]?.outOfReach;

@@ -4,7 +4,14 @@
  * never returns under its old identity once its data is gone (I4, R7).
  */
 import { millisecondsOf } from "../../api/duration.ts";
-import { approvalFor, howToApprove, isApproved, whereToLook, whyUnreachable } from "../out-of-reach.ts";
+import {
+  approvalCountsAt,
+  howToApprove,
+  isApproved,
+  isWordGiven,
+  whereToLook,
+  whyUnreachable,
+} from "../out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome, StepClass } from "../action.ts";
 import type { Rule } from "../decide.ts";
@@ -124,12 +131,16 @@ function replace(view: View, member: MemberView, fault: Fault): Outcome {
   }
   if (fault.unmade) return unmade(member, classes);
   if (fault.unseen) {
-    const approval = howToApprove(approvalFor("replace", member));
+    const isGiven = isWordGiven(view, "replace", member);
+    const { memberLostAfter } = view.spec.repair;
     return hold({
       classes,
       reason: "MemberUnreachable",
       message: `${whyUnreachable([member])}; it is kept`,
-      next: `${whereToLook([member])}. To replace it nevertheless, ${approval}.`,
+      ...(isGiven && { until: approvalCountsAt(view, "replace", member) }),
+      next: isGiven
+        ? `${whereToLook([member])}. Its replacement is approved, and begins once it has been out of reach for ${memberLostAfter}.`
+        : `${whereToLook([member])}. To replace it nevertheless, ${howToApprove(view, "replace", member)}.`,
     });
   }
   if (fault.until !== undefined && !fault.storage && isStarting(member)) {

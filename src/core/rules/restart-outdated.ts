@@ -7,9 +7,9 @@
  * stands in the way of its successor, if its data has not ended with it.
  */
 import {
-  approvalFor,
   howToApprove,
   isApproved,
+  isWordGiven,
   voterCount,
   wellVotersBut,
   whyUnreachable,
@@ -104,9 +104,10 @@ export const restartOutdated: Rule = (view) => {
 function mayStopUnseen(view: View, member: MemberView): Outcome | undefined {
   const serves = view.established || member.outOfReach;
   if (member.healthy || !serves || member.workload.state !== "running") return undefined;
-  const approved = isApproved(view, "restart", member);
-  const next = `To restart it nevertheless, ${howToApprove(approvalFor("restart", member))}.`;
+  const next = `To restart it nevertheless, ${howToApprove(view, "restart", member)}.`;
   if (member.outOfReach) {
+    // Its template was changed by an approval that counted, or while we saw it: no second wait.
+    const approved = isWordGiven(view, "restart", member);
     const others = approved ? wellVotersBut(view, member) : healthyVotersBut(view, member);
     const size = voterCount(view);
     const isSafe = survivesRestart(size, others) || (approved && size <= 2) || isSeenLearner(view, member);
@@ -118,6 +119,7 @@ function mayStopUnseen(view: View, member: MemberView): Outcome | undefined {
       next: approved ? undefined : next,
     });
   }
+  const approved = isApproved(view, "restart", member);
   const first = approved || !isOrWasVoter(view, member) ? undefined : restartedBefore(view, member);
   return (
     first &&

@@ -4,7 +4,7 @@
  * its new template is put back to what its siblings run, and the target is remembered as failed.
  */
 import { millisecondsOf } from "../../api/duration.ts";
-import { howToApprove, approvalFor, isApproved } from "../out-of-reach.ts";
+import { howToApprove, isApproved } from "../out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
@@ -82,7 +82,7 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
   const isOther = wanted !== undefined && !sameTemplate(template, wanted) && !hasFailed(view, wanted);
   if (isOther && mayRun(view, member, wanted) && !isTriedInVain(view, member, wanted)) {
     const first = isApproved(view, "restart", member) ? undefined : triedBy(view, member, wanted);
-    if (first) return [awaitTrial(member, first)];
+    if (first) return [awaitTrial(view, member, first)];
     return [
       act(
         "revert",
@@ -124,12 +124,12 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
   ];
 }
 
-function awaitTrial(member: MemberView, first: MemberView): Outcome {
+function awaitTrial(view: View, member: MemberView, first: MemberView): Outcome {
   return hold({
     classes: ["roll"],
     reason: "MemberStarting",
     message: `${member.name} is given what the spec asks for once ${first.name} runs well with it (${trouble(first)})`,
-    next: `Wait, or correct the spec; to restart ${member.name} without waiting, ${howToApprove(approvalFor("restart", member))}.`,
+    next: `Wait, or correct the spec; to restart ${member.name} without waiting, ${howToApprove(view, "restart", member)}.`,
   });
 }
 
@@ -153,7 +153,6 @@ function isTriedInVain(view: View, member: MemberView, template: MemberTemplate)
 
 function fails(view: View, member: MemberView): boolean {
   const { workload, unhealthySince } = member;
-  if (member.outOfReach && member.upToDate && isApproved(view, "restart", member)) return true;
   if (workload.state === "exited" && isTemplateFault(member))
     return workload.restarts >= CERTAIN_AFTER_RESTARTS;
   if (workload.state === "stopping" || !member.upToDate) return false;
