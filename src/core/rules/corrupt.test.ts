@@ -186,3 +186,18 @@ test("also while nobody tells who votes: records say who did, and the one that r
   assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-1");
   assert.equal(act.action.change.template?.options.corruptCheck.initial, false);
 });
+
+test("a suspect is not let in without its check while the others serve everybody but us (H16)", () => {
+  let world = exited(healthy(), "demo-1", "data-differs");
+  for (const name of ["demo-2", "demo-3"])
+    world = change(world, name, ({ workload }) => ({
+      answer: { reachable: false, error: "timed out", cause: "network" },
+      workload: workload.state === "running" ? { ...workload, ready: true } : workload,
+      unhealthySince: world.now - 3_600_000,
+    }));
+  const { list: _unknown, ...etcd } = world.etcd;
+  const { act, holds } = decide({ ...world, etcd });
+  assert.equal(act, undefined);
+  const told = holds.map(({ reason }) => reason);
+  assert.ok(told.includes("EtcdUnreachable") && told.includes("Corrupt"), told.join());
+});

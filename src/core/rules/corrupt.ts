@@ -8,6 +8,7 @@
  * cannot be asked because quorum waits for it, it is started without that check, so that its hash can decide.
  */
 import { millisecondsOf } from "../../api/duration.ts";
+import { hiddenQuorum } from "../out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
@@ -142,12 +143,15 @@ function isTooEarly(hashes: HashReport, { workload }: MemberView): boolean {
  */
 function awaitQuorum(view: View, suspect: MemberView): Outcome {
   const patience = millisecondsOf(view.spec.repair.unhealthyAfter);
+  const isOnItsWay = ({ answer, unhealthySince }: MemberView) =>
+    !answer.reachable && view.now - (unhealthySince ?? view.now) < patience;
+  // They serve everybody but us, without the suspect: nothing waits for it (H16).
+  const hidden = hiddenQuorum(view);
   const mayCome = view.staying.filter(
     (member) =>
       isOrWasVoter(view, member) &&
       !isSuspect(view, member) &&
-      !member.answer.reachable &&
-      view.now - (member.unhealthySince ?? view.now) < patience,
+      (hidden.includes(member) || isOnItsWay(member)),
   );
   if (mayCome.length === 0) return unveil(suspect, "quorum waits for it");
   return hold({
