@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { MemberFacts, Observation } from "../observation.ts";
 import { describeStep, plan } from "../plan.ts";
-import { startHash } from "../template.ts";
+import { startHash, templateFor } from "../template.ts";
 import { answering, change, edit, healthy } from "../testing/cluster.ts";
+import { viewOf } from "../view.ts";
 
 const MIB = 1024 ** 2;
 
@@ -54,6 +55,19 @@ test("live data that fills the quota is told, and looked at again when something
   assert.match(hold?.next ?? "", /quotaBackendBytes/);
   const later = { ...full(15.9 * MIB, { revision: 40, at: world.now - 60_000 }) };
   assert.equal(decide(later).act?.action.kind, "Compact");
+});
+
+test("a cluster that waits for other resources as it runs is cured meanwhile", () => {
+  const pod = { resources: { requests: { memory: "3Gi" } } };
+  let world = edit(full(4 * MIB, { revision: 50, at: 1_750_000_000_000 }), { pod });
+  const template = templateFor(world.cluster.spec, world.cluster.spec.version);
+  for (const { record } of world.members)
+    world = change(world, record.name, ({ workload }) => ({
+      record: { ...record, template },
+      workload: workload.state === "running" ? { ...workload, resizable: true } : workload,
+    }));
+  assert.ok(viewOf(world).members.every(({ resizing, upToDate }) => resizing && !upToDate));
+  assert.equal(decide(world).act?.action.kind, "Defragment");
 });
 
 test("with spaceCure off nothing is done, and it is said", () => {
