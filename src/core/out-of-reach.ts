@@ -82,7 +82,10 @@ export function whyUnreachable(members: readonly MemberView[]): string {
 }
 
 function errorOf({ answer }: MemberView): string {
-  return answer.reachable ? "its requests are refused: authentication is enabled" : answer.error;
+  if (!answer.reachable) return answer.error;
+  return answer.refused
+    ? "its requests are refused: authentication is enabled"
+    : "it was too slow to answer a linearizable read";
 }
 
 const LOOK_AT: Readonly<Record<UnreachableCause, string>> = {

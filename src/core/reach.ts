@@ -17,9 +17,12 @@ export function isOutOfReach(facts: MemberFacts, entry: EtcdMemberEntry | undefi
   return seenByPeers === true || isRefused(facts);
 }
 
-/** Not seen by us, whatever the cause. */
-function isHidden({ answer }: MemberFacts): boolean {
-  return !answer.reachable || answer.refused === true;
+/** Not seen by us to serve, whatever the cause. */
+function isHidden({ answer, workload }: MemberFacts): boolean {
+  if (!answer.reachable || answer.refused === true) return true;
+  // It follows a leader and only takes longer than we wait: its probe has more patience, and is content.
+  const isSlow = !answer.isLearner && !answer.linearizable && answer.leaderID !== "0";
+  return isSlow && workload.state === "running" && workload.ready === true;
 }
 
 /** A refusal is an answer: its process runs. */

@@ -139,6 +139,21 @@ test("an approval that was left standing waits until the member has been out of 
   assert.deepEqual(says(retemplate, restart(120)), ["revert: revert demo-3"]);
 });
 
+test("a member that is too slow for us and Ready is kept; without a leader, or not Ready, it is down", () => {
+  const slow = (ready: boolean | undefined, leaderID?: string) =>
+    change(unseen(healthy(), "demo-3", ready), "demo-3", ({ record }) => {
+      const { answer } = healthy().members.find((facts) => facts.record.name === record.name)!;
+      assert.ok(answer.reachable);
+      return { answer: { ...answer, linearizable: false, ...(leaderID && { leaderID }) } };
+    });
+  const [outcome] = replaceBroken(viewOf(slow(true)));
+  assert.ok(outcome && "hold" in outcome);
+  assert.equal(outcome.hold.reason, "MemberUnreachable");
+  assert.match(outcome.hold.message, /too slow to answer a linearizable read\), but its Pod is Ready/);
+  for (const down of [slow(false), slow(undefined), slow(true, "0")])
+    assert.deepEqual(says(replaceBroken, down), ["heal: leave demo-3"]);
+});
+
 test("where there is no readiness, the peers' word or a refusal vouches for a member", () => {
   const reach = (more: Partial<MemberFacts>) =>
     viewOf(unseen(healthy(), "demo-3", undefined, more)).members[2]?.outOfReach;
