@@ -159,6 +159,8 @@ export type WorkloadFacts =
   | {
       readonly state: "waiting";
       readonly reason: string;
+      /** No node takes it. */
+      readonly unschedulable?: boolean;
       readonly since: number;
       readonly startedFrom?: string;
     }

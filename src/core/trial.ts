@@ -2,6 +2,7 @@
  * A template that is new to the cluster is tried by one running member first: the next one follows when the first was
  * seen well with it. Members whose process has ended have nothing to lose and do not wait (I8).
  */
+import { sameContent } from "./hash.ts";
 import { seemsWell } from "./out-of-reach.ts";
 import type { ExitCause } from "./observation.ts";
 import type { MemberTemplate } from "./record.ts";
@@ -37,7 +38,8 @@ function othersWith(view: View, member: MemberView, template: MemberTemplate): M
       other.record.run &&
       !other.record.retiring &&
       sameTemplate(other.record.template, template) &&
-      !isLostItself(other),
+      !isLostItself(other) &&
+      !isWithoutNode(view, other),
   );
 }
 
@@ -49,4 +51,19 @@ function runsWell(view: View, member: MemberView): boolean {
 
 function isLostItself({ workload }: MemberView): boolean {
   return workload.state === "exited" && OF_THE_MEMBER.has(workload.cause);
+}
+
+/**
+ * Its node is gone, or none takes it, and that is not for the template: one that runs with another asks the same of its
+ * node. It may never come to try anything.
+ */
+function isWithoutNode(view: View, { workload, record }: MemberView): boolean {
+  if (workload.state === "stopping") return workload.lostNode !== undefined;
+  if (workload.state !== "waiting" || workload.unschedulable !== true) return false;
+  return view.staying.some(
+    (other) =>
+      other.workload.state === "running" &&
+      !sameTemplate(other.record.template, record.template) &&
+      sameContent(other.record.template.pod, record.template.pod),
+  );
 }

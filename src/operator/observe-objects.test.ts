@@ -158,6 +158,7 @@ test("one Pod that fits on no node is waiting, in the scheduler's words", () => 
   const { workload, volume } = member(observationOf(base), "demo-2");
   assert.ok(workload.state === "waiting");
   assert.match(workload.reason, /^Unschedulable: 0\/3 nodes are available/);
+  assert.equal(workload.unschedulable, true);
   assert.equal(volume.state, "ready");
   const decision = decide(observationOf(base));
   assert.match(words(decision), /demo-2 is not healthy \(Unschedulable: 0\/3 nodes/);

@@ -93,12 +93,14 @@ function isGated(pod: Pod, record: MemberRecord): boolean {
 }
 
 /** Where the scheduler stands with it. */
-function placement(pod: Pod): { reason: string; since: number } {
+function placement(pod: Pod): { reason: string; since: number; unschedulable?: boolean } {
   const scheduled = conditionOf(pod, "PodScheduled");
   if (scheduled?.status !== "False")
     return { reason: "its Pod is being placed", since: time(undefined, pod) };
+  const { reason = "Unschedulable" } = scheduled;
   return {
-    reason: join(scheduled.reason ?? "Unschedulable", scheduled.message),
+    reason: join(reason, scheduled.message),
+    ...(reason === "Unschedulable" && { unschedulable: true }),
     since: time(scheduled.lastTransitionTime, pod),
   };
 }

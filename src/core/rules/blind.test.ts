@@ -214,6 +214,28 @@ test("one whose own data is lost is no trial of the template", () => {
   assert.deepEqual(says(retemplate, lost), ["revert: revert demo-2"]);
 });
 
+test("one that has no node to run on is no trial either, unless it may be the template that no node takes", () => {
+  const world = (edited: Parameters<typeof edit>[1]) =>
+    done(retemplate, edit(blind(healthy(), false), edited));
+  const waiting = {
+    state: "waiting",
+    reason: "Unschedulable",
+    unschedulable: true,
+    since: LONG_AGO,
+  } as const;
+  const unplaced = (o: Observation) => change(o, "demo-1", { workload: waiting });
+  const second = unplaced(world(EDITED));
+  assert.deepEqual(says(retemplate, second), ["revert: revert demo-2"]);
+  assert.deepEqual(says(restartOutdated, done(retemplate, second)), ["revert: stop workload demo-2"]);
+  assert.deepEqual(says(retemplate, done(retemplate, second)), ["MemberStarting"], "demo-3 waits for demo-2");
+  const greedy = world({ pod: { resources: { requests: { memory: "900Gi" } } } });
+  assert.deepEqual(says(retemplate, unplaced(greedy)), ["MemberStarting"]);
+  const lostNode = { state: "stopping", since: LONG_AGO, lostNode: "node-1" } as const;
+  assert.deepEqual(says(retemplate, change(greedy, "demo-1", { workload: lostNode })), [
+    "revert: revert demo-2",
+  ]);
+});
+
 test("a running member is not stopped before the one that restarted ahead of it is back", () => {
   let world = edit(blind(healthy(), false), EDITED);
   world = done(retemplate, world);
