@@ -5,8 +5,10 @@ import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { predict } from "../predict.ts";
 import { settle } from "../settle.ts";
-import { startHash } from "../template.ts";
+import { startHash, templateFor } from "../template.ts";
 import { change, edit, exited, healthy, run, unchecked } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { retemplate } from "./retemplate.ts";
 
 const bad = { options: { extraArgs: { "cipher-suites": "NO_SUCH_SUITE" } } };
 
@@ -302,4 +304,21 @@ test("a newcomer that waits for a volume which the spec does not ask for any mor
   const { act } = decide(edit(world, { storage: { className: "fast" } }));
   assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "leave");
   assert.equal(act?.action.kind === "UpdateMember" && act.action.member, "demo-4");
+});
+
+test("without a canary, a template that failed one member is not given to another that is down for another reason", () => {
+  const edited = edit(healthy({ update: { canary: false } }), bad);
+  const template = templateFor(edited.cluster.spec, edited.cluster.spec.version);
+  const given = change(edited, "demo-3", ({ record }) => ({ record: { ...record, template } }));
+  const world = exited(given, "demo-3", "bad-configuration", { restarts: 5 });
+  const { list, ...etcd } = world.etcd;
+  const lost = { ...world, etcd: { ...etcd, list: list && { ...list, linearizable: false } } };
+  const down = change(lost, "demo-2", ({ record }) => ({
+    workload: { state: "waiting", reason: "Unschedulable", since: lost.now, startedFrom: startHash(record) },
+    answer: { reachable: false, error: "no process runs" },
+    unhealthySince: lost.now - 600_000,
+  }));
+  assert.deepEqual(says(retemplate, down), ["MemberStarting"]);
+  const mended = edit(down, { options: { logLevel: "Debug" } });
+  assert.deepEqual(says(retemplate, mended), ["revert: revert demo-2"]);
 });

@@ -81,7 +81,9 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
 
   const isOther = wanted !== undefined && !sameTemplate(template, wanted) && !hasFailed(view, wanted);
   if (isOther && mayRun(view, member, wanted) && !isTriedInVain(view, member, wanted)) {
-    const first = isApproved(view, "restart", member) ? undefined : triedBy(view, member, wanted);
+    const first = isApproved(view, "restart", member)
+      ? undefined
+      : (triedBy(view, member, wanted) ?? failedBy(view, member, wanted));
     if (first) return [awaitTrial(view, member, first)];
     return [
       act(
@@ -131,6 +133,22 @@ function awaitTrial(view: View, member: MemberView, first: MemberView): Outcome 
     message: `${member.name} is given what the spec asks for once ${first.name} runs well with it (${trouble(first)})`,
     next: `Wait, or correct the spec; to restart ${member.name} without waiting, ${howToApprove(view, "restart", member)}.`,
   });
+}
+
+/**
+ * Without a canary no mark says that this template fails, and the member that shows it keeps it. One that is down for
+ * another reason would only lose its way back.
+ */
+function failedBy(view: View, member: MemberView, template: MemberTemplate): MemberView | undefined {
+  if (view.spec.update.canary || isTemplateFault(member)) return undefined;
+  return view.staying.find(
+    (other) =>
+      other !== member &&
+      other.record.run &&
+      sameTemplate(other.record.template, template) &&
+      (isTemplateFault(other) || lacksImage(other)) &&
+      fails(view, other),
+  );
 }
 
 /**
