@@ -81,7 +81,10 @@ test("H16: a template that nobody was seen well with goes to one running member 
   allowed(down, give);
   const tried = change(down, "demo-1", ({ record }) => ({ record: { ...record, template } }));
   refused(tried, give, "H16");
-  allowed({ ...tried, cluster: { ...tried.cluster, approved: "restart-demo-2" } }, give);
+  const approved = { ...tried, cluster: { ...tried.cluster, approved: "restart-demo-2" } };
+  const downFor = (ms: number) => change(approved, "demo-2", { unhealthySince: approved.now - ms });
+  refused(downFor(1_000), give, "H16");
+  allowed(downFor(120_000), give);
   allowed(exited(tried, "demo-2"), give);
 });
 
