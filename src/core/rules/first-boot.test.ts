@@ -5,6 +5,8 @@ import type { Observation } from "../observation.ts";
 import { predict } from "../predict.ts";
 import { startHash } from "../template.ts";
 import { asked, change, edit, exited, healthy, run } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { firstBoot } from "./first-boot.ts";
 
 function after(observation: Observation, passes: number): Observation {
   let world = observation;
@@ -63,6 +65,22 @@ test("so does a founder whom its peers know although its volume is empty: withou
   const { act } = decide(world);
   assert.equal(act?.action.kind === "MarkCluster" && act.action.purpose, "new-life");
   assert.ok(run(world).members.every((facts) => facts.record.token.endsWith("-2")));
+});
+
+test("a volume lost while the other founders serve everybody but us ends nothing (H16)", () => {
+  let world = after(asked(), 6);
+  const { list: _list, clusterVersion: _version, ...etcd } = world.etcd;
+  world = { ...world, etcd };
+  for (const { record } of world.members)
+    world = change(world, record.name, {
+      workload: { state: "running", since: 0, startedFrom: startHash(record), restarts: 0, ready: true },
+      answer: { reachable: false, error: "timed out", cause: "network" },
+    });
+  world = change(world, "demo-1", { volume: { state: "absent" }, workload: { state: "absent" } });
+  assert.deepEqual(says(firstBoot, world), ["Booting"]);
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined);
+  assert.ok(holds.some(({ reason }) => reason === "EtcdUnreachable"));
 });
 
 test("a refused version starts nothing and says why", () => {

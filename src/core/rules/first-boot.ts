@@ -4,6 +4,7 @@
  * record says on which volume (H2); when such a volume is lost before the cluster was seen, the attempt is
  * abandoned as a whole and begun anew under another token.
  */
+import { hiddenQuorum } from "../out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { NewMemberRecord, Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
@@ -17,14 +18,17 @@ export const firstBoot: Rule = (view) => {
   if (view.established) return permit(founders);
   if (founders.length === 0) return begin(view);
 
+  // The others may serve already, and only we do not see it: then this life has begun (H16).
+  const mayBeginAnew = hiddenQuorum(view).length === 0;
   const lost = founders.filter(hasLostItsVolume);
-  if (lost.length > 0) {
+  if (lost.length > 0 && mayBeginAnew) {
     return [beginAnew(view, `${names(lost)} lost its volume or what was in it during the first boot`)];
   }
   const { template } = targetOf(view);
   const waiting = founders.filter(({ record, volume }) => !record.volumeUID && volume.state !== "ready");
   if (
     template &&
+    mayBeginAnew &&
     waiting.some(({ record }) => transition(record.template, template, { hasData: false }) === "swap")
   ) {
     return [beginAnew(view, `${names(waiting)} waits for a volume that the spec does not ask for any more`)];
