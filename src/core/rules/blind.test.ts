@@ -12,6 +12,7 @@ import { says } from "../testing/says.ts";
 import { viewOf } from "../view.ts";
 import { quorumLost } from "./quorum-lost.ts";
 import { replaceBroken } from "./replace-broken.ts";
+import { scaleIn } from "./scale-in.ts";
 import { restartOutdated } from "./restart-outdated.ts";
 import { retemplate } from "./retemplate.ts";
 
@@ -89,7 +90,7 @@ test("the advice follows the kind of the failure", () => {
     const [outcome] = quorumLost(viewOf(blind(healthy(), true, { answer })));
     return outcome && "hold" in outcome ? outcome.hold.next : "";
   };
-  assert.match(advice({ ...SILENT, cause: "certificate" }) ?? "", /certificate/);
+  assert.match(advice({ ...SILENT, cause: "certificate" }) ?? "", /certificate.*approve=restart-demo-1/);
   assert.match(advice({ ...SILENT, cause: "authentication" }) ?? "", /auth disable/);
   assert.match(advice({ reachable: false, error: "?" }) ?? "", /^Check what keeps the operator/);
   const [first] = healthy().members;
@@ -261,6 +262,12 @@ test("blind, a member is restarted only by approval, and only while enough other
   ]);
   const less = approved(unseen(world, "demo-2", false), "restart-demo-1");
   assert.deepEqual(says(restartOutdated, less), ["MemberUnreachable"]);
+});
+
+test("scale-in takes no member for being out of our reach alone", () => {
+  const o = edit(unseen(healthy({ replicas: 5 }), "demo-2", true, { seenByPeers: true }), { replicas: 4 });
+  assert.deepEqual(says(scaleIn, o), ["shrink: leave demo-5"]);
+  assert.deepEqual(says(scaleIn, unseen(o, "demo-2", false)), ["shrink: leave demo-2"]);
 });
 
 test("a founder that comes later than the others is starting: neither degraded nor about to be replaced", () => {

@@ -3,7 +3,7 @@
  * said, and whether the data is still somewhere. Never a new, empty cluster in place of the old one (I3).
  */
 import type { ExitCause } from "../observation.ts";
-import { hiddenQuorum, whereToLook, whyUnreachable } from "../out-of-reach.ts";
+import { hiddenQuorum, howToApprove, whereToLook, whyUnreachable } from "../out-of-reach.ts";
 import { hold } from "../outcome.ts";
 import type { Rule } from "../decide.ts";
 import { quorum } from "../quorum.ts";
@@ -11,13 +11,14 @@ import { isOrWasVoter, names, type MemberView } from "../view.ts";
 
 export const quorumLost: Rule = (view) => {
   const hidden = hiddenQuorum(view);
-  if (hidden.length > 0) {
+  const [first] = hidden;
+  if (first) {
     return [
       hold({
         classes: "all",
         reason: "EtcdUnreachable",
         message: `${whyUnreachable(hidden)}; nothing is changed until it can`,
-        next: `${whereToLook(hidden)}.`,
+        next: `${whereToLook(hidden)}. To restart a member with the present spec nevertheless, such as ${first.name}, ${howToApprove(view, "restart", first)}.`,
       }),
     ];
   }

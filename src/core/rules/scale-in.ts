@@ -4,6 +4,7 @@
  * youngest that does not lead.
  */
 import { needsComparison } from "../compared.ts";
+import { seemsWell } from "../out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
@@ -48,7 +49,9 @@ function surplus(view: View, role: MemberRole, wanted: number): readonly Outcome
 }
 
 function leastUseful(members: readonly MemberView[]): MemberView {
-  const rank = (member: MemberView) => (member.isLeader ? 3 : !member.healthy ? 0 : !member.isVoter ? 1 : 2);
+  // One that only we do not see is no less useful than others (H16).
+  const rank = (member: MemberView) =>
+    member.isLeader ? 3 : !seemsWell(member) ? 0 : !member.isVoter ? 1 : 2;
   const [first] = members.toSorted((a, b) => rank(a) - rank(b) || b.record.ordinal - a.record.ordinal);
   if (!first) throw new RangeError("no member to choose from");
   return first;
