@@ -20,8 +20,14 @@ const NEXT: Readonly<Record<NotMade["reason"], string>> = {
 };
 
 /** The wait for a member that has no workload; without a reason it is about to be made. */
-export function unmade({ name, workload }: MemberView, classes: readonly StepClass[]): Outcome {
+export function unmade({ name, workload, volume }: MemberView, classes: readonly StepClass[]): Outcome {
   const notMade = workload.state === "absent" ? workload.notMade : undefined;
+  if (!notMade && volume.state === "pending")
+    return hold({
+      classes,
+      reason: "VolumePending",
+      message: `${name} cannot be started before its volume is ready: ${volume.reason}. It is kept with its data`,
+    });
   if (!notMade)
     return hold({ classes, reason: "MemberStarting", message: `waiting for ${name} to be started again` });
   return hold({

@@ -146,3 +146,15 @@ test("nobody new is begun while somebody could not be made, or nobody could be (
   assert.equal(decide(blocked).act, undefined);
   assert.ok(decide(blocked).holds.some(({ reason }) => reason === "AuthorityMissing"));
 });
+
+test("a member that is not made because its claim could not be read says so, and is kept", () => {
+  const world = change(healthy(), "demo-2", {
+    workload: { state: "absent" },
+    volume: { state: "pending", reason: "whether it still exists could not be read: forbidden" },
+    answer: { reachable: false, error: "no process runs" },
+    unhealthySince: 0,
+  });
+  const hold = decide(world).holds.find(({ rule }) => rule === "replace-broken");
+  assert.equal(hold?.reason, "VolumePending");
+  assert.match(hold?.message ?? "", /demo-2 cannot be started .*could not be read: forbidden\. It is kept/);
+});
