@@ -67,7 +67,11 @@ export class PodPlatform implements Platform {
 
   async read(): Promise<PlatformState> {
     const objects = await this.objects();
-    const observed = observeObjects(objects, { now: this.#clock.now(), fenced: false });
+    const observed = observeObjects(objects, {
+      now: this.#clock.now(),
+      fenced: false,
+      dialled: "Pod",
+    });
     if (!observed.ok) throw new Error(JSON.stringify(observed.errors));
     [this.#objects, this.#state] = [objects, observed.state];
     return observed.state;
