@@ -62,6 +62,14 @@ const restarted = (o: Observation, name: string) =>
     workload: { state: "running", since: NOW, restarts: 0, startedFrom: startHash(record), ready: false },
   }));
 
+test("one that runs and is not Ready is not restarted for an edit while the quorum is hidden, unless a person says so", () => {
+  const world = edit(unseen(blind(), "demo-3", false), EDITED);
+  assert.deepEqual(says(retemplate, world), []);
+  assert.deepEqual(says(retemplate, approved(world, "restart-demo-3")), ["revert: revert demo-3"]);
+  const ended = change(exited(world, "demo-3"), "demo-3", { unhealthySince: LONG_AGO });
+  assert.deepEqual(says(retemplate, ended), ["revert: revert demo-3"], "what has ended can be mended");
+});
+
 test("members that serve everybody but us get no template, are not stopped and not replaced", () => {
   for (const o of [blind(), edit(blind(), EDITED)]) {
     const { act, holds } = decide(o);

@@ -4,7 +4,7 @@
  * its new template is put back to what its siblings run, and the target is remembered as failed.
  */
 import { millisecondsOf } from "../../api/duration.ts";
-import { howToApprove, isApproved } from "../out-of-reach.ts";
+import { hiddenQuorum, howToApprove, isApproved } from "../out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
 import type { Rule } from "../decide.ts";
@@ -29,6 +29,7 @@ export const retemplate: Rule = (view) => {
   for (const member of view.staying) {
     if (member.healthy || member.record.retiring || !member.record.run) continue;
     if (member.outOfReach && !mayTouchUnseen(view, member)) continue;
+    if (isJudgedBlindly(view, member)) continue;
     // It would be ended by etcd's check again; the rollout gives it what the spec asks for when it is well.
     if (isUnveiled(view, member) && !isTemplateFault(member)) continue;
     const outcomes = waitsInVain(view, member) ? [another(member)] : mend(view, member);
@@ -48,6 +49,15 @@ function mayTouchUnseen(view: View, member: MemberView): boolean {
   const wanted = targetOf(view).template;
   const good = lastGood(view, member);
   return wanted !== undefined && good !== undefined && sameTemplate(wanted, good);
+}
+
+/**
+ * It runs, and we see neither it nor the quorum that others vouch for: that it is not Ready for a moment is too little
+ * to restart it by. Sight comes first, or a person's word (H16).
+ */
+function isJudgedBlindly(view: View, member: MemberView): boolean {
+  if (member.workload.state !== "running" || member.answer.reachable) return false;
+  return hiddenQuorum(view).length > 0 && !isApproved(view, "restart", member);
 }
 
 /**
