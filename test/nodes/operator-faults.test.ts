@@ -99,6 +99,39 @@ test("three members come up, one on each node", async (t) => {
   await lab.call("assertSound", "demo", 3);
 });
 
+// First, while no node was lost: a taint of an earlier fault would make Kubernetes evict Pods in the midst of it.
+test("the operator alone cannot reach the members: it says so and restarts nobody for an edit until it can", async (t) => {
+  await lab.call("edit", "demo", { repair: { unhealthyAfter: "5s", memberLostAfter: "10s" } });
+  await lab.call("converged", "demo", 3);
+  const before = await podUIDs();
+  const { length } = await lab.call("steps");
+  for (const node of NODES) await hide(node);
+  try {
+    const message = await says("Quorate", "Unknown/EtcdUnreachable");
+    assert.match(message, /their Pods are Ready and their peers are connected to them/);
+    await lab.call("edit", "demo", { options: { snapshotCount: 20_000 } });
+    await says("Quorate", "Unknown/EtcdUnreachable", 20);
+    for (const type of ["Available", "Degraded"]) await says(type, "Unknown/EtcdUnreachable");
+    assert.deepEqual(await lab.call("steps", length), []);
+    assert.deepEqual(await podUIDs(), before);
+    for (const node of [1, 2]) await show(node);
+    await says("Degraded", "Unknown/MemberUnreachable", 20);
+    assert.deepEqual(await lab.call("steps", length), [], "nor is the one replaced that stays hidden");
+    await says("Quorate", "True/Quorum");
+    // Those that restart now may take their time.
+    await lab.call("edit", "demo", { repair: { unhealthyAfter: null, memberLostAfter: "30m" } });
+  } finally {
+    for (const node of NODES) await show(node).catch(() => undefined);
+  }
+  await lab.call("converged", "demo", 3);
+  assert.ok(
+    (await podUIDs()).every((uid) => !before.includes(uid)),
+    "the edit is rolled out",
+  );
+  t.diagnostic((await lab.call("steps", length)).join("; "));
+  await lab.call("assertSound", "demo", 3);
+});
+
 test("a node loses power: told, and its member is back with its data when the node is", async (t) => {
   const before = await memberIDs();
   await survives(t, told("crash", 1), () => verb("start", 1));
@@ -141,38 +174,6 @@ async function says(type: string, told: string, forSeconds = 0): Promise<string>
 }
 
 const podUIDs = async () => (await podsOf("demo")).map(({ metadata }) => metadata?.uid ?? "").toSorted();
-
-test("the operator alone cannot reach the members: it says so and restarts nobody for an edit until it can", async (t) => {
-  await lab.call("edit", "demo", { repair: { unhealthyAfter: "5s", memberLostAfter: "10s" } });
-  await lab.call("converged", "demo", 3);
-  const before = await podUIDs();
-  const { length } = await lab.call("steps");
-  for (const node of NODES) await hide(node);
-  try {
-    const message = await says("Quorate", "Unknown/EtcdUnreachable");
-    assert.match(message, /their Pods are Ready and their peers are connected to them/);
-    await lab.call("edit", "demo", { options: { snapshotCount: 20_000 } });
-    await says("Quorate", "Unknown/EtcdUnreachable", 20);
-    for (const type of ["Available", "Degraded"]) await says(type, "Unknown/EtcdUnreachable");
-    assert.deepEqual(await lab.call("steps", length), []);
-    assert.deepEqual(await podUIDs(), before);
-    for (const node of [1, 2]) await show(node);
-    await says("Degraded", "Unknown/MemberUnreachable", 20);
-    assert.deepEqual(await lab.call("steps", length), [], "nor is the one replaced that stays hidden");
-    await says("Quorate", "True/Quorum");
-    // Those that restart now may take their time.
-    await lab.call("edit", "demo", { repair: { unhealthyAfter: null, memberLostAfter: "30m" } });
-  } finally {
-    for (const node of NODES) await show(node).catch(() => undefined);
-  }
-  await lab.call("converged", "demo", 3);
-  assert.ok(
-    (await podUIDs()).every((uid) => !before.includes(uid)),
-    "the edit is rolled out",
-  );
-  t.diagnostic((await lab.call("steps", length)).join("; "));
-  await lab.call("assertSound", "demo", 3);
-});
 
 test("the disk of a member is full: it is told, the others go on, and with room it is back", async (t) => {
   await survives(t, told("fill-disk", 1), () => verb("free-disk", 1));
