@@ -69,13 +69,13 @@ const reason = () => text(1024).describe("Why, in words for people.");
 const memberSpecFields = z.strictObject({
   cluster: text(40).describe("Name of the EtcdCluster."),
   ordinal: int(1, 999_999_999).describe("The number in its name; never used twice."),
-  role: roleSchema.describe("What it is meant to become; a voter joins as a learner too (R17)."),
+  role: roleSchema.describe("What it is meant to become; a voter joins as a learner too."),
   token: text(128).describe(
-    "Token of this life of the cluster: the cluster's UID and a counter, never the same for two lives (R5, H11).",
+    "Token of this life of the cluster: the cluster's UID and a counter, never the same for two lives.",
   ),
   boot: z
     .enum(["New", "Join"])
-    .describe("How it starts on an empty volume: with the first members, or by joining them (R4)."),
+    .describe("How it starts on an empty volume: with the first members, or by joining them."),
   address: addressSchema.describe(
     "Where it listens, and what it tells others. The two differ when a proxy stands between members.",
   ),
@@ -84,25 +84,25 @@ const memberSpecFields = z.strictObject({
     .max(64)
     .meta({ "x-kubernetes-list-type": "atomic" })
     .describe(
-      "First members: the whole first cluster. Joining ones: the member list at the moment they may start (H7).",
+      "First members: the whole first cluster. Joining ones: the member list at the moment they may start.",
     ),
   memberID: text(16)
     .optional()
     .describe("Its ID in etcd, in hexadecimal, from the moment it is known. Fixed once it has joined."),
   volumeUID: text(64)
     .optional()
-    .describe("The volume on which it may start, and may have started; no other is ever used (H2, I4)."),
+    .describe("The volume on which it may start, and may have started; no other is ever used."),
   joined: z
     .boolean()
     .describe(
-      "The latch: true once it was seen serving in its cluster, and never false again. From then on it starts with itself only (H3, I4).",
+      "The latch: true once it was seen serving in its cluster, and never false again. From then on it starts with itself only.",
     ),
   run: z.boolean().describe("False while hibernated: nothing runs, the volume stays."),
   template: templateSchema,
   retiring: z
     .strictObject({ reason: reason() })
     .optional()
-    .describe("Set when a newcomer is to take its place while it still serves (H6)."),
+    .describe("Set when a newcomer is to take its place while it still serves."),
   leaving: z
     .strictObject({
       reason: reason(),
@@ -114,7 +114,7 @@ const memberSpecFields = z.strictObject({
     })
     .optional()
     .describe(
-      "Set when it is to be removed from etcd and then deleted. Written before the call, and never taken back (H10).",
+      "Set when it is to be removed from etcd and then deleted. Written before the call, and never taken back.",
     ),
 });
 

@@ -19,22 +19,22 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
     [
       replicas > 0 && replicas % 2 === 0,
       "spec.replicas",
-      `${replicas} voting members tolerate no more failures than ${replicas - 1}: prefer ${replicas - 1} or ${replicas + 1} (R1)`,
+      `${replicas} voting members tolerate no more failures than ${replicas - 1}: prefer ${replicas - 1} or ${replicas + 1}`,
     ],
     [
       quota > SUGGESTED_QUOTA,
       "spec.options.quotaBackendBytes",
-      "etcd suggests at most 8Gi: larger databases start, snapshot and defragment slowly (R26)",
+      "etcd suggests at most 8Gi: larger databases start, snapshot and defragment slowly",
     ],
     [
       storage.medium !== "HostPath" && quota <= size && 2 * quota > size,
       "spec.storage.size",
-      "less than twice the quota: a full database may leave no room for the write-ahead log and for defragmentation (R26)",
+      "less than twice the quota: a full database may leave no room for the write-ahead log and for defragmentation",
     ],
     [
       compactionIsOff(options.autoCompaction.retention),
       "spec.options.autoCompaction.retention",
-      "automatic compaction is off: unless a client compacts, as Kubernetes does, the database grows until it is full (R28)",
+      "automatic compaction is off: unless a client compacts, as Kubernetes does, the database grows until it is full",
     ],
     [
       clientMode === "Disabled",
