@@ -25,7 +25,7 @@ const tasks = {
   lock: ["scripts/lock.ts"],
   bench: ["scripts/bench.ts"],
   sim: ["sim/main.ts"],
-  "sim:exhaustive": ["sim/exhaustive/main.ts"],
+  "sim:exhaustive": ["sim/rules/exhaustive/main.ts"],
   "sim:enumerate": ["sim/main.ts", "--operator", "--enumerate"],
   "sim:schema": ["sim/schema/main.ts"],
   "sim:conformance": ["test/conformance/main.ts"],

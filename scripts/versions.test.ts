@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RELEASES, releaseOf } from "../src/core/releases.ts";
+import { RELEASES, releaseOf } from "../src/core/version/releases.ts";
 import { etcdPins, minorOf } from "../src/etcd/versions.ts";
 
 // Two lists for two purposes: what the rules let a cluster run, and what is installed and tested.

@@ -14,7 +14,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { guided } from "./guided/many.ts";
-import { Progress } from "./progress.ts";
+import { Progress } from "./engine/progress.ts";
 import type { Simulated, WorkerInput, WorkerReport } from "./worker.ts";
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);

@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import process from "node:process";
 import { Worker } from "node:worker_threads";
-import type { EnumerateRequest } from "./enumerate-worker.ts";
-import { scenarios, type Enumerated } from "./enumerate.ts";
+import type { EnumerateRequest } from "./rules/enumerate-worker.ts";
+import { scenarios, type Enumerated } from "./rules/enumerate.ts";
 import { readKept, writeKept } from "./kept-file.ts";
 import { replay, shrinkKept } from "./kept.ts";
 import { machineRun } from "./machine/random-run.ts";
@@ -12,8 +12,8 @@ import { operatorRun } from "./operator/random-run.ts";
 import { scheduleOf } from "./operator/schedule.ts";
 import { keepShrunk } from "./operator/shrink.ts";
 import type { ProductRun } from "./product-run.ts";
-import { Progress } from "./progress.ts";
-import { randomRun } from "./random-run.ts";
+import { Progress } from "./engine/progress.ts";
+import { randomRun } from "./rules/random-run.ts";
 import type { Simulated } from "./worker.ts";
 
 interface How {
@@ -74,7 +74,7 @@ export async function all(every: number, threads: number, how: How): Promise<num
   const names = (what === "operator" ? operatorScenarios : scenarios).map(({ name }) => name);
   const waiting = names.filter((one) => one.includes(how.scenario));
   const work = async () => {
-    const worker = new Worker(new URL("./enumerate-worker.ts", import.meta.url));
+    const worker = new Worker(new URL("./rules/enumerate-worker.ts", import.meta.url));
     for (let scenario = waiting.shift(); scenario !== undefined; scenario = waiting.shift()) {
       if (stop && failed > 0) break;
       const request: EnumerateRequest = { what, scenario, every, fault, stop };

@@ -24,7 +24,7 @@ export interface WorkerReport extends Omit<ProductRun, "violation" | "trace"> {
 
 /** Only what is run is loaded. */
 const RUNS = {
-  rules: async () => (await import("./random-run.ts")).randomRun,
+  rules: async () => (await import("./rules/random-run.ts")).randomRun,
   machine: async () => (await import("./machine/random-run.ts")).machineRun,
   operator: async () => (await import("./operator/random-run.ts")).operatorRun,
 } as const;

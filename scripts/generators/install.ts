@@ -5,7 +5,7 @@
 import { stringify } from "yaml";
 import { customResourceDefinition } from "../../src/api/crd.ts";
 import { resources } from "../../src/api/resources.ts";
-import { SUPPORTED_KUBERNETES } from "../../src/operator/kubernetes-version.ts";
+import { SUPPORTED_KUBERNETES } from "../../src/operator/process/kubernetes-version.ts";
 import type { Generator } from "../generate/registry.ts";
 import {
   deployment,

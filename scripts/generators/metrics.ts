@@ -1,8 +1,8 @@
-/** Generates the page of metrics (`docs/metrics.md`) from the table in src/operator/metrics-table.ts. */
-import { METRICS } from "../../src/operator/metrics-table.ts";
+/** Generates the page of metrics (`docs/metrics.md`) from the table in src/operator/serve/metrics-table.ts. */
+import { METRICS } from "../../src/operator/serve/metrics-table.ts";
 import type { Generator } from "../generate/registry.ts";
 
-const INTRODUCTION = `<!-- Generated from src/operator/metrics-table.ts by \`npm run generate\`. Do not edit. -->
+const INTRODUCTION = `<!-- Generated from src/operator/serve/metrics-table.ts by \`npm run generate\`. Do not edit. -->
 
 # Metrics of the operator
 

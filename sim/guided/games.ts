@@ -12,7 +12,7 @@ import {
   type Schedule,
 } from "../operator/schedule.ts";
 import type { EffectFault } from "../operator/effects.ts";
-import type { SeededRandom } from "../random.ts";
+import type { SeededRandom } from "../engine/random.ts";
 import { causeOf, Features } from "./features.ts";
 import { mutated, type Draws } from "./mutate.ts";
 import { mutatedRules, rulesScheduleOf, type RulesSchedule } from "./rules-schedule.ts";

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Kept } from "../kept-file.ts";
 import { replay, shrinkKept } from "../kept.ts";
 import { SEEDS } from "../operator/shrink.ts";
-import { SeededRandom } from "../random.ts";
+import { SeededRandom } from "../engine/random.ts";
 import { operatorGame, rulesGame } from "./games.ts";
 import { rulesScheduleOf, type RulesSchedule } from "./rules-schedule.ts";
 import { search, type Game } from "./search.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Worker } from "node:worker_threads";
 import { writeKept } from "../kept-file.ts";
-import type { Progress } from "../progress.ts";
+import type { Progress } from "../engine/progress.ts";
 import type { Searched, Tally } from "./search.ts";
 import type { GuidedInput, GuidedReport } from "./worker.ts";
 

@@ -2,7 +2,7 @@
  * A schedule made from one that reached something new: an event put in, left out, moved, doubled or at another time,
  * another fault of an effect, another order of what is at the same time, or the end of a second schedule.
  */
-import type { SeededRandom } from "../random.ts";
+import type { SeededRandom } from "../engine/random.ts";
 
 /** What the schedules of all kinds of runs have in common. */
 export interface Mutable<Move, Fault> {

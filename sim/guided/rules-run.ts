@@ -1,10 +1,10 @@
 /** A run of the rules under a schedule: the same life and the same judgement as those of random-run.ts. */
-import { inflict, type FaultName } from "../faults.ts";
-import { Refusal } from "../model-etcd/refusal.ts";
-import { Violation } from "../oracle.ts";
-import { comeToAnEnd, DESTRUCTIVE, totalsOf, type RunResult } from "../random-run.ts";
-import { formatLine, summary } from "../script.ts";
-import { Simulation } from "../simulation.ts";
+import { inflict, type FaultName } from "../rules/faults.ts";
+import { Refusal } from "../models/etcd/refusal.ts";
+import { Violation } from "../oracles/oracle.ts";
+import { comeToAnEnd, DESTRUCTIVE, totalsOf, type RunResult } from "../rules/random-run.ts";
+import { formatLine, summary } from "../rules/script.ts";
+import { Simulation } from "../rules/simulation.ts";
 import { causeOf, type Features } from "./features.ts";
 import type { RulesDeed, RulesEffectFault, RulesSchedule } from "./rules-schedule.ts";
 

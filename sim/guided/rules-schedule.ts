@@ -4,10 +4,10 @@
  * number from those there are when their time comes.
  */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
-import type { FaultName } from "../faults.ts";
-import type { SeededRandom } from "../random.ts";
-import { SeededRandom as Seeded } from "../random.ts";
-import { DESTRUCTIVE, PASSING, VERSIONS } from "../random-run.ts";
+import type { FaultName } from "../rules/faults.ts";
+import type { SeededRandom } from "../engine/random.ts";
+import { SeededRandom as Seeded } from "../engine/random.ts";
+import { DESTRUCTIVE, PASSING, VERSIONS } from "../rules/random-run.ts";
 import { mutated, type Draws } from "./mutate.ts";
 
 export type RulesDeed =

@@ -3,7 +3,7 @@
  * from those kept; of several the one is played that promises most. Beside them, as many runs drawn from nothing but
  * their seeds, to see what the guidance is worth.
  */
-import { SeededRandom } from "../random.ts";
+import { SeededRandom } from "../engine/random.ts";
 import { Promises } from "./promises.ts";
 
 /** One kind of runs: how its schedules are drawn, changed and played. */

@@ -3,8 +3,8 @@
  * file, process and call to etcd of a scenario. It must end as the run without a fault does.
  */
 import type { StoredMember } from "../../src/local/store.ts";
-import type { Enumerated, Move, Scenario } from "../enumerate.ts";
-import { Violation } from "../oracle.ts";
+import type { Enumerated, Move, Scenario } from "../rules/enumerate.ts";
+import { Violation } from "../oracles/oracle.ts";
 import { MachineSimulation } from "./simulation.ts";
 
 async function perform(sim: MachineSimulation, move: Move): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DiskError } from "../../src/seams/disk.ts";
-import { DataDir } from "../model-etcd/data-dir.ts";
+import { DataDir } from "../models/etcd/data-dir.ts";
 import { ModelDisk } from "./model-disk.ts";
 
 test("files are read back, listed, renamed with all below them, and removed", async () => {

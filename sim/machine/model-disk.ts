@@ -4,7 +4,7 @@
  */
 import path from "node:path/posix";
 import { DiskError, type Disk, type DiskEntry } from "../../src/seams/disk.ts";
-import type { DataDir, DataDirs } from "../model-etcd/data-dir.ts";
+import type { DataDir, DataDirs } from "../models/etcd/data-dir.ts";
 
 /** The first file of a write-ahead log, as etcd names it. */
 const WAL = "member/wal/0000000000000000-0000000000000000.wal";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { VirtualClock } from "../clock.ts";
-import { SeededRandom } from "../random.ts";
-import { Scheduler } from "../scheduler.ts";
+import { VirtualClock } from "../engine/clock.ts";
+import { SeededRandom } from "../engine/random.ts";
+import { Scheduler } from "../engine/scheduler.ts";
 import { ModelPki } from "./model-pki.ts";
 
 const pki = () => new ModelPki(new VirtualClock(new Scheduler(new SeededRandom(1))));

@@ -1,6 +1,6 @@
 /** Ports of a simulated machine: those that model etcds listen on are taken, and those a test has taken. */
 import type { PortHolder, Ports } from "../../src/seams/ports.ts";
-import type { EtcdWorld } from "../model-etcd/world.ts";
+import type { EtcdWorld } from "../models/etcd/world.ts";
 
 export class ModelPorts implements Ports {
   readonly #world: EtcdWorld;

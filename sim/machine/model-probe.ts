@@ -1,9 +1,9 @@
 /** etcd's HTTP answers on a simulated machine: versions on the client URL, `/livez` and `/metrics` on the metrics URL. */
-import { minorOf } from "../../src/core/version.ts";
+import { minorOf } from "../../src/core/version/version.ts";
 import type { EtcdProbe, EtcdVersions } from "../../src/seams/etcd-probe.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
-import type { Server } from "../model-etcd/server.ts";
-import type { EtcdWorld } from "../model-etcd/world.ts";
+import type { Server } from "../models/etcd/server.ts";
+import type { EtcdWorld } from "../models/etcd/world.ts";
 
 export class ModelProbe implements EtcdProbe {
   readonly #world: EtcdWorld;

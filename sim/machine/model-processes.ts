@@ -9,8 +9,8 @@ import type {
   RunningProcess,
   SpawnRequest,
 } from "../../src/seams/processes.ts";
-import type { Server, ServerEnd } from "../model-etcd/server.ts";
-import type { EtcdWorld } from "../model-etcd/world.ts";
+import type { Server, ServerEnd } from "../models/etcd/server.ts";
+import type { EtcdWorld } from "../models/etcd/world.ts";
 import type { ModelDisk } from "./model-disk.ts";
 
 interface Child extends ProcessIdentity {

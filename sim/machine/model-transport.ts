@@ -21,14 +21,14 @@ import {
   type RpcOptions,
   type RpcStream,
 } from "../../src/seams/etcd-transport.ts";
-import type { Calls } from "../model-etcd/calls.ts";
-import type { Keys } from "../model-etcd/kv.ts";
-import { kvAnswers } from "../model-etcd/kv-answers.ts";
-import { Refusal } from "../model-etcd/refusal.ts";
-import type { Server } from "../model-etcd/server.ts";
-import type { Member } from "../model-etcd/state.ts";
-import type { EtcdWorld } from "../model-etcd/world.ts";
-import type { SeededRandom } from "../random.ts";
+import type { Calls } from "../models/etcd/calls.ts";
+import type { Keys } from "../models/etcd/kv.ts";
+import { kvAnswers } from "../models/etcd/kv-answers.ts";
+import { Refusal } from "../models/etcd/refusal.ts";
+import type { Server } from "../models/etcd/server.ts";
+import type { Member } from "../models/etcd/state.ts";
+import type { EtcdWorld } from "../models/etcd/world.ts";
+import type { SeededRandom } from "../engine/random.ts";
 
 /** How long etcd itself waits for a quorum that is not there. */
 const ETCD_PATIENCE_MS = 7_000;

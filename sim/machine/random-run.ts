@@ -4,10 +4,10 @@
  */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { describeEntry } from "../../src/control/transcript.ts";
-import { EPOCH } from "../clock.ts";
-import { Violation } from "../oracle.ts";
+import { EPOCH } from "../engine/clock.ts";
+import { Violation } from "../oracles/oracle.ts";
 import type { ProductRun } from "../product-run.ts";
-import { SeededRandom } from "../random.ts";
+import { SeededRandom } from "../engine/random.ts";
 import { MachineSimulation } from "./simulation.ts";
 
 const VERSIONS = ["3.5.33", "3.5.35", "3.6.16", "3.7.1", "3.7.3"] as const;

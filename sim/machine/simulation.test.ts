@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeEntry } from "../../src/control/transcript.ts";
-import { scenarios } from "../enumerate.ts";
+import { scenarios } from "../rules/enumerate.ts";
 import { enumerateOnMachine } from "./enumerate.ts";
 import { machineRun } from "./random-run.ts";
 import { MachineSimulation } from "./simulation.ts";

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pods as podKind } from "../model-kube/kinds/pod.ts";
+import { pods as podKind } from "../models/kube/kinds/pod.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { NAME, NAMESPACE } from "./environment.ts";
 import { OperatorSimulation } from "./simulation.ts";

@@ -2,7 +2,7 @@
  * I7 while something is wrong: the same write is not made again and again at full speed. Whoever undoes it, or refuses
  * it, is there to stay, and the API server serves others too.
  */
-import { Violation } from "../oracle.ts";
+import { Violation } from "../oracles/oracle.ts";
 
 const WINDOW_MS = 60_000;
 const MOST_IN_WINDOW = 60;

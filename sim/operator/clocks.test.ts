@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pass } from "../../src/control/loop.ts";
-import { pods as podKind } from "../model-kube/kinds/pod.ts";
-import { secrets as secretKind } from "../model-kube/kinds/simple.ts";
+import { pods as podKind } from "../models/kube/kinds/pod.ts";
+import { secrets as secretKind } from "../models/kube/kinds/simple.ts";
 import { wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
 

@@ -3,7 +3,7 @@
  * writes a field, to find objects by their labels. Drawn on top of a schedule, which stays what it is otherwise. A fault
  * is drawn once what it found is mended; until then only a schedule from a file has it.
  */
-import type { SeededRandom } from "../random.ts";
+import type { SeededRandom } from "../engine/random.ts";
 import type { Deed, Move, Schedule } from "./schedule.ts";
 
 export const refused = ["pods", "persistentvolumeclaims", "secrets", "etcdmembers"] as const;

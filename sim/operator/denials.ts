@@ -1,9 +1,9 @@
 /** What the operator alone is denied, carried out: denial-schedule.ts says what each is. */
-import { pods } from "../model-kube/kinds/pod.ts";
-import { services } from "../model-kube/kinds/service.ts";
-import { budgets, secrets } from "../model-kube/kinds/simple.ts";
-import { refusal } from "../model-kube/refusal.ts";
-import { Refusal } from "../model-etcd/refusal.ts";
+import { pods } from "../models/kube/kinds/pod.ts";
+import { services } from "../models/kube/kinds/service.ts";
+import { budgets, secrets } from "../models/kube/kinds/simple.ts";
+import { refusal } from "../models/kube/refusal.ts";
+import { Refusal } from "../models/etcd/refusal.ts";
 import type { Denial } from "./denial-schedule.ts";
 import { NAMESPACE } from "./environment.ts";
 import type { Lasting } from "./lasting.ts";

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { services } from "../model-kube/kinds/service.ts";
+import { services } from "../models/kube/kinds/service.ts";
 import { NAMESPACE } from "./environment.ts";
 import { toldBy, wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";

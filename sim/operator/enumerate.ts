@@ -4,7 +4,7 @@
  * run must end as the one without a fault does. Enumerated, not sampled.
  */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
-import { Violation } from "../oracle.ts";
+import { Violation } from "../oracles/oracle.ts";
 import { canBefall, effectFaults, type EffectPlan } from "./effects.ts";
 import { endStateOf, staysQuiet, untrue, wrongWith } from "./judge.ts";
 import { Moves } from "./moves.ts";

@@ -6,11 +6,11 @@ import { ETCD_CONTAINER } from "../../src/operator/names.ts";
 import { FILES, PATHS } from "../../src/operator/render/config.ts";
 import { VOLUMES } from "../../src/operator/render/volumes.ts";
 import { isValidAt } from "../machine/model-pki.ts";
-import type { DataDir, DataDirs } from "../model-etcd/data-dir.ts";
-import type { Server, ServerEnd } from "../model-etcd/server.ts";
-import type { EtcdWorld } from "../model-etcd/world.ts";
-import type { Ending, Hooks, Running, Start } from "../model-kube/nodes/hooks.ts";
-import { items, json } from "../model-kube/object.ts";
+import type { DataDir, DataDirs } from "../models/etcd/data-dir.ts";
+import type { Server, ServerEnd } from "../models/etcd/server.ts";
+import type { EtcdWorld } from "../models/etcd/world.ts";
+import type { Ending, Hooks, Running, Start } from "../models/kube/nodes/hooks.ts";
+import { items, json } from "../models/kube/object.ts";
 
 /** A kubelet keeps the last of it. */
 const LOG_LINES = 20;

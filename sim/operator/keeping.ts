@@ -3,8 +3,8 @@ import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import type { EtcdMember } from "../../src/api/etcd-member.ts";
 import { millisecondsOf } from "../../src/api/duration.ts";
 import { ANNOTATIONS } from "../../src/operator/names.ts";
-import { pods } from "../model-kube/kinds/pod.ts";
-import type { Keeping } from "../needless.ts";
+import { pods } from "../models/kube/kinds/pod.ts";
+import type { Keeping } from "../oracles/needless.ts";
 import { etcdMembers, NAMESPACE, type Environment } from "./environment.ts";
 
 export function keepingOf(env: Environment): Keeping {

@@ -13,7 +13,7 @@ import {
   type KubeResponse,
   type KubeTransport,
 } from "../../src/seams/kube-transport.ts";
-import { MODIFIED, refusal } from "../model-kube/refusal.ts";
+import { MODIFIED, refusal } from "../models/kube/refusal.ts";
 import { effectOf, etcdEffect, type EffectFault, type Effects } from "./effects.ts";
 
 /** What the operator is about to do, for the oracles. */

@@ -1,12 +1,12 @@
 /** The moves of a schedule, carried out: what each does to members, nodes, operators, the API server and the caches. */
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { quorum } from "../../src/core/quorum.ts";
-import { removeByHand } from "../by-hand.ts";
-import { faults, type Fault } from "../model-kube/faults.ts";
-import { claims } from "../model-kube/kinds/claim.ts";
-import { pods } from "../model-kube/kinds/pod.ts";
-import { services } from "../model-kube/kinds/service.ts";
-import { budgets, secrets } from "../model-kube/kinds/simple.ts";
+import { removeByHand } from "../rules/by-hand.ts";
+import { faults, type Fault } from "../models/kube/faults.ts";
+import { claims } from "../models/kube/kinds/claim.ts";
+import { pods } from "../models/kube/kinds/pod.ts";
+import { services } from "../models/kube/kinds/service.ts";
+import { budgets, secrets } from "../models/kube/kinds/simple.ts";
 import { claimName } from "../../src/operator/names.ts";
 import { deny } from "./denials.ts";
 import { etcdMembers, NAMESPACE } from "./environment.ts";

@@ -1,7 +1,7 @@
 /** A full database: what a raised quota does to it, and when. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Server } from "../model-etcd/server.ts";
+import type { Server } from "../models/etcd/server.ts";
 import { wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
 

@@ -3,7 +3,7 @@
  * time, be what its spec says (or tell a person why not), say so truthfully, and then be left in peace.
  */
 import { causeOf, type Features } from "../guided/features.ts";
-import { Violation } from "../oracle.ts";
+import { Violation } from "../oracles/oracle.ts";
 import type { ProductRun } from "../product-run.ts";
 import { endStateOf, staysQuiet, toldBy, untrue, wrongWith } from "./judge.ts";
 import { Moves } from "./moves.ts";

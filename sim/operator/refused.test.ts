@@ -4,9 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pods } from "../model-kube/kinds/pod.ts";
-import { refusal } from "../model-kube/refusal.ts";
-import { json } from "../model-kube/object.ts";
+import { pods } from "../models/kube/kinds/pod.ts";
+import { refusal } from "../models/kube/refusal.ts";
+import { json } from "../models/kube/object.ts";
 import { NAMESPACE } from "./environment.ts";
 import { OperatorSimulation } from "./simulation.ts";
 

@@ -3,7 +3,7 @@
  * smaller. Members and nodes are picked by number from those there are when their time comes.
  */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
-import { SeededRandom } from "../random.ts";
+import { SeededRandom } from "../engine/random.ts";
 import { denied, type Denial } from "./denial-schedule.ts";
 import { effectFaults, type EffectFault } from "./effects.ts";
 

@@ -1,7 +1,7 @@
 /** The oracles that watch over time find what they are for, and are quiet where nobody could have told. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Violation, type Truth } from "../oracle.ts";
+import { Violation, type Truth } from "../oracles/oracle.ts";
 import { Busy } from "./busy.ts";
 import { StatusTruth } from "./status-truth.ts";
 import { OperatorSimulation } from "./simulation.ts";

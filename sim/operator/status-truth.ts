@@ -4,8 +4,8 @@
  */
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
 import { quorum } from "../../src/core/quorum.ts";
-import { json } from "../model-kube/object.ts";
-import { Violation } from "../oracle.ts";
+import { json } from "../models/kube/object.ts";
+import { Violation } from "../oracles/oracle.ts";
 import type { OperatorSimulation } from "./simulation.ts";
 
 /**

@@ -1,8 +1,8 @@
 /** A new leader whose caches lack what the leader before it wrote. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { leases } from "../model-kube/kinds/simple.ts";
-import { json } from "../model-kube/object.ts";
+import { leases } from "../models/kube/kinds/simple.ts";
+import { json } from "../models/kube/object.ts";
 import { SYSTEM } from "./environment.ts";
 import { wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";

@@ -6,12 +6,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { API_VERSION } from "../../src/api/metadata.ts";
-import { pods } from "../model-kube/kinds/pod.ts";
-import { claims } from "../model-kube/kinds/claim.ts";
-import { services } from "../model-kube/kinds/service.ts";
-import { secrets } from "../model-kube/kinds/simple.ts";
-import { json } from "../model-kube/object.ts";
-import { refusal } from "../model-kube/refusal.ts";
+import { pods } from "../models/kube/kinds/pod.ts";
+import { claims } from "../models/kube/kinds/claim.ts";
+import { services } from "../models/kube/kinds/service.ts";
+import { secrets } from "../models/kube/kinds/simple.ts";
+import { json } from "../models/kube/object.ts";
+import { refusal } from "../models/kube/refusal.ts";
 import { etcdMembers, NAMESPACE } from "./environment.ts";
 import { OperatorSimulation } from "./simulation.ts";
 

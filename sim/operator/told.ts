@@ -3,7 +3,7 @@
  * leads to: it has to be understood (H9, H10), and a user who is told of it as a failure would look for one.
  */
 import type { Pass } from "../../src/control/loop.ts";
-import { Violation } from "../oracle.ts";
+import { Violation } from "../oracles/oracle.ts";
 
 const DONE_BEFORE = /\b(already exists|not found)\b/i;
 

@@ -30,7 +30,7 @@ export interface Answer {
 const root = new URL("../../", import.meta.url).href;
 const core = `${root}src/core/`;
 /** What has to be imported anew with it: the tests, the search, and what joins the two. */
-const renewed = [core, `${root}src/control/`, `${root}sim/exhaustive/`];
+const renewed = [core, `${root}src/control/`, `${root}sim/rules/exhaustive/`];
 const isRenewed = (url: string | undefined) => renewed.some((folder) => url?.startsWith(folder));
 const shim = new URL("test-shim.ts", import.meta.url).href;
 const stripped = new Map<string, string>();

@@ -52,7 +52,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a founder starts as new after the latch",
     breaks: "I3",
-    file: "src/core/flags.ts",
+    file: "src/core/config/flags.ts",
     find: 'record.boot === "New" && !record.joined && !established',
     replace: 'record.boot === "New"',
   },
@@ -73,7 +73,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a member that has joined restarts with the list of its first day",
     breaks: "H3",
-    file: "src/core/flags.ts",
+    file: "src/core/config/flags.ts",
     find: "record.joined ? [self] : record.initialCluster",
     replace: "record.initialCluster",
   },
@@ -129,7 +129,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "two learners at once on 3.5",
     breaks: "H1",
-    file: "src/core/size.ts",
+    file: "src/core/assess/size.ts",
     find: "(allTakeManyLearners(view) ? MAX_LEARNERS : 1)",
     replace: "MAX_LEARNERS",
   },
@@ -143,7 +143,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "all members that look unhealthy are given an untried template",
     breaks: "H16",
-    file: "src/core/trial.ts",
+    file: "src/core/assess/trial.ts",
     find: "const others = othersWith(view, member, template);",
     replace: "const others = othersWith(view, member, template).slice(0, 0);",
   },
@@ -164,7 +164,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "an upgrade skips a minor",
     breaks: "R10",
-    file: "src/core/upgrade.ts",
+    file: "src/core/version/upgrade.ts",
     find: "return distance === 1\n",
     replace: "return distance >= 1\n",
   },
@@ -183,7 +183,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a downgrade that etcd was not told of",
     breaks: "R15",
-    file: "src/core/upgrade.ts",
+    file: "src/core/version/upgrade.ts",
     find: 'return { kind: "enable-downgrade", to: target };',
     replace: 'return { kind: "run", to: target, final: true };',
   },
@@ -230,7 +230,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "an EtcdMember is written under the version of the cache, not of the decision",
     breaks: "H10",
-    file: "src/operator/member-object.ts",
+    file: "src/operator/records/member-object.ts",
     find: "metadata: { ...metadata, resourceVersion, annotations },",
     replace: "metadata: { resourceVersion, ...metadata, annotations },",
   },

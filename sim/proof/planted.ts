@@ -27,7 +27,7 @@ interface Tool {
 }
 
 const TOOL_LIMIT_MS = 300_000;
-const PROPERTIES = ["src/core/decide.test.ts", "src/core/walk.test.ts"];
+const PROPERTIES = ["src/core/decide.test.ts", "src/core/plan/walk.test.ts"];
 const TEST = ["--test", "--test-isolation=none"];
 const sim = (...args: string[]) => ["sim/main.ts", "--stop", "--threads", "1", ...args];
 
@@ -37,7 +37,7 @@ const tools: readonly Tool[] = [
   {
     name: "exhaustive search",
     rooms: ["rules"],
-    args: () => ["sim/exhaustive/main.ts", "--limit", "3000"],
+    args: () => ["sim/rules/exhaustive/main.ts", "--limit", "3000"],
   },
   { name: "random runs", rooms: ["rules"], args: () => sim("--seeds", "60") },
   { name: "enumerated faults", rooms: ["rules"], args: () => sim("--enumerate", "--every", "5") },

@@ -108,14 +108,14 @@ export const tiers: readonly Tier[] = [
   {
     id: "exhaustive",
     title: "every state of up to 3 members",
-    args: ["sim/exhaustive/main.ts", "--members", "3"],
+    args: ["sim/rules/exhaustive/main.ts", "--members", "3"],
     limitMs: 15 * MINUTE,
     counts: SEARCH,
   },
   {
     id: "exhaustive-5",
     title: "states of up to 5 members, to a bound",
-    args: ["sim/exhaustive/main.ts", "--members", "5", "--seconds", "60"],
+    args: ["sim/rules/exhaustive/main.ts", "--members", "5", "--seconds", "60"],
     limitMs: 15 * MINUTE,
     counts: SEARCH,
   },

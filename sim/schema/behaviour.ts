@@ -4,8 +4,8 @@
  * long as the field has no influence, so the first difference is the field's doing.
  */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
-import { claims } from "../model-kube/kinds/claim.ts";
-import { items, json } from "../model-kube/object.ts";
+import { claims } from "../models/kube/kinds/claim.ts";
+import { items, json } from "../models/kube/object.ts";
 import { Moves } from "../operator/moves.ts";
 import { OperatorSimulation } from "../operator/simulation.ts";
 import type { Spec } from "./check.ts";

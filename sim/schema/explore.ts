@@ -6,12 +6,12 @@
 import { Buffer } from "node:buffer";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
-import { items, json } from "../model-kube/object.ts";
+import { items, json } from "../models/kube/object.ts";
 import { NAME, NAMESPACE } from "../operator/environment.ts";
 import { staysQuiet, toldBy, untrue } from "../operator/judge.ts";
 import { OperatorSimulation } from "../operator/simulation.ts";
-import { Violation } from "../oracle.ts";
-import { SeededRandom } from "../random.ts";
+import { Violation } from "../oracles/oracle.ts";
+import { SeededRandom } from "../engine/random.ts";
 import { showsIn, synonymOf } from "./behaviour.ts";
 import type { Spec } from "./check.ts";
 import { namesOf, type Field } from "./fields.ts";

@@ -5,12 +5,12 @@
 import { Buffer } from "node:buffer";
 import { ANNOTATIONS } from "../../src/operator/names.ts";
 import { FILES } from "../../src/operator/render/config.ts";
-import type { Kind } from "../model-kube/kind.ts";
-import { claims } from "../model-kube/kinds/claim.ts";
-import { pods } from "../model-kube/kinds/pod.ts";
-import { services } from "../model-kube/kinds/service.ts";
-import { budgets, secrets } from "../model-kube/kinds/simple.ts";
-import { isJson, items, json, type Json, type KubeJson } from "../model-kube/object.ts";
+import type { Kind } from "../models/kube/kind.ts";
+import { claims } from "../models/kube/kinds/claim.ts";
+import { pods } from "../models/kube/kinds/pod.ts";
+import { services } from "../models/kube/kinds/service.ts";
+import { budgets, secrets } from "../models/kube/kinds/simple.ts";
+import { isJson, items, json, type Json, type KubeJson } from "../models/kube/object.ts";
 import { etcdMembers, NAME, NAMESPACE } from "../operator/environment.ts";
 import { endStateOf } from "../operator/judge.ts";
 import type { OperatorSimulation } from "../operator/simulation.ts";

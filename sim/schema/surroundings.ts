@@ -1,5 +1,5 @@
 /** What valid values name is there: images by their digest, storage classes, labels of nodes. */
-import { nodes, storageClasses } from "../model-kube/kinds/simple.ts";
+import { nodes, storageClasses } from "../models/kube/kinds/simple.ts";
 import type { OperatorSimulation } from "../operator/simulation.ts";
 import { DIGESTS, KEYS, NAMED } from "./values.ts";
 

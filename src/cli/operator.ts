@@ -7,11 +7,11 @@ import manifest from "../../package.json" with { type: "json" };
 import { KubeConfigError, loadConfig } from "../kube/config.ts";
 import { isReason } from "../kube/errors.ts";
 import type { Log } from "../kube/log.ts";
-import { openEndpoints } from "../operator/endpoints.ts";
-import { OperatorMetrics } from "../operator/metrics.ts";
-import { Unmet } from "../operator/requirements.ts";
+import { openEndpoints } from "../operator/serve/endpoints.ts";
+import { OperatorMetrics } from "../operator/serve/metrics.ts";
+import { Unmet } from "../operator/process/requirements.ts";
 import { Operator, type OperatorOptions } from "../operator/runtime.ts";
-import { parseAddress, type Address } from "../operator/serve.ts";
+import { parseAddress, type Address } from "../operator/serve/serve.ts";
 import { systemDisk } from "../seams/disk.ts";
 import { UsageError, type CliIo } from "./io.ts";
 

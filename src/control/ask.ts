@@ -3,7 +3,7 @@
  * answered. Short deadlines, all in parallel, and no failure is more than a fact.
  */
 import type { EtcdMemberEntry, MemberAnswer, EtcdFacts, UnreachableCause } from "../core/observation.ts";
-import { compareVersions, minorOf, parseVersion } from "../core/version.ts";
+import { compareVersions, minorOf, parseVersion } from "../core/version/version.ts";
 import type { EtcdClient } from "../etcd/client.ts";
 import { isEtcdError, type EtcdErrorKind } from "../etcd/errors.ts";
 import { formatId } from "../etcd/id.ts";

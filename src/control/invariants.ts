@@ -3,10 +3,10 @@
  * decided it (I1, I2, I4, I5). A violation is a fault in our rules; it is told, and nothing is done.
  */
 import type { Action } from "../core/action.ts";
-import { isApproved } from "../core/out-of-reach.ts";
+import { isApproved } from "../core/assess/out-of-reach.ts";
 import { quorum, survivesPromotion, survivesRemoval } from "../core/quorum.ts";
 import type { MemberTemplate } from "../core/record.ts";
-import { triedBy } from "../core/trial.ts";
+import { triedBy } from "../core/assess/trial.ts";
 import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../core/view.ts";
 
 export class InvariantViolation extends Error {

@@ -14,7 +14,7 @@ import type {
   WorkloadFacts,
 } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
-import type { GivenStatus } from "../core/status.ts";
+import type { GivenStatus } from "../core/status/status.ts";
 import type { View } from "../core/view.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";

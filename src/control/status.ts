@@ -2,8 +2,8 @@
 import type { EtcdClusterStatus, PlanStep } from "../api/etcd-cluster-status.ts";
 import type { Decision } from "../core/action.ts";
 import type { Observation } from "../core/observation.ts";
-import { describeStep, plan } from "../core/plan.ts";
-import { statusOf, type GivenStatus } from "../core/status.ts";
+import { describeStep, plan } from "../core/plan/plan.ts";
+import { statusOf, type GivenStatus } from "../core/status/status.ts";
 import { viewOf } from "../core/view.ts";
 import type { Platform } from "./platform.ts";
 import type { Failure } from "./retries.ts";

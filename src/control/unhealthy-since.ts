@@ -4,7 +4,7 @@
  * ever by it. Another template is another chance, and so is a workload that we could not make for a while.
  */
 import type { MemberTemplate } from "../core/record.ts";
-import { sameTemplate } from "../core/template.ts";
+import { sameTemplate } from "../core/template/template.ts";
 import type { MemberView } from "../core/view.ts";
 
 /** What lasts for less does not end the count of what was before it. */

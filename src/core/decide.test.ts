@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { decide } from "./decide.ts";
 import type { Observation } from "./observation.ts";
-import { statusOf } from "./status.ts";
+import { statusOf } from "./status/status.ts";
 import { arbitraryObservation } from "./testing/arbitrary-observation.ts";
 import { assertInvariants } from "./testing/naive-invariants.ts";
 

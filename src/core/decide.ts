@@ -5,8 +5,9 @@
  * first step whose class nobody before it holds wins. A hold names the classes that must wait for it, so
  * that, say, a learner that never catches up cannot keep a bad edit from being reverted.
  */
-import type { Act, Decision, Hold, Outcome, StepClass } from "./action.ts";
+import type { Act, Decision, Hold, StepClass } from "./action.ts";
 import type { Observation } from "./observation.ts";
+import type { Rule } from "./rule.ts";
 import { deletion } from "./rules/deletion.ts";
 import { standStill } from "./rules/stand-still.ts";
 import { hibernate } from "./rules/hibernate.ts";
@@ -29,10 +30,7 @@ import { rollout } from "./rules/rollout.ts";
 import { outgrown } from "./rules/outgrown.ts";
 import { compareHashes } from "./rules/compare-hashes.ts";
 import { defragment } from "./rules/defragment.ts";
-import { viewOf, type View } from "./view.ts";
-
-/** A rule sees the whole view and says what it would do, what must wait, or nothing. */
-export type Rule = (view: View) => readonly Outcome[];
+import { viewOf } from "./view.ts";
 
 export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["deletion", deletion],

@@ -3,16 +3,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "./decide.ts";
 import type { Observation } from "./observation.ts";
-import { describeStep, plan } from "./plan.ts";
+import { describeStep, plan } from "./plan/plan.ts";
 import { tolerance } from "./quorum.ts";
 import { ordinalOf } from "./record.ts";
-import { joining, missingRole, wantedLearners } from "./size.ts";
-import { sameStatus } from "./status-write.ts";
-import { statusOf } from "./status.ts";
+import { joining, missingRole, wantedLearners } from "./assess/size.ts";
+import { sameStatus } from "./status/status-write.ts";
+import { statusOf } from "./status/status.ts";
 import { answering, asked, edit, exited, healthy, record, run } from "./testing/cluster.ts";
-import { versionStep, type VersionFacts } from "./upgrade.ts";
+import { versionStep, type VersionFacts } from "./version/upgrade.ts";
 import { raftLag, viewOf } from "./view.ts";
-import { why } from "./why.ts";
+import { why } from "./status/why.ts";
 
 const three = healthy();
 

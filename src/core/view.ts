@@ -4,10 +4,10 @@
  */
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdMemberEntry, MemberFacts, Observation, WorkloadFacts } from "./observation.ts";
-import { isOutOfReach } from "./reach.ts";
+import { isOutOfReach } from "./assess/reach.ts";
 import { quorum } from "./quorum.ts";
 import { clusterToken, isEstablished, ordinalOf } from "./record.ts";
-import { lacksOnlyResources, sameStart } from "./template.ts";
+import { lacksOnlyResources, sameStart } from "./template/template.ts";
 
 export interface MemberView extends MemberFacts {
   readonly name: string;

@@ -1,6 +1,6 @@
 /**
  * For tests of this folder: a clock that is moved by hand, and a small API server in memory that can be made to
- * fail in the ways a real one does. The real one is met in test/apiserver.
+ * fail in the ways a real one does. The real one is met in test/kube.
  */
 import type { Clock, Timer } from "../seams/clock.ts";
 import {

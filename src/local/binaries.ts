@@ -3,8 +3,8 @@
  * on in the background. A version that is not there yet is told as unavailable, so that nobody is stopped
  * for a version that has still to be downloaded or built.
  */
-import { RELEASES } from "../core/releases.ts";
-import { compareVersions, parseVersion, type Version } from "../core/version.ts";
+import { RELEASES } from "../core/version/releases.ts";
+import { compareVersions, parseVersion, type Version } from "../core/version/version.ts";
 
 export type BinaryState =
   | { readonly state: "ready"; readonly etcd: string }

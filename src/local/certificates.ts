@@ -5,7 +5,7 @@
  */
 import path from "node:path";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
-import { isSecure } from "../core/flags.ts";
+import { isSecure } from "../core/config/flags.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { CA_LIFE_MS, LEAF_LIFE_MS, USAGES, type Found } from "../pki/plan.ts";
 import { clientLeaf, findLeaf, readAuthority, renewLeaf, type Authority } from "../pki/renewal.ts";

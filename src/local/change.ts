@@ -8,8 +8,8 @@ import { kubernetesOnlyFields } from "../api/kubernetes-only.ts";
 import { API_VERSION } from "../api/metadata.ts";
 import { parseCluster } from "../api/parse-cluster.ts";
 import type { ApiError } from "../api/validate.ts";
-import { unsupportedOptions } from "../core/flags.ts";
-import { startStep } from "../core/upgrade.ts";
+import { unsupportedOptions } from "../core/config/flags.ts";
+import { startStep } from "../core/version/upgrade.ts";
 import type { StoredCluster } from "./store.ts";
 
 /** Input that cannot be applied: what is wrong with which field. */

@@ -2,7 +2,7 @@
  * etcd's configuration files. Rewritten whenever the record says something else, also while the member
  * runs: it reads the file only at its start, and then the file must be the true one (I3, H3).
  */
-import { etcdConfig, isSecure } from "../core/flags.ts";
+import { etcdConfig, isSecure } from "../core/config/flags.ts";
 import type { MemberRecord } from "../core/record.ts";
 import type { Disk } from "../seams/disk.ts";
 import type { Certificates } from "./certificates.ts";

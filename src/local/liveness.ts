@@ -2,7 +2,7 @@
  * Ends a process that runs but does not live, as a kubelet's liveness probe would. Patient on purpose:
  * defragmentation silences a member for about 15 s per GB, and ending it then would begin it anew (H12).
  */
-import { livenessPatienceMs } from "../core/liveness.ts";
+import { livenessPatienceMs } from "../core/assess/liveness.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { deadline, type Clock } from "../seams/clock.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";

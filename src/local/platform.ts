@@ -11,10 +11,10 @@ import {
   type PlatformState,
 } from "../control/platform.ts";
 import { shouldRun } from "../control/should-run.ts";
-import { clientURLOf } from "../core/flags.ts";
+import { clientURLOf } from "../core/config/flags.ts";
 import type { PlatformFacts } from "../core/observation.ts";
 import { ordinalOf, type MemberRecord } from "../core/record.ts";
-import type { GivenStatus } from "../core/status.ts";
+import type { GivenStatus } from "../core/status/status.ts";
 import type { MemberView, View } from "../core/view.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";

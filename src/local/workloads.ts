@@ -5,7 +5,7 @@
  */
 import type { ExitCause, WorkloadFacts } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
-import { startHash } from "../core/template.ts";
+import { startHash } from "../core/template/template.ts";
 import { EtcdProcess, explainExit, readTail, type EtcdExit } from "../etcd/process.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";

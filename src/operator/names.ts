@@ -15,7 +15,7 @@
  * else made under one of these names is told as a clash (I9).
  */
 import { GROUP } from "../api/metadata.ts";
-import { isSecure } from "../core/flags.ts";
+import { isSecure } from "../core/config/flags.ts";
 import type { ClusterFacts } from "../core/observation.ts";
 import { memberName, ordinalOf, type MemberAddress, type MemberRecord } from "../core/record.ts";
 

@@ -22,16 +22,16 @@ import type { Disk } from "../seams/disk.ts";
 import type { KubeTransport } from "../seams/kube-transport.ts";
 import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
-import { ClockSkew } from "./clock-skew.ts";
+import { ClockSkew } from "./observe/clock-skew.ts";
 import { ClusterWorker } from "./cluster-worker.ts";
-import { EFFECT_MS, Fence, fencedTransport } from "./fencing.ts";
-import { NodeClocks } from "./node-clocks.ts";
-import { Orphans } from "./orphans.ts";
+import { EFFECT_MS, Fence, fencedTransport } from "./process/fencing.ts";
+import { NodeClocks } from "./observe/node-clocks.ts";
+import { Orphans } from "./apply/orphans.ts";
 import { overTheWire, type EtcdReach } from "./reach.ts";
-import { checkRequirements } from "./requirements.ts";
-import { clusterSources } from "./sources.ts";
-import { Stores, type CacheFacts } from "./stores.ts";
-import { TakeOver, type CatchingUp } from "./take-over.ts";
+import { checkRequirements } from "./process/requirements.ts";
+import { clusterSources } from "./cache/sources.ts";
+import { Stores, type CacheFacts } from "./cache/stores.ts";
+import { TakeOver, type CatchingUp } from "./cache/take-over.ts";
 
 /** For those who look on: metrics, health, tests. */
 export interface OperatorHooks {

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
-import { Lab } from "../nodes/lab.ts";
+import { Lab } from "../testbed/on-nodes/lab.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { Installed, isReady } from "./installed.ts";

@@ -4,7 +4,7 @@
  */
 import { specOf } from "../../src/core/testing/cluster.ts";
 import type { MemberRecord } from "../../src/core/record.ts";
-import { templateFor } from "../../src/core/template.ts";
+import { templateFor } from "../../src/core/template/template.ts";
 import { viewOf } from "../../src/core/view.ts";
 import { certificateNames, memberAddress, serviceNames } from "../../src/operator/names.ts";
 import { memberClaim } from "../../src/operator/render/claim.ts";

@@ -7,8 +7,8 @@ import { Caller } from "../../src/etcd/caller.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import { EtcdProcess } from "../../src/etcd/process.ts";
 import { systemClock } from "../../src/seams/clock.ts";
-import { perform, type Call, type Outcome } from "../../sim/model-etcd/conformance/calls.ts";
-import type { ProcessState, Side, Slot, Start } from "../../sim/model-etcd/conformance/side.ts";
+import { perform, type Call, type Outcome } from "../../sim/models/etcd/conformance/calls.ts";
+import type { ProcessState, Side, Slot, Start } from "../../sim/models/etcd/conformance/side.ts";
 import { etcdOf, world } from "../support/etcd-cluster.ts";
 import { freePorts } from "../support/free-ports.ts";
 

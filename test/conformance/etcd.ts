@@ -2,8 +2,8 @@
  * Runs the comparison of the model etcd with real ones of a version, and tells what came of it. Most of its time goes
  * by waiting (elections, the five seconds of R19), so several worlds of the same version run side by side: lanes.
  */
-import type { EtcdReport, Progress } from "../../sim/model-etcd/conformance/options.ts";
-import { conformEtcd } from "../../sim/model-etcd/conformance/run.ts";
+import type { EtcdReport, Progress } from "../../sim/models/etcd/conformance/options.ts";
+import { conformEtcd } from "../../sim/models/etcd/conformance/run.ts";
 import { RealSide } from "./etcd-side.ts";
 
 export interface EtcdConformance {

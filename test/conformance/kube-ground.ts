@@ -6,7 +6,7 @@ import { customResourceDefinition } from "../../src/api/crd.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { resources } from "../../src/api/resources.ts";
 import type { Http2Transport } from "../../src/kube/transport.ts";
-import { NAMESPACES } from "../../sim/model-kube/conformance/run.ts";
+import { NAMESPACES } from "../../sim/models/kube/conformance/run.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
 import { bedPaths } from "../../testbed/paths.ts";

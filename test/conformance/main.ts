@@ -5,7 +5,7 @@
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { conform } from "../../sim/model-kube/conformance/run.ts";
+import { conform } from "../../sim/models/kube/conformance/run.ts";
 import { exactVersion } from "../../src/etcd/versions.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
 import { compareEtcd } from "./etcd.ts";

@@ -9,7 +9,7 @@ import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { etcdClusterSpecSchema, type EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
-import { templateHash } from "../../src/core/template.ts";
+import { templateHash } from "../../src/core/template/template.ts";
 import type { View } from "../../src/core/view.ts";
 import { EtcdClient } from "../../src/etcd/client.ts";
 import { text } from "../../src/etcd/convert.ts";

@@ -1,7 +1,7 @@
 /** The verdict on whole histories: honest ones pass, each kind of lie is found and named. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SeededRandom } from "../../sim/random.ts";
+import { SeededRandom } from "../../sim/engine/random.ts";
 import { check, type CheckOptions } from "./check.ts";
 import { generate } from "./generate.ts";
 import type { Answer, History, Operation, Outcome, Request, Seen, WatchItem } from "./history.ts";

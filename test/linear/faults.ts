@@ -2,7 +2,7 @@
  * Faults under which the clients go on: members killed or stopped, links cut in both directions or one,
  * late or slow, a disk that writes slowly. One at a time, drawn from a seed, healed again.
  */
-import type { SeededRandom } from "../../sim/random.ts";
+import type { SeededRandom } from "../../sim/engine/random.ts";
 import { systemProcesses } from "../../src/seams/processes.ts";
 import type { LocalCluster } from "../support/local-cluster.ts";
 import type { Network } from "./network.ts";

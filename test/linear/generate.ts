@@ -2,7 +2,7 @@
  * Histories that are right by construction: a real sequential store, clients that overlap, answers that
  * come late or not at all. Tests take one as it is, or break one thing in it.
  */
-import { SeededRandom } from "../../sim/random.ts";
+import { SeededRandom } from "../../sim/engine/random.ts";
 import type { History, Operation, Outcome, Request, Seen, WatchEvent, WatchItem } from "./history.ts";
 
 export interface Shape {

@@ -1,5 +1,5 @@
 /** The long run: a whole life of a cluster, phase after phase, with faults all the while. */
-import { SeededRandom } from "../../sim/random.ts";
+import { SeededRandom } from "../../sim/engine/random.ts";
 import { AgedPki, hibernate, outage, renewLeaves, replace, roll, scale, upgrade } from "./lifecycle.ts";
 import { LinearRun, type RunReport } from "./run.ts";
 

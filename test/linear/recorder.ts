@@ -2,7 +2,7 @@
  * Concurrent clients on a few hot keys, and the history of what they did. Each client does two things at a
  * time at a pace; what it does is drawn from a seed, when it happens is up to the machine.
  */
-import { SeededRandom } from "../../sim/random.ts";
+import { SeededRandom } from "../../sim/engine/random.ts";
 import type { TlsCredentials } from "../../src/etcd/grpc/tls.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import type { Answer, History, Operation, Outcome, Request, Seen, Violation } from "./history.ts";

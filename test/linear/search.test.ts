@@ -1,7 +1,7 @@
 /** The search against hand-made histories of one register, and against trying every order. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SeededRandom } from "../../sim/random.ts";
+import { SeededRandom } from "../../sim/engine/random.ts";
 import { generate } from "./generate.ts";
 import { logOf } from "./log.ts";
 import { stepsOf } from "./registers.ts";

@@ -2,10 +2,10 @@
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
 import { describeEntry } from "../../src/control/transcript.ts";
 import { MachineSimulation } from "../../sim/machine/simulation.ts";
-import { Refusal } from "../../sim/model-etcd/refusal.ts";
-import type { Keys } from "../../sim/model-etcd/kv.ts";
-import type { Server } from "../../sim/model-etcd/server.ts";
-import type { EtcdWorld } from "../../sim/model-etcd/world.ts";
+import { Refusal } from "../../sim/models/etcd/refusal.ts";
+import type { Keys } from "../../sim/models/etcd/kv.ts";
+import type { Server } from "../../sim/models/etcd/server.ts";
+import type { EtcdWorld } from "../../sim/models/etcd/world.ts";
 import { OperatorSimulation } from "../../sim/operator/simulation.ts";
 import type { Scenario, ScenarioPlatform } from "./platform.ts";
 

@@ -1,5 +1,5 @@
 /**
- * The product's Kubernetes runtime on a testbed's API server, for the tests in test/apiserver.
+ * The product's Kubernetes runtime on a testbed's API server, for the tests in test/kube.
  */
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { KubeClient } from "../../src/kube/client.ts";

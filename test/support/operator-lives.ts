@@ -1,5 +1,5 @@
 /**
- * Operators that live for a number of effects: processes of test/apiserver/operator-crash-child.ts, each with a lease of
+ * Operators that live for a number of effects: processes of test/operator/crash-child.ts, each with a lease of
  * its own, so that none waits for the dead.
  */
 import assert from "node:assert/strict";
@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-const CHILD = fileURLToPath(new URL("../apiserver/operator-crash-child.ts", import.meta.url));
+const CHILD = fileURLToPath(new URL("../operator/crash-child.ts", import.meta.url));
 
 export interface Life {
   /** What it did, in order. */

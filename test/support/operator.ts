@@ -1,5 +1,5 @@
 /**
- * The operator on a testbed with the stand-in kubelet, for the tests in test/apiserver: it runs in the process of
+ * The operator on a testbed with the stand-in kubelet, for the tests in test/operator: it runs in the process of
  * the test, and what it calls and does is written down.
  */
 import assert from "node:assert/strict";

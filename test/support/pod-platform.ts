@@ -13,16 +13,16 @@ import {
   type Platform,
   type PlatformState,
 } from "../../src/control/platform.ts";
-import { etcdConfig } from "../../src/core/flags.ts";
+import { etcdConfig } from "../../src/core/config/flags.ts";
 import type { MemberRecord } from "../../src/core/record.ts";
-import { startHash } from "../../src/core/template.ts";
+import { startHash } from "../../src/core/template/template.ts";
 import type { MemberView, View } from "../../src/core/view.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import { HttpProbe } from "../../src/etcd/probe.ts";
-import { marksToAnnotations } from "../../src/operator/marks.ts";
-import { changedMember, newMember } from "../../src/operator/member-object.ts";
+import { marksToAnnotations } from "../../src/operator/records/marks.ts";
+import { changedMember, newMember } from "../../src/operator/records/member-object.ts";
 import { ANNOTATIONS, claimName, isOurPeerURL, LABELS, serviceNames } from "../../src/operator/names.ts";
-import { observeObjects, type ClusterObjects } from "../../src/operator/observe-objects.ts";
+import { observeObjects, type ClusterObjects } from "../../src/operator/observe/observe-objects.ts";
 import type { Clock } from "../../src/seams/clock.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import { isCode, type Client, type KubeObject } from "../../testbed/client.ts";

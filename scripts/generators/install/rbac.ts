@@ -1,4 +1,4 @@
-/** Who the operator is and what it may do: just what src/operator/permissions.ts lists. */
+/** Who the operator is and what it may do: just what src/operator/process/permissions.ts lists. */
 import {
   CLUSTER_WIDE,
   LEASE,
@@ -6,7 +6,7 @@ import {
   verbsOf,
   type KubeVerb,
   type Permission,
-} from "../../../src/operator/permissions.ts";
+} from "../../../src/operator/process/permissions.ts";
 import { metadata, OPERATOR, type Manifest } from "./metadata.ts";
 
 const RBAC = "rbac.authorization.k8s.io";

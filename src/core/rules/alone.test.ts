@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import type { Observation } from "../observation.ts";
 import { arbitraryObservation } from "../testing/arbitrary-observation.ts";
 import { change, edit, healthy } from "../testing/cluster.ts";

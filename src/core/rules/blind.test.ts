@@ -1,12 +1,13 @@
 /** What the rules do about members that the operator alone cannot reach (H16), and about a template that is new. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { available, degraded, quorate } from "../conditions.ts";
-import { decide, type Rule } from "../decide.ts";
+import { available, degraded, quorate } from "../status/conditions.ts";
+import { decide } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import type { MemberFacts, Observation } from "../observation.ts";
-import { predict } from "../predict.ts";
-import { statusOf } from "../status.ts";
-import { startHash } from "../template.ts";
+import { predict } from "../plan/predict.ts";
+import { statusOf } from "../status/status.ts";
+import { startHash } from "../template/template.ts";
 import { change, edit, exited, healthy, NOW } from "../testing/cluster.ts";
 import { says } from "../testing/says.ts";
 import { viewOf } from "../view.ts";

@@ -14,7 +14,7 @@ import { restartOutdated } from "./restart-outdated.ts";
 import { rollout } from "./rollout.ts";
 import { scaleIn } from "./scale-in.ts";
 import { stay } from "./stay.ts";
-import { successor } from "./successor.ts";
+import { successor } from "../assess/successor.ts";
 
 const five = healthy({ replicas: 5 });
 const three = healthy();

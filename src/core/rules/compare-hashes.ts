@@ -4,8 +4,8 @@
  */
 import { millisecondsOf } from "../../api/duration.ts";
 import { act } from "../outcome.ts";
-import type { Rule } from "../decide.ts";
-import { minorNumber } from "../version.ts";
+import type { Rule } from "../rule.ts";
+import { minorNumber } from "../version/version.ts";
 import { hasLeft, type MemberView } from "../view.ts";
 
 /** Comparing reads all data: never more often than this, also if a node's clock is ahead of ours. */

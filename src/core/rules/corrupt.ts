@@ -8,10 +8,10 @@
  * cannot be asked because quorum waits for it, it is started without that check, so that its hash can decide.
  */
 import { millisecondsOf } from "../../api/duration.ts";
-import { hiddenQuorum } from "../out-of-reach.ts";
+import { hiddenQuorum } from "../assess/out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import type { HashReport } from "../observation.ts";
 import { quorum, survivesRemoval } from "../quorum.ts";
 import { healthyVotersBut, isOrWasVoter, isUnveiled, names, type MemberView, type View } from "../view.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
-import { describeStep, plan } from "../plan.ts";
+import { describeStep, plan } from "../plan/plan.ts";
 import { change, exited, healthy, NOW } from "../testing/cluster.ts";
 
 const MIB = 1024 ** 2;

@@ -6,10 +6,10 @@ import { millisecondsOf } from "../../api/duration.ts";
 import { bytesOf } from "../../api/quantity.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
-import type { Rule } from "../decide.ts";
-import { mayDefragment } from "../liveness.ts";
+import type { Rule } from "../rule.ts";
+import { mayDefragment } from "../assess/liveness.ts";
 import { hasLeft, type MemberView, type View } from "../view.ts";
-import { nextOpening } from "../window.ts";
+import { nextOpening } from "../assess/window.ts";
 
 /** A member is left in peace this long after a defragmentation, whatever its sizes say. */
 const REST_MS = 600_000;

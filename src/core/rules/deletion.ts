@@ -3,7 +3,7 @@
  * the cluster itself. Nothing else is looked at any more, not even a pause: the person has decided.
  */
 import { act, hold } from "../outcome.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import { names, ownVolume } from "../view.ts";
 
 export const deletion: Rule = (view) => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { available } from "../conditions.ts";
+import { available } from "../status/conditions.ts";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
-import { predict } from "../predict.ts";
+import { predict } from "../plan/predict.ts";
 import { asked, change, healthy } from "../testing/cluster.ts";
 import { viewOf } from "../view.ts";
 

@@ -5,7 +5,7 @@
  */
 import type { Outcome } from "../action.ts";
 import { act, hold, update } from "../outcome.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import { isEstablished } from "../record.ts";
 import { names, type MemberView, type View } from "../view.ts";
 

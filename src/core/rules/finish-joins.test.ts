@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
-import { predict } from "../predict.ts";
-import { settle } from "../settle.ts";
+import { predict } from "../plan/predict.ts";
+import { settle } from "../plan/settle.ts";
 import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
 
 function passes(observation: Observation, count: number): Observation {

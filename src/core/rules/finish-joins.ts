@@ -6,14 +6,14 @@
  */
 import { act, hold, update } from "../outcome.ts";
 import type { Hold, Outcome } from "../action.ts";
-import type { Rule } from "../decide.ts";
-import { describeForeign, foreignMembers, removeForeign } from "../foreign.ts";
+import type { Rule } from "../rule.ts";
+import { describeForeign, foreignMembers, removeForeign } from "../assess/foreign.ts";
 import type { InitialPeer } from "../record.ts";
-import { downgradeTarget } from "../target.ts";
-import { sortPeers } from "../template.ts";
+import { downgradeTarget } from "../template/target.ts";
+import { sortPeers } from "../template/template.ts";
 import { sameContent } from "../hash.ts";
 import { waitsForVolume } from "./first-boot.ts";
-import { batchIsOpen, hasRoomForLearner } from "../size.ts";
+import { batchIsOpen, hasRoomForLearner } from "../assess/size.ts";
 import { names, unhealthyVoters, type MemberView, type View } from "../view.ts";
 
 export const finishJoins: Rule = (view) => {

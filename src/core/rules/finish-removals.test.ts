@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
-import { describeStep, plan } from "../plan.ts";
+import { describeStep, plan } from "../plan/plan.ts";
 import { change, edit, exited, healthy, leaderOf } from "../testing/cluster.ts";
 
 test("out of etcd first, then the process, the volume, the record; and its name is remembered", () => {

@@ -5,11 +5,11 @@
  */
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { ordinalOf } from "../record.ts";
 import { healthyVotersBut, ownVolume, type MemberView, type View } from "../view.ts";
-import { successor } from "./successor.ts";
+import { successor } from "../assess/successor.ts";
 
 /** Replacements are limited by the hour (`repair.maxReplacementsPerHour`); older ones are forgotten. */
 const HOUR_MS = 3_600_000;

@@ -4,13 +4,13 @@
  * record says on which volume (H2); when such a volume is lost before the cluster was seen, the attempt is
  * abandoned as a whole and begun anew under another token.
  */
-import { hiddenQuorum } from "../out-of-reach.ts";
+import { hiddenQuorum } from "../assess/out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { NewMemberRecord, Outcome } from "../action.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import { memberName, ordinalOf, type MemberAddress, type MemberTemplate } from "../record.ts";
-import { refusal, targetOf } from "../target.ts";
-import { transition } from "../template.ts";
+import { refusal, targetOf } from "../template/target.ts";
+import { transition } from "../template/template.ts";
 import { names, type MemberView, type View } from "../view.ts";
 
 export const firstBoot: Rule = (view) => {

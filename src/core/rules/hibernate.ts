@@ -4,7 +4,7 @@
  * and scaling come after there is quorum again.
  */
 import { act, hold, update } from "../outcome.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import { names } from "../view.ts";
 
 export const hibernate: Rule = (view) => (view.spec.replicas === 0 ? sleep(view) : wake(view));

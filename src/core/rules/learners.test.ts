@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
-import { predict } from "../predict.ts";
+import { predict } from "../plan/predict.ts";
 import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
 
 /** Four voters are wanted; demo-4 has joined as a learner. */

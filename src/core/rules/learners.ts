@@ -4,8 +4,8 @@
  * time, and only while every voter is healthy (I2).
  */
 import { act, hold } from "../outcome.ts";
-import type { Rule } from "../decide.ts";
-import { closeEnough } from "../learner-lag.ts";
+import type { Rule } from "../rule.ts";
+import { closeEnough } from "../assess/learner-lag.ts";
 import { survivesPromotion } from "../quorum.ts";
 import { names, raftLag, unhealthyVoters, type MemberView } from "../view.ts";
 

@@ -15,8 +15,8 @@ import { noSpace } from "./no-space.ts";
 import { replaceBroken } from "./replace-broken.ts";
 import { retemplate } from "./retemplate.ts";
 import { scaleIn } from "./scale-in.ts";
-import { needsComparison } from "../compared.ts";
-import { livenessPatienceMs, mayDefragment } from "../liveness.ts";
+import { needsComparison } from "../assess/compared.ts";
+import { livenessPatienceMs, mayDefragment } from "../assess/liveness.ts";
 
 const three = healthy();
 const NAMES = ["demo-1", "demo-2", "demo-3"];

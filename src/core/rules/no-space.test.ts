@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { MemberFacts, Observation } from "../observation.ts";
-import { describeStep, plan } from "../plan.ts";
-import { startHash, templateFor } from "../template.ts";
+import { describeStep, plan } from "../plan/plan.ts";
+import { startHash, templateFor } from "../template/template.ts";
 import { answering, change, edit, healthy } from "../testing/cluster.ts";
 import { viewOf } from "../view.ts";
 

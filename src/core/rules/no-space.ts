@@ -7,8 +7,8 @@
 import { bytesOf, quotaOf } from "../../api/quantity.ts";
 import { act, hold } from "../outcome.ts";
 import type { StepClass, Outcome } from "../action.ts";
-import type { Rule } from "../decide.ts";
-import { runningQuota } from "../quota.ts";
+import type { Rule } from "../rule.ts";
+import { runningQuota } from "../assess/quota.ts";
 import type { MemberView, View } from "../view.ts";
 import { followersFirst } from "./defragment.ts";
 

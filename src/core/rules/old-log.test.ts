@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Observation } from "../observation.ts";
-import { describeStep, plan } from "../plan.ts";
+import { describeStep, plan } from "../plan/plan.ts";
 import { edit, healthy, run } from "../testing/cluster.ts";
 
 /** Steps without those that every roll has; who is rolled when is another matter. */

@@ -7,9 +7,9 @@
  */
 import { act, hold } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
-import { releaseOf } from "../releases.ts";
-import { isVolatile } from "../template.ts";
-import { minorNumber, minorOf } from "../version.ts";
+import { releaseOf } from "../version/releases.ts";
+import { isVolatile } from "../template/template.ts";
+import { minorNumber, minorOf } from "../version/version.ts";
 import type { MemberView, View } from "../view.ts";
 
 /** What a leader keeps in memory for those who are behind, and would feed a newcomer of the next minor with (H4). */

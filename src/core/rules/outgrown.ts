@@ -3,7 +3,7 @@
  * the member's place while it still serves (H6). One at a time, since everything that joins or leaves comes before.
  */
 import { act, update } from "../outcome.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import type { MemberView } from "../view.ts";
 
 export const outgrown: Rule = (view) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { available } from "../conditions.ts";
+import { available } from "../status/conditions.ts";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { change, exited, healthy } from "../testing/cluster.ts";

@@ -3,9 +3,9 @@
  * said, and whether the data is still somewhere. Never a new, empty cluster in place of the old one (I3).
  */
 import type { ExitCause } from "../observation.ts";
-import { hiddenQuorum, howToApprove, whereToLook, whyUnreachable } from "../out-of-reach.ts";
+import { hiddenQuorum, howToApprove, whereToLook, whyUnreachable } from "../assess/out-of-reach.ts";
 import { hold } from "../outcome.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import { quorum } from "../quorum.ts";
 import { isOrWasVoter, names, type MemberView } from "../view.ts";
 

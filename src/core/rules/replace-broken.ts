@@ -11,13 +11,13 @@ import {
   isWordGiven,
   whereToLook,
   whyUnreachable,
-} from "../out-of-reach.ts";
+} from "../assess/out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome, StepClass } from "../action.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import { survivesRemoval } from "../quorum.ts";
-import { trouble } from "../trouble.ts";
-import { unmade } from "../unmade.ts";
+import { trouble } from "../assess/trouble.ts";
+import { unmade } from "../assess/unmade.ts";
 import { failsByTemplate, TAKE_BACK } from "./retemplate.ts";
 import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../view.ts";
 

@@ -13,15 +13,15 @@ import {
   voterCount,
   wellVotersBut,
   whyUnreachable,
-} from "../out-of-reach.ts";
+} from "../assess/out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import { survivesRestart } from "../quorum.ts";
-import { isVolatile } from "../template.ts";
-import { restartedBefore } from "../trial.ts";
+import { isVolatile } from "../template/template.ts";
+import { restartedBefore } from "../assess/trial.ts";
 import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../view.ts";
-import { successor } from "./successor.ts";
+import { successor } from "../assess/successor.ts";
 
 /** The kubelet tells when it is done; should its word be late, this is when to ask. */
 const RESIZE_LOOK_MS = 5_000;

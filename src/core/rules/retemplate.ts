@@ -4,16 +4,16 @@
  * its new template is put back to what its siblings run, and the target is remembered as failed.
  */
 import { millisecondsOf } from "../../api/duration.ts";
-import { hiddenQuorum, howToApprove, isApproved } from "../out-of-reach.ts";
+import { hiddenQuorum, howToApprove, isApproved } from "../assess/out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import type { MemberTemplate } from "../record.ts";
 import { survivesRestart } from "../quorum.ts";
-import { dataAllows, hasFailed, lastGood, targetOf } from "../target.ts";
-import { sameTemplate, templateHash, transition } from "../template.ts";
-import { triedBy } from "../trial.ts";
-import { lastEndOf, trouble } from "../trouble.ts";
+import { dataAllows, hasFailed, lastGood, targetOf } from "../template/target.ts";
+import { sameTemplate, templateHash, transition } from "../template/template.ts";
+import { triedBy } from "../assess/trial.ts";
+import { lastEndOf, trouble } from "../assess/trouble.ts";
 import { healthyVotersBut, isUnveiled, type MemberView, type View } from "../view.ts";
 
 /** Exits that speak of the template, not of the member or its data. */

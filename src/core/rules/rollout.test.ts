@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
-import { predict } from "../predict.ts";
+import { predict } from "../plan/predict.ts";
 import { asked, change, edit, exited, healthy, leaderOf, NOW, run } from "../testing/cluster.ts";
 
 test("an edited spec changes one record, of a follower", () => {

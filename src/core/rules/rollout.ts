@@ -3,19 +3,19 @@
  * the leader last (R10). Versions cross one minor at a time; a downgrade is told to etcd before any binary
  * changes (R15, H13). Changes that the volume cannot follow are swaps: a newcomer, then the old one goes.
  */
-import { needsComparison } from "../compared.ts";
+import { needsComparison } from "../assess/compared.ts";
 import { canonical } from "../hash.ts";
-import { asBefore } from "../later-fields.ts";
+import { asBefore } from "../template/later-fields.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import type { MemberTemplate } from "../record.ts";
-import { hasFailed, refusal, targetOf } from "../target.ts";
-import { sameTemplate, templateHash, transition } from "../template.ts";
-import { compareVersions, minorNumber, minorOf, parseVersion, version } from "../version.ts";
+import { hasFailed, refusal, targetOf } from "../template/target.ts";
+import { sameTemplate, templateHash, transition } from "../template/template.ts";
+import { compareVersions, minorNumber, minorOf, parseVersion, version } from "../version/version.ts";
 import { isResizable, names, type MemberView, type View } from "../view.ts";
 import { closeOldLog, leaveOldLog, rememberOldLog } from "./old-log.ts";
-import { successor } from "./successor.ts";
+import { successor } from "../assess/successor.ts";
 
 /** A canary has to stay healthy for this long before the others follow. */
 const CANARY_MS = 3_000;

@@ -3,14 +3,14 @@
  * replaced (H6); retiring ones go once their successors vote; then those that do not vote yet; then the
  * youngest that does not lead.
  */
-import { needsComparison } from "../compared.ts";
-import { seemsWell } from "../out-of-reach.ts";
+import { needsComparison } from "../assess/compared.ts";
+import { seemsWell } from "../assess/out-of-reach.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import { survivesRemoval } from "../quorum.ts";
 import type { MemberRole } from "../record.ts";
-import { wantedLearners } from "../size.ts";
+import { wantedLearners } from "../assess/size.ts";
 import { hasLeft, healthyVotersBut, type MemberView, type View } from "../view.ts";
 
 export const scaleIn: Rule = (view) => {

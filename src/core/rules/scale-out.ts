@@ -5,13 +5,13 @@
  */
 import { act, hold } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import { memberName, type MemberRole } from "../record.ts";
-import { newcomerTemplate } from "../target.ts";
+import { newcomerTemplate } from "../template/target.ts";
 import { hasLeft, names, unhealthyVoters, type View } from "../view.ts";
-import { newcomersBlocked } from "../unmade.ts";
+import { newcomersBlocked } from "../assess/unmade.ts";
 import { noAddress, offer } from "./first-boot.ts";
-import { batchIsOpen, joining, missingRole } from "../size.ts";
+import { batchIsOpen, joining, missingRole } from "../assess/size.ts";
 
 export const scaleOut: Rule = (view) => {
   if (!view.established || !view.hasQuorum) return [];

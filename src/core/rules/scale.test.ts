@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { decide } from "../decide.ts";
-import { describeStep, plan } from "../plan.ts";
+import { describeStep, plan } from "../plan/plan.ts";
 import { change, edit, exited, healthy, leaderOf, run } from "../testing/cluster.ts";
-import { predict } from "../predict.ts";
+import { predict } from "../plan/predict.ts";
 
 test("any size from 1 to 9 is reached from any other, and every name is new", () => {
   const size = fc.integer({ min: 1, max: 9 });

@@ -3,7 +3,7 @@
  * of our name that is somebody else's. Status stays truthful, since it is written on every pass.
  */
 import type { Outcome, StepClass } from "../action.ts";
-import type { Rule } from "../decide.ts";
+import type { Rule } from "../rule.ts";
 import type { Clash } from "../observation.ts";
 import { hold } from "../outcome.ts";
 import type { View } from "../view.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
-import { predict } from "../predict.ts";
+import { predict } from "../plan/predict.ts";
 import { change, edit, healthy, run } from "../testing/cluster.ts";
 
 /** demo-3 retires for another class of volume, and the newcomer waits for one that never comes. */

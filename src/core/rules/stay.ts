@@ -3,9 +3,9 @@
  * whoever came to take its place goes, as one too many.
  */
 import { act, update } from "../outcome.ts";
-import type { Rule } from "../decide.ts";
-import { targetOf } from "../target.ts";
-import { sameTemplate } from "../template.ts";
+import type { Rule } from "../rule.ts";
+import { targetOf } from "../template/target.ts";
+import { sameTemplate } from "../template/template.ts";
 
 export const stay: Rule = (view) => {
   if (!view.established || !view.staying.some(({ record }) => record.retiring)) return [];

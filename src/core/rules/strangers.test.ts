@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { EtcdMemberEntry, Observation } from "../observation.ts";
-import { predict } from "../predict.ts";
-import { statusOf } from "../status.ts";
+import { predict } from "../plan/predict.ts";
+import { statusOf } from "../status/status.ts";
 import { edit, exited, healthy } from "../testing/cluster.ts";
-import { why } from "../why.ts";
+import { why } from "../status/why.ts";
 
 function withEntry(observation: Observation, entry: Partial<EtcdMemberEntry>): Observation {
   const { list } = observation.etcd;

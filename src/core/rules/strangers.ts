@@ -5,8 +5,8 @@
  */
 import { act, hold } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
-import type { Rule } from "../decide.ts";
-import { describeForeign, foreignMembers, labelOf, removeForeign } from "../foreign.ts";
+import type { Rule } from "../rule.ts";
+import { describeForeign, foreignMembers, labelOf, removeForeign } from "../assess/foreign.ts";
 import { survivesRemoval } from "../quorum.ts";
 
 export const strangers: Rule = (view) => {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { MemberFacts, Observation } from "../observation.ts";
 import { change, edit, exited, healthy, NOW } from "../testing/cluster.ts";
 import { says, words } from "../testing/says.ts";
-import { startHash, templateFor } from "../template.ts";
+import { startHash, templateFor } from "../template/template.ts";
 import { viewOf } from "../view.ts";
 import { firstBoot } from "./first-boot.ts";
 import { quorumLost } from "./quorum-lost.ts";

@@ -15,8 +15,8 @@ import type {
   WorkloadFacts,
 } from "../observation.ts";
 import type { ClusterMarks, MemberRecord } from "../record.ts";
-import { startHash, templateFor } from "../template.ts";
-import { minorOf } from "../version.ts";
+import { startHash, templateFor } from "../template/template.ts";
+import { minorOf } from "../version/version.ts";
 import { clash, maybe, mostly, past, RARE, seldom, usually } from "./arbitrary-parts.ts";
 import { specOf, NOW } from "./cluster.ts";
 

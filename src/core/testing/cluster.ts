@@ -6,10 +6,10 @@ import {
 } from "../../api/etcd-cluster-spec.ts";
 import { decide } from "../decide.ts";
 import type { MemberFacts, Observation } from "../observation.ts";
-import { predict } from "../predict.ts";
+import { predict } from "../plan/predict.ts";
 import { FIRST_MARKS, type MemberAddress } from "../record.ts";
-import { settle } from "../settle.ts";
-import { startHash } from "../template.ts";
+import { settle } from "../plan/settle.ts";
+import { startHash } from "../template/template.ts";
 
 export const NOW = 1_750_000_000_000;
 

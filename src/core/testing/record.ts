@@ -1,8 +1,8 @@
 /** Member records and file paths for tests of what is rendered from them. */
 import type { EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
-import type { ConfigPaths } from "../flags.ts";
+import type { ConfigPaths } from "../config/flags.ts";
 import type { MemberRecord } from "../record.ts";
-import { templateFor } from "../template.ts";
+import { templateFor } from "../template/template.ts";
 import { specOf } from "./cluster.ts";
 
 /** One of every minor. */

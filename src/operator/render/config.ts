@@ -2,7 +2,7 @@
  * Where a member's container finds what it needs, and etcd's configuration file. One Secret holds the file and
  * the certificates; it is mounted as a directory, so that the kubelet replaces its files when they change (R45).
  */
-import { etcdConfig, isSecure } from "../../core/flags.ts";
+import { etcdConfig, isSecure } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 
 /** Keys of a member's Secret, which are the names of its files. */

@@ -2,7 +2,7 @@
  * Which path tells a member's health, by version: `/livez` and `/readyz` came with 3.4.29, 3.5.11 and 3.6 (R34).
  */
 import type { MemberRecord } from "../../core/record.ts";
-import { version as parsed } from "../../core/version.ts";
+import { version as parsed } from "../../core/version/version.ts";
 
 export interface HealthPaths {
   /** Undefined where etcd has none that holds without a leader: then an open port has to do. */

@@ -6,7 +6,7 @@ import type { OwnerReference } from "kubernetes-types/meta/v1.d.ts";
 import { API_VERSION } from "../../api/metadata.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { startHash } from "../../core/template.ts";
+import { startHash } from "../../core/template/template.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
 
 export type Identity = Pick<ClusterFacts, "name" | "namespace" | "uid">;

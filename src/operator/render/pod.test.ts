@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Container, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { startHash } from "../../core/template.ts";
+import { startHash } from "../../core/template/template.ts";
 import { specOf } from "../../core/testing/cluster.ts";
 import { ANNOTATIONS, hostOf, LABELS } from "../names.ts";
 import { clusterWith, memberOf, type Wish } from "../testing/rendered.ts";

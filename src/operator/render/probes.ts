@@ -3,7 +3,7 @@
  * without quorum. Being alive never depends on others, an alarm or a leader (R35).
  */
 import type { Container, Probe } from "kubernetes-types/core/v1.d.ts";
-import { livenessPatienceMs } from "../../core/liveness.ts";
+import { livenessPatienceMs } from "../../core/assess/liveness.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { healthPaths } from "./health.ts";
 

@@ -7,8 +7,8 @@ import { bytesOf, quotaOf } from "../../api/quantity.ts";
 import type { ApiError } from "../../api/validate.ts";
 import { clusterWarnings } from "../../api/warnings.ts";
 import { tolerance } from "../../core/quorum.ts";
-import { releaseOf } from "../../core/releases.ts";
-import { compareVersions, minorOf, version } from "../../core/version.ts";
+import { releaseOf } from "../../core/version/releases.ts";
+import { compareVersions, minorOf, version } from "../../core/version/version.ts";
 
 /** All that is to be said of a spec here, as users read it. */
 export function warningsOf(spec: EtcdClusterSpec): string[] {

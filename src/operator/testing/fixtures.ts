@@ -1,11 +1,11 @@
 /**
  * Recorded Kubernetes objects, as an API server gave them: one healthy cluster in full, and for each trouble
- * only what differs from it. `test/apiserver/pods.test.ts` makes every one of them happen for real and
+ * only what differs from it. `test/testbed/pods.test.ts` makes every one of them happen for real and
  * writes them anew with QUORATE_RECORD=1.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ClusterObjects } from "../observe-objects.ts";
+import type { ClusterObjects } from "../observe/observe-objects.ts";
 
 export type Kinds = Exclude<keyof ClusterObjects, "cluster">;
 

@@ -2,7 +2,7 @@
 import type { MemberAnswer, MemberFacts, Observation } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { isOurPeerURL } from "../names.ts";
-import { observeObjects } from "../observe-objects.ts";
+import { observeObjects } from "../observe/observe-objects.ts";
 import type { Fixture } from "./fixtures.ts";
 
 const SILENT: MemberAnswer = { reachable: false, error: "connection refused" };

@@ -4,7 +4,7 @@ import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { EtcdClusterSpec, EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
 import type { Observation } from "../../core/observation.ts";
 import { clusterToken, type MemberRecord } from "../../core/record.ts";
-import { templateFor } from "../../core/template.ts";
+import { templateFor } from "../../core/template/template.ts";
 import { healthy } from "../../core/testing/cluster.ts";
 import { viewOf, type View } from "../../core/view.ts";
 import { memberAddress } from "../names.ts";

@@ -10,7 +10,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { MAX_LEARNERS } from "../../../src/core/learner-limit.ts";
+import { MAX_LEARNERS } from "../../../src/core/assess/learner-limit.ts";
 import { parseCluster } from "../../../src/api/parse-cluster.ts";
 import { API_VERSION } from "../../../src/api/metadata.ts";
 import { eventually } from "../../../testbed/eventually.ts";

@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { EtcdClient } from "../../../src/etcd/client.ts";
-import { livenessPatienceMs } from "../../../src/core/liveness.ts";
+import { livenessPatienceMs } from "../../../src/core/assess/liveness.ts";
 import { ops } from "../../../src/etcd/kv.ts";
 import { HttpProbe } from "../../../src/etcd/probe.ts";
 import { eventually } from "../../../testbed/eventually.ts";

@@ -8,7 +8,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { minorOf } from "../../../src/core/version.ts";
+import { minorOf } from "../../../src/core/version/version.ts";
 import { isEtcdError } from "../../../src/etcd/errors.ts";
 import type { MemberStatus } from "../../../src/etcd/types.ts";
 import { eventually } from "../../../testbed/eventually.ts";

@@ -9,7 +9,7 @@ import { connect, createServer, type Server } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { etcdConfig } from "../../../src/core/flags.ts";
+import { etcdConfig } from "../../../src/core/config/flags.ts";
 import type { MemberRecord } from "../../../src/core/record.ts";
 import { recordOf } from "../../../src/core/testing/record.ts";
 import { EtcdClient } from "../../../src/etcd/client.ts";

@@ -1,0 +1,15 @@
+/** Every test file runs in one stage: none is forgotten, none runs twice. */
+import assert from "node:assert/strict";
+import { globSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { stages } from "./table.ts";
+
+const cwd = join(import.meta.dirname, "..", "..");
+
+test("every test file belongs to one stage", () => {
+  const claimed = stages.flatMap(({ files }) => globSync([...files], { cwd }));
+  const all = globSync("{src,sim,test,testbed,scripts}/**/*.test.ts", { cwd });
+  assert.ok(all.length > 100);
+  assert.deepEqual(claimed.sort(), all.sort());
+});

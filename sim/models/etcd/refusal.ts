@@ -1,0 +1,52 @@
+/** What etcd answers instead of doing as asked: its gRPC code and its words, which clients compare. */
+import type { GrpcCode } from "../../../src/seams/etcd-transport.ts";
+
+const table = {
+  unhealthy: ["UNAVAILABLE", "etcdserver: unhealthy cluster"],
+  // etcd forgets the code of this one on its way out, in every version.
+  notEnoughStarted: ["UNKNOWN", "etcdserver: re-configuration failed due to not enough started members"],
+  badURLs: ["INVALID_ARGUMENT", "etcdserver: given member URLs are invalid"],
+  memberExists: ["FAILED_PRECONDITION", "etcdserver: member ID already exist"],
+  peerURLExists: ["FAILED_PRECONDITION", "etcdserver: Peer URLs already exists"],
+  memberNotFound: ["NOT_FOUND", "etcdserver: member not found"],
+  notLearner: ["FAILED_PRECONDITION", "etcdserver: can only promote a learner member"],
+  learnerNotReady: [
+    "FAILED_PRECONDITION",
+    "etcdserver: can only promote a learner member which is in sync with leader",
+  ],
+  tooManyLearners: ["FAILED_PRECONDITION", "etcdserver: too many learner members in cluster"],
+  notForLearner: ["FAILED_PRECONDITION", "etcdserver: rpc not supported for learner"],
+  badTransferee: ["FAILED_PRECONDITION", "etcdserver: bad leader transferee"],
+  notLeader: ["FAILED_PRECONDITION", "etcdserver: not leader"],
+  noLeader: ["UNAVAILABLE", "etcdserver: no leader"],
+  // The process ended in the midst of the call.
+  cutOff: ["UNAVAILABLE", "the call was cut off before the server's status"],
+  timedOut: ["UNAVAILABLE", "etcdserver: request timed out"],
+  noSpace: ["RESOURCE_EXHAUSTED", "etcdserver: mvcc: database space exceeded"],
+  corrupt: ["DATA_LOSS", "etcdserver: corrupt cluster"],
+  compacted: ["OUT_OF_RANGE", "etcdserver: mvcc: required revision has been compacted"],
+  futureRevision: ["OUT_OF_RANGE", "etcdserver: mvcc: required revision is a future revision"],
+  emptyKey: ["INVALID_ARGUMENT", "etcdserver: key is not provided"],
+  downgradeRunning: ["FAILED_PRECONDITION", "etcdserver: cluster has a downgrade job in progress"],
+  noDowngrade: ["FAILED_PRECONDITION", "etcdserver: no inflight downgrade job"],
+  badDowngrade: ["INVALID_ARGUMENT", "etcdserver: invalid downgrade target version"],
+} as const satisfies Record<string, readonly [GrpcCode, string]>;
+
+export type RefusalKind = keyof typeof table;
+
+export class Refusal extends Error {
+  override name = "Refusal";
+  readonly kind: RefusalKind;
+  readonly code: GrpcCode;
+  constructor(kind: RefusalKind, otherCode?: GrpcCode) {
+    const [code, message] = table[kind];
+    super(message);
+    this.kind = kind;
+    this.code = otherCode ?? code;
+  }
+}
+
+/** What only voters answer (R17); 3.5 has another code for it. */
+export function votersOnly(server: { readonly isLearner: boolean; readonly minor: number }): void {
+  if (server.isLearner) throw new Refusal("notForLearner", server.minor < 3006 ? "UNAVAILABLE" : undefined);
+}

@@ -1,0 +1,55 @@
+/**
+ * A client that writes all the time and remembers what was acknowledged. Whoever leads later must hold the
+ * very entries that were acknowledged; a leader without them is a lost write (I10).
+ */
+import type { Entry } from "../models/etcd/entry.ts";
+import type { Keys } from "../models/etcd/kv.ts";
+import { Refusal } from "../models/etcd/refusal.ts";
+import type { Server } from "../models/etcd/server.ts";
+import type { EtcdWorld } from "../models/etcd/world.ts";
+import type { SeededRandom } from "../engine/random.ts";
+import type { Scheduler } from "../engine/scheduler.ts";
+
+export class Ledger {
+  acknowledged = 0;
+  refused = 0;
+  #last: Entry | undefined;
+  #tries = 0;
+
+  /** What this leader lacks, in words. */
+  missingFrom(leader: Server): string | undefined {
+    const last = this.#last;
+    // Logs that share an entry share all before it: the newest stands for all.
+    if (!last || leader.dir.log[last.index - 1] === last) return undefined;
+    return `${leader.config.name} leads without the write acknowledged at index ${last.index} of term ${last.term}`;
+  }
+
+  /** Writes every `everyMs` through some member that serves, while `open` says that clients may. */
+  writeEvery(
+    everyMs: number,
+    around: {
+      scheduler: Scheduler;
+      random: SeededRandom;
+      world: EtcdWorld;
+      keys: Keys;
+      open: () => boolean;
+    },
+  ): void {
+    const { scheduler, random, world, keys, open } = around;
+    const again = () => {
+      scheduler.after(everyMs, again);
+      if (!open()) return;
+      const servers = world.network.all().filter((server) => server.serving && server.runs && !server.frozen);
+      if (servers.length === 0) return;
+      try {
+        const { entry } = keys.put(random.pick(servers), `w${++this.#tries}`, 100);
+        this.#last = entry;
+        this.acknowledged++;
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        this.refused++;
+      }
+    };
+    scheduler.after(everyMs, again);
+  }
+}

@@ -1,0 +1,175 @@
+/** Objects, pods and the model's answers, as one Observation: what `src/control` does over the wire, at once. */
+import type {
+  EtcdFacts,
+  EtcdMemberEntry,
+  MemberAnswer,
+  MemberFacts,
+  Observation,
+  WorkloadFacts,
+} from "../../src/core/observation.ts";
+import type { MemberRecord } from "../../src/core/record.ts";
+import type { Calls } from "../models/etcd/calls.ts";
+import { Refusal } from "../models/etcd/refusal.ts";
+import type { Server } from "../models/etcd/server.ts";
+import type { Objects } from "./objects.ts";
+import type { Pods } from "./pods.ts";
+
+/** What an operator knows only by itself: lost with it, at the cost of time (design: timers). */
+export interface Memory {
+  readonly unhealthySince: Map<string, number>;
+  /** Of these, who is only out of its own reach (H16). */
+  readonly outOfReach: Set<string>;
+  /** Those without a workload when it last looked: one that is made is another chance. */
+  readonly absent: Set<string>;
+  readonly defragmentedAt: Map<string, number>;
+  hashes: EtcdFacts["hashes"];
+  compacted: EtcdFacts["compacted"];
+  nudgedAt: number | undefined;
+}
+
+export function freshMemory(): Memory {
+  return {
+    unhealthySince: new Map(),
+    outOfReach: new Set(),
+    absent: new Set(),
+    defragmentedAt: new Map(),
+    hashes: undefined,
+    compacted: undefined,
+    nudgedAt: undefined,
+  };
+}
+
+const OFFERS = 12;
+const SILENT: MemberAnswer = { reachable: false, error: "connection refused" };
+
+export function observe(
+  objects: Objects,
+  pods: Pods,
+  calls: Calls,
+  memory: Memory,
+  now: number,
+): Observation {
+  const records = [...objects.records.values()].toSorted((a, b) => a.ordinal - b.ordinal);
+  const servers = records.map(({ name }) =>
+    objects.reaches(name) ? answering(pods.server(name)) : undefined,
+  );
+  const members = records.map((record, i): MemberFacts => {
+    const volume = objects.volumes.get(record.name);
+    const since = memory.unhealthySince.get(record.name);
+    return {
+      record,
+      deleting: objects.deleting.has(record.name),
+      volume: volume ? { state: "ready", uid: volume.uid } : { state: "absent" },
+      workload: withReadiness(
+        factsOf(objects, pods, record.name),
+        calls,
+        answering(pods.server(record.name)),
+      ),
+      answer: answerOf(calls, servers[i]),
+      ...(since === undefined ? {} : { unhealthySince: since }),
+    };
+  });
+  return {
+    now,
+    cluster: objects.cluster,
+    members,
+    etcd: etcdFacts(objects, calls, servers, memory),
+    platform: {
+      fenced: false,
+      offers: offers(objects, records),
+      highestLeftover: Math.max(0, ...[...objects.volumes.keys(), ...pods.names()].map(ordinalIn)),
+      unavailableVersions: {},
+      clashes: [],
+    },
+  };
+}
+
+/** What could not be made is told with its cause. */
+function factsOf({ refusing }: Objects, pods: Pods, name: string): WorkloadFacts {
+  const facts = pods.facts(name);
+  if (facts.state !== "absent" || !refusing) return facts;
+  return { state: "absent", notMade: { reason: "PodRefused", message: "exceeded quota: small" } };
+}
+
+/** Its probe is asked beside it, whoever else reaches it: a linearizable read, which a learner does not serve (R36). */
+function withReadiness(workload: WorkloadFacts, calls: Calls, server: Server | undefined): WorkloadFacts {
+  if (workload.state !== "running") return workload;
+  const ready = server !== undefined && attempt(() => calls.linearizableRead(server)) !== undefined;
+  return { ...workload, ready };
+}
+
+function answering(server: Server | undefined): Server | undefined {
+  return server?.serving && server.runs && !server.frozen ? server : undefined;
+}
+
+function answerOf(calls: Calls, server: Server | undefined): MemberAnswer {
+  if (!server) return SILENT;
+  const told = attempt(() => calls.status(server));
+  if (!told) return SILENT;
+  const { downgrade, ...status } = told.value;
+  return {
+    reachable: true,
+    ...status,
+    linearizable: attempt(() => calls.linearizableRead(server)) !== undefined,
+    ...(downgrade ? { downgrade } : {}),
+  };
+}
+
+/** Undefined when refused. */
+function attempt<T>(call: () => T): { value: T } | undefined {
+  try {
+    return { value: call() };
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
+function etcdFacts(
+  objects: Objects,
+  calls: Calls,
+  servers: readonly (Server | undefined)[],
+  memory: Memory,
+): EtcdFacts {
+  const voters = servers.filter((server): server is Server => server?.runs === true && !server.isLearner);
+  const quorate = voters.find((server) => attempt(() => calls.linearizableRead(server)));
+  const witness = quorate ?? voters[0];
+  const remembered = {
+    ...(memory.hashes ? { hashes: memory.hashes } : {}),
+    ...(memory.compacted ? { compacted: memory.compacted } : {}),
+    ...(memory.nudgedAt !== undefined && { nudgedAt: memory.nudgedAt }),
+    defragmentedAt: Object.fromEntries(memory.defragmentedAt),
+  };
+  if (!witness) return { alarms: [], ...remembered };
+  const entries = calls.memberList(witness, false).map((member): EtcdMemberEntry => ({
+    ...member,
+    ours: member.peerURLs.every((url) => url.startsWith(`https://${objects.cluster.name}-`)),
+  }));
+  const { clusterVersion } = witness.dir.state;
+  return {
+    list: { clusterID: witness.dir.clusterID, linearizable: quorate !== undefined, members: entries },
+    ...(quorate && clusterVersion ? { clusterVersion } : {}),
+    alarms: quorate ? calls.alarms(quorate) : [],
+    ...remembered,
+  };
+}
+
+function ordinalIn(name: string): number {
+  return Number(name.split("-").at(-1));
+}
+
+function offers(objects: Objects, records: readonly MemberRecord[]) {
+  const planned = records.flatMap((record) =>
+    record.boot === "New" ? record.initialCluster.map((peer) => ordinalIn(peer.name)) : [],
+  );
+  const highest = Math.max(
+    0,
+    objects.cluster.marks.highestOrdinal,
+    ...records.map((record) => record.ordinal),
+  );
+  const next = Array.from({ length: OFFERS }, (_, i) => highest + 1 + i);
+  return [...new Set([...planned, ...next])].map((ordinal) => ({
+    ordinal,
+    address: objects.address(ordinal),
+  }));
+}

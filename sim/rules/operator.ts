@@ -1,0 +1,209 @@
+/**
+ * An operator without wires: observe, decide, do one thing, look again, on virtual time. It can die after
+ * any effect; the next one starts with empty memory and finds its way by what it sees.
+ */
+import { shouldRun } from "../../src/control/should-run.ts";
+import type { Act, Decision } from "../../src/core/action.ts";
+import { decide } from "../../src/core/decide.ts";
+import type { Observation } from "../../src/core/observation.ts";
+import { viewOf, type MemberView, type View } from "../../src/core/view.ts";
+import { Refusal } from "../models/etcd/refusal.ts";
+import type { Scheduled, Scheduler } from "../engine/scheduler.ts";
+import { OperatorCrash, ReplyLost, type Effects } from "./effects.ts";
+import { execute, type Hands } from "./execute.ts";
+import { Conflict } from "./objects.ts";
+import { freshMemory, observe } from "./observe.ts";
+
+export interface OperatorEvents {
+  /** Before a step is carried out. */
+  onStep(act: Act, view: View): void;
+  onStepDone(act: Act, view: View, failure: string | undefined): void;
+  onPass(decision: Decision, observation: Observation): void;
+  onCrash(reason: string): void;
+}
+
+const STEP_MS = 2;
+const BUSY_MS = 250;
+const CONVERGED_MS = 30_000;
+const RETRY_FIRST_MS = 200;
+const RETRY_LONGEST_MS = 10_000;
+/** Between an operator's death and its successor. */
+const AWAY_MS = 1_500;
+
+export class Operator {
+  passes = 0;
+  readonly #hands: Omit<Hands, "memory">;
+  #memory = freshMemory();
+  readonly #effects: Effects;
+  readonly #scheduler: Scheduler;
+  readonly #now: () => number;
+  readonly #events: OperatorEvents;
+  #next: { at: number; event: Scheduled } | undefined;
+  #alive = true;
+  #retry: { key: string; tries: number; at: number } | undefined;
+
+  constructor(around: {
+    hands: Omit<Hands, "memory">;
+    effects: Effects;
+    scheduler: Scheduler;
+    now: () => number;
+    events: OperatorEvents;
+  }) {
+    this.#hands = around.hands;
+    this.#effects = around.effects;
+    this.#scheduler = around.scheduler;
+    this.#now = around.now;
+    this.#events = around.events;
+  }
+
+  /** Something happened: look soon. */
+  wake(): void {
+    if (this.#alive) this.#passAt(this.#scheduler.now + STEP_MS);
+  }
+
+  /** Dies, and is followed by another operator that knows nothing. */
+  crash(reason: string): void {
+    if (!this.#alive) return;
+    this.#alive = false;
+    this.#next?.event.cancel();
+    this.#next = undefined;
+    this.#memory = freshMemory();
+    this.#retry = undefined;
+    this.#events.onCrash(reason);
+    this.#scheduler.after(AWAY_MS, () => {
+      this.#alive = true;
+      this.wake();
+    });
+  }
+
+  #passAt(time: number): void {
+    if (this.#next && this.#next.at <= time) return;
+    this.#next?.event.cancel();
+    const event = this.#scheduler.at(time, () => {
+      this.#next = undefined;
+      this.#pass();
+    });
+    this.#next = { at: time, event };
+  }
+
+  #pass(): void {
+    try {
+      this.passes++;
+      this.#passAt(this.#scheduler.now + this.#turn());
+    } catch (error) {
+      if (!(error instanceof OperatorCrash)) throw error;
+      this.crash(error.message);
+    }
+  }
+
+  /** One turn; returns after how long the next is due. */
+  #turn(): number {
+    const { objects, pods, calls } = this.#hands;
+    const seen = observe(objects, pods, calls, this.#memory, this.#now());
+    const view = viewOf(this.#remember(seen));
+    const decision = decide(view.observation);
+    this.#events.onPass(decision, view.observation);
+    const stepped = decision.act !== undefined && this.#step(decision.act, view);
+    if (stepped) return STEP_MS;
+    if (this.#applyOrFail(view)) return STEP_MS;
+    const due = [decision.lookAgainAt, this.#retry?.at].flatMap((at) =>
+      at === undefined ? [] : [at - this.#now()],
+    );
+    return Math.max(10, Math.min(decision.converged ? CONVERGED_MS : BUSY_MS * 20, ...due));
+  }
+
+  #remember(seen: Observation): Observation {
+    const { unhealthySince, outOfReach: unseen, absent } = this.#memory;
+    const view = viewOf(seen);
+    let changed = false;
+    for (const { name, healthy, outOfReach, workload } of view.members) {
+      const isMade = absent.has(name) && workload.state !== "absent";
+      if (healthy) changed = unhealthySince.delete(name) || changed;
+      else if (!unhealthySince.has(name) || unseen.has(name) !== outOfReach || isMade) {
+        unhealthySince.set(name, seen.now);
+        changed = true;
+      }
+      if (workload.state === "absent") absent.add(name);
+      else absent.delete(name);
+      if (outOfReach) unseen.add(name);
+      else unseen.delete(name);
+    }
+    if (!changed) return seen;
+    const members = seen.members.map(({ unhealthySince: _old, ...facts }) => {
+      const since = unhealthySince.get(facts.record.name);
+      return since === undefined ? facts : { ...facts, unhealthySince: since };
+    });
+    return { ...seen, members };
+  }
+
+  #step(act: Act, view: View): boolean {
+    const key = JSON.stringify(act.action);
+    if (this.#retry && this.#retry.key !== key) this.#retry = undefined;
+    if (this.#retry && this.#now() < this.#retry.at) return false;
+    this.#events.onStep(act, view);
+    try {
+      const hands = { ...this.#hands, memory: this.#memory };
+      this.#effects.run(stepName(act), () => execute(hands, view, act.action));
+    } catch (error) {
+      if (error instanceof OperatorCrash) {
+        this.#events.onStepDone(act, view, undefined);
+        throw error;
+      }
+      if (error instanceof Conflict) return true;
+      if (!(error instanceof Refusal) && !(error instanceof ReplyLost)) throw error;
+      const tries = (this.#retry?.tries ?? 0) + 1;
+      const at = this.#now() + Math.min(RETRY_LONGEST_MS, RETRY_FIRST_MS * 2 ** (tries - 1));
+      this.#retry = { key, tries, at };
+      this.#events.onStepDone(act, view, error.message);
+      return false;
+    }
+    this.#retry = undefined;
+    this.#events.onStepDone(act, view, undefined);
+    return true;
+  }
+
+  /** A lost answer ends the turn; the next one comes soon and sees what was done. */
+  #applyOrFail(view: View): boolean {
+    try {
+      return this.#apply(view);
+    } catch (error) {
+      if (!(error instanceof ReplyLost)) throw error;
+      return true;
+    }
+  }
+
+  /** Objects that simply have to exist, from the records. */
+  #apply(view: View): boolean {
+    const { objects, pods } = this.#hands;
+    if (view.spec.paused || view.observation.cluster.deleting) return false;
+    let changed = false;
+    const effect = (name: string, run: () => boolean | void) => {
+      changed = this.#effects.run(name, run) !== false || changed;
+    };
+    for (const member of view.members) {
+      const record = objects.records.get(member.name);
+      if (!record) continue;
+      if (needsVolume(objects, member)) effect(`volume ${member.name}`, () => objects.ensureVolume(record));
+      if (objects.ensureConfig(record)) effect(`config ${member.name}`, () => true);
+      const volume = objects.volumes.get(member.name);
+      if (member.workload.state === "absent" && volume && !objects.refusing && shouldRun(view, member)) {
+        effect(`start ${member.name}`, () => pods.create(record, volume));
+      }
+    }
+    for (const name of pods.names()) {
+      if (!objects.records.has(name) && pods.facts(name).state !== "stopping") {
+        effect(`collect ${name}`, () => pods.stop(name));
+      }
+    }
+    return changed;
+  }
+}
+
+function needsVolume({ volumes }: Hands["objects"], { record }: MemberView): boolean {
+  return record.volumeUID === undefined && !record.leaving && !volumes.has(record.name);
+}
+
+export function stepName({ action }: Act): string {
+  const what = "purpose" in action ? `${action.kind}/${action.purpose}` : action.kind;
+  return "member" in action ? `${what} ${action.member}` : what;
+}

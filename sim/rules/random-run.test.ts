@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import type { KeptSeeds } from "../proof/kept.ts";
+import { randomRun } from "./random-run.ts";
+
+test("the same seed gives the same run, to the last byte", () => {
+  assert.deepEqual(randomRun(7).trace, randomRun(7).trace);
+  assert.notDeepEqual(randomRun(7).trace, randomRun(8).trace);
+});
+
+test("twelve random runs keep every invariant and come to rest", () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const { violation, trace } = randomRun(seed);
+    assert.equal(violation, undefined, trace.slice(-40).join("\n"));
+  }
+});
+
+const { rules } = JSON.parse(
+  readFileSync(new URL("../../test/seeds/rules.json", import.meta.url), "utf8"),
+) as KeptSeeds;
+
+for (const { seed, found } of rules) {
+  test(`seed ${seed} ends well: ${found}`, () => {
+    const { violation, trace } = randomRun(seed, false);
+    assert.equal(violation, undefined, trace.slice(-40).join("\n"));
+  });
+}

@@ -1,0 +1,188 @@
+/**
+ * A run made up from its seed: a cluster, edits and faults at random moments, an operator that dies and loses
+ * answers. When the faults end, the cluster must come to what its spec says, or tell a person what it needs.
+ */
+import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import { quorum } from "../../src/core/quorum.ts";
+import { endState, faultsOf } from "../oracles/end-state.ts";
+import { inflict, makeWhole, type FaultName } from "./faults.ts";
+import { Refusal } from "../models/etcd/refusal.ts";
+import { Violation } from "../oracles/oracle.ts";
+import type { ProductRun } from "../product-run.ts";
+import { mustStayQuiet } from "../oracles/quiet.ts";
+import { SeededRandom } from "../engine/random.ts";
+import { formatLine, summary } from "./script.ts";
+import { Simulation } from "./simulation.ts";
+
+export const VERSIONS = ["3.5.33", "3.5.35", "3.6.14", "3.6.16", "3.7.1", "3.7.3"] as const;
+
+/** Faults that destroy a copy of the data. */
+export const DESTRUCTIVE: readonly FaultName[] = [
+  "wipe",
+  "lose-volume",
+  "swap-volume",
+  "break-file",
+  "corrupt",
+];
+export const PASSING: readonly FaultName[] = [
+  "kill",
+  "kill",
+  "freeze",
+  "thaw",
+  "slow",
+  "fast",
+  "cut",
+  "heal",
+  "disk-full",
+  "disk-freed",
+  "move-leader",
+  "crash-operator",
+];
+
+/** What the operator alone is denied, and how it ends; on top of what a seed draws otherwise. */
+const DENIALS: readonly FaultName[] = ["blind", "blind", "blind-to-all", "sighted", "refuse", "allow"];
+/** How often after a move; and how often somebody is stopped just then. */
+const DENIAL = { chance: 0.15, stops: 0.5 } as const;
+
+export interface RunResult extends ProductRun {
+  readonly moves: number;
+}
+
+/** `deny`: whether the operator is also denied sight and workloads. Kept seeds are from before. */
+export function randomRun(seed: number, deny: readonly string[] | boolean = true): RunResult {
+  const random = new SeededRandom(seed ^ 0x5eed);
+  const denying = new SeededRandom(seed ^ 0xde41ed);
+  const chance = deny === true ? DENIAL.chance : deny === false ? 0 : 0.3;
+  const trace: string[] = [];
+  const effects = new Set(Array.from({ length: random.between(0, 6) }, () => random.between(1, 150)));
+  const lost = new Set(Array.from({ length: random.between(0, 4) }, () => random.between(1, 150)));
+  const spec: EtcdClusterSpecInput = {
+    replicas: random.pick([1, 1, 2, 3, 3, 3, 5]),
+    version: random.pick(VERSIONS),
+  };
+  const sim = new Simulation(spec, { seed, faults: { crashAfter: effects, loseReplyOf: lost } });
+  sim.listen((line) => trace.push(formatLine(line)));
+  const say = (what: string) =>
+    trace.push(`${`${(sim.scheduler.now / 1000).toFixed(1)}s`.padStart(8)}  >> ${what}`);
+  say(`create ${JSON.stringify(spec)}`);
+  let moves = 0;
+  let violation: Violation | undefined;
+  try {
+    if (random.chance(0.7)) sim.settle();
+    else sim.pass(random.between(0, 4_000));
+    const count = random.between(1, 8);
+    for (; moves < count; moves++) {
+      say(move(sim, random));
+      if (denying.chance(chance)) say(denial(sim, denying));
+      if (random.chance(0.3)) sim.comesToRest(600_000);
+      else sim.pass(random.pick([50, 500, 3_000, 10_000, 40_000, 400_000]));
+    }
+    comeToAnEnd(sim, say);
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    violation = error;
+  }
+  trace.push(...summary(sim), ...(violation ? [`!! ${violation.message}`] : []));
+  return { seed, moves, ...totalsOf(sim), violation, trace };
+}
+
+export function totalsOf(sim: Simulation) {
+  return {
+    steps: sim.lines.length,
+    passes: sim.operator.passes,
+    events: sim.scheduler.ran,
+    acknowledged: sim.ledger.acknowledged,
+    crashes: sim.crashes.length,
+    end: sim.converged ? "converged" : endState(sim).told.join(","),
+  };
+}
+
+/** All faults end; then the cluster has its time to come to rest, and is judged. */
+export function comeToAnEnd(sim: Simulation, say: (what: string) => void): void {
+  makeWhole(sim);
+  say("all faults end");
+  if (sim.spec.replicas === 0 || sim.spec.paused) {
+    sim.edit({ replicas: Math.max(1, sim.spec.replicas), paused: false });
+    say("wake");
+  }
+  sim.settle(2 * 3_600_000);
+  if (isCorrupt(sim)) {
+    // Found at the latest by the hourly comparison.
+    sim.pass(2 * 3_600_000);
+    sim.settle(2 * 3_600_000);
+  }
+  judge(sim);
+}
+
+function isCorrupt(sim: Simulation): boolean {
+  return sim.world.network.all().some((server) => server.runs && server.dir.corruption !== 0);
+}
+
+function judge(sim: Simulation): void {
+  const wrong = faultsOf(sim);
+  if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
+  if (sim.converged) mustStayQuiet(sim, 300_000);
+  const { told, voters } = endState(sim);
+  // A refused version or option must not keep the size from being reached, unless nothing is taken back by itself.
+  if (!sim.spec.update.canary) return;
+  if (told.length > 0 && told.every((reason) => reason === "VersionRefused" || reason === "TargetFailed")) {
+    if (voters > 0 && voters !== sim.spec.replicas) {
+      throw new Violation(
+        "end state",
+        `${told.join(",")} keeps the size at ${voters}, not ${sim.spec.replicas}`,
+      );
+    }
+  }
+}
+
+function move(sim: Simulation, random: SeededRandom): string {
+  const names = [...sim.objects.records.keys()];
+  const member = names.length > 0 ? random.pick(names) : "";
+  const dice = random.fraction();
+  if (dice < 0.45) return edit(sim, random);
+  if (dice < 0.6) {
+    const { voters, healthy } = sim.oracle.truth();
+    // More copies than the cluster can spare are destroyed only now and then: little is left to check after.
+    const spare = voters >= 3 && healthy.size === voters && sim.objects.established;
+    if (!spare && !random.chance(0.05)) return "nothing";
+    const fault = random.pick(DESTRUCTIVE);
+    inflict(sim, fault, member);
+    return `${fault} ${member} (${healthy.size} of ${voters} healthy, quorum ${quorum(voters)})`;
+  }
+  const fault = random.pick(PASSING);
+  inflict(sim, fault, member);
+  return `${fault} ${member}`;
+}
+
+/** Often something ends just then that has to be made again. */
+function denial(sim: Simulation, random: SeededRandom): string {
+  const names = [...sim.objects.records.keys()];
+  if (names.length === 0) return "nothing";
+  const [fault, member] = [random.pick(DENIALS), random.pick(names)];
+  inflict(sim, fault, member);
+  if (!random.chance(DENIAL.stops)) return `${fault} ${member}`;
+  sim.pods.stop(member);
+  return `${fault} ${member}, and it is stopped`;
+}
+
+function edit(sim: Simulation, random: SeededRandom): string {
+  const change: Partial<EtcdClusterSpecInput> = random.pick<() => Partial<EtcdClusterSpecInput>>([
+    () => ({ replicas: random.pick([0, 1, 2, 3, 3, 4, 5, 5, 7]) }),
+    () => ({ replicas: random.pick([1, 3, 5]) }),
+    () => ({ version: random.pick(VERSIONS) }),
+    () => ({ version: random.pick(VERSIONS) }),
+    () => ({ learners: sim.spec.version < "3.6" ? random.pick([0, 1]) : random.pick([0, 1, 2]) }),
+    () => ({ options: { snapshotCount: random.between(1, 50) * 1000 } }),
+    () => ({ options: { extraArgs: { "tls-min-version": random.pick(["TLS1.2", "bogus"]) } } }),
+    () => ({ storage: { className: random.pick(["fast", "slow"]) } }),
+    () => ({ paused: random.chance(0.3) }),
+    () => ({ update: { canary: random.chance(0.7) } }),
+  ])();
+  try {
+    sim.edit(change);
+    return `edit ${JSON.stringify(change)}`;
+  } catch (error) {
+    if (error instanceof Violation || error instanceof Refusal) throw error;
+    return `edit ${JSON.stringify(change)} is invalid`;
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * What etcd is started with: the content of its `--config-file`, for the version of the member's record.
+ * A file and not flags, because it can be rewritten without a restart: once a member has joined it names
+ * only itself and the state `existing`, so that an emptied directory cannot start over (I3, H3).
+ */
+import type { EtcdOptions, OptionsSpec } from "../../api/options.ts";
+import type { TLS } from "../../api/tls.ts";
+import { millisecondsOf } from "../../api/duration.ts";
+import { bytesOf } from "../../api/quantity.ts";
+import { isFrom, kindOf, nanoseconds, type Value } from "./config-keys.ts";
+import { renderArgs, type Unsupported } from "./extra-args.ts";
+import type { InitialPeer, MemberRecord } from "../record.ts";
+import { MAX_LEARNERS } from "../assess/learner-limit.ts";
+
+export interface ConfigPaths {
+  readonly dataDir: string;
+  /** Certificate and key in one file: replaced in one rename, so that etcd never reads a mismatched pair (R45). */
+  readonly serverPem?: string;
+  readonly peerPem?: string;
+  /** What the member dials its peers with, where that is another one than it shows them. */
+  readonly peerClientPem?: string;
+  readonly clientCA?: string;
+  readonly peerCA?: string;
+}
+
+export interface ConfigContext {
+  /** The cluster of this life was seen to exist: nobody starts as `new` any more (I3). */
+  readonly established: boolean;
+  readonly paths: ConfigPaths;
+}
+
+type Section = Readonly<Record<string, Value>>;
+/** JSON, which etcd's YAML parser reads as it is. */
+export type EtcdConfig = Readonly<Record<string, Value | Section>>;
+
+/** The whole file for one member. */
+export function etcdConfig(record: MemberRecord, context: ConfigContext): EtcdConfig {
+  const { version, options, tls } = record.template;
+  const { address } = record;
+  const secure = isSecure(tls, "client");
+  const args = renderArgs(options.extraArgs, options.featureGates, version);
+  return {
+    // Defaults that 3.4 does not have of itself, or not with a file; a user may change them.
+    "pre-vote": true,
+    "enable-grpc-gateway": true,
+    ...args.keys,
+    name: record.name,
+    "data-dir": context.paths.dataDir,
+    ...bootKeys(record, context.established),
+    "initial-advertise-peer-urls": address.peerURL,
+    "listen-peer-urls": address.listenPeerURL,
+    "listen-client-urls": withScheme(address.listenClientURL, secure),
+    "advertise-client-urls": withScheme(address.clientURL, secure),
+    "listen-metrics-urls": address.listenMetricsURL,
+    ...tlsKeys(tls, context.paths, version),
+    ...safetyKeys(version),
+    ...optionKeys(options, version),
+    ...checkKeys(options, version),
+    ...gateKeys(options, args.gates, version),
+  };
+}
+
+/**
+ * A member that has joined starts only with its own data (H3, I4). A joiner gets the list of the moment it
+ * may start (H7). A founder starts as `new` only until the cluster was seen to exist; one that comes late
+ * finds its place with `existing`, since the first members' IDs follow from the plan (R5).
+ */
+function bootKeys(record: MemberRecord, established: boolean): Section {
+  const self: InitialPeer = { name: record.name, peerURL: record.address.peerURL };
+  const peers = record.joined ? [self] : record.initialCluster;
+  const isNew = record.boot === "New" && !record.joined && !established;
+  return {
+    "initial-cluster": peers.map((peer) => `${peer.name}=${peer.peerURL}`).join(","),
+    "initial-cluster-state": isNew ? "new" : "existing",
+    "initial-cluster-token": record.token,
+  };
+}
+
+/** What keeps the cluster safe, or what others read. Never from extraArgs. */
+function safetyKeys(version: string): Section {
+  return {
+    "strict-reconfig-check": true, // R19
+    // H1: one constant on every member from its first boot. v2-deprecation keeps the default of each minor:
+    // 3.5 warns of v2 data, 3.6 refuses it, and the first member to be upgraded shows it (R12).
+    ...(isFrom(version, "3.6") ? { "max-learners": MAX_LEARNERS } : {}),
+    logger: "zap",
+    "log-outputs": ["stderr"],
+  };
+}
+
+function optionKeys(options: EtcdOptions, version: string): Section {
+  const { autoCompaction, snapshotCount, maxRequestBytes, maxTxnOps, maxConcurrentStreams } = options;
+  const streams = kindOf("max-concurrent-streams", version) ? maxConcurrentStreams : undefined;
+  return {
+    "quota-backend-bytes": bytesOf(options.quotaBackendBytes),
+    "auto-compaction-mode": autoCompaction.mode.toLowerCase(),
+    "auto-compaction-retention": String(autoCompaction.retention),
+    // Whole milliseconds; rounded apart, so that etcd's demand of five heartbeats is still met.
+    "heartbeat-interval": Math.floor(millisecondsOf(options.heartbeatInterval)),
+    "election-timeout": Math.ceil(millisecondsOf(options.electionTimeout)),
+    ...(snapshotCount === undefined ? {} : { "snapshot-count": snapshotCount }),
+    ...(maxRequestBytes === undefined ? {} : { "max-request-bytes": bytesOf(maxRequestBytes) }),
+    ...(maxTxnOps === undefined ? {} : { "max-txn-ops": maxTxnOps }),
+    ...(streams === undefined ? {} : { "max-concurrent-streams": streams }),
+    metrics: options.metrics.toLowerCase(),
+    "log-level": options.logLevel.toLowerCase(),
+  };
+}
+
+/** R30: the periods of etcd's own checks, and up to 3.5 their switches; from 3.6 on those are gates. */
+function checkKeys({ corruptCheck }: EtcdOptions, version: string): Section {
+  const prefix = isFrom(version, "3.6") ? "" : "experimental-";
+  const time = nanoseconds(millisecondsOf(corruptCheck.time));
+  const hashTime = `${prefix}compact-hash-check-time`;
+  const hashes = corruptCheck.compactHash && kindOf(hashTime, version) !== undefined;
+  return {
+    ...(time > 0 ? { [`${prefix}corrupt-check-time`]: time } : {}),
+    ...(hashes ? { [hashTime]: nanoseconds(millisecondsOf(corruptCheck.compactHashTime)) } : {}),
+    ...(prefix ? { "experimental-initial-corrupt-check": corruptCheck.initial } : {}),
+    ...(prefix && hashes ? { "experimental-compact-hash-check-enabled": true } : {}),
+  };
+}
+
+function gateKeys(
+  { corruptCheck }: EtcdOptions,
+  given: Readonly<Record<string, boolean>>,
+  version: string,
+): Section {
+  if (!isFrom(version, "3.6")) return {};
+  const gates = {
+    ...given,
+    CompactHashCheck: corruptCheck.compactHash,
+    InitialCorruptCheck: corruptCheck.initial,
+  };
+  const texts = Object.entries(gates).map(([gate, on]) => `${gate}=${on}`);
+  return { "feature-gates": texts.toSorted().join(",") };
+}
+
+/** One file serves as certificate and key. Peers always show certificates to each other. */
+function tlsKeys(tls: TLS, paths: ConfigPaths, version: string): Readonly<Record<string, Section>> {
+  const client = () => {
+    const pem = needed(paths, "serverPem");
+    // A CA here makes etcd demand client certificates, so without clientAuth there is none.
+    return tls.clientAuth === "Required"
+      ? section(pem, { "client-cert-auth": true, "trusted-ca-file": needed(paths, "clientCA") })
+      : section(pem, {});
+  };
+  // 3.4 has no such keys.
+  const dials = isFrom(version, "3.5") ? paths.peerClientPem : undefined;
+  const peer = () =>
+    section(needed(paths, "peerPem"), {
+      ...(dials !== undefined && { "client-cert-file": dials, "client-key-file": dials }),
+      "client-cert-auth": true,
+      "trusted-ca-file": needed(paths, "peerCA"),
+    });
+  return {
+    ...(isSecure(tls, "client") ? { "client-transport-security": client() } : {}),
+    ...(isSecure(tls, "peer") ? { "peer-transport-security": peer() } : {}),
+  };
+}
+
+function section(pem: string, more: Section): Section {
+  return { "cert-file": pem, "key-file": pem, ...more };
+}
+
+function needed(paths: ConfigPaths, name: "serverPem" | "peerPem" | "clientCA" | "peerCA"): string {
+  const path = paths[name];
+  if (path === undefined)
+    throw new RangeError(`TLS is on but paths.${name} was not given: issue the certificates first`);
+  return path;
+}
+
+/** Whether a plane is encrypted: its own mode, or else the mode for both. */
+export function isSecure(tls: TLS, plane: "client" | "peer"): boolean {
+  return (tls[plane]?.mode ?? tls.mode) === "Managed";
+}
+
+/** Where clients reach this member. Its scheme follows the template, since client URLs change by restart (R9). */
+export function clientURLOf({ address, template }: Pick<MemberRecord, "address" | "template">): string {
+  return withScheme(address.clientURL, isSecure(template.tls, "client"));
+}
+
+function withScheme(url: string, secure: boolean): string {
+  return url.replace(/^https?:/, secure ? "https:" : "http:");
+}
+
+/** What of these options etcd of this version cannot take. Nothing is dropped without being listed here. */
+export function unsupportedOptions(options: OptionsSpec, version: string): readonly Unsupported[] {
+  const { corruptCheck, maxConcurrentStreams } = options;
+  const found: Unsupported[] = [];
+  if (maxConcurrentStreams !== undefined && !kindOf("max-concurrent-streams", version)) {
+    found.push({
+      field: "options.maxConcurrentStreams",
+      reason: `etcd ${version} has no limit of streams per client`,
+    });
+  }
+  const hashKey = isFrom(version, "3.6") ? "compact-hash-check-time" : "experimental-compact-hash-check-time";
+  if (corruptCheck.compactHash) {
+    const time = millisecondsOf(corruptCheck.compactHashTime);
+    const field = "options.corruptCheck.compactHashTime";
+    if (time === 0)
+      found.push({
+        field,
+        reason: "it must be more than 0s; set compactHash to false to have no such check",
+      });
+    else if (time !== DEFAULT_COMPACT_HASH_MS && !kindOf(hashKey, version))
+      found.push({ field, reason: `etcd ${version} has no compact-hash check` });
+  }
+  return [...found, ...renderArgs(options.extraArgs, options.featureGates, version).unsupported];
+}
+
+const DEFAULT_COMPACT_HASH_MS = 60_000;

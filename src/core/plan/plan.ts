@@ -1,0 +1,95 @@
+/**
+ * "What would happen if I applied this?": `decide` folded forward over a model of its own effects. The
+ * same function that acts also foretells, so a plan cannot drift away from what is done.
+ */
+import type { Act, Decision, Hold } from "../action.ts";
+import { decide } from "../decide.ts";
+import { sameContent } from "../hash.ts";
+import type { Observation } from "../observation.ts";
+import { predict } from "./predict.ts";
+import { settle } from "./settle.ts";
+
+/** No sensible change of nine voters takes more; a longer plan would be a loop, and is cut here. */
+const LONGEST_PLAN = 400;
+
+export interface Plan {
+  readonly steps: readonly Act[];
+  /** Converged, or the waits at which only the world or a person can go on. */
+  readonly end: { readonly converged: true } | { readonly converged: false; readonly holds: readonly Hold[] };
+}
+
+/** `first` is what was decided on the observation, where that is known already. */
+export function plan(observation: Observation, first: Decision = decide(observation)): Plan {
+  const steps: Act[] = [];
+  let world = observation;
+  let decision = first;
+  let waits: Waits | undefined;
+  for (let passes = 1; passes < LONGEST_PLAN; passes++) {
+    if (decision.act) {
+      steps.push(decision.act);
+      if (decision.act.action.kind === "FinishDeletion") return { steps, end: { converged: true } };
+      world = predict(world, decision.act.action);
+      waits = undefined;
+    } else {
+      if (decision.converged) return { steps, end: { converged: true } };
+      const later = settle({ ...world, now: Math.max(world.now, decision.lookAgainAt ?? world.now) });
+      // Waiting for a time, or for what starts by itself: look again then. Else the plan ends in a wait.
+      const alike = sameContent({ ...later, now: world.now }, world);
+      if (alike && later.now === world.now)
+        return { steps, end: { converged: false, holds: decision.holds } };
+      const now = waitsOf(decision, world);
+      // A wait that begins anew at each look never ends by itself.
+      if (alike && waits?.text === now.text) return { steps, end: { converged: false, holds: waits.holds } };
+      waits = alike ? now : undefined;
+      world = later;
+    }
+    decision = decide(world);
+  }
+  return { steps, end: { converged: false, holds: decision.holds } };
+}
+
+interface Waits {
+  readonly holds: readonly Hold[];
+  readonly text: string;
+}
+
+/** What is waited for, and how long it still takes; seconds that have passed are no difference. */
+function waitsOf({ holds }: Decision, { now }: Observation): Waits {
+  const words = holds.map(
+    ({ rule, message, until }) =>
+      `${rule} ${until === undefined ? "" : until - now} ${message.replaceAll(/\d+(?= (s|ms)\b)/g, "…")}`,
+  );
+  return { holds, text: words.join("\n") };
+}
+
+/** A step in a few words, as plans, transcripts and logs show it. */
+export function describeStep({ action }: Pick<Act, "action">): string {
+  switch (action.kind) {
+    case "UpdateMember":
+      return `${action.purpose} ${action.member}`;
+    case "MarkCluster":
+      return `mark ${action.purpose}`;
+    case "Compact":
+      return `compact to revision ${action.revision}`;
+    case "Disarm":
+      return `disarm ${action.alarm}`;
+    case "CompareHashes":
+      return "compare hashes";
+    case "EnableDowngrade":
+      return `enable downgrade to ${action.version}`;
+    case "CancelDowngrade":
+      return "cancel downgrade";
+    case "AdvanceLog":
+      return "advance the log";
+    case "NudgeLog":
+      return "nudge the log";
+    case "FinishDeletion":
+      return "finish deletion";
+    default:
+      return `${words(action.kind)} ${action.member}`;
+  }
+}
+
+function words(kind: string): string {
+  return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
+}

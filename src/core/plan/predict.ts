@@ -1,0 +1,162 @@
+/**
+ * A model of effects: what the observation would be after a step, in a world where nothing fails. `plan`
+ * folds `decide` over it. It knows just enough of etcd to be believed; the simulator's model is the one
+ * that is checked against real etcd.
+ */
+import type { Action } from "../action.ts";
+import type { EtcdMemberEntry, MemberAnswer, MemberFacts, Observation } from "../observation.ts";
+import { settle } from "./settle.ts";
+
+/** The observation once `action` has been carried out and everything that follows from it has happened. */
+export function predict(observation: Observation, action: Action): Observation {
+  return settle(apply(observation, action));
+}
+
+function apply(o: Observation, action: Action): Observation {
+  switch (action.kind) {
+    case "CreateMember":
+      return withMembers(
+        o,
+        [...o.members, newcomer(o, action.record)].toSorted((a, b) => a.record.ordinal - b.record.ordinal),
+      );
+    case "UpdateMember":
+      return withMember(o, action.member, (facts) => ({
+        ...facts,
+        record: { ...facts.record, ...action.change, resourceVersion: `${facts.record.resourceVersion}'` },
+      }));
+    case "DeleteMember":
+      return withMembers(
+        o,
+        o.members.filter((facts) => facts.record.name !== action.member),
+      );
+    case "MarkCluster":
+      return { ...o, cluster: { ...o.cluster, marks: { ...o.cluster.marks, ...action.change } } };
+    case "StopWorkload":
+      return withMember(o, action.member, (facts) => ({
+        ...facts,
+        workload: { state: "absent" },
+        answer: SILENT,
+      }));
+    case "DeleteVolume":
+      return withMember(o, action.member, (facts) => ({ ...facts, volume: { state: "absent" } }));
+    case "AddLearner":
+      return withList(o, (list) => [...list, unstarted(action.member, action.peerURL)]);
+    case "Promote":
+      return withList(o, (list) =>
+        list.map((e) => (e.id === action.memberID ? { ...e, isLearner: false } : e)),
+      );
+    case "RemoveFromEtcd":
+      return withMember(
+        withList(o, (list) => list.filter((entry) => entry.id !== action.memberID)),
+        action.member,
+        (facts) => ({ ...facts, answer: SILENT }),
+      );
+    case "MoveLeader":
+      return withAnswers(o, (answer) => ({ ...answer, leaderID: action.memberID }));
+    case "Compact":
+      // How much it frees cannot be known; a plan assumes that it helps.
+      return withAnswers(
+        { ...o, etcd: { ...o.etcd, compacted: { revision: action.revision, at: o.now } } },
+        (answer) => ({
+          ...answer,
+          dbSizeInUse: Math.floor(answer.dbSizeInUse / 2),
+        }),
+      );
+    case "Defragment":
+      return withMember(
+        { ...o, etcd: { ...o.etcd, defragmentedAt: { ...o.etcd.defragmentedAt, [action.member]: o.now } } },
+        action.member,
+        (facts) => ({
+          ...facts,
+          answer: facts.answer.reachable
+            ? { ...facts.answer, dbSize: leastInUse(o), dbSizeInUse: leastInUse(o) }
+            : facts.answer,
+        }),
+      );
+    case "Disarm":
+      return {
+        ...o,
+        etcd: { ...o.etcd, alarms: o.etcd.alarms.filter((alarm) => alarm.alarm !== action.alarm) },
+      };
+    case "CompareHashes":
+      return { ...o, etcd: { ...o.etcd, hashes: { at: o.now, revision: 0, byMember: {} } } };
+    case "EnableDowngrade":
+      return withAnswers({ ...o, etcd: { ...o.etcd, clusterVersion: minor(action.version) } }, (answer) => ({
+        ...answer,
+        storageVersion: action.version,
+        downgrade: { enabled: true, target: action.version },
+      }));
+    case "CancelDowngrade":
+      return withAnswers(o, ({ downgrade: _ended, ...answer }) => answer);
+    case "AdvanceLog":
+      return withAnswers(o, (answer) => {
+        const raftIndex = answer.raftIndex + action.entries;
+        return { ...answer, raftIndex, raftAppliedIndex: raftIndex };
+      });
+    case "NudgeLog":
+      return { ...o, etcd: { ...o.etcd, nudgedAt: o.now } };
+    case "FinishDeletion":
+      return o;
+  }
+}
+
+/** Members hold the same data; some tell of their free pages only later. */
+function leastInUse(o: Observation): number {
+  return Math.min(...o.members.map(({ answer }) => (answer.reachable ? answer.dbSizeInUse : Infinity)));
+}
+
+const SILENT: MemberAnswer = { reachable: false, error: "not running" };
+
+function minor(version: string): string {
+  return version.split(".").slice(0, 2).join(".");
+}
+
+function newcomer(o: Observation, record: Extract<Action, { kind: "CreateMember" }>["record"]): MemberFacts {
+  return {
+    record: { ...record, uid: `uid-of-${record.name}`, resourceVersion: "1", createdAt: o.now },
+    deleting: false,
+    volume: { state: "ready", uid: `volume-of-${record.name}` },
+    workload: { state: "absent" },
+    answer: SILENT,
+  };
+}
+
+function unstarted(member: string, peerURL: string): EtcdMemberEntry {
+  return {
+    id: `id-of-${member}`,
+    name: "",
+    peerURLs: [peerURL],
+    clientURLs: [],
+    isLearner: true,
+    ours: true,
+  };
+}
+
+function withMembers(o: Observation, members: readonly MemberFacts[]): Observation {
+  return { ...o, members };
+}
+
+function withMember(o: Observation, name: string, change: (facts: MemberFacts) => MemberFacts): Observation {
+  return withMembers(
+    o,
+    o.members.map((facts) => (facts.record.name === name ? change(facts) : facts)),
+  );
+}
+
+function withAnswers(
+  o: Observation,
+  change: (answer: Extract<MemberAnswer, { reachable: true }>) => MemberAnswer,
+): Observation {
+  return withMembers(
+    o,
+    o.members.map((f) => (f.answer.reachable ? { ...f, answer: change(f.answer) } : f)),
+  );
+}
+
+function withList(
+  o: Observation,
+  change: (list: readonly EtcdMemberEntry[]) => readonly EtcdMemberEntry[],
+): Observation {
+  const { list } = o.etcd;
+  return list ? { ...o, etcd: { ...o.etcd, list: { ...list, members: change(list.members) } } } : o;
+}

@@ -1,0 +1,214 @@
+/** The sentences of the conditions, and the edges of what they judge. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
+import type { Decision, Hold } from "../action.ts";
+import { degraded, mainHold, progressing, quorate, sentence, spaceLow, tlsReady } from "./conditions.ts";
+import { decide } from "../decide.ts";
+import type { MemberFacts, Observation } from "../observation.ts";
+import { statusOf, type GivenStatus } from "./status.ts";
+import { NOW, change, edit, exited, healthy, record, run } from "../testing/cluster.ts";
+import { viewOf } from "../view.ts";
+
+const three = healthy();
+const five = healthy({ replicas: 5 });
+const MIB = 1024 ** 2;
+const UNREACHABLE = { reachable: false, error: "connection refused" } as const;
+const status = (o: Observation, given: GivenStatus = {}, previous?: EtcdClusterStatus) =>
+  statusOf(o, decide(o), previous, given);
+
+test("Quorate tells how many more may fail", () => {
+  const told = (o: Observation) => quorate(viewOf(o)).message;
+  assert.equal(told(five), "5 of 5 voters are healthy: 2 more may fail");
+  assert.equal(told(exited(five, "demo-5")), "4 of 5 voters are healthy: 1 more may fail");
+  assert.equal(told(exited(three, "demo-3")), "2 of 3 voters are healthy: none may fail now");
+});
+
+test("Degraded tells of each member why, and whether it is on its way back", () => {
+  const told = (workload: MemberFacts["workload"], o = three) => {
+    const { reason, message } = degraded(viewOf(change(o, "demo-2", { workload, answer: UNREACHABLE })), []);
+    return `${reason}: ${message}`;
+  };
+  const runs = three.members[1]?.workload;
+  assert.ok(runs?.state === "running");
+  assert.equal(told(runs), "MemberRestarting: demo-2 does not answer");
+  assert.equal(told({ state: "absent" }), "MemberRestarting: demo-2 does not run");
+  assert.equal(told({ state: "stopping", since: NOW }), "MemberRestarting: demo-2 stops");
+  assert.equal(
+    told({ state: "stopping", since: NOW, lostNode: "node-7" }),
+    "MemberRestarting: the node node-7 of demo-2 is gone",
+  );
+  assert.equal(
+    told({ state: "waiting", since: NOW, reason: "no node fits" }),
+    "MemberDown: demo-2 cannot start: no node fits",
+  );
+  const one = exited(five, "demo-4");
+  assert.equal(told({ state: "absent" }, one), "MemberDown: demo-2 does not run; demo-4 ended: killed");
+  const deaf = change(three, "demo-2", ({ answer }) => ({
+    answer: answer.reachable ? { ...answer, linearizable: false } : answer,
+  }));
+  assert.equal(degraded(viewOf(deaf), []).message, "demo-2 does not serve yet");
+});
+
+test("a newcomer on its first way in is no loss, unless it ended; one that leaves and voted is", () => {
+  const reason = (o: Observation) => degraded(viewOf(o), []).reason;
+  const grown = run(edit(three, { learners: 1 }));
+  const silent = change(grown, "demo-4", { workload: { state: "absent" }, answer: UNREACHABLE });
+  assert.equal(reason(silent), "MemberRestarting");
+  assert.equal(reason(record(silent, "demo-4", { joined: false })), "MemberStarting");
+  assert.equal(reason(record(exited(grown, "demo-4"), "demo-4", { joined: false })), "MemberDown");
+  const leaving = { reason: "it goes", volume: "Retain" } as const;
+  assert.equal(reason(record(exited(three, "demo-2"), "demo-2", { leaving })), "MemberDown");
+  assert.equal(reason(record(exited(three, "demo-2"), "demo-2", { leaving, joined: false })), "AllHealthy");
+});
+
+test("certificates: the plane that is plain is named, an expiry counts from its very moment", () => {
+  const given = { problems: [], expiry: { "demo-2": NOW + 1 } };
+  const told = (o: Observation, certificates = given) => {
+    const { status: is, reason, message } = tlsReady(viewOf(o), certificates);
+    return `${is} ${reason}: ${message}`;
+  };
+  assert.equal(told(three), "True Issued: certificates are in place on the client and peer plane");
+  assert.match(told(three, { problems: [], expiry: { "demo-2": NOW } }), /^False Expired: .*demo-2/);
+  const plain = edit(three, { tls: { mode: "Disabled" } });
+  assert.match(told(plain), /^False Disabled/);
+  const back = edit(healthy({ tls: { mode: "Disabled" } }), { tls: { mode: "Managed" } });
+  assert.match(told(back), /^False RollingOut: demo-1, demo-2, demo-3 do not run with spec.tls yet/);
+  const one = record(three, "demo-2", {
+    template: { ...viewOf(three).members[1]!.record.template, tls: plain.cluster.spec.tls },
+  });
+  assert.match(told(one), /^False RollingOut: demo-2 do/);
+});
+
+test("space: exactly at a limit is not above it, one member is enough, and who is silent is not asked", () => {
+  const filled = (o: Observation, name: string, used: number, file: number) =>
+    change(o, name, ({ answer }) => ({
+      answer: answer.reachable ? { ...answer, dbSize: file * MIB, dbSizeInUse: used * MIB } : answer,
+    }));
+  const base = healthy({ options: { quotaBackendBytes: "1000Mi" } });
+  const of = (used: number, file: number, before?: "True" | "False") =>
+    spaceLow(viewOf(filled(base, "demo-2", used, file)), before).reason;
+  assert.equal(of(800, 900), "Room");
+  assert.equal(of(801, 900), "DataNearQuota");
+  assert.equal(of(750, 900, "False"), "Room");
+  assert.equal(of(700, 900, "True"), "Room");
+  assert.equal(of(701, 900, "True"), "DataNearQuota");
+  assert.equal(of(100, 950), "Room");
+  assert.equal(of(100, 951), "FileNearQuota");
+  const silent = base.members.reduce(
+    (o, { record: { name } }) => change(o, name, { answer: UNREACHABLE }),
+    base,
+  );
+  assert.equal(spaceLow(viewOf(silent), undefined).reason, "NotObserved");
+});
+
+const wait = (reason: Hold["reason"], classes: Hold["classes"], next?: string): Hold => ({
+  rule: "x",
+  reason,
+  classes,
+  message: reason,
+  ...(next !== undefined && { next }),
+});
+
+test("of several waits the first for a person explains most, then one that keeps everything, then the first", () => {
+  const note = wait("ForeignMember", [], "Remove it.");
+  const first = wait("Stopping", ["join"]);
+  const all = wait("Waking", "all");
+  const person = wait("NoSpace", ["join"], "Delete keys.");
+  const other = wait("Paused", "all", "Go on.");
+  assert.equal(mainHold([note, first, all, person, other])?.reason, "NoSpace");
+  assert.equal(mainHold([first, all, wait("QuorumLost", "all")])?.reason, "Waking");
+  assert.equal(mainHold([note, first, wait("Booting", ["join"])])?.reason, "Stopping");
+  assert.equal(mainHold([note]), undefined);
+});
+
+test("progress counts whole seconds up to its deadline, and tells why the last try failed", () => {
+  const view = viewOf(three);
+  const deadline = view.spec.progressDeadlineSeconds * 1000;
+  const decision: Decision = { holds: [wait("Stopping", ["join"])], heldBack: [], converged: false };
+  assert.equal(progressing(view, decision, NOW - deadline + 1).reason, "Stopping");
+  assert.equal(progressing(view, decision, NOW - deadline).reason, "DeadlineExceeded");
+  const rolling = decide(edit(three, { options: { logLevel: "Debug" } }));
+  assert.equal(progressing(view, rolling, NOW).message, "demo-3: new options");
+  assert.equal(
+    progressing(view, rolling, NOW, "no").message,
+    "demo-3: new options (the last try failed: no)",
+  );
+});
+
+test("a sentence begins large unless with a name, and ends once", () => {
+  assert.equal(sentence("no quorum answers"), "No quorum answers.");
+  assert.equal(sentence("demo-1 leads"), "demo-1 leads.");
+  assert.equal(sentence("etcd answers"), "etcd answers.");
+  assert.equal(sentence("spec.replicas is 0"), "spec.replicas is 0.");
+  assert.equal(sentence("is it so?"), "Is it so?");
+  assert.equal(sentence("all of demo-1 is gone."), "All of demo-1 is gone.");
+});
+
+test("while nobody can be asked, the status counts who had joined to vote, and keeps the cluster's ID", () => {
+  const grown = run(edit(three, { learners: 1 }));
+  const silent: Observation = { ...grown, etcd: { ...grown.etcd, list: undefined } };
+  const told = status(silent);
+  assert.deepEqual(
+    [told.replicas, told.clusterID, told.endpoints?.length],
+    [3, three.etcd.list?.clusterID, 3],
+  );
+  assert.equal(status(record(silent, "demo-2", { run: false })).replicas, 2);
+  assert.equal(status(record(silent, "demo-2", { joined: false })).replicas, 2);
+  assert.deepEqual(
+    told.members?.map(({ role }) => role),
+    ["Unknown", "Unknown", "Unknown", "Unknown"],
+  );
+  const listed = status(record(grown, "demo-2", { run: false }));
+  assert.equal(listed.replicas, 3);
+  assert.equal(
+    status({ ...silent, members: [], cluster: { ...silent.cluster, marks: { life: 1, highestOrdinal: 0 } } })
+      .clusterID,
+    undefined,
+  );
+});
+
+test("what is not known is left out of the status, and what was given is in it", () => {
+  const bare = status(three);
+  for (const field of ["externalEndpoints", "clientSecret", "lastDisruption", "warnings", "notApplicable"])
+    assert.equal(field in bare, false, field);
+  const given = status(three, { clientSecret: "demo-client", externalEndpoints: ["https://x:2379"] });
+  assert.equal(given.clientSecret, "demo-client");
+  assert.deepEqual(given.externalEndpoints, ["https://x:2379"]);
+  const many = Array.from({ length: 70 }, (_, i) => `warning ${i}`);
+  assert.equal(status(three, { warnings: many }).warnings?.length, 32);
+  const step = { step: "roll demo-1", reason: "new options" };
+  const plan = Array.from({ length: 70 }, () => step);
+  assert.equal(status(three, { plan: plan as never }).plan?.length, 64);
+});
+
+test("a member tells its numbers while it answers, its lag behind the leader, and its own alarms only", () => {
+  const id = three.etcd.list?.members[1]?.id ?? "";
+  const lagging = change(three, "demo-2", ({ answer }) => ({
+    answer: answer.reachable ? { ...answer, raftAppliedIndex: answer.raftIndex - 4 } : answer,
+  }));
+  const alarmed: Observation = {
+    ...lagging,
+    etcd: { ...lagging.etcd, alarms: [{ memberID: id, alarm: "NOSPACE" }] },
+  };
+  const [first, second] = status(alarmed).members ?? [];
+  assert.deepEqual([first?.raftLag, first?.alarms, first?.healthy], [0, undefined, true]);
+  assert.deepEqual([second?.raftLag, second?.alarms, second?.healthy], [4, ["NOSPACE"], false]);
+  const [, silent] = status(change(three, "demo-2", { answer: UNREACHABLE })).members ?? [];
+  for (const field of ["version", "dbSize", "raftLag"]) assert.equal(field in (silent ?? {}), false, field);
+});
+
+test("the version told is the lowest that runs, and a downgrade names its target too", () => {
+  const running = (o: Observation, name: string, version: string) =>
+    change(o, name, ({ answer }) => ({ answer: answer.reachable ? { ...answer, version } : answer }));
+  const mixed = running(running(three, "demo-1", "3.7.3"), "demo-3", "3.6.15");
+  assert.equal(status(mixed).version?.current, "3.6.15");
+  const silent = change(three, "demo-3", { answer: UNREACHABLE });
+  assert.equal(status(silent).version?.current, "3.6.16");
+  const down = edit(healthy({ version: "3.7.3" }), { version: "3.6.16" });
+  assert.deepEqual(status(down).version, { current: "3.7.3", target: "3.6.16" });
+  assert.deepEqual(status(running(three, "demo-2", "3.6.15")).version, {
+    current: "3.6.15",
+    target: "3.6.16",
+  });
+});

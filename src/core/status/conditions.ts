@@ -1,0 +1,279 @@
+/**
+ * The conditions of a cluster: each a small function from what was seen to yes, no or unknown, with one word
+ * for machines and a sentence for people. They look at the view themselves and not at which rule happened
+ * to act, so that they are true on every path (I6).
+ */
+import type { ClusterConditionType } from "../../api/etcd-cluster-status.ts";
+import type { Condition } from "../../api/metadata.ts";
+import { bytesOf } from "../../api/quantity.ts";
+import type { Decision, Hold } from "../action.ts";
+import { isSecure } from "../config/flags.ts";
+import { describeForeign, foreignMembers } from "../assess/foreign.ts";
+import { whyUnreachable } from "../assess/out-of-reach.ts";
+import { quorum } from "../quorum.ts";
+import { runningQuota } from "../assess/quota.ts";
+import { corrupt as corruptRule } from "../rules/corrupt.ts";
+import { quorumLost } from "../rules/quorum-lost.ts";
+import { trouble } from "../assess/trouble.ts";
+import { names, unhealthyVoters, type MemberView, type View } from "../view.ts";
+
+export interface Verdict {
+  readonly status: Condition["status"];
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What only the platform knows. */
+export interface Certificates {
+  /** What is wrong with them, in words; empty when all are in place. */
+  readonly problems: readonly string[];
+  /** When the first certificate of each member ends, in milliseconds. */
+  readonly expiry: Readonly<Record<string, number>>;
+  /** The time to hold that against, where the controller's own clock is known to be wrong. */
+  readonly now?: number;
+}
+
+/** Above this share of the quota data is running out of room; below the lower one it has room again. */
+const LOW_SPACE = 0.8;
+const ROOM_AGAIN = 0.7;
+/** The file may be nearly full of free pages: etcd counts those too (R26). */
+const FULL_FILE = 0.95;
+
+export function quorate(view: View): Verdict {
+  if (view.hasQuorum) {
+    const spare = view.healthyVoters - quorum(view.voters);
+    const may = spare === 0 ? "none may fail now" : `${spare} more may fail`;
+    const hidden = view.members.filter(({ isVoter, outOfReach }) => isVoter && outOfReach).length;
+    const unseen = hidden === 0 ? "" : ` and ${hidden} cannot be reached`;
+    return yes("Quorum", `${view.healthyVoters} of ${view.voters} voters are healthy${unseen}: ${may}`);
+  }
+  return whyNoQuorum(view, no);
+}
+
+/** Clients can read and write. */
+export function available(view: View): Verdict {
+  if (!view.hasQuorum) return whyNoQuorum(view, no);
+  if (!view.open) return no("Booting", "the first members serve, and clients are about to be let in");
+  const { alarms } = view.observation.etcd;
+  if (alarms.some(({ alarm }) => alarm === "CORRUPT"))
+    return no("Corrupt", "etcd answers reads but refuses writes, since a CORRUPT alarm is armed");
+  if (alarms.some(({ alarm }) => alarm === "NOSPACE"))
+    return no("NoSpace", "etcd answers reads and deletes but refuses other writes, since its quota is full");
+  return yes("Quorum", `${view.healthyVoters} of ${view.voters} voters serve clients`);
+}
+
+/** Less is well than should be, for whatever cause. A cluster that sleeps because it was told to is well. */
+export function degraded(view: View, problems: readonly string[]): Verdict {
+  if (view.observation.cluster.deleting) return no("Deleting", "the cluster is being deleted");
+  if (view.spec.replicas === 0) return no("Hibernated", "spec.replicas is 0: no member is meant to run");
+  if (!view.hasQuorum) {
+    const why = whyNoQuorum(view, yes);
+    if (view.established || why.status === "Unknown") return why;
+  }
+  const bad = corrupt(view);
+  if (bad.status === "True") return yes(bad.reason, bad.message);
+  if (view.observation.etcd.alarms.some(({ alarm }) => alarm === "NOSPACE"))
+    return yes("NoSpace", "etcd refuses writes, since its quota is full");
+  const down = unwell(view);
+  if (down.length > 0) return yes(reasonOfDown(down), down.map(describeDown).join("; "));
+  const foreign = foreignMembers(view);
+  if (foreign.length > 0)
+    return yes("ForeignMember", foreign.map((entry) => describeForeign(view, entry)).join("; "));
+  const [problem] = problems;
+  if (problem !== undefined) return yes("PlatformProblem", problems.join("; "));
+  if (!view.established) return no("Booting", "the first members start");
+  const hidden = view.staying.filter(({ outOfReach }) => outOfReach);
+  if (hidden.length > 0) return unknown("MemberUnreachable", whyUnreachable(hidden));
+  return starting(view) ?? no("AllHealthy", `all ${view.members.length} members are healthy`);
+}
+
+/** Members on their first way in are no loss, and are not healthy yet either. */
+function starting(view: View): Verdict | undefined {
+  const coming = view.staying.filter(({ healthy, record }) => !healthy && !record.joined);
+  if (coming.length === 0) return undefined;
+  const well = view.staying.filter(({ healthy }) => healthy).length;
+  const waits = coming.map((member) => `${member.name} is starting (${trouble(member)})`).join("; ");
+  return no("MemberStarting", `${well} of ${view.staying.length} members are healthy; ${waits}`);
+}
+
+export function tlsReady(view: View, certificates: Certificates | undefined): Verdict {
+  const planes = (["client", "peer"] as const).filter((plane) => isSecure(view.spec.tls, plane));
+  if (planes.length === 0) return no("Disabled", "spec.tls turns encryption off on both planes");
+  if (certificates === undefined) return unknown("NotObserved", "the certificates were not looked at");
+  const [problem] = certificates.problems;
+  if (problem !== undefined) return no("CertificateProblem", certificates.problems.join("; "));
+  const expired = Object.entries(certificates.expiry).filter(
+    ([, at]) => at <= (certificates.now ?? view.now),
+  );
+  if (expired.length > 0)
+    return no("Expired", `a certificate of ${expired.map(([name]) => name).join(", ")} has run out`);
+  const behind = view.staying.filter(({ record }) =>
+    (["client", "peer"] as const).some(
+      (plane) => isSecure(record.template.tls, plane) !== isSecure(view.spec.tls, plane),
+    ),
+  );
+  if (behind.length > 0) return no("RollingOut", `${names(behind)} do not run with spec.tls yet`);
+  const off = planes.length === 1 ? `; the ${planes[0] === "client" ? "peer" : "client"} plane is plain` : "";
+  return yes("Issued", `certificates are in place on the ${planes.join(" and ")} plane${off}`);
+}
+
+export function spaceLow(view: View, before: Condition["status"] | undefined): Verdict {
+  if (view.observation.etcd.alarms.some(({ alarm }) => alarm === "NOSPACE"))
+    return yes("NoSpace", "the quota is full; delete keys or raise spec.options.quotaBackendBytes");
+  const shares = view.members.flatMap((member) => {
+    const { name, answer, record } = member;
+    if (!answer.reachable) return [];
+    const quota = runningQuota(member) ?? bytesOf(record.template.options.quotaBackendBytes);
+    return [{ name, used: answer.dbSizeInUse / quota, file: answer.dbSize / quota }];
+  });
+  if (shares.length === 0) return unknown("NotObserved", "no member answers");
+  const limit = before === "True" ? ROOM_AGAIN : LOW_SPACE;
+  const full = shares.filter(({ used }) => used > limit);
+  if (full.length > 0)
+    return yes(
+      "DataNearQuota",
+      `the data of ${names(full)} fills more than ${limit * 100} % of the quota; delete keys or raise spec.options.quotaBackendBytes`,
+    );
+  const bloated = shares.filter(({ file }) => file > FULL_FILE);
+  if (bloated.length > 0)
+    return yes("FileNearQuota", `the database file of ${names(bloated)} is nearly as large as the quota`);
+  return no("Room", `less than ${LOW_SPACE * 100} % of the quota is used`);
+}
+
+export function corrupt(view: View): Verdict {
+  const [outcome] = corruptRule(view);
+  if (outcome && "hold" in outcome) return yes("Corrupt", sayHold(outcome.hold));
+  const unreadable = view.members.filter(
+    ({ workload }) => workload.state === "exited" && workload.cause === "data-corrupt",
+  );
+  if (unreadable.length > 0) return yes("Unreadable", `the data of ${names(unreadable)} cannot be read`);
+  // A comparison that is due says nothing yet.
+  if (outcome && outcome.act.class !== "maintain")
+    return yes("Corrupt", `members report corrupt data: ${outcome.act.reason}`);
+  if (!view.hasQuorum) return unknown("NotObserved", "without quorum the members cannot be compared");
+  return no("NoDifference", "no alarm is armed, and the newest comparison found no difference");
+}
+
+/** Whether work goes on, and if not, whether that is well. `since` is when the present work began. */
+export function progressing(view: View, decision: Decision, since: number, failure?: string): Verdict {
+  const { act } = decision;
+  const wait = mainHold(decision.holds);
+  if (!act && decision.converged) {
+    return wait?.reason === "Hibernated"
+      ? no("Hibernated", sayHold(wait))
+      : no("Converged", "the cluster is as its spec says");
+  }
+  // Only a person can end these, so it would be wrong to say that work goes on.
+  if (!act && wait?.next !== undefined) return no(wait.reason, sayHold(wait));
+  const failed = failure === undefined ? "" : ` (the last try failed: ${failure})`;
+  const [reason, message] = act
+    ? [REASON_OF_CLASS[act.class], `${act.reason}${failed}`]
+    : [wait?.reason ?? "Waiting", wait ? sayHold(wait) : "waiting"];
+  const seconds = Math.floor((view.now - since) / 1000);
+  if (seconds >= view.spec.progressDeadlineSeconds)
+    return no("DeadlineExceeded", `no progress for ${seconds} s, work goes on: ${message}`);
+  return yes(reason, message);
+}
+
+const REASON_OF_CLASS = {
+  life: "LifeCycle",
+  record: "Recording",
+  heal: "Healing",
+  revert: "Reverting",
+  join: "Joining",
+  promote: "Promoting",
+  shrink: "ScalingIn",
+  roll: "RollingOut",
+  maintain: "Maintaining",
+} as const;
+
+/** The wait that explains most: one for a person, else one that keeps everything back, else the first. */
+export function mainHold(holds: readonly Hold[]): Hold | undefined {
+  const blocking = holds.filter((hold) => hold.classes.length > 0 || hold.unfinished);
+  const forAPerson = blocking.find((hold) => hold.next !== undefined);
+  return forAPerson ?? blocking.find((hold) => hold.classes === "all") ?? blocking[0];
+}
+
+export function sayHold({ message, next }: Pick<Hold, "message" | "next">): string {
+  return next === undefined ? message : `${message}. ${next.replace(/\.$/, "")}`;
+}
+
+/** `told` is what the lack of a quorum means for the condition; where only we do not see one, nothing is known. */
+function whyNoQuorum(view: View, told: typeof yes): Verdict {
+  if (view.observation.cluster.deleting) return told("Deleting", "the cluster is being deleted");
+  if (view.spec.replicas === 0) return told("Hibernated", "spec.replicas is 0: no member is meant to run");
+  const [outcome] = quorumLost(view);
+  const wait = outcome && "hold" in outcome ? outcome.hold : undefined;
+  if (wait?.reason === "EtcdUnreachable") return unknown(wait.reason, sayHold(wait));
+  if (!view.established) return told("Booting", "the cluster does not exist yet");
+  if (!wait) return told("NoQuorum", "no quorum answers");
+  return told(wait.reason === "Waking" ? "NoQuorum" : wait.reason, sayHold(wait));
+}
+
+/** Members that should serve and do not. Newcomers on their first way in are no loss. */
+function unwell(view: View): MemberView[] {
+  const known = view.staying.filter(({ healthy, outOfReach, record, workload }) => {
+    if (healthy || outOfReach) return false;
+    return record.joined || workload.state === "exited";
+  });
+  const voters = unhealthyVoters(view).filter((member) => !known.includes(member) && !member.outOfReach);
+  return [...known, ...voters.filter(({ record }) => record.joined)];
+}
+
+function reasonOfDown(down: readonly MemberView[]): string {
+  return down.every(({ workload }) => workload.state !== "exited" && workload.state !== "waiting")
+    ? "MemberRestarting"
+    : "MemberDown";
+}
+
+function describeDown({ name, workload, answer }: MemberView): string {
+  switch (workload.state) {
+    case "exited":
+      return `${name} ended: ${workload.detail || workload.cause}`;
+    case "waiting":
+      return `${name} cannot start: ${workload.reason}`;
+    case "stopping":
+      return workload.lostNode ? `the node ${workload.lostNode} of ${name} is gone` : `${name} stops`;
+    case "absent":
+      return `${name} does not run${workload.notMade ? `: ${workload.notMade.message}` : ""}`;
+    case "running":
+      return answer.reachable ? `${name} does not serve yet` : `${name} does not answer`;
+  }
+}
+
+const verdict = (status: Condition["status"]) => (reason: string, message: string) =>
+  ({ status, reason, message }) satisfies Verdict;
+const yes = verdict("True");
+const no = verdict("False");
+const unknown = verdict("Unknown");
+
+/** The verdict as a condition; the time of transition is kept while the status stays. */
+export function condition(
+  type: ClusterConditionType,
+  { status, reason, message }: Verdict,
+  before: Condition | undefined,
+  view: View,
+): Condition {
+  const kept = before?.status === status ? before.lastTransitionTime : undefined;
+  return {
+    type,
+    status,
+    reason,
+    message: sentence(message),
+    lastTransitionTime: kept ?? timestamp(view.now),
+    observedGeneration: view.observation.cluster.generation,
+  };
+}
+
+/** Begins large, unless with a name, and ends with a stop. */
+export function sentence(text: string): string {
+  const [first = ""] = text.split(" ", 1);
+  const isName = /[-.\d]/.test(first) || first === "etcd";
+  const begun = isName ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
+
+/** As Kubernetes writes times: whole seconds, UTC. */
+export function timestamp(milliseconds: number): string {
+  return `${new Date(Math.floor(milliseconds / 1000) * 1000).toISOString().slice(0, 19)}Z`;
+}

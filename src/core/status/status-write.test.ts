@@ -1,0 +1,64 @@
+/** What has to be written, and what may wait (I7). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
+import { sameStatus } from "./status-write.ts";
+
+const MINUTES = 60_000;
+const member = { name: "demo-1", role: "Leader" as const, healthy: true, dbSize: 1e6, dbSizeInUse: 5e5 };
+const base: EtcdClusterStatus = {
+  observedGeneration: 1,
+  phase: "Waiting: demo-4 (120 entries behind) to catch up.",
+  conditions: [
+    {
+      type: "Degraded",
+      status: "True",
+      reason: "MemberDown",
+      message: "It has been down for 31 s.",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    },
+  ],
+  revision: 1000,
+  replicas: 3,
+  members: [{ ...member, raftLag: 3 }],
+  plan: [{ step: "roll", text: "roll demo-1" }],
+};
+const [degraded] = base.conditions ?? [];
+const withMember = (more: Partial<typeof member & { raftLag: number }>): EtcdClusterStatus => ({
+  ...base,
+  members: [{ ...member, raftLag: 3, ...more }],
+});
+
+const rows: readonly [what: string, next: EtcdClusterStatus, sinceMs: number, same: boolean][] = [
+  ["nothing new", base, 60 * MINUTES, true],
+  ["another phase", { ...base, phase: "Healthy." }, 0, false],
+  [
+    "a phase in which only a count of entries moved",
+    { ...base, phase: base.phase!.replace("120", "7") },
+    0,
+    true,
+  ],
+  ["a condition whose message counts seconds", seconds("92"), 0, true],
+  ["a condition that changed", { ...base, conditions: [{ ...degraded!, status: "False" }] }, 0, false],
+  ["a member that became unhealthy", withMember({ healthy: false }), 0, false],
+  ["other replicas", { ...base, replicas: 4 }, 0, false],
+  ["a revision that moved a little", { ...base, revision: 1050 }, 60 * MINUTES, true],
+  ["a revision that moved a lot, soon", { ...base, revision: 5000 }, 5 * MINUTES, true],
+  ["a revision that moved a lot, after ten minutes", { ...base, revision: 5000 }, 10 * MINUTES, false],
+  ["a database that grew by a fifth, after ten minutes", withMember({ dbSize: 1.2e6 }), 10 * MINUTES, false],
+  ["a lag of a few entries more", withMember({ raftLag: 90 }), 60 * MINUTES, true],
+  ["a lag of many entries", withMember({ raftLag: 50_000 }), 10 * MINUTES, false],
+  ["another plan, at once", { ...base, plan: [] }, 0, true],
+  ["another plan, after ten seconds", { ...base, plan: [] }, 10_000, false],
+];
+
+for (const [what, next, since, same] of rows) {
+  test(`${what}: ${same ? "no write" : "a write"}`, () => assert.equal(sameStatus(base, next, since), same));
+}
+
+test("nothing written yet: a write", () => assert.equal(sameStatus(undefined, base, 0), false));
+
+function seconds(count: string): EtcdClusterStatus {
+  const message = degraded?.message.replace("31", count) ?? "";
+  return { ...base, conditions: [{ ...degraded!, message }] };
+}

@@ -1,0 +1,48 @@
+/** "Why is nothing happening?": the decision, told to a person, with what to do next. */
+import type { Decision } from "../action.ts";
+import { describeStep } from "../plan/plan.ts";
+
+export interface Reason {
+  readonly reason: string;
+  readonly message: string;
+  /** What a person can do; undefined when waiting is enough. */
+  readonly next?: string;
+}
+
+export interface Explanation {
+  readonly summary: string;
+  readonly reasons: readonly Reason[];
+  /** What goes on as soon as the reasons are gone. */
+  readonly then: readonly string[];
+}
+
+export function why(decision: Decision): Explanation {
+  const reasons = decision.holds.map(({ reason, message, next }) => ({ reason, message, next }));
+  const then = decision.heldBack.map(describeStep);
+  if (decision.act) {
+    return {
+      summary: `Something is happening: ${describeStep(decision.act)}, since ${decision.act.reason}.`,
+      reasons,
+      then,
+    };
+  }
+  if (decision.converged) {
+    const [remark] = reasons;
+    const needsPerson = remark?.reason === "ForeignMember";
+    return {
+      summary: remark
+        ? `${needsPerson ? "Needs attention" : "Nothing to do"}: ${remark.message}.`
+        : "Nothing to do: the cluster is as its spec says.",
+      reasons,
+      then,
+    };
+  }
+  const told = reasons.find((reason) => reason.next !== undefined);
+  return {
+    summary: told
+      ? `Waiting for a person: ${told.message}.`
+      : `Waiting: ${reasons.map((r) => r.message).join("; ")}.`,
+    reasons,
+    then,
+  };
+}

@@ -1,0 +1,162 @@
+/**
+ * From spec to member template, and what it takes to bring a member from one template to another.
+ * Only the rollout writes a template into a record; an edited spec by itself restarts nobody.
+ */
+import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
+import { bytesOf, quotaOf } from "../../api/quantity.ts";
+import { canonical, shortHash } from "../hash.ts";
+import { asBefore } from "./later-fields.ts";
+import type { InitialPeer, MemberRecord, MemberTemplate } from "../record.ts";
+
+/** Raised when our own rendering changes in a way that would restart members. */
+export const RENDER_VERSION = 1;
+
+/** The newest template of each spec object: passes over an unchanged spec share it, and with it its text. */
+const rendered = new WeakMap<EtcdClusterSpec, MemberTemplate>();
+
+export function templateFor(spec: EtcdClusterSpec, version: string): MemberTemplate {
+  const known = rendered.get(spec);
+  if (known?.version === version) return known;
+  const template = render(spec, version);
+  rendered.set(spec, template);
+  return template;
+}
+
+function render(spec: EtcdClusterSpec, version: string): MemberTemplate {
+  const { medium, size, className, hostPath } = spec.storage;
+  return {
+    version,
+    image: spec.image,
+    options: { ...spec.options, quotaBackendBytes: quotaOf(spec) },
+    storage: { medium, size, className, hostPath },
+    tls: spec.tls,
+    pod: spec.pod,
+    renderVersion: RENDER_VERSION,
+  };
+}
+
+/** Templates are frozen objects that live long, and every pass asks for their text again. */
+const texts = new WeakMap<object, string>();
+
+function text(template: MemberTemplate): string {
+  let known = texts.get(template);
+  if (known === undefined) {
+    const { renderVersion: _ours, ...asked } = template;
+    known = canonical(asBefore(asked));
+    texts.set(template, known);
+  }
+  return known;
+}
+
+/** Equal in everything a user asked for. Our own render version alone is no reason to restart a member. */
+export function sameTemplate(a: MemberTemplate, b: MemberTemplate): boolean {
+  return a === b || text(a) === text(b);
+}
+
+export function templateHash(template: MemberTemplate): string {
+  return shortHash(text(template));
+}
+
+const starts = new WeakMap<MemberTemplate, string>();
+
+/** What a workload was started from. A running workload with another value is out of date. */
+export function startHash(record: Pick<MemberRecord, "template" | "joined" | "initialCluster">): string {
+  let base = starts.get(record.template);
+  if (base === undefined) {
+    // The volume is not part of it: a grown volume needs no restart, another one is another member (I4).
+    // Nor are names in certificates: etcd reads its leaves anew at every handshake (R45). Labels and
+    // annotations of a Pod change in place.
+    const { storage: _volume, renderVersion: _ours, tls, pod, ...process } = asBefore(record.template);
+    const { extraSANs: _names, ...planes } = tls;
+    const { labels: _labels, annotations: _annotations, resources, ...workload } = pod;
+    // Apart, because a platform may be able to change them while the member runs.
+    base = `${shortHash(canonical({ ...process, tls: planes, pod: workload }))}.${shortHash(canonical(resources))}`;
+    starts.set(record.template, base);
+  }
+  // Once joined, etcd ignores the list (R4) and the file holds only the member itself (H3).
+  return record.joined ? base : `${base}/${peersHash(record.initialCluster)}`;
+}
+
+const peers = new WeakMap<readonly InitialPeer[], string>();
+
+function peersHash(list: readonly InitialPeer[]): string {
+  let hash = peers.get(list);
+  if (hash === undefined) peers.set(list, (hash = shortHash(canonical(sortPeers(list)))));
+  return hash;
+}
+
+/** The part of `startHash` that does not change when a member joins. */
+export function sameStart(startedFrom: string, record: MemberRecord): boolean {
+  const wanted = startHash(record);
+  return startedFrom === wanted || (record.joined && startedFrom.startsWith(`${wanted}/`));
+}
+
+/** Its workload lacks nothing but the resources that its record asks for. */
+export function lacksOnlyResources(startedFrom: string, record: MemberRecord): boolean {
+  const [process = ""] = startHash(record).split(".");
+  return record.joined && !sameStart(startedFrom, record) && startedFrom.startsWith(`${process}.`);
+}
+
+export function sortPeers(peers: readonly InitialPeer[]): InitialPeer[] {
+  return peers.toSorted((a, b) => (a.peerURL < b.peerURL ? -1 : 1));
+}
+
+export type TransitionKind =
+  | "none"
+  /** Only the record changes. */
+  | "record"
+  /** The workload gets other resources while it runs. */
+  | "resize"
+  /** The workload is made anew on the same volume. */
+  | "restart"
+  /** The volume cannot follow: a newcomer takes the member's place (H4, H6). */
+  | "swap";
+
+/** Its data ends with the workload, so that a restart is a loss of data (H4). */
+export function isVolatile({ storage: { medium } }: MemberTemplate): boolean {
+  return medium === "Memory" || medium === "Ephemeral";
+}
+
+/** Whether the volume that a member has cannot be given the size that is asked for. */
+function needsOtherSize(from: MemberTemplate, to: MemberTemplate): boolean {
+  const [before, after] = [bytesOf(from.storage.size), bytesOf(to.storage.size)];
+  switch (from.storage.medium) {
+    // Claims grow in place and never shrink.
+    case "Persistent":
+      return after < before;
+    // The limit of an emptyDir is a part of its Pod, and no Pod changes it while it runs.
+    case "Memory":
+    case "Ephemeral":
+      return after !== before;
+    // A directory on a node has no size.
+    case "HostPath":
+      return false;
+  }
+}
+
+export interface Follower {
+  /** It has joined, and so holds something that a restart could lose. */
+  readonly hasData?: boolean;
+  /** The platform can change the resources of its workload while it runs. */
+  readonly resizable?: boolean;
+}
+
+export function transition(
+  from: MemberTemplate,
+  to: MemberTemplate,
+  { hasData = true, resizable = false }: Follower = {},
+): TransitionKind {
+  if (sameTemplate(from, to)) return "none";
+  const volumeMoves =
+    needsOtherSize(from, to) ||
+    from.storage.medium !== to.storage.medium ||
+    from.storage.className !== to.storage.className ||
+    from.storage.hostPath !== to.storage.hostPath;
+  if (volumeMoves) return "swap";
+  const [before, after] = [from, to].map((template) =>
+    startHash({ template, joined: true, initialCluster: [] }).split("."),
+  );
+  if (before?.[0] !== after?.[0] || (before?.[1] !== after?.[1] && !resizable))
+    return hasData && isVolatile(from) ? "swap" : "restart";
+  return before?.[1] === after?.[1] ? "record" : "resize";
+}

@@ -1,0 +1,154 @@
+/**
+ * Claims and Pods: made when the record permits it, never replaced. What changes in place on those that exist: the
+ * gate of a Pod that is its own volume (H4), labels and annotations, resources, and the size of a claim.
+ */
+import type { PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { EtcdMember } from "../../api/etcd-member.ts";
+import { shouldRun } from "../../control/should-run.ts";
+import { isVolatile, startHash } from "../../core/template/template.ts";
+import type { MemberView, View } from "../../core/view.ts";
+import { isReason } from "../../kube/errors.ts";
+import { isControlledBy, pods } from "../../kube/resources.ts";
+import { restoreClaim } from "./apply-identity.ts";
+import { keepCreated } from "./keep.ts";
+import { ANNOTATIONS, claimName } from "../names.ts";
+import { partsOf } from "./not-made.ts";
+import { isOurClaim } from "../observe/observe-objects.ts";
+import { metadataPatch, podRole, withGiven } from "./pod-metadata.ts";
+import { memberClaim, wantedClaimSize } from "../render/claim.ts";
+import { memberPod } from "../render/pod.ts";
+import { claims, etcdMembers } from "../resources.ts";
+import { lacksTouch, touch } from "./start-latch.ts";
+import type { ApplyContext, Tally } from "./tally.ts";
+
+/** Whatever its Pod needs before it can be made. */
+export async function applyClaim(
+  context: ApplyContext,
+  view: View,
+  member: MemberView,
+  tally: Tally,
+): Promise<void> {
+  const { record } = member;
+  if (record.template.storage.medium !== "Persistent" || record.leaving) return;
+  const { cluster } = view.observation;
+  const known = context.stores.claim(`${cluster.namespace}/${claimName(record.name)}`);
+  const isOurs = (claim: PersistentVolumeClaim) => isOurClaim(cluster.uid, record, claim);
+  if (record.volumeUID === undefined) {
+    const kept = await keepCreated(context.client, claims, memberClaim(cluster, record), known, isOurs);
+    tally.note(context, claims, kept);
+  } else if (known && isOurs(known) && known.metadata?.uid === record.volumeUID) {
+    await restoreClaim(context, view, member, known, tally);
+    await growClaim(context, member, known, tally);
+  }
+}
+
+/** The class decides whether it can; where it cannot, another member takes its place. */
+async function growClaim(
+  { client }: ApplyContext,
+  { record, volume }: MemberView,
+  claim: PersistentVolumeClaim,
+  tally: Tally,
+): Promise<void> {
+  const size = wantedClaimSize(record, claim);
+  const { name = "", namespace = "", uid = "" } = claim.metadata ?? {};
+  if (size === undefined || claim.metadata?.deletionTimestamp !== undefined) return;
+  if (volume.state !== "ready" || volume.tooSmall !== undefined) return;
+  try {
+    const spec = { resources: { requests: { storage: size } } };
+    await client.patch(claims, { name, namespace }, { spec }, { uid });
+    tally.changed = true;
+  } catch (error) {
+    if (!isReason(error, "Forbidden", "Invalid")) throw error;
+    tally.problems.push(
+      `the claim ${name} cannot grow to ${size} (${error.message}); choose another storage.className, and the members move one at a time`,
+    );
+  }
+}
+
+/** `isConfigured`: its Secret is there; a Pod without it would wait for its volume. */
+export async function applyPod(
+  context: ApplyContext,
+  view: View,
+  member: MemberView,
+  isConfigured: boolean,
+  tally: Tally,
+): Promise<void> {
+  const { cluster } = view.observation;
+  const { record, workload } = member;
+  const key = `${cluster.namespace}/${record.name}`;
+  const pod = context.stores.pod(key);
+  const object = context.stores.member(key);
+  if (!object || (pod && !isControlledBy(pod, record.uid))) return;
+  if (pod) return await changePod(context, view, member, pod, object, isConfigured, tally);
+  // Its Pod is its volume: it has to exist before the record can permit it.
+  const gated = isVolatile(record.template) && record.volumeUID === undefined && !record.leaving;
+  if (!isConfigured || workload.state !== "absent" || !(gated || shouldRun(view, member))) return;
+  // A Pod names its claim and not the UID: what came into its place since the view was made is not its volume (H2).
+  if (record.template.storage.medium === "Persistent") {
+    const claim = context.stores.claim(`${cluster.namespace}/${claimName(record.name)}`);
+    if (claim?.metadata?.uid !== record.volumeUID) return;
+  }
+  const wanted = wantedPod(view, member, object, undefined, gated);
+  const kept = await keepCreated(context.client, pods, wanted, undefined, (found) =>
+    isControlledBy(found, record.uid),
+  );
+  tally.note(context, pods, kept);
+}
+
+function wantedPod(
+  view: View,
+  member: MemberView,
+  object: EtcdMember,
+  pod: Pod | undefined,
+  gated: boolean,
+): Pod {
+  const { record } = member;
+  const node = object.metadata.annotations?.[ANNOTATIONS.node];
+  const how = { role: podRole(view, member, pod), gated, ...(node !== undefined && { node }) };
+  return withGiven(memberPod(view.observation.cluster, record, how), record.template.pod);
+}
+
+async function changePod(
+  { client, resizing, contests, latches }: ApplyContext,
+  view: View,
+  member: MemberView,
+  pod: Pod,
+  object: EtcdMember,
+  isConfigured: boolean,
+  tally: Tally,
+): Promise<void> {
+  const { record } = member;
+  const { name = "", namespace = "", uid = "", deletionTimestamp } = pod.metadata ?? {};
+  if (deletionTimestamp !== undefined) return;
+  const gated = (pod.spec?.schedulingGates?.length ?? 0) > 0;
+  const open = gated && isConfigured && record.volumeUID === uid && shouldRun(view, member);
+  const wanted = wantedPod(view, member, object, pod, gated);
+  const metadata = metadataPatch(pod, wanted, record.template.pod)?.metadata;
+  if (open) {
+    // It starts now, and with what its record says now.
+    const start = { annotations: { ...metadata?.annotations, [ANNOTATIONS.startedFrom]: startHash(record) } };
+    const patch = { metadata: { ...metadata, ...start }, spec: { schedulingGates: null } };
+    await client.patch(pods, { name, namespace }, patch, { uid });
+    tally.changed = true;
+  } else if (metadata) {
+    await tally.part(partsOf.labels(name), async () => {
+      await contests.enter(pods, pod, { metadata });
+      await client.patch(pods, { name, namespace }, { metadata }, { uid });
+      tally.changed = true;
+    });
+  }
+  if (isConfigured && lacksTouch(pod, record)) {
+    await tally.part(partsOf.latch(name), async () => {
+      await touch({ client, contests, latches }, pod);
+      tally.changed = true;
+    });
+  }
+  if (member.resizing && (await resizing.proceed(pod, record))) tally.changed = true;
+  // Where its directory is; from now on it runs there and nowhere else.
+  const node = pod.spec?.nodeName;
+  const known = object.metadata.annotations?.[ANNOTATIONS.node];
+  if (record.template.storage.medium !== "HostPath" || !node || known !== undefined) return;
+  const pin = { metadata: { annotations: { [ANNOTATIONS.node]: node } } };
+  await client.patch(etcdMembers, { name, namespace }, pin, { uid: record.uid });
+  tally.changed = true;
+}

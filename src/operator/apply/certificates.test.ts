@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import { healthy } from "../../core/testing/cluster.ts";
+import { createPki } from "../../pki/issue.ts";
+import { inspect } from "../../pki/inspect.ts";
+import { systemClock } from "../../seams/clock.ts";
+import { systemRandom } from "../../seams/random.ts";
+import { Certificates, isPlaneInUse, textIn, type Plane } from "./certificates.ts";
+import { FILES } from "../render/config.ts";
+import { memberSecret } from "../render/secret.ts";
+
+const { cluster, members } = healthy();
+const [first] = members;
+const record = first!.record;
+const DAY = 24 * 3_600_000;
+
+async function world() {
+  const time = { now: systemClock.now(), contradiction: undefined as string | undefined };
+  const pki = createPki({ ...systemClock, now: () => time.now }, systemRandom);
+  const certificates = new Certificates(pki, {
+    now: () => time.now,
+    get contradiction() {
+      return time.contradiction;
+    },
+  });
+  const authorities: Partial<Record<Plane, Secret>> = {};
+  for (const plane of ["client", "peer"] as const) {
+    const secret = await certificates.newAuthority(cluster, plane);
+    assert.ok(certificates.useAuthority(cluster, plane, secret));
+    authorities[plane] = secret;
+  }
+  return { certificates, time, authorities };
+}
+
+const secretOf = (files: Record<string, string>) => memberSecret(cluster, record, files);
+
+test("while our clock contradicts the API server's nothing is issued, and what is there is used", async () => {
+  const { certificates, time } = await world();
+  const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+  time.now += 70 * DAY;
+  time.contradiction = "the clocks differ";
+  assert.deepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
+  assert.match(certificates.problems.join(), /due for renewal.*the clocks differ/);
+  await assert.rejects(certificates.newAuthority(cluster, "peer"), { reason: "wrong-clock" });
+  assert.equal(await certificates.memberFiles(cluster, { ...record, name: "demo-9" }, undefined), undefined);
+  assert.equal(certificates.unissuedFor("demo-9")?.reason, "CertificateNotIssued", "the authority is there");
+  time.contradiction = undefined;
+  time.now += 10_000;
+  assert.notDeepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
+});
+
+describe("the certificates of a member", () => {
+  test("carry its names on both planes, the Service's own and the wildcard among them (R46)", async () => {
+    const { certificates } = await world();
+    const files = await certificates.memberFiles(cluster, record, undefined);
+    assert.ok(files);
+    const text = files[FILES.peerPem] ?? "";
+    const trust = { text: files[FILES.peerCA] ?? "", where: "ca" };
+    const facts = inspect({ certificate: { text, where: "peer" }, key: { text, where: "peer" }, trust });
+    assert.ok(facts.keyMatches && facts.issuedBy !== undefined);
+    assert.deepEqual(facts.usages.toSorted(), ["clientAuth", "serverAuth"]);
+    for (const name of [
+      "demo-peers.default.svc",
+      "*.demo-peers.default.svc",
+      "demo-1.demo-peers.default.svc",
+    ])
+      assert.ok(facts.sans.dns.includes(name), name);
+  });
+
+  test("let it dial its peers without a name that they would look up (R46, H15)", async () => {
+    const { certificates } = await world();
+    const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+    const text = files[FILES.peerClientPem] ?? "";
+    const trust = { text: files[FILES.peerCA] ?? "", where: "ca" };
+    const facts = inspect({ certificate: { text, where: "peer" }, key: { text, where: "peer" }, trust });
+    assert.ok(facts.keyMatches && facts.issuedBy !== undefined);
+    assert.deepEqual(facts.sans, { dns: [], ips: [] });
+    assert.deepEqual(facts.usages, ["clientAuth"]);
+  });
+
+  test("of a member from before, whose authority cannot sign any more, are used as they were", async () => {
+    const { certificates, authorities } = await world();
+    const { [FILES.peerClientPem]: _new, ...before } =
+      (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+    const { "tls.key": _lost, ...data } = authorities.peer?.data ?? {};
+    certificates.useAuthority(cluster, "peer", { ...authorities.peer, data });
+    const files = await certificates.memberFiles(cluster, record, secretOf(before));
+    assert.deepEqual(files, { ...before, [FILES.peerClientPem]: before[FILES.peerPem] });
+    assert.match(certificates.problems.join(), /demo-1 peer client/);
+  });
+
+  test("stay as they are until 2/3 of their life, and are then made anew", async () => {
+    const { certificates, time } = await world();
+    const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+    assert.deepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
+    const due = certificates.lookAgainAt;
+    assert.ok(due !== undefined && due > time.now + 55 * DAY && due < time.now + 70 * DAY);
+    time.now += 70 * DAY;
+    const renewed = (await certificates.memberFiles(cluster, record, secretOf(files))) ?? {};
+    assert.notEqual(renewed[FILES.serverPem], files[FILES.serverPem]);
+    assert.equal(renewed[FILES.clientCA], files[FILES.clientCA], "the authority stays");
+  });
+
+  test("that are due and cannot be renewed stay in use, and are not looked at on every pass", async () => {
+    const { certificates, time, authorities } = await world();
+    const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+    await certificates.memberFiles(cluster, record, secretOf(files));
+    for (const plane of ["client", "peer"] as const) {
+      const { "tls.key": _lost, ...data } = authorities[plane]?.data ?? {};
+      certificates.useAuthority(cluster, plane, { ...authorities[plane], data });
+    }
+    time.now += 70 * DAY;
+    assert.deepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
+    assert.equal(certificates.problems.length, 5, "each authority, and each leaf that it should sign");
+    assert.equal(certificates.lookAgainAt, time.now + 10_000);
+    for (const plane of ["client", "peer"] as const)
+      certificates.useAuthority(cluster, plane, authorities[plane] ?? {});
+    time.now += 10_000;
+    const renewed = (await certificates.memberFiles(cluster, record, secretOf(files))) ?? {};
+    assert.notEqual(renewed[FILES.peerPem], files[FILES.peerPem]);
+    assert.deepEqual(certificates.problems, []);
+    assert.equal(certificates.lookAgainAt, undefined, "nothing is due before they are in place");
+  });
+
+  test("are made anew when somebody wrote nonsense into them", async () => {
+    const { certificates } = await world();
+    const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+    const mended = await certificates.memberFiles(
+      cluster,
+      record,
+      secretOf({ ...files, [FILES.peerPem]: "nonsense" }),
+    );
+    assert.match(mended?.[FILES.peerPem] ?? "", /BEGIN CERTIFICATE[^]*BEGIN PRIVATE KEY/);
+    assert.deepEqual(certificates.problems, []);
+  });
+});
+
+test("an authority that cannot be read is told, and what it signed stays in use", async () => {
+  const { certificates, authorities } = await world();
+  const broken: Secret = { ...authorities.peer, data: { ...authorities.peer?.data, "tls.crt": "" } };
+  assert.equal(certificates.useAuthority(cluster, "peer", broken), false);
+  assert.match(certificates.problems.join(), /Secret default\/demo-peer-ca, tls\.crt: is empty/);
+  assert.equal(
+    await certificates.memberFiles(cluster, record, undefined),
+    undefined,
+    "nobody starts without",
+  );
+  assert.ok(authorities.peer && certificates.useAuthority(cluster, "peer", authorities.peer));
+  assert.deepEqual(certificates.problems, []);
+});
+
+test("what a member has is good while it is valid, also for an operator that never saw the authority", async () => {
+  const { certificates, time } = await world();
+  const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+  const pki = createPki({ ...systemClock, now: () => time.now }, systemRandom);
+  const blind = new Certificates(pki, { now: () => time.now });
+  assert.deepEqual(await blind.memberFiles(cluster, record, secretOf(files)), files);
+  assert.ok(blind.areValid(record, secretOf(files)));
+  assert.equal(blind.unissuedFor(record.name), undefined);
+  assert.ok(blind.expiryOf(record.name));
+  const broken = { ...files, [FILES.peerPem]: files[FILES.serverPem] ?? "" };
+  assert.equal(await blind.memberFiles(cluster, record, secretOf(broken)), undefined, "of another CA");
+  time.now += 91 * DAY;
+  assert.equal(await blind.memberFiles(cluster, record, secretOf(files)), undefined, "expired");
+  assert.equal(blind.areValid(record, secretOf(files)), false);
+  assert.equal(blind.unissuedFor(record.name)?.reason, "AuthorityMissing");
+  assert.match(blind.unissuedFor(record.name)?.message ?? "", /no authority of the client plane/);
+});
+
+test("a plane is in use once a member of this cluster holds its authority, and not by a Secret of another", () => {
+  const secret = secretOf({ [FILES.peerCA]: "x" });
+  const secrets = new Map([[record.name, secret]]);
+  assert.ok(isPlaneInUse("peer", [record], secrets));
+  assert.equal(isPlaneInUse("client", [record], secrets), false);
+  assert.equal(isPlaneInUse("peer", [{ ...record, uid: "another" }], secrets), false);
+  assert.equal(textIn(secret, FILES.peerCA), "x");
+});

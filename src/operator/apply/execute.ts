@@ -1,0 +1,159 @@
+/**
+ * The steps that change objects, one call or two each. What was done before counts as done; what has another
+ * UID or version than was decided on is left alone, and looked at again (H9, H10).
+ */
+import type { EtcdCluster } from "../../api/etcd-cluster.ts";
+import type { EtcdMember } from "../../api/etcd-member.ts";
+import { Conflict, type ObjectAction } from "../../control/platform.ts";
+import type { ClusterFacts } from "../../core/observation.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isReason } from "../../kube/errors.ts";
+import { pods, type Ref } from "../../kube/resources.ts";
+import { findOne } from "./keep.ts";
+import { marksToAnnotations } from "../records/marks.ts";
+import { belongsTo, changedMember, newMember } from "../records/member-object.ts";
+import { sizeNote } from "../records/last-understood.ts";
+import { ANNOTATIONS, claimName, CLUSTER_FINALIZER, MEMBER_FINALIZER } from "../names.ts";
+import { claims, etcdClusters, etcdMembers } from "../resources.ts";
+import type { Stores } from "../cache/stores.ts";
+
+/** What a step was decided on. */
+export interface Decided {
+  readonly object: EtcdCluster;
+  readonly facts: ClusterFacts;
+}
+
+export async function executeAction(
+  client: KubeClient,
+  stores: Stores,
+  decided: Decided,
+  action: ObjectAction,
+): Promise<void> {
+  try {
+    await new Executor(client, stores, decided).execute(action);
+  } catch (error) {
+    throw isReason(error, "Conflict") ? new Conflict(error.message, { cause: error }) : error;
+  }
+}
+
+class Executor {
+  readonly #client: KubeClient;
+  readonly #stores: Stores;
+  readonly #decided: Decided;
+
+  constructor(client: KubeClient, stores: Stores, decided: Decided) {
+    this.#client = client;
+    this.#stores = stores;
+    this.#decided = decided;
+  }
+
+  async execute(action: ObjectAction): Promise<void> {
+    switch (action.kind) {
+      case "CreateMember":
+        return await this.#createMember(action);
+      case "UpdateMember": {
+        const { facts } = this.#decided;
+        const after = changedMember(
+          this.#member(action.member),
+          facts,
+          action.resourceVersion,
+          action.change,
+        );
+        await this.#client.replace(etcdMembers, after);
+        return;
+      }
+      case "DeleteMember":
+        return await this.#deleteMember(action.member);
+      case "MarkCluster":
+        return await this.#patchCluster({
+          annotations: {
+            ...marksToAnnotations(action.change),
+            [ANNOTATIONS.size]: sizeNote(this.#decided.facts.spec),
+          },
+        });
+      case "StopWorkload":
+        return await this.#stopWorkload(action.member);
+      case "DeleteVolume":
+        return await this.#deleteVolume(action);
+      case "FinishDeletion": {
+        const finalizers = this.#decided.object.metadata.finalizers ?? [];
+        const rest = finalizers.filter((one) => one !== CLUSTER_FINALIZER);
+        return await unlessGone(this.#patchCluster({ finalizers: rest }));
+      }
+    }
+  }
+
+  async #createMember({ record }: Extract<ObjectAction, { kind: "CreateMember" }>): Promise<void> {
+    const { facts } = this.#decided;
+    try {
+      await this.#client.create(etcdMembers, newMember(facts, record));
+    } catch (error) {
+      if (!isReason(error, "AlreadyExists")) throw error;
+      const found = await findOne(this.#client, etcdMembers, this.#ref(record.name));
+      if (found && belongsTo(facts.uid, found) && found.spec.token === record.token) return;
+      throw new Conflict(
+        `EtcdMember ${facts.namespace}/${record.name} exists and does not belong to ${facts.name}: rename or delete it`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** The deletion first: a record without a finalizer that nobody deletes would be a member without protection. */
+  async #deleteMember(name: string): Promise<void> {
+    const member = this.#stores.member(this.#key(name));
+    if (!member || !belongsTo(this.#decided.facts.uid, member)) return;
+    const uid = member.metadata.uid ?? "";
+    if (member.metadata.deletionTimestamp === undefined) {
+      const end = await this.#client.delete(etcdMembers, this.#ref(name), { uid, propagation: "Background" });
+      if (end === "gone") return;
+    }
+    const rest = member.metadata.finalizers?.filter((one) => one !== MEMBER_FINALIZER) ?? [];
+    const patch = { metadata: { finalizers: rest } };
+    await unlessGone(this.#client.patch(etcdMembers, this.#ref(name), patch, { uid }));
+  }
+
+  /** With the grace that the Pod itself asks for, and never by force: a node that is silent may still run it (H14). */
+  async #stopWorkload(name: string): Promise<void> {
+    const pod = this.#stores.pod(this.#key(name));
+    if (!pod?.metadata?.uid || pod.metadata.deletionTimestamp !== undefined) return;
+    const record = this.#stores.member(this.#key(name));
+    const ours = pod.metadata.ownerReferences?.some(({ uid }) => uid === record?.metadata.uid);
+    if (ours) await this.#client.delete(pods, this.#ref(name), { uid: pod.metadata.uid });
+  }
+
+  /** A volume in the memory or on the disk of a Pod went with it. */
+  async #deleteVolume({ member, volumeUID }: Extract<ObjectAction, { kind: "DeleteVolume" }>): Promise<void> {
+    const name = claimName(member);
+    const claim = this.#stores.claim(this.#key(name));
+    if (claim?.metadata?.uid !== volumeUID || claim.metadata.deletionTimestamp !== undefined) return;
+    await this.#client.delete(claims, this.#ref(name), { uid: volumeUID });
+  }
+
+  async #patchCluster(metadata: object): Promise<void> {
+    const { name, namespace = "", uid = "", resourceVersion = "" } = this.#decided.object.metadata;
+    await this.#client.patch(etcdClusters, { name, namespace }, { metadata }, { uid, resourceVersion });
+  }
+
+  #member(name: string): EtcdMember {
+    const member = this.#stores.member(this.#key(name));
+    if (!member) throw new Conflict(`EtcdMember ${name} is gone`);
+    return member;
+  }
+
+  #key(name: string): string {
+    return `${this.#decided.facts.namespace}/${name}`;
+  }
+
+  #ref(name: string): Ref {
+    return { name, namespace: this.#decided.facts.namespace };
+  }
+}
+
+/** What is gone has ended before: an answer was lost, or somebody else was quicker. */
+async function unlessGone(end: Promise<unknown>): Promise<void> {
+  try {
+    await end;
+  } catch (error) {
+    if (!isReason(error, "NotFound")) throw error;
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * One object that has to be there. Of Secrets, our own files are changed, in the version that was read; what others
+ * write into as well (Services, budgets) is applied; Pods and claims are only ever made.
+ */
+import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { ensure } from "../../kube/ensure.ts";
+import { isReason } from "../../kube/errors.ts";
+import { isControlledBy, type KubeObject, type Ref, type Resource } from "../../kube/resources.ts";
+import type { Contests } from "./contests.ts";
+import { mergePatch } from "./merge-patch.ts";
+import { ANNOTATIONS, LABELS } from "../names.ts";
+import { FILES } from "../render/config.ts";
+import { secrets } from "../resources.ts";
+
+export type Kept<T> =
+  | { readonly done: "unchanged" | "changed"; readonly object: T }
+  /** Of our name, and not ours. */
+  | { readonly done: "foreign"; readonly object: T }
+  /** On its way out; it can be made anew when it is gone. */
+  | { readonly done: "ending"; readonly object: T };
+
+/** Made if absent, else left as it is. */
+export async function keepCreated<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  wanted: T,
+  known: T | undefined,
+  isOurs: (object: T) => boolean,
+): Promise<Kept<T>> {
+  let found = known;
+  if (found === undefined) {
+    try {
+      return { done: "changed", object: await client.create(resource, wanted) };
+    } catch (error) {
+      if (!isReason(error, "AlreadyExists")) throw error;
+      // The cache was behind, or does not hold it because it lacks our label.
+      const { name = "", namespace = "" } = wanted.metadata ?? {};
+      found = await findOne(client, resource, { name, namespace });
+      if (found === undefined) throw error;
+      if (isOurs(found)) found = await relabel(client, resource, wanted.metadata?.labels, found);
+    }
+  }
+  if (!isOurs(found)) return { done: "foreign", object: found };
+  return { done: found.metadata?.deletionTimestamp === undefined ? "unchanged" : "ending", object: found };
+}
+
+/** Gives an object its labels back that somebody took away: no cache would ever hold it again. */
+export async function relabel<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  labels: Readonly<Record<string, string>> | undefined,
+  found: T,
+): Promise<T> {
+  const { name = "", namespace = "", uid = "", resourceVersion = "" } = found.metadata ?? {};
+  if (found.metadata?.labels?.[LABELS.cluster] !== undefined) return found;
+  return await client.patch(
+    resource,
+    { name, namespace },
+    { metadata: { labels } },
+    { uid, resourceVersion },
+  );
+}
+
+export async function keepApplied<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  wanted: T,
+  known: T | undefined,
+  ownerUID: string,
+  contests: Pick<Contests, "enter">,
+  asNew?: (wanted: T) => T,
+): Promise<Kept<T>> {
+  const isOurs = (object: T) => isControlledBy(object, ownerUID);
+  const { done, object } = await ensure(client, resource, {
+    wanted,
+    known,
+    asNew,
+    isOurs,
+    stamp: ANNOTATIONS.applied,
+    beforeWrite: (found, rendered) => contests.enter(resource, found, rendered),
+  });
+  return { done: done === "created" || done === "applied" ? "changed" : done, object };
+}
+
+/** Files that are not ours may be beside those that are: what others add is no difference, and stays. */
+const OURS: ReadonlySet<string> = new Set(Object.values(FILES));
+
+/** Of the files that we write, those that are not wanted any more go. */
+export async function keepSecret(
+  client: KubeClient,
+  wanted: Secret,
+  known: Secret | undefined,
+  ownerUID: string,
+  contests: Pick<Contests, "enter">,
+): Promise<Kept<Secret>> {
+  const kept = await keepCreated(client, secrets, wanted, known, (found) => isControlledBy(found, ownerUID));
+  if (kept.done !== "unchanged") return kept;
+  const { data: has = {} } = kept.object;
+  const files = Object.keys(has).filter((file) => OURS.has(file) || wanted.data?.[file] !== undefined);
+  const data = mergePatch(Object.fromEntries(files.map((file) => [file, has[file]])), { ...wanted.data });
+  if (data === undefined) return kept;
+  const { name = "", namespace = "", uid = "", resourceVersion = "" } = kept.object.metadata ?? {};
+  const version = { uid, resourceVersion };
+  // A certificate that is issued anew is another one each time; by it, no contest would ever be the same.
+  await contests.enter(secrets, kept.object, wanted, { config: wanted.data?.[FILES.config] });
+  return { done: "changed", object: await client.patch(secrets, { name, namespace }, { data }, version) };
+}
+
+/** By a list of one: who may list need not be allowed to get. */
+export async function findOne<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  { name, namespace = "" }: Ref,
+): Promise<T | undefined> {
+  const { items } = await client.list(resource, { namespace, name });
+  return items[0];
+}

@@ -1,0 +1,68 @@
+/**
+ * Why a member has no Pod, from what was tried for it: the API server or somebody behind it refused an object, or its
+ * certificates cannot be issued, for want of an authority or of a clock that is right. Remembered until it is made; forgetting it costs a message (H16).
+ */
+import { isSecure } from "../../core/config/flags.ts";
+import type { ClusterFacts, NotMade } from "../../core/observation.ts";
+import type { MemberRecord } from "../../core/record.ts";
+import { isControlledBy } from "../../kube/resources.ts";
+import { authorityName, isPlaneInUse, PLANES } from "./certificates.ts";
+import { takenBy } from "../observe/observe-objects.ts";
+import type { ApplyContext } from "./tally.ts";
+
+/** What each member's parts are called in problems. */
+export const partsOf = {
+  record: (member: string) => `the record of ${member}`,
+  claim: (member: string) => `the claim of ${member}`,
+  secret: (member: string) => `the Secret of ${member}`,
+  labels: (member: string) => `the labels of what ${member} runs on`,
+  latch: (member: string) => `the note on the Pod of ${member} that it has joined`,
+  pod: (member: string) => `the Pod of ${member}`,
+} as const;
+
+export function notMadeOf(
+  { waits, certificates, clashes }: Pick<ApplyContext, "waits" | "certificates" | "clashes">,
+  member: string,
+): NotMade | undefined {
+  const clash = clashes.found.find((found) => found.member === member);
+  if (clash) return takenBy(clash);
+  const unissued = certificates.unissuedFor(member);
+  if (unissued) return unissued;
+  for (const part of [partsOf.claim, partsOf.secret] as const) {
+    const message = waits.failureOf(part(member));
+    if (message !== undefined) return { reason: "ObjectRefused", message };
+  }
+  const message = waits.failureOf(partsOf.pod(member));
+  return message === undefined ? undefined : { reason: "PodRefused", message };
+}
+
+/** A newcomer needs certificates: none is added to etcd that could not be given one. */
+export function newcomersBlockedBy(
+  { stores, certificates, key }: Pick<ApplyContext, "stores" | "certificates" | "key">,
+  cluster: ClusterFacts,
+  records: readonly MemberRecord[],
+): NotMade | undefined {
+  const secrets = new Map(stores.ownObjects(key).secrets.map((one) => [one.metadata?.name ?? "", one]));
+  const missing = PLANES.find((plane) => {
+    const secret = secrets.get(authorityName(cluster, plane));
+    const there = secret !== undefined && isControlledBy(secret, cluster.uid);
+    return (
+      isSecure(cluster.spec.tls, plane) &&
+      !there &&
+      !certificates.canIssue(plane) &&
+      isPlaneInUse(plane, records, secrets)
+    );
+  });
+  if (missing === undefined) {
+    const { contradiction } = certificates;
+    const secure = PLANES.some((plane) => isSecure(cluster.spec.tls, plane));
+    return secure && contradiction !== undefined
+      ? { reason: "CertificateNotIssued", message: contradiction }
+      : undefined;
+  }
+  const name = `${cluster.namespace}/${authorityName(cluster, missing)}`;
+  return {
+    reason: "AuthorityMissing",
+    message: `Secret ${name} is missing, so no certificate can be issued`,
+  };
+}

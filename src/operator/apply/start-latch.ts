@@ -1,0 +1,112 @@
+/**
+ * Which configuration file a container reads when its kubelet restarts it in place. A kubelet rewrites the Secret of
+ * a running Pod only when it syncs the Pod, and until then a restart reads the file of the first start, with which
+ * an emptied directory starts over (H3). So the Pod is touched as soon as its Secret holds the file of a member that
+ * has joined: kubelets sync at once when a Pod changes. A toleration makes it a change of the spec, whose
+ * generation the kubelet reports back. Nothing of this concerns Pods that are made later, which mount that file.
+ */
+import type { Pod, Toleration } from "kubernetes-types/core/v1.d.ts";
+import type { MemberRecord } from "../../core/record.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isReason } from "../../kube/errors.ts";
+import { pods } from "../../kube/resources.ts";
+import type { Clock } from "../../seams/clock.ts";
+import type { Contests } from "./contests.ts";
+import { ANNOTATIONS } from "../names.ts";
+
+/** No node has a taint of this name. */
+const MARK: Toleration = { key: ANNOTATIONS.latched, operator: "Exists" };
+
+/** A kubelet reports what it syncs before it writes the files: up to 0.2 s before, as measured (docs/start.md). */
+export const WRITES_WITHIN_MS = 500;
+
+/** A kubelet syncs a Pod that nobody touches after 60 to 90 s as well; where touching it is refused, this has to do. */
+export const SYNCS_WITHIN_MS = 120_000;
+
+/** Its container may have been started with the file of its first start. */
+export function startedBeforeJoining({ metadata }: Pod): boolean {
+  return metadata?.annotations?.[ANNOTATIONS.startedFrom]?.includes("/") ?? false;
+}
+
+/** Either half is proof of it, and no reason to do it again: another controller may have taken the other half off. */
+function isTouched(pod: Pod): boolean {
+  return pod.metadata?.annotations?.[ANNOTATIONS.latched] !== undefined || isMarked(pod);
+}
+
+function isMarked({ spec }: Pod): boolean {
+  return spec?.tolerations?.some(({ key }) => key === MARK.key) ?? false;
+}
+
+/** True for a Pod that has to be touched: the Secret that it mounts was rewritten since it was made. */
+export function lacksTouch(pod: Pod, record: Pick<MemberRecord, "joined">): boolean {
+  return record.joined && startedBeforeJoining(pod) && !isTouched(pod);
+}
+
+export interface TouchContext {
+  readonly client: KubeClient;
+  readonly contests: Pick<Contests, "enter">;
+  readonly latches: Pick<StartLatches, "refused">;
+}
+
+/** To be called once the Secret of the member is in place. Where all of it is taken off each time, ever more seldom. */
+export async function touch({ client, contests, latches }: TouchContext, pod: Pod): Promise<void> {
+  const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
+  const metadata = { annotations: { [ANNOTATIONS.latched]: "true" } };
+  const spec = { tolerations: [...(pod.spec?.tolerations ?? []), MARK] };
+  await contests.enter(pods, pod, { metadata, spec }, { metadata, spec: MARK });
+  try {
+    await client.patch(pods, { name, namespace }, { metadata, spec }, { uid });
+  } catch (error) {
+    if (!isReason(error, "Forbidden", "Invalid")) throw error;
+    // Tolerations are restricted here, or were changed since: the kubelet syncs all the same, and confirms nothing.
+    try {
+      await client.patch(pods, { name, namespace }, { metadata }, { uid });
+    } catch (refusal) {
+      if (isReason(refusal, "Forbidden", "Invalid")) latches.refused(uid);
+      throw refusal;
+    }
+  }
+}
+
+export class StartLatches {
+  readonly #clock: Pick<Clock, "monotonic">;
+  /** By the UID of the Pod: when its kubelet was first seen to have synced. Forgotten with the process, which costs a moment. */
+  readonly #syncedAt = new Map<string, number>();
+  /** By the UID of the Pod: since when touching it is refused. */
+  readonly #refusedAt = new Map<string, number>();
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
+
+  /** Nobody may touch this Pod: its kubelet has to find the new file by itself. */
+  refused(uid: string): void {
+    if (!this.#refusedAt.has(uid)) this.#refusedAt.set(uid, this.#clock.monotonic());
+  }
+
+  /** A restart in place would read the file of a member that has joined. */
+  isConfirmed(pod: Pod): boolean {
+    if (!startedBeforeJoining(pod)) return true;
+    const uid = pod.metadata?.uid ?? "";
+    const now = this.#clock.monotonic();
+    const since = this.#syncedAt.get(uid) ?? (isTouched(pod) && hasSynced(pod) ? now : undefined);
+    if (since === undefined) return now - (this.#refusedAt.get(uid) ?? Infinity) >= SYNCS_WITHIN_MS;
+    this.#syncedAt.set(uid, since);
+    return now - since >= WRITES_WITHIN_MS;
+  }
+
+  /** Of the Pods of a cluster, those that still exist. */
+  keepOnly(uids: ReadonlySet<string>): void {
+    for (const known of [this.#syncedAt, this.#refusedAt])
+      for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
+  }
+}
+
+/** Its kubelet knows of the touch. One older than 1.33 does not say. */
+function hasSynced(pod: Pod): boolean {
+  if (!isMarked(pod)) return true;
+  const { metadata, status } = pod;
+  // observedGeneration is newer than the published types.
+  const { observedGeneration } = (status ?? {}) as { observedGeneration?: number };
+  return observedGeneration === undefined || observedGeneration >= (metadata?.generation ?? 0);
+}

@@ -1,0 +1,72 @@
+/** What applying the objects of a cluster came to so far, and what all parts of it share. */
+import type { KubeClient } from "../../kube/client.ts";
+import { keyOf, type KubeObject, type Resource } from "../../kube/resources.ts";
+import type { Certificates } from "./certificates.ts";
+import type { Clashes } from "./clashes.ts";
+import type { Contests } from "./contests.ts";
+import type { Kept } from "./keep.ts";
+import type { LiveReads } from "../cache/live-reads.ts";
+import type { PartWaits } from "./part-waits.ts";
+import type { PeerServices } from "./peer-services.ts";
+import type { Resizing } from "./resizing.ts";
+import type { StartLatches } from "./start-latch.ts";
+import type { Stores } from "../cache/stores.ts";
+
+export interface ApplyContext {
+  readonly client: KubeClient;
+  readonly stores: Stores;
+  /** `namespace/name` of the cluster. */
+  readonly key: string;
+  readonly certificates: Certificates;
+  readonly clashes: Clashes;
+  readonly live: LiveReads;
+  readonly contests: Contests;
+  readonly latches: StartLatches;
+  readonly waits: PartWaits;
+  readonly resizing: Resizing;
+  readonly peerServices: PeerServices;
+}
+
+export class Tally {
+  readonly problems: string[] = [];
+  changed = false;
+  /** The parts that were asked for. */
+  readonly parts = new Set<string>();
+  readonly #waits: PartWaits;
+
+  constructor(waits: PartWaits) {
+    this.#waits = waits;
+  }
+
+  /** Takes note of one object; true when it is there and ours. One of somebody else's ends the part that wanted it. */
+  note<T extends KubeObject>(
+    context: Pick<ApplyContext, "clashes">,
+    resource: Resource,
+    kept: Kept<T>,
+  ): boolean {
+    if (kept.done === "changed") this.changed = true;
+    if (kept.done === "foreign") {
+      if (context.clashes.add(resource, kept.object)) this.changed = true;
+      throw new Error(`${resource.kind} ${keyOf(kept.object)} exists and belongs to another owner`);
+    }
+    return kept.done === "changed" || kept.done === "unchanged";
+  }
+
+  /** Runs one part, unless it failed just before; what it throws is a problem of that part and of no other. */
+  async part(what: string, work: () => Promise<void>): Promise<void> {
+    this.parts.add(what);
+    const waiting = this.#waits.problemOf(what);
+    if (waiting !== undefined) {
+      this.problems.push(waiting);
+      return;
+    }
+    try {
+      await work();
+      this.#waits.succeeded(what);
+    } catch (error) {
+      const problem = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+      this.#waits.failed(what, problem);
+      this.problems.push(problem);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * From changes of objects to the clusters that have to be looked at. What we wrote ourselves into a status wakes
+ * nobody: a cluster at rest must stay at rest (I7).
+ */
+import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
+import { source, type Source } from "../../kube/controller.ts";
+import { keyOf, type KubeObject } from "../../kube/resources.ts";
+import type { Store } from "../../kube/store.ts";
+import { isLost } from "../observe/pod-facts.ts";
+import { clusterKeys, memberKeys, type Stores } from "./stores.ts";
+
+export function clusterSources(stores: Stores): Source[] {
+  const spaces = [...stores.spaces];
+  return [
+    ...spaces.flatMap((space) => [
+      intentSource(space.clusters.store, (object) => [keyOf(object)]),
+      intentSource(space.members.store, memberKeys),
+      source(space.pods.store, clusterKeys),
+      source(space.claims.store, clusterKeys),
+      source(space.secrets.store, clusterKeys),
+      source(space.services.store, clusterKeys),
+      intentSource(space.budgets.store, clusterKeys),
+    ]),
+    nodeSource(stores),
+  ];
+}
+
+/** An object of which only the status tells nothing new to us. */
+function intentSource<T extends KubeObject>(
+  store: Pick<Store<T>, "whenSynced" | "list" | "onChange">,
+  toKeys: (object: T) => string[],
+): Source {
+  const telling: typeof store = {
+    whenSynced: (signal) => store.whenSynced(signal),
+    list: () => store.list(),
+    onChange: (listener) =>
+      store.onChange((change) => {
+        if (!isSameIntent(change.before, change.after)) listener(change);
+      }),
+  };
+  return source(telling, toKeys);
+}
+
+function isSameIntent(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
+  if (before === undefined || after === undefined) return false;
+  return intent(before.metadata ?? {}) === intent(after.metadata ?? {});
+}
+
+/** The generation counts changes of the spec. */
+function intent(metadata: Partial<ObjectMeta> | object): string {
+  const { uid, generation, labels, annotations, ownerReferences, finalizers, deletionTimestamp } =
+    metadata as Partial<ObjectMeta>;
+  return JSON.stringify([
+    uid,
+    generation,
+    labels,
+    annotations,
+    ownerReferences,
+    finalizers,
+    deletionTimestamp,
+  ]);
+}
+
+/** A node that was lost, or came back: whose Pods were on it is looked at. */
+function nodeSource(stores: Stores): Source {
+  return {
+    // Nodes are optional, and no cluster comes from them.
+    whenSynced: () => Promise.resolve(),
+    keys: () => [],
+    listen: (wake) =>
+      stores.nodes.onChange(({ key, before, after }) => {
+        if (isLost(before) === isLost(after)) return;
+        for (const space of stores.spaces)
+          for (const pod of space.pods.store.by("node", key))
+            for (const cluster of clusterKeys(pod)) wake(cluster);
+      }),
+  };
+}

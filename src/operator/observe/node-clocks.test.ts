@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Node, Pod } from "kubernetes-types/core/v1.d.ts";
+import { healthy } from "../../core/testing/cluster.ts";
+import { NodeClocks } from "./node-clocks.ts";
+import { workloadOf } from "./pod-facts.ts";
+
+const node = (beatAt: number): Node => ({
+  metadata: { name: "n1" },
+  status: {
+    conditions: [
+      {
+        type: "Ready",
+        status: "True",
+        lastHeartbeatTime: `${new Date(beatAt).toISOString().slice(0, 19)}Z`,
+      },
+    ],
+  },
+});
+
+/** A node whose clock is off, and an API server that tells of its heartbeats after a while. */
+function world(aheadMs: number) {
+  const time = { now: Date.UTC(2030, 0, 1) };
+  const clocks = new NodeClocks(() => time.now);
+  let last: Node | undefined;
+  const beat = (toldAfterMs = 100) => {
+    time.now += 300_000;
+    const after = node(time.now + aheadMs);
+    time.now += toldAfterMs;
+    clocks.hear({ key: "n1", before: last, after });
+    last = after;
+    return clocks.aheadMs("n1");
+  };
+  return { clocks, beat, time };
+}
+
+test("two heartbeats that agree tell how far a node's clock is off", () => {
+  for (const aheadMs of [90_000, -90_000]) {
+    const { clocks, beat } = world(aheadMs);
+    assert.equal(beat(), undefined, "the first state may be of any age");
+    assert.equal(beat(), undefined);
+    const found = beat();
+    assert.ok(found !== undefined && Math.abs(found - aheadMs) < 1_500, String(found));
+    const direction = aheadMs > 0 ? "ahead of" : "behind";
+    assert.match(
+      clocks.warning("n1") ?? "",
+      new RegExp(`node n1 is more than 30 s ${direction} the API server`),
+    );
+    assert.deepEqual(
+      [...clocks.off()].map(([name]) => name),
+      ["n1"],
+    );
+  }
+});
+
+test("a heartbeat that is told late is no clock that is behind", () => {
+  const { clocks, beat } = world(0);
+  for (const toldAfterMs of [0, 100, 100, 240_000, 100, 100]) beat(toldAfterMs);
+  assert.equal(clocks.warning("n1"), undefined);
+  assert.deepEqual([...clocks.off()], []);
+});
+
+test("a change that is no heartbeat says nothing, and a node that is gone is forgotten", () => {
+  const { clocks, beat, time } = world(90_000);
+  beat();
+  const same = node(time.now);
+  clocks.hear({ key: "n1", before: same, after: same });
+  assert.equal(clocks.aheadMs("n1"), undefined);
+  beat();
+  beat();
+  assert.notEqual(clocks.aheadMs("n1"), undefined);
+  clocks.hear({ key: "n1", before: same, after: undefined });
+  assert.equal(clocks.aheadMs("n1"), undefined);
+  assert.equal(clocks.warning("n1"), undefined);
+});
+
+test("how a run on such a node ended is judged by the node's own time", () => {
+  const now = Date.UTC(2030, 0, 1);
+  const message = JSON.stringify({
+    level: "error",
+    msg: "bootstrap failed",
+    error: "cannot fetch cluster info from peer urls",
+  });
+  // A second ago, by a clock that is ten minutes behind.
+  const finishedAt = new Date(now - 601_000).toISOString();
+  const pod: Pod = {
+    metadata: { name: "demo-1" },
+    spec: { nodeName: "n1", containers: [] },
+    status: {
+      phase: "Running",
+      containerStatuses: [
+        {
+          name: "etcd",
+          image: "etcd",
+          imageID: "",
+          ready: false,
+          restartCount: 1,
+          state: { terminated: { exitCode: 1, message, finishedAt } },
+        },
+      ],
+    },
+  };
+  const { record } = healthy().members[0]!;
+  const causeWith = (nodeAheadMs: number | undefined) => {
+    const facts = workloadOf(pod, { record, now, nodeAheadMs: () => nodeAheadMs });
+    return facts.state === "exited" ? facts.cause : facts.state;
+  };
+  assert.equal(causeWith(-600_000), "unknown", "too early to say that its data is gone");
+  assert.equal(causeWith(0), "data-missing");
+});

@@ -1,0 +1,166 @@
+/**
+ * What a Pod says of its member's workload. A Pod tells more than a process: why it cannot be placed, why its
+ * image does not come, how its last container ended, and that it hangs on a node that is gone.
+ */
+import type { ContainerStatus, Node, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { NotMade, WorkloadFacts } from "../../core/observation.ts";
+import type { MemberRecord } from "../../core/record.ts";
+import { startHash } from "../../core/template/template.ts";
+import { ANNOTATIONS, ETCD_CONTAINER } from "../names.ts";
+import { etcdEnding, initEnding, type Ending } from "./pod-exit.ts";
+
+export interface PodContext {
+  readonly record: MemberRecord;
+  /** By name; undefined when nodes cannot be read, and then none counts as lost. */
+  readonly nodes?: ReadonlyMap<string, Node>;
+  /** By the API server's clock. */
+  readonly now: number;
+  /** How far the clock of a node is ahead of that, where it is known. */
+  readonly nodeAheadMs?: (node: string) => number | undefined;
+  /** Whether the resources of this Pod can be changed while it runs. */
+  readonly isResizable?: (pod: Pod, record: MemberRecord) => boolean;
+  /** Why the Pod of this member could not be made, the last time that was tried. */
+  readonly notMade?: (member: string) => NotMade | undefined;
+}
+
+export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadFacts {
+  if (!pod) {
+    const notMade = context.notMade?.(context.record.name);
+    return { state: "absent", ...(notMade && { notMade }) };
+  }
+  if (pod.metadata?.deletionTimestamp !== undefined) return stopping(pod, context);
+  const phase = pod.status?.phase;
+  // With restartPolicy Always only an eviction or the end of its node finishes a Pod.
+  if (phase === "Failed" || phase === "Succeeded") return finished(pod, context.record);
+  const etcd = pod.status?.containerStatuses?.find(({ name }) => name === ETCD_CONTAINER);
+  const init = pod.status?.initContainerStatuses?.find(hasNotSucceeded);
+  if (init) return started(pod, init, initEnding);
+  if (isGated(pod, context.record)) return { state: "waiting", ...placement(pod) };
+  if (!etcd) return { state: "waiting", ...placement(pod), ...optionalStart(pod) };
+  const facts = started(pod, etcd, (terminated) =>
+    etcdEnding(terminated, {
+      ...context,
+      // What is compared with it is by the clock of the node.
+      now: context.now + (context.nodeAheadMs?.(pod.spec?.nodeName ?? "") ?? 0),
+      restarts: etcd.restartCount,
+    }),
+  );
+  const resizable = facts.state === "running" && context.isResizable?.(pod, context.record);
+  return resizable ? { ...facts, resizable } : facts;
+}
+
+function started(
+  pod: Pod,
+  status: ContainerStatus,
+  ending: (terminated: NonNullable<ContainerStatus["lastState"]>["terminated"] & object) => Ending,
+): WorkloadFacts {
+  const { state, lastState, restartCount: restarts } = status;
+  const startedFrom = startOf(pod) ?? "";
+  if (state?.running) {
+    const lastEnd = lastState?.terminated && ending(lastState.terminated);
+    const since = time(state.running.startedAt, pod);
+    // Unknown, which a lost node makes of it, is not True.
+    const ready = conditionOf(pod, "Ready")?.status === "True";
+    return { state: "running", since, startedFrom, restarts, ...(lastEnd && { lastEnd }), ready };
+  }
+  // Between two attempts the kubelet shows a wait and keeps the end in lastState.
+  const ended = state?.terminated ?? (isBackOff(status) ? lastState?.terminated : undefined);
+  if (ended)
+    return { state: "exited", since: time(ended.finishedAt, pod), startedFrom, restarts, ...ending(ended) };
+  const { reason = "", message } = state?.waiting ?? {};
+  if (reason === "") return { state: "waiting", ...placement(pod), ...optionalStart(pod) };
+  const since = time(conditionOf(pod, "PodScheduled")?.lastTransitionTime, pod);
+  return { state: "waiting", reason: join(reason, message), since, ...optionalStart(pod) };
+}
+
+function isBackOff({ state }: ContainerStatus): boolean {
+  return state?.waiting?.reason === "CrashLoopBackOff";
+}
+
+/** A sidecar among the init containers runs on and is no obstacle. */
+function hasNotSucceeded({ state, started: runs }: ContainerStatus): boolean {
+  return state?.terminated?.exitCode !== 0 && runs !== true;
+}
+
+/**
+ * A Pod that is its member's volume exists before its record permits it (H4). It has started from nothing yet, and
+ * will start with the list of that moment; only another template makes it the wrong Pod.
+ */
+function isGated(pod: Pod, record: MemberRecord): boolean {
+  if ((pod.spec?.schedulingGates?.length ?? 0) === 0) return false;
+  const [made] = (startOf(pod) ?? "").split("/");
+  return made === startHash({ ...record, joined: true });
+}
+
+/** Where the scheduler stands with it. */
+function placement(pod: Pod): { reason: string; since: number; unschedulable?: boolean } {
+  const scheduled = conditionOf(pod, "PodScheduled");
+  if (scheduled?.status !== "False")
+    return { reason: "its Pod is being placed", since: time(undefined, pod) };
+  const { reason = "Unschedulable" } = scheduled;
+  return {
+    reason: join(reason, scheduled.message),
+    ...(reason === "Unschedulable" && { unschedulable: true }),
+    since: time(scheduled.lastTransitionTime, pod),
+  };
+}
+
+function finished(pod: Pod, record: MemberRecord): WorkloadFacts {
+  const status = pod.status?.containerStatuses?.find(({ name }) => name === ETCD_CONTAINER);
+  const disruption = conditionOf(pod, "DisruptionTarget");
+  const why = join(pod.status?.reason ?? "its Pod has ended", pod.status?.message ?? disruption?.message);
+  const { medium } = record.template.storage;
+  const dataEnded = medium === "Memory" || medium === "Ephemeral";
+  return {
+    state: "exited",
+    since: time(status?.state?.terminated?.finishedAt ?? disruption?.lastTransitionTime, pod),
+    startedFrom: startOf(pod) ?? "",
+    restarts: status?.restartCount ?? 0,
+    cause: dataEnded ? "data-missing" : "killed",
+    detail: dataEnded ? `${why}; its data ended with the Pod` : why,
+    ended: true,
+  };
+}
+
+function stopping(pod: Pod, { nodes, now }: PodContext): WorkloadFacts {
+  const due = time(pod.metadata?.deletionTimestamp, pod);
+  const since = due - 1000 * (pod.metadata?.deletionGracePeriodSeconds ?? 0);
+  // Until then the kubelet has time, and no answer means nothing.
+  const lostNode = nodes && now > due ? lostNodeOf(pod, nodes) : undefined;
+  return { state: "stopping", since, ...optionalStart(pod), ...(lostNode !== undefined && { lostNode }) };
+}
+
+/** A node that is gone, was declared gone, or does not report: it will not confirm that the Pod ended. */
+function lostNodeOf(pod: Pod, nodes: ReadonlyMap<string, Node>): string | undefined {
+  const name = pod.spec?.nodeName;
+  if (!name) return undefined;
+  return isLost(nodes.get(name)) ? name : undefined;
+}
+
+export function isLost(node: Node | undefined): boolean {
+  if (!node) return true;
+  if (node.spec?.taints?.some(({ key }) => key === "node.kubernetes.io/out-of-service")) return true;
+  // False is a report too: that kubelet lives and will confirm.
+  return node.status?.conditions?.find(({ type }) => type === "Ready")?.status === "Unknown";
+}
+
+function conditionOf(pod: Pod, type: string) {
+  return pod.status?.conditions?.find((condition) => condition.type === type);
+}
+
+function startOf(pod: Pod): string | undefined {
+  return pod.metadata?.annotations?.[ANNOTATIONS.startedFrom];
+}
+
+function optionalStart(pod: Pod): { startedFrom?: string } {
+  const startedFrom = startOf(pod);
+  return startedFrom === undefined ? {} : { startedFrom };
+}
+
+function time(at: string | undefined, pod: Pod): number {
+  return Date.parse(at ?? pod.metadata?.creationTimestamp ?? "") || 0;
+}
+
+function join(reason: string, message: string | undefined): string {
+  return message ? `${reason}: ${message}` : reason;
+}

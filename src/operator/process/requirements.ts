@@ -1,0 +1,59 @@
+/**
+ * What has to be so before the operator can work: a Kubernetes that we know, our resource definitions, and leave
+ * to read them. Each is told with what to do about it.
+ */
+import type { KubeClient } from "../../kube/client.ts";
+import { isReason } from "../../kube/errors.ts";
+import type { Log } from "../../kube/log.ts";
+import type { Resource } from "../../kube/resources.ts";
+import { judgeKubernetes, serverVersion } from "./kubernetes-version.ts";
+import { etcdClusters, etcdMembers } from "../resources.ts";
+
+export class Unmet extends Error {
+  override name = "Unmet";
+}
+
+/** Throws `Unmet` when the operator cannot work here. */
+export async function checkRequirements(
+  client: KubeClient,
+  namespaces: readonly string[] | undefined,
+  log: Log,
+): Promise<void> {
+  const places = namespaces?.map((namespace) => ({ namespace })) ?? [{}];
+  await Promise.all([
+    checkVersion(client, log),
+    ...places.flatMap((place) => [
+      checkServed(client, etcdClusters, place),
+      checkServed(client, etcdMembers, place),
+    ]),
+  ]);
+}
+
+async function checkVersion(client: KubeClient, log: Log): Promise<void> {
+  const judged = judgeKubernetes(await serverVersion(client));
+  if (judged.verdict === "unsupported") throw new Unmet(judged.message);
+  if (judged.verdict === "untested") log("warn", judged.message);
+}
+
+async function checkServed(
+  client: KubeClient,
+  resource: Resource,
+  place: { namespace?: string },
+): Promise<void> {
+  try {
+    for await (const _ of client.pages(resource, place, { pageSize: 1 })) return;
+  } catch (error) {
+    if (isReason(error, "NotFound")) {
+      const apply = "apply config/crd (or config/install.yaml) first";
+      throw new Unmet(`the API server does not know ${resource.plural}.${resource.group}: ${apply}`, {
+        cause: error,
+      });
+    }
+    if (isReason(error, "Forbidden", "Unauthorized")) {
+      const where =
+        place.namespace === undefined ? "in all namespaces (or give --namespace)" : `in ${place.namespace}`;
+      throw new Unmet(`${resource.plural} may not be read ${where}: ${error.message}`, { cause: error });
+    }
+    throw error;
+  }
+}

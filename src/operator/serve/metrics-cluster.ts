@@ -1,0 +1,107 @@
+/**
+ * The series of one cluster, from its last pass: read when they are asked for, gone with the cluster.
+ */
+import type { EtcdClusterStatus, MemberStatus } from "../../api/etcd-cluster-status.ts";
+import type { Pass } from "../../control/loop.ts";
+import type { HoldReason } from "../../core/action.ts";
+import { foreignMembers } from "../../core/assess/foreign.ts";
+import { viewOf } from "../../core/view.ts";
+import type { MetricDefinition, Sample } from "./metrics-registry.ts";
+import { METRICS } from "./metrics-table.ts";
+
+/** What a pass brought that is to be counted. */
+export interface Counted {
+  /** The step that failed on this pass. */
+  readonly failed: string | undefined;
+  /** Reasons to wait that were not there before. */
+  readonly begun: readonly HoldReason[];
+}
+
+const ROLES: readonly MemberStatus["role"][] = ["Leader", "Follower", "Learner", "Unknown"];
+const CONDITION: Readonly<Record<string, number>> = { True: 1, False: 0 };
+const UNKNOWN = -1;
+
+export class ClusterSeries {
+  readonly #labels: readonly [namespace: string, cluster: string];
+  #status: EtcdClusterStatus = {};
+  #desired = 0;
+  #foreign = 0;
+  #waits: ReadonlySet<HoldReason> = new Set();
+  #problems = false;
+  #failure: Pass["failure"];
+  /** The last leader that was known; one that comes back after a time without any is no change. */
+  #leader: string | undefined;
+  #leaderChanges = 0;
+  #longestGapMs: number | undefined;
+
+  constructor(namespace: string, cluster: string) {
+    this.#labels = [namespace, cluster];
+  }
+
+  /** Why this cluster waits. */
+  get waits(): Iterable<HoldReason> {
+    return this.#waits;
+  }
+
+  get hasProblems(): boolean {
+    return this.#problems;
+  }
+
+  passed({ status, decision, failure, problems, observation }: Pass): Counted {
+    // A hold that keeps nothing back is a remark.
+    const held = decision.holds.filter(({ classes }) => classes === "all" || classes.length > 0);
+    const waits = new Set(held.map(({ reason }) => reason));
+    const begun = [...waits].filter((reason) => !this.#waits.has(reason));
+    // The same failure is told on each pass until its next try.
+    const failed = failure !== undefined && failure !== this.#failure ? failure.step : undefined;
+    if (this.#leader !== undefined && status.leader !== undefined && status.leader !== this.#leader)
+      this.#leaderChanges++;
+    this.#leader = status.leader ?? this.#leader;
+    const gapMs = status.lastDisruption?.writeGapMs;
+    if (gapMs !== undefined) this.#longestGapMs = Math.max(gapMs, this.#longestGapMs ?? 0);
+    this.#waits = waits;
+    this.#failure = failure;
+    this.#problems = problems.length > 0;
+    this.#status = status;
+    this.#desired = observation.cluster.spec.replicas;
+    this.#foreign = foreignMembers(viewOf(observation)).length;
+    return { failed, begun };
+  }
+
+  *samples(now: number): Generator<readonly [MetricDefinition, Iterable<Sample>]> {
+    const { members = [], conditions = [], readyReplicas, revision } = this.#status;
+    const ofCluster = (value: number, ...labels: string[]): Sample => ({
+      labels: [...this.#labels, ...labels],
+      value,
+    });
+    yield [
+      METRICS.members,
+      ROLES.map((role) => ofCluster(members.filter((m) => m.role === role).length, role.toLowerCase())),
+    ];
+    yield [METRICS.desired, [ofCluster(this.#desired)]];
+    yield [METRICS.healthy, [ofCluster(readyReplicas ?? 0)]];
+    yield [METRICS.foreign, [ofCluster(this.#foreign)]];
+    yield [METRICS.leaderChanges, [ofCluster(this.#leaderChanges)]];
+    if (revision !== undefined) yield [METRICS.revision, [ofCluster(revision)]];
+    if (this.#longestGapMs !== undefined) yield [METRICS.writeGap, [ofCluster(this.#longestGapMs / 1000)]];
+    yield [
+      METRICS.condition,
+      conditions.map(({ type, status }) => ofCluster(CONDITION[status] ?? UNKNOWN, type)),
+    ];
+    const ofMembers = (read: (member: MemberStatus) => number | undefined): Sample[] =>
+      members.flatMap((member) => {
+        const value = read(member);
+        return value === undefined ? [] : [ofCluster(value, member.name)];
+      });
+    yield [METRICS.memberHealthy, ofMembers(({ healthy }) => (healthy ? 1 : 0))];
+    yield [METRICS.dbSize, ofMembers(({ dbSize }) => dbSize)];
+    yield [METRICS.dbInUse, ofMembers(({ dbSizeInUse }) => dbSizeInUse)];
+    yield [METRICS.raftLag, ofMembers((member) => member.raftLag)];
+    yield [
+      METRICS.certExpiry,
+      ofMembers(({ certExpiry }) =>
+        certExpiry === undefined ? undefined : Math.round((Date.parse(certExpiry) - now) / 1000),
+      ),
+    ];
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * Writes what users read: the status of the cluster and of its members, only when it says something new (I7), and
+ * not between two steps that follow each other at once.
+ */
+import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
+import type { EtcdMemberStatus } from "../../api/etcd-member.ts";
+import { canonical, sameContent } from "../../core/hash.ts";
+import { sameStatus } from "../../core/status/status-write.ts";
+import type { MemberView, View } from "../../core/view.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isReason } from "../../kube/errors.ts";
+import { refOf, type KubeObject, type Ref, type Resource } from "../../kube/resources.ts";
+import type { Clock } from "../../seams/clock.ts";
+import { fitCluster, fitMember } from "./fit-status.ts";
+import { memberStatusOf } from "./member-status.ts";
+import { mergePatch } from "../apply/merge-patch.ts";
+import { etcdClusters, etcdMembers } from "../resources.ts";
+import type { Stores } from "../cache/stores.ts";
+
+/** While one step follows the other, users hear of it at least this often. */
+const BURST_MS = 1_000;
+/** What a member passes through on its way is told only when it lasts. */
+const PASSING_MS = 2_000;
+/** Words and numbers that change while no condition does are written at most this often. */
+const WORDS_MS = 3_000;
+
+export class Reporter {
+  readonly #client: KubeClient;
+  readonly #stores: Stores;
+  readonly #clock: Clock;
+  readonly #key: string;
+  #writtenAt: number | undefined;
+  #burstSince: number | undefined;
+  /** States of members that are not ready, and since when. */
+  readonly #passing = new Map<string, { readonly state: string; readonly since: number }>();
+
+  constructor(client: KubeClient, stores: Stores, clock: Clock, key: string) {
+    this.#client = client;
+    this.#stores = stores;
+    this.#clock = clock;
+    this.#key = key;
+  }
+
+  async report(status: EtcdClusterStatus, view: View, goesOn: boolean): Promise<void> {
+    const now = this.#clock.monotonic();
+    this.#burstSince = goesOn ? (this.#burstSince ?? now) : undefined;
+    if (this.#burstSince !== undefined && now - this.#burstSince < BURST_MS) return;
+    if (this.#burstSince !== undefined) this.#burstSince = now;
+    await Promise.all([this.#cluster(status), ...view.members.map((member) => this.#member(view, member))]);
+    for (const name of this.#passing.keys())
+      if (!view.members.some((member) => member.name === name)) this.#passing.delete(name);
+  }
+
+  async #cluster(seen: EtcdClusterStatus): Promise<void> {
+    const status = fitCluster(seen);
+    const object = this.#stores.cluster(this.#key);
+    const now = this.#clock.monotonic();
+    const since = this.#writtenAt === undefined ? 0 : now - this.#writtenAt;
+    if (!object || sameStatus(object.status, status, since)) return;
+    if (this.#writtenAt !== undefined && since < WORDS_MS && !isUrgent(object.status, status)) return;
+    await this.#write(etcdClusters, refOf(this.#key), object, object.status, status);
+    this.#writtenAt = now;
+  }
+
+  async #member(view: View, member: MemberView): Promise<void> {
+    const ref = { ...refOf(this.#key), name: member.name };
+    const object = this.#stores.member(`${ref.namespace}/${ref.name}`);
+    if (!object || object.metadata.uid !== member.record.uid) return;
+    const status = fitMember(memberStatusOf(view, member, object.metadata.generation, object.status));
+    if (!member.healthy && !this.#lasts(member.name, status)) return;
+    if (sameContent(steady(object.status), steady(status))) return;
+    await this.#write(etcdMembers, ref, object, object.status, status);
+  }
+
+  #lasts(name: string, status: EtcdMemberStatus): boolean {
+    const now = this.#clock.monotonic();
+    const state = status.conditions?.[0]?.reason ?? "";
+    const known = this.#passing.get(name);
+    if (known?.state === state) return now - known.since >= PASSING_MS;
+    this.#passing.set(name, { state, since: now });
+    return false;
+  }
+
+  async #write(
+    resource: Resource<KubeObject>,
+    ref: Ref,
+    { metadata }: KubeObject,
+    before: object | undefined,
+    after: object,
+  ): Promise<void> {
+    const patch = mergePatch({ ...before }, { ...after });
+    if (!patch) return;
+    try {
+      await this.#client.patchStatus(resource, ref, patch, { uid: metadata?.uid ?? "" });
+    } catch (error) {
+      // Deleted meanwhile, or another one by now: nobody is left to be told.
+      if (!isReason(error, "NotFound", "Conflict")) throw error;
+    }
+  }
+}
+
+/** A condition changed, or the status is about another spec: whoever waits for that waits for nothing else. */
+function isUrgent(before: EtcdClusterStatus | undefined, after: EtcdClusterStatus): boolean {
+  const essence = ({ observedGeneration, conditions }: EtcdClusterStatus) =>
+    canonical([
+      observedGeneration,
+      conditions?.map(({ type, status, observedGeneration: seen }) => [type, status, seen]),
+    ]);
+  return before === undefined || essence(before) !== essence(after);
+}
+
+/** Without which generation of its record it was seen for: that alone is no news. */
+function steady(status: EtcdMemberStatus | undefined): unknown {
+  return {
+    ...status,
+    conditions: status?.conditions?.map(({ observedGeneration: _seen, ...condition }) => condition),
+  };
+}

@@ -1,0 +1,123 @@
+/** config/install.yaml and the samples on a real API server, and the admission policy for EtcdMembers. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { exampleMember } from "../../src/api/member-examples.ts";
+import { API_VERSION } from "../../src/api/metadata.ts";
+import { parseCluster } from "../../src/api/parse-cluster.ts";
+import { judgeKubernetes, serverVersion } from "../../src/operator/process/kubernetes-version.ts";
+import { Client, isCode } from "../../testbed/client.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
+import {
+  applyAll,
+  manifests,
+  operatorToken,
+  pathOf,
+  sample,
+  samples,
+  whenServed,
+} from "../support/install.ts";
+import { clientOn, configOf, transportTo } from "../support/kube-runtime.ts";
+
+const OURS = `/apis/${API_VERSION}/namespaces/default`;
+let bed: TestTestbed;
+/** The operator's service account. */
+let operator: Client;
+
+before(async () => {
+  bed = await upForTests();
+  await applyAll(bed.client, manifests("install.yaml"));
+  await whenServed(bed.client, `${OURS}/etcdclusters`, `${OURS}/etcdmembers`);
+  const { cert: _, key: __, ...access } = bed.access;
+  operator = new Client({ ...access, token: await operatorToken(bed.client) });
+});
+
+after(async () => {
+  operator?.close();
+  await bed?.down();
+});
+
+test("the installation is accepted as it is, and a second time changes nothing", async () => {
+  const objects = manifests("install.yaml");
+  const versions = async () =>
+    await Promise.all(
+      objects.map(async (object) => {
+        const { metadata } = await bed.client.get(pathOf(object));
+        return `${object.kind} ${metadata?.name} ${metadata?.generation ?? metadata?.resourceVersion}`;
+      }),
+    );
+  const before = await versions();
+  await applyAll(bed.client, objects);
+  assert.deepEqual(await versions(), before);
+});
+
+test("the variant for one namespace is accepted there, and has no rights outside it", async () => {
+  const objects = manifests("install-namespaced.yaml");
+  await bed.client.create("/api/v1/namespaces", { metadata: { name: "etcd" } });
+  await applyAll(bed.client, objects);
+  const wide = objects.filter(({ metadata }) => metadata.namespace !== "etcd").map(({ kind }) => kind);
+  assert.deepEqual(wide, ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]);
+});
+
+for (const name of samples()) {
+  test(`the sample ${name} is accepted by the server, and means the same to us`, async () => {
+    const cluster = sample(name);
+    const path = `${OURS}/etcdclusters?dryRun=All&fieldValidation=Strict`;
+    const { spec } = await bed.client.create<typeof cluster & { spec?: unknown }>(path, cluster);
+    const parsed = parseCluster(cluster);
+    assert.ok(parsed.ok, JSON.stringify(parsed));
+    assert.deepEqual(spec, JSON.parse(JSON.stringify(parsed.cluster.spec)));
+  });
+}
+
+/** What the server says against it; empty when it accepts. */
+async function refusal(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+test("nobody but the operator makes or changes an EtcdMember; deleting one stays allowed", async () => {
+  const member = exampleMember() as { metadata: { name: string }; spec: Record<string, unknown> };
+  const { name } = member.metadata;
+  const path = `${OURS}/etcdmembers`;
+  // A policy takes effect a moment after it is accepted.
+  const refused = await eventually("the policy to be in force", () =>
+    refusal(bed.client.create(`${path}?dryRun=All`, member)),
+  );
+  assert.match(refused, /403.*EtcdMembers are made by the operator\. Change spec\.replicas/);
+  await operator.create(path, member);
+  assert.match(
+    await refusal(bed.client.patch(`${path}/${name}`, { spec: { run: false } })),
+    new RegExp(`EtcdMember ${name} is the operator's record .*kubectl delete etcdmember ${name}`),
+  );
+  await bed.client.patch(`${path}/${name}`, { metadata: { labels: { mine: "yes" } } });
+  await operator.patch(`${path}/${name}`, { spec: { run: false } });
+  await bed.client.delete(`${path}/${name}`);
+  await assert.rejects(bed.client.get(`${path}/${name}`), (error) => isCode(error, 404));
+});
+
+test("the operator's account may do nothing but what it is for", async () => {
+  const attempts = [
+    () => operator.get("/api/v1/namespaces/kube-system/configmaps"),
+    () => operator.create("/api/v1/namespaces/default/pods/x/exec", {}),
+    () => operator.create("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "more" } }),
+    () => operator.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"),
+    () => operator.patch(`${OURS}/etcdclusters/none/scale`, { spec: { replicas: 1 } }),
+  ];
+  for (const attempt of attempts) await assert.rejects(attempt, (error) => isCode(error, 403));
+});
+
+test("the server's version is read and found supported", async () => {
+  const transport = transportTo(configOf(bed));
+  try {
+    const version = await serverVersion(clientOn(transport));
+    assert.match(version, /^v1\.\d+\.\d+/);
+    assert.deepEqual(judgeKubernetes(version), { verdict: "supported" });
+  } finally {
+    await transport.close();
+  }
+});

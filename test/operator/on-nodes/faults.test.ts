@@ -1,0 +1,333 @@
+/**
+ * Clusters of the operator on three real nodes, under an application, through everything that happens to nodes. Each
+ * time: a quorum all along as far as it is ours to keep, healed afterwards, and nothing acknowledged is lost. Last, the
+ * operator itself is killed.
+ */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Pod } from "kubernetes-types/core/v1.d.ts";
+import type { EtcdCluster } from "../../../src/api/etcd-cluster.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { upForTests, type TestTestbed } from "../../../testbed/for-tests.ts";
+import { onNode } from "../../../testbed/nodes/node.ts";
+import { entering, nodeVerb, type NodeVerb } from "../../../testbed/nodes/verbs.ts";
+import { bedPaths } from "../../../testbed/paths.ts";
+import { PATHS } from "../../support/kube-paths.ts";
+import { OperatorLives } from "../../support/operator-lives.ts";
+import { Lab } from "../../testbed/on-nodes/lab.ts";
+import { kubectl } from "../../testbed/on-nodes/support.ts";
+
+let bed: TestTestbed;
+let lab: Lab;
+let lives: OperatorLives;
+const NODES = [1, 2, 3];
+const PATIENCE = { withinMs: 120_000, everyMs: 200 };
+
+before(async () => {
+  bed = await upForTests({ nodes: 3 });
+  lab = new Lab(bed.name);
+  lives = new OperatorLives(bed.kubeconfig, (command) => entering(bed.name, command));
+  await lab.call("define");
+  await lab.call("startOperator");
+});
+
+after(async () => {
+  lives?.end();
+  await lab?.end();
+  await bed?.down();
+});
+
+const verb = (what: NodeVerb, node: number) => nodeVerb(bed.name, what, node, () => {}, 90);
+
+/** The fault, and the status says that a member is missing while the cluster serves. */
+const told = (what: NodeVerb, node: number) => async () => {
+  await verb(what, node);
+  await lab.call("waitFor", "demo", "Degraded");
+  await lab.call("waitFor", "demo", "Available");
+};
+
+async function podsOf(cluster: string): Promise<Pod[]> {
+  const selector = encodeURIComponent(`etcd.quorate.dev/cluster=${cluster}`);
+  return (await bed.client.get<{ items: Pod[] }>(`${PATHS.pods}?labelSelector=${selector}`)).items;
+}
+
+const statusOf = async (cluster: string) =>
+  (await bed.client.get<EtcdCluster>(`${PATHS.clusters}/${cluster}`)).status ?? {};
+
+const memberIDs = async () =>
+  (await statusOf("demo")).members?.map(({ name, id }) => `${name} ${id}`).toSorted();
+
+/** Some more writes are acknowledged: a quorum serves. */
+async function writesGoOn(): Promise<void> {
+  const before = await lab.call("acknowledged", "demo");
+  await eventually(
+    "writes to go on",
+    async () => (await lab.call("acknowledged", "demo")) > before + 20,
+    PATIENCE,
+  );
+}
+
+/** The fault, writes meanwhile, its end; then all members are healthy again, and the application is content. */
+async function survives(
+  t: { diagnostic(text: string): void },
+  fault: () => Promise<void>,
+  end: () => Promise<void>,
+): Promise<void> {
+  await lab.call("startChecker", "demo");
+  await writesGoOn();
+  await fault();
+  try {
+    await writesGoOn();
+  } finally {
+    await end();
+  }
+  await lab.call("converged", "demo", 3);
+  // One that was left behind on a lost node goes when the node is back.
+  await eventually("no Pod but theirs", async () => (await podsOf("demo")).length === 3, PATIENCE);
+  const { gapMs, writes } = await lab.call("judged", "demo");
+  t.diagnostic(`${writes} writes, longest gap ${gapMs} ms`);
+  await lab.call("assertSound", "demo", 3);
+}
+
+test("three members come up, one on each node", async (t) => {
+  const began = Date.now();
+  await lab.call("create", "demo", { replicas: 3, repair: { memberLostAfter: "30m" } });
+  await lab.call("converged", "demo", 3);
+  t.diagnostic(`after ${Date.now() - began} ms`);
+  const nodes = (await podsOf("demo")).map(({ spec }) => spec?.nodeName ?? "");
+  assert.deepEqual(nodes.toSorted(), ["node-1", "node-2", "node-3"]);
+  await lab.call("assertSound", "demo", 3);
+});
+
+// First, while no node was lost: a taint of an earlier fault would make Kubernetes evict Pods in the midst of it.
+test("the operator alone cannot reach the members: it says so and restarts nobody for an edit until it can", async (t) => {
+  await lab.call("edit", "demo", { repair: { unhealthyAfter: "5s", memberLostAfter: "10s" } });
+  await lab.call("converged", "demo", 3);
+  const before = await podUIDs();
+  const { length } = await lab.call("steps");
+  for (const node of NODES) await hide(node);
+  try {
+    const message = await says("Quorate", "Unknown/EtcdUnreachable");
+    assert.match(message, /their Pods are Ready and their peers are connected to them/);
+    await lab.call("edit", "demo", { options: { snapshotCount: 20_000 } });
+    await says("Quorate", "Unknown/EtcdUnreachable", 20);
+    for (const type of ["Available", "Degraded"]) await says(type, "Unknown/EtcdUnreachable");
+    assert.deepEqual(await lab.call("steps", length), []);
+    assert.deepEqual(await podUIDs(), before);
+    for (const node of [1, 2]) await show(node);
+    await says("Degraded", "Unknown/MemberUnreachable", 20);
+    assert.deepEqual(await lab.call("steps", length), [], "nor is the one replaced that stays hidden");
+    await says("Quorate", "True/Quorum");
+    // Those that restart now may take their time.
+    await lab.call("edit", "demo", { repair: { unhealthyAfter: null, memberLostAfter: "30m" } });
+  } finally {
+    for (const node of NODES) await show(node).catch(() => undefined);
+  }
+  await lab.call("converged", "demo", 3);
+  assert.ok(
+    (await podUIDs()).every((uid) => !before.includes(uid)),
+    "the edit is rolled out",
+  );
+  t.diagnostic((await lab.call("steps", length)).join("; "));
+  await lab.call("assertSound", "demo", 3);
+});
+
+test("a node loses power: told, and its member is back with its data when the node is", async (t) => {
+  const before = await memberIDs();
+  await survives(t, told("crash", 1), () => verb("start", 1));
+  assert.deepEqual(await memberIDs(), before);
+});
+
+test("a node is cut off: told, and its member catches up", async (t) => {
+  await survives(t, told("cut", 2), () => verb("heal", 2));
+});
+
+test("a node freezes: told, and its member goes on where it was", async (t) => {
+  await survives(t, told("freeze", 3), () => verb("thaw", 3));
+});
+
+/** As the policy of a network plugin does it: packets of the operator's address to etcd's client port are dropped. */
+async function hide(node: number): Promise<void> {
+  const rules = `table inet hidden {
+    chain forward { type filter hook forward priority -10; ip saddr 10.77.0.1 tcp dport 2379 drop; }
+  }`;
+  await onNode(bedPaths(bed.name), node, ["nft", "-f", "-"], Buffer.from(rules));
+}
+
+async function show(node: number): Promise<void> {
+  await onNode(bedPaths(bed.name), node, ["nft", "delete", "table", "inet", "hidden"]);
+}
+
+/** For as long, by the status itself. */
+async function says(type: string, told: string, forSeconds = 0): Promise<string> {
+  return await eventually(
+    `${type} is ${told} for ${forSeconds} s`,
+    async () => {
+      const found = (await statusOf("demo")).conditions?.find((one) => one.type === type);
+      const since = Date.now() - Date.parse(found?.lastTransitionTime ?? "");
+      return `${found?.status}/${found?.reason}` === told && since >= forSeconds * 1_000
+        ? found?.message
+        : undefined;
+    },
+    PATIENCE,
+  );
+}
+
+const podUIDs = async () => (await podsOf("demo")).map(({ metadata }) => metadata?.uid ?? "").toSorted();
+
+test("the disk of a member is full: it is told, the others go on, and with room it is back", async (t) => {
+  await survives(t, told("fill-disk", 1), () => verb("free-disk", 1));
+});
+
+test("a node that stays lost: another member takes the place of the one on it", async (t) => {
+  await lab.call("edit", "demo", { repair: { unhealthyAfter: "5s", memberLostAfter: "15s" } });
+  await lab.call("converged", "demo", 3);
+  const before = await memberIDs();
+  const lost = (await podsOf("demo")).find(({ spec }) => spec?.nodeName === "node-3")?.metadata?.name ?? "";
+  const began = Date.now();
+  await survives(
+    t,
+    async () => {
+      await told("crash", 3)();
+      await eventually("it is given up", async () => !(await members("demo")).includes(lost), PATIENCE);
+      // Whoever comes in its place may take its time, and so may those that restart later on.
+      await lab.call("edit", "demo", { repair: { unhealthyAfter: null, memberLostAfter: "30m" } });
+      await lab.call("converged", "demo", 3);
+      t.diagnostic(`replaced after ${Date.now() - began} ms`);
+    },
+    () => verb("start", 3),
+  );
+  const after = (await memberIDs()) ?? [];
+  assert.equal(before?.filter((one) => after.includes(one)).length, 2);
+});
+
+test("other resources reach the members as they run", async () => {
+  const lives = async () =>
+    (await podsOf("demo")).map(({ metadata, status }) => [
+      metadata?.uid,
+      status?.containerStatuses?.[0]?.restartCount,
+    ]);
+  const before = await lives();
+  await lab.call("edit", "demo", { pod: { resources: { requests: { cpu: "110m", memory: "260Mi" } } } });
+  await lab.call("converged", "demo", 3);
+  assert.deepEqual(await lives(), before);
+  const [pod] = await podsOf("demo");
+  assert.equal(pod?.status?.containerStatuses?.[0]?.resources?.requests?.["cpu"], "110m");
+});
+
+test("each node is drained in turn, also one with two members: they move one at a time, and are who they were", async (t) => {
+  const before = await memberIDs();
+  for (const node of NODES)
+    await survives(
+      t,
+      () => verb("drain", node),
+      async () => void (await kubectl(bed.name, "uncordon", `node-${node}`)),
+    );
+  assert.deepEqual(await memberIDs(), before);
+});
+
+test("in memory, and all nodes lose power at once: the status says that the data is gone, and nothing empty takes its place", async () => {
+  const memory = {
+    replicas: 3,
+    storage: { medium: "Memory", size: "128Mi" },
+    options: { quotaBackendBytes: "32Mi" },
+  };
+  await lab.call("create", "cache", memory);
+  await lab.call("converged", "cache", 3);
+  const { clusterID } = await statusOf("cache");
+  for (const node of NODES) await verb("crash", node);
+  for (const node of NODES) await verb("start", node);
+  await eventually(
+    "it is told",
+    async () => {
+      const { conditions = [] } = await statusOf("cache");
+      return conditions.some(
+        ({ type, status, reason }) => type === "Available" && status === "False" && reason === "DataGone",
+      );
+    },
+    PATIENCE,
+  );
+  assert.equal((await statusOf("cache")).clusterID, clusterID);
+  // The other one has its disks, and is whole again.
+  await lab.call("converged", "demo", 3);
+  await lab.call("assertSound", "demo", 3);
+});
+
+interface Crash {
+  /** Effects after which the operator dies. */
+  readonly after: number;
+  readonly begin: () => Promise<unknown>;
+  readonly size: number;
+  /** Also in the sample that `npm test` takes; `npm run e2e -- --all` takes all. */
+  readonly always?: true;
+  /** Nobody can write to it yet. */
+  readonly isNew?: true;
+}
+
+const editCrash = (spec: object) => async () => await lab.call("edit", "crash", spec);
+const replaceOldest = async () => {
+  const [oldest] = await members();
+  await bed.client.delete(`${PATHS.members}/${oldest}`);
+};
+
+/** One after the other, on one cluster. */
+const CRASHES: Readonly<Record<string, Crash>> = {
+  "made, early": {
+    after: 9,
+    begin: () => lab.call("create", "crash", { replicas: 3, version: "3.6.14" }),
+    size: 3,
+    always: true,
+    isNew: true,
+  },
+  "replaced, early": { after: 3, begin: replaceOldest, size: 3, always: true },
+  "scaled out": { after: 9, begin: editCrash({ replicas: 5 }), size: 5 },
+  "scaled in": { after: 6, begin: editCrash({ replicas: 3 }), size: 3 },
+  "upgraded, early": { after: 3, begin: editCrash({ version: "3.6.16" }), size: 3 },
+  "upgraded to another minor, late": { after: 10, begin: editCrash({ version: "3.7.3" }), size: 3 },
+  "replaced, late": { after: 10, begin: replaceOldest, size: 3 },
+  "made anew, late": {
+    after: 25,
+    begin: async () => {
+      await bed.client.delete(`${PATHS.clusters}/crash`);
+      await lab.call("create", "crash-again", { replicas: 3 });
+    },
+    size: 3,
+    isNew: true,
+  },
+};
+
+async function members(cluster = "crash"): Promise<string[]> {
+  const selector = encodeURIComponent(`etcd.quorate.dev/cluster=${cluster}`);
+  const path = `${PATHS.members}?labelSelector=${selector}`;
+  const { items } = await bed.client.get<{ items: { metadata: { name: string } }[] }>(path);
+  return items.map(({ metadata }) => metadata.name);
+}
+
+for (const [what, { after: point, begin, size, always, isNew }] of Object.entries(CRASHES))
+  if (always || process.env["QUORATE_ALL"] === "1")
+    test(`the operator is killed while a cluster is ${what}, and the next one finishes it`, async (t) => {
+      await lab.call("stopOperator");
+      const cluster = what.startsWith("made anew") ? "crash-again" : "crash";
+      if (!isNew) await lab.call("startChecker", cluster);
+      const [oldest = ""] = isNew ? [] : await members(cluster);
+      const mortal = lives.live(point);
+      await begin();
+      assert.ok(await mortal.ended, "its hour had come");
+      t.diagnostic(`after ${mortal.effects.at(-1)}`);
+      const next = lives.live(0);
+      const names = await eventually(
+        "it has as many members",
+        async () => {
+          await lab.call("converged", cluster, size);
+          const now = await members(cluster);
+          return begin === replaceOldest && now.includes(oldest) ? undefined : now;
+        },
+        PATIENCE,
+      );
+      assert.equal(names.length, size);
+      if (!isNew) await lab.call("judged", cluster);
+      await lab.call("assertSound", cluster, size);
+      const pods = (await podsOf(cluster)).map(({ metadata }) => metadata?.name ?? "");
+      assert.deepEqual(pods.toSorted(), names.toSorted());
+      await next.stop();
+    });

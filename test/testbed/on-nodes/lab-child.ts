@@ -1,0 +1,107 @@
+/**
+ * The operator and an application where the nodes' host is, so that they reach Pods as they would inside of the
+ * cluster. Started by lab.ts, which calls these functions from the test's own process.
+ */
+import { Client } from "../../../testbed/client.ts";
+import { readKubeconfig } from "../../../testbed/kubeconfig.ts";
+import { readBed } from "../../../testbed/state.ts";
+import type { TestTestbed } from "../../../testbed/for-tests.ts";
+import { bedPaths } from "../../../testbed/paths.ts";
+import { ClusterOnBed, define, startOperator, type Running } from "../../support/operator.ts";
+import { OperatorChecker } from "../../support/operator-checker.ts";
+
+const name = process.argv[2] ?? "";
+const { kubeconfig } = bedPaths(name);
+const access = readKubeconfig(kubeconfig);
+const bed: TestTestbed = {
+  name,
+  kubeconfig,
+  access,
+  client: new Client(access),
+  bed: readBed(name) as TestTestbed["bed"],
+  down: () => Promise.reject(new Error("the test's own process does that")),
+};
+
+let running: Running | undefined;
+const clusters = new Map<string, ClusterOnBed>();
+const checkers = new Map<string, OperatorChecker>();
+
+function cluster(of: string): ClusterOnBed {
+  const known = clusters.get(of) ?? new ClusterOnBed(bed, of, running);
+  clusters.set(of, known);
+  return known;
+}
+
+const methods = {
+  define: () => define(bed),
+  startOperator(): void {
+    running = startOperator(bed);
+  },
+  async stopOperator(): Promise<void> {
+    await running?.stop();
+    running = undefined;
+  },
+  create: (of: string, spec: object) => cluster(of).create(spec),
+  edit: (of: string, spec: object) => cluster(of).edit(spec),
+  converged: (of: string, replicas: number) => cluster(of).converged(replicas),
+  waitFor: (of: string, type: string, status?: string) => cluster(of).waitFor(type, status),
+  assertSound: (of: string, voters: number) => cluster(of).assertSound(voters),
+  async put(of: string, key: string, value: string): Promise<void> {
+    const client = await cluster(of).etcd();
+    await client.kv.put(key, value, { timeoutMs: 3_000 });
+  },
+  /** Fails unless a read through quorum finds the key. */
+  async has(of: string, key: string): Promise<void> {
+    const client = await cluster(of).etcd();
+    const { count } = await client.kv.range(key, { countOnly: true, timeoutMs: 5_000 });
+    if (count !== 1) throw new Error(`${of} has lost ${key}`);
+  },
+  async startChecker(of: string): Promise<void> {
+    checkers.set(of, await OperatorChecker.start(cluster(of)));
+  },
+  acknowledged: (of: string) => Promise.resolve(checkers.get(of)?.acknowledged ?? 0),
+  /** The longest time without a write, and how many there were. */
+  async judged(of: string): Promise<{ gapMs: number; writes: number }> {
+    const checker = checkers.get(of);
+    if (!checker) throw new Error(`no application writes to ${of}`);
+    checkers.delete(of);
+    const { longestWriteGapMs, writes } = await checker.judged();
+    await checker[Symbol.asyncDispose]();
+    return { gapMs: Math.round(longestWriteGapMs), writes: writes.acknowledged };
+  },
+  /** What `etcdctl member remove` does, by the member's name. */
+  async removeFromEtcd(of: string, member: string): Promise<void> {
+    const { cluster: calls } = await cluster(of).etcd();
+    const found = (await calls.memberList({ linearizable: true })).members.find((one) => one.name === member);
+    if (!found) throw new Error(`${of} has no member ${member}`);
+    await calls.memberRemove(found.id);
+  },
+  steps: (from = 0) => Promise.resolve(running?.steps.slice(from) ?? []),
+  async end(): Promise<void> {
+    for (const checker of checkers.values()) await checker[Symbol.asyncDispose]().catch(() => undefined);
+    for (const one of clusters.values()) await one.close();
+    await running?.stop();
+    bed.client.close();
+    setImmediate(() => process.disconnect());
+  },
+};
+
+export type Methods = typeof methods;
+
+export interface Call {
+  readonly id: number;
+  readonly method: keyof Methods;
+  readonly args: readonly unknown[];
+}
+
+export type Reply = { readonly id: number } & ({ readonly value: unknown } | { readonly error: string });
+
+process.on("message", ({ id, method, args }: Call) => {
+  const work = methods[method] as (...given: readonly unknown[]) => unknown;
+  const reply = (rest: { value: unknown } | { error: string }) =>
+    process.send?.({ id, ...rest } satisfies Reply);
+  void (async () => await work(...args))().then(
+    (value) => reply({ value: value ?? null }),
+    (error: unknown) => reply({ error: error instanceof Error ? error.message : String(error) }),
+  );
+});
