@@ -7,6 +7,7 @@ import type { Check } from "./check.ts";
 import { cleanText, fileSize, introductions } from "./files.ts";
 import { generatedFiles } from "./generated.ts";
 import { importDirections } from "./imports.ts";
+import { labels } from "./labels.ts";
 import { lock } from "./lock.ts";
 import type { Repo } from "./repo.ts";
 import { seams } from "./seams.ts";
@@ -24,6 +25,7 @@ export const checks: readonly Check[] = [
   fileSize,
   introductions,
   cleanText,
+  labels,
   lock,
 ];
 

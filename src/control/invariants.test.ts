@@ -38,7 +38,7 @@ test("I1: a voter is not removed when the others would have no quorum", () => {
   allowed(three, remove("demo-1"));
   const down = exited(three, "demo-2");
   allowed(down, remove("demo-2"));
-  refused(down, remove("demo-1"), "I1");
+  refused(down, remove("demo-1"), "quorum");
 });
 
 test("I1: a healthy voter is not stopped while another one is down, unless all are to stop", () => {
@@ -46,7 +46,7 @@ test("I1: a healthy voter is not stopped while another one is down, unless all a
   const other = ["demo-1", "demo-2", "demo-3"].find((name) => name !== follower) ?? "";
   const stop: Action = { kind: "StopWorkload", member: follower };
   allowed(three, stop);
-  refused(exited(three, other), stop, "I1");
+  refused(exited(three, other), stop, "quorum");
   allowed(edit(exited(three, other), { replicas: 0 }), stop);
   allowed(exited(three, follower), stop);
 });
@@ -63,7 +63,7 @@ test("I1: a voter that only we do not see counts as one that serves (H16)", () =
   for (const name of ["demo-1", "demo-2", "demo-3"]) silent(name, true);
   allowed(blind, stop);
   silent("demo-2", false);
-  refused(blind, stop, "I1");
+  refused(blind, stop, "quorum");
 });
 
 test("H16: a template that nobody was seen well with goes to one running member only", () => {
@@ -80,10 +80,10 @@ test("H16: a template that nobody was seen well with goes to one running member 
   const down = ill(ill(ill(three, "demo-1"), "demo-2"), "demo-3");
   allowed(down, give);
   const tried = change(down, "demo-1", ({ record }) => ({ record: { ...record, template } }));
-  refused(tried, give, "H16");
+  refused(tried, give, "untried-template");
   const approved = { ...tried, cluster: { ...tried.cluster, approved: "restart-demo-2" } };
   const downFor = (ms: number) => change(approved, "demo-2", { unhealthySince: approved.now - ms });
-  refused(downFor(1_000), give, "H16");
+  refused(downFor(1_000), give, "untried-template");
   allowed(downFor(120_000), give);
   allowed(exited(tried, "demo-2"), give);
 });
@@ -92,7 +92,11 @@ test("I3: once the cluster exists no member is recorded that would start it anew
   const [member] = three.members;
   assert.ok(member);
   const { uid: _uid, resourceVersion: _version, createdAt: _created, ...record } = member.record;
-  refused(three, { kind: "CreateMember", member: "demo-9", record: { ...record, boot: "New" } }, "I3");
+  refused(
+    three,
+    { kind: "CreateMember", member: "demo-9", record: { ...record, boot: "New" } },
+    "bootstrap-once",
+  );
 });
 
 test("I4: a member never gets another volume", () => {
@@ -104,12 +108,12 @@ test("I4: a member never gets another volume", () => {
     purpose: "permit-start",
     change,
   } as const;
-  refused(three, update, "I4");
+  refused(three, update, "one-volume");
 });
 
 test("I5: no volume is deleted of a member that etcd lists, that stays, or that runs", () => {
   const remove: Action = { kind: "DeleteVolume", member: "demo-1", volumeUID: "volume-of-demo-1" };
-  refused(three, remove, "I5", /member list/);
+  refused(three, remove, "volume-in-use", /member list/);
   const unlisted = {
     ...three,
     etcd: {
@@ -120,10 +124,10 @@ test("I5: no volume is deleted of a member that etcd lists, that stays, or that 
       },
     },
   };
-  refused(unlisted, remove, "I5", /not leaving/);
+  refused(unlisted, remove, "volume-in-use", /not leaving/);
   const leaving = change(unlisted, "demo-1", ({ record }) => ({
     record: { ...record, leaving: { reason: "test", volume: "Delete" as const } },
   }));
-  refused(leaving, remove, "I5", /still runs/);
+  refused(leaving, remove, "volume-in-use", /still runs/);
   allowed(change(leaving, "demo-1", { workload: { state: "absent" } }), remove);
 });

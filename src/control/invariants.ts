@@ -11,7 +11,6 @@ import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../c
 
 export class InvariantViolation extends Error {
   override name = "InvariantViolation";
-  /** As docs/rules.md calls it: for developers, and not part of the message, which users read in the status. */
   readonly invariant: Invariant;
 
   constructor(invariant: Invariant, message: string) {
@@ -20,7 +19,8 @@ export class InvariantViolation extends Error {
   }
 }
 
-type Invariant = "I1" | "I3" | "I4" | "I5" | "H16";
+/** In the order of docs/rules.md: I1, I3, I4, I5, H16. */
+type Invariant = "quorum" | "bootstrap-once" | "one-volume" | "volume-in-use" | "untried-template";
 type Violation = readonly [Invariant, string];
 
 /** Throws when carrying out the action would break an invariant, as far as the observation can tell. */
@@ -43,7 +43,7 @@ function violation(view: View, action: Action): Violation | undefined {
       return survivesPromotion(view.voters, view.healthyVoters)
         ? undefined
         : [
-            "I1",
+            "quorum",
             `${view.healthyVoters} of ${view.voters} voters are healthy, too few to promote another member`,
           ];
     case "StopWorkload":
@@ -52,7 +52,7 @@ function violation(view: View, action: Action): Violation | undefined {
       return volume(view, find(view, action.member), action.volumeUID);
     case "CreateMember":
       return action.record.boot === "New" && view.established
-        ? ["I3", "the cluster exists, so no member may bootstrap a new one"]
+        ? ["bootstrap-once", "the cluster exists, so no member may bootstrap a new one"]
         : undefined;
     case "UpdateMember":
       return (
@@ -75,7 +75,7 @@ function removal(view: View, memberID: string): Violation | undefined {
   const others = member ? healthyVotersBut(view, member) : view.healthyVoters;
   if (survivesRemoval(view.voters, others)) return undefined;
   return [
-    "I1",
+    "quorum",
     `without ${entry.name || memberID} only ${others} of ${view.voters - 1} voters would be healthy`,
   ];
 }
@@ -92,7 +92,7 @@ function stop(view: View, member: MemberView | undefined): Violation | undefined
   const size = view.voters || voters.length;
   const others = voters.filter((other) => other !== member && serves(other)).length;
   if (size <= 2 || others >= quorum(size)) return undefined;
-  return ["I1", `without ${member.name} only ${others} of ${size} voters are healthy`];
+  return ["quorum", `without ${member.name} only ${others} of ${size} voters are healthy`];
 }
 
 function serves({ healthy, outOfReach }: MemberView): boolean {
@@ -101,12 +101,14 @@ function serves({ healthy, outOfReach }: MemberView): boolean {
 
 function volume(view: View, member: MemberView | undefined, uid: string): Violation | undefined {
   if (!member) return undefined;
-  if (member.entry) return ["I5", `${member.name} is in etcd's member list, so its volume ${uid} is in use`];
+  if (member.entry)
+    return ["volume-in-use", `${member.name} is in etcd's member list, so its volume ${uid} is in use`];
   const { record, workload } = member;
   if (!record.leaving && !view.observation.cluster.deleting) {
-    return ["I5", `${member.name} is not leaving, so its volume ${uid} is kept`];
+    return ["volume-in-use", `${member.name} is not leaving, so its volume ${uid} is kept`];
   }
-  if (workload.state === "running") return ["I5", `${member.name} still runs on its volume ${uid}`];
+  if (workload.state === "running")
+    return ["volume-in-use", `${member.name} still runs on its volume ${uid}`];
   return undefined;
 }
 
@@ -118,11 +120,13 @@ function templateChange(
 ): Violation | undefined {
   if (!template || !member || isApproved(view, "restart", member)) return undefined;
   const first = triedBy(view, member, template);
-  return first && ["H16", `${first.name} has this template and has not been healthy with it yet`];
+  return (
+    first && ["untried-template", `${first.name} has this template and has not been healthy with it yet`]
+  );
 }
 
 function volumeChange(member: MemberView | undefined, uid: string | undefined): Violation | undefined {
   const before = member?.record.volumeUID;
   if (uid === undefined || before === undefined || before === uid) return undefined;
-  return ["I4", `${member?.name} may only ever use the volume ${before}, not ${uid}`];
+  return ["one-volume", `${member?.name} may only ever use the volume ${before}, not ${uid}`];
 }

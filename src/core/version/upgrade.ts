@@ -164,9 +164,10 @@ function downgrade(facts: VersionFacts, base: string, target: string, distance: 
       "Restore a snapshot into a new cluster of the older version.",
     );
   }
+  // H1.
   if (targetMinor === "3.5" && facts.batchJoined) {
     return refused(
-      "two learners once joined this cluster together, and etcd 3.5 panics when it replays that log (H1)",
+      "two learners once joined this cluster together, and etcd 3.5 panics when it replays that log",
       "Stay on 3.6, or restore a snapshot into a new cluster of 3.5.",
     );
   }

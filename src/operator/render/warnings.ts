@@ -87,5 +87,5 @@ function drains({ replicas, disruptionBudget }: EtcdClusterSpec): Found {
 function openFaults({ version: asked }: EtcdClusterSpec): Found {
   const floor = releaseOf(minorOf(asked))?.securityFloor;
   if (floor === undefined || compareVersions(version(asked), version(floor)) >= 0) return [];
-  return [["spec.version", `etcd ${asked} has known security faults: choose ${floor} or later (R43)`]];
+  return [["spec.version", `etcd ${asked} has known vulnerabilities: use ${floor} or later`]];
 }

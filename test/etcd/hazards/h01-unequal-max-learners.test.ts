@@ -129,7 +129,7 @@ describe("H1 unequal max-learners", { concurrency: 2 }, () => {
     }
     await local.edit({ version: "3.5.35" });
     const refused = await local.until("3.5 is refused", (_view, { decision }) =>
-      decision.holds.some(({ reason, message }) => reason === "VersionRefused" && message.includes("(H1)")),
+      decision.holds.some(({ reason, message }) => reason === "VersionRefused" && message.includes("two learners once joined")),
     );
     assert.ok(refused.members.every(({ record }) => record.template.version === "3.6.16"));
   });
