@@ -91,7 +91,7 @@ const spreadFields = z.strictObject({
 const domainsOfAHardRule: Rule<z.output<typeof spreadFields>> = {
   cel: "!has(self.minDomains) || self.whenUnsatisfiable == 'DoNotSchedule'",
   fieldPath: ".minDomains",
-  message: "minDomains counts only with whenUnsatisfiable DoNotSchedule: remove it, or change that",
+  message: "minDomains needs whenUnsatisfiable DoNotSchedule: remove minDomains, or change whenUnsatisfiable",
   check: ({ minDomains, whenUnsatisfiable }) =>
     minDomains === undefined || whenUnsatisfiable === "DoNotSchedule",
 };
@@ -120,14 +120,15 @@ const existsHasNoValue: Rule<TolerationFields> = {
 const everyKeyExists: Rule<TolerationFields> = {
   cel: "(has(self.key) && self.key != '') || (has(self.operator) && self.operator == 'Exists')",
   fieldPath: ".operator",
-  message: "without a key every taint is tolerated, which is written with operator Exists: add one of them",
+  message:
+    "a toleration without a key needs operator Exists, which tolerates every taint: add a key, or set operator to Exists",
   check: ({ key: name, operator }) => (name !== undefined && name !== "") || operator === "Exists",
 };
 
 const secondsOfNoExecute: Rule<TolerationFields> = {
   cel: "!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",
   fieldPath: ".tolerationSeconds",
-  message: "tolerationSeconds counts only with effect NoExecute: remove it, or set that effect",
+  message: "tolerationSeconds needs effect NoExecute: remove tolerationSeconds, or set effect to NoExecute",
   check: ({ tolerationSeconds, effect }) => tolerationSeconds === undefined || effect === "NoExecute",
 };
 

@@ -13,7 +13,7 @@ const STANDARD_LIST = `[${STANDARD.map((name) => `'${name}'`).join(", ")}]`;
 
 const namesOfResources: Rule<Quantities> = {
   cel: `self.all(name, name in ${STANDARD_LIST} || name.startsWith('hugepages-') || name.contains('/'))`,
-  message: `resources are called ${STANDARD.join(", ")}, hugepages-<size>, or have the prefix of their vendor, like example.com/nic`,
+  message: `resource names must be ${STANDARD.join(", ")}, hugepages-<size>, or a name with a vendor's prefix such as example.com/nic`,
   check: (map) =>
     Object.keys(map).every(
       (name) => STANDARD.includes(name) || name.startsWith("hugepages-") || name.includes("/"),
@@ -25,10 +25,10 @@ const quantities = () =>
   withRules(z.record(z.string(), quantityOrZero()).meta({ maxProperties: 6 }), namesOfResources);
 
 const fields = z.strictObject({
-  requests: quantities().optional().describe("What a member's node has to have free."),
+  requests: quantities().optional().describe("What the node must have free for a member."),
   limits: quantities()
     .optional()
-    .describe("What a member may use at most. etcd needs memory above its quota."),
+    .describe("What a member may use at most. etcd needs more memory than its quota."),
 });
 
 /** Of our own list, not of what is given: whose length the API server would assume to be the worst. */

@@ -13,14 +13,14 @@ const READ_ANYWAY = "ETCD_UNSUPPORTED_ARCH";
 const nameOfVariable: Rule<string> = {
   cel: `self.matches('${NAME}')`,
   message:
-    "must be the name of a variable: use letters, digits, underscores, dashes and dots, and no digit first",
+    "must be a valid variable name: use letters, digits, underscores, dashes and dots, and do not start with a digit",
   check: (name) => new RegExp(NAME).test(name),
 };
 
 const takenByEtcd: Rule<string> = {
   cel: `!self.startsWith('ETCD_') || self == '${READ_ANYWAY}'`,
   message:
-    "etcd takes nothing from variables, since it is started with a configuration file: use spec.options, or spec.options.extraArgs",
+    "etcd is started with a configuration file and ignores environment variables: use spec.options or spec.options.extraArgs",
   check: (name) => !name.startsWith("ETCD_") || name === READ_ANYWAY,
 };
 
@@ -66,13 +66,13 @@ const variable = z.strictObject({
 
 const valueOrSource: Rule<z.output<typeof variable>> = {
   cel: "!has(self.value) || !has(self.valueFrom)",
-  message: "a variable has a value or a valueFrom: remove one of them",
+  message: "a variable may have a value or a valueFrom, not both: remove one of them",
   check: ({ value, valueFrom }) => value === undefined || valueFrom === undefined,
 };
 
 const givenOnce: Rule<{ name: string }[]> = {
   cel: "self.all(variable, self.exists_one(other, other.name == variable.name))",
-  message: "each variable may be given once: remove the others, since only the last one would count",
+  message: "each variable may be set only once: only the last one would take effect, so remove the others",
   check: (list) => new Set(list.map(({ name }) => name)).size === list.length,
 };
 

@@ -23,7 +23,7 @@ const replicasInRange: Rule<number> = {
 /** H1: `--max-learners` is one constant on all members; it has room for these and two that join. */
 const learnersInRange: Rule<number> = {
   cel: "self >= 0 && self <= 8",
-  message: "learners must be between 0 and 8: every learner is fed by the leader",
+  message: "learners must be between 0 and 8: the leader replicates to each of them",
   check: (learners) => learners >= 0 && learners <= 8,
 };
 
@@ -49,10 +49,10 @@ const repositoryFormat: Rule<string> = {
 const imageSchema = z.strictObject({
   repository: withRules(text(255), repositoryFormat)
     .default("gcr.io/etcd-development/etcd")
-    .describe("Image without tag; the tag is v<version>."),
+    .describe("Image name without a tag; the tag is v<version>."),
   digest: withRules(text(71), digestFormat)
     .optional()
-    .describe("Pins the image of this version by its digest. Has to change together with version."),
+    .describe("Digest that pins the image of this version. Change it together with version."),
   pullPolicy: z
     .enum(["IfNotPresent", "Always", "Never"])
     .default("IfNotPresent")
@@ -69,10 +69,10 @@ const specFields = z.strictObject({
   replicas: withRules(z.int(), replicasInRange)
     .default(3)
     .describe(
-      "Voting members. 0 hibernates: members stop, every copy of the data is kept. Even sizes add no tolerance.",
+      "Number of voting members. 0 hibernates the cluster: all members stop and all data is retained. An even size tolerates no more failures than the odd size below it.",
     ),
   version: withRules(text(16), versionFormat).describe(
-    "The etcd version. Changing it rolls an upgrade, or a downgrade where etcd has one, one minor at a time.",
+    "The etcd version. A change starts a rolling upgrade, or a downgrade where etcd supports it, one minor version at a time.",
   ),
   image: imageSchema.prefault({}).meta({
     kubernetesOnly: "warn",
@@ -80,16 +80,16 @@ const specFields = z.strictObject({
   }),
   learners: withRules(z.int(), learnersInRange)
     .default(0)
-    .describe("Standing members without a vote, for reading. With etcd before 3.6 at most one."),
+    .describe(
+      "Number of permanent learners: members without a vote that serve serializable reads. At most 1 before etcd 3.6.",
+    ),
   storage: storageSchema.prefault({}).describe("Where members keep their data."),
-  tls: tlsSchema.prefault({}).describe("Encryption and client certificates."),
-  options: optionsSchema.prefault({}).describe("How etcd is tuned."),
-  pod: podSchema.prefault({}).meta({ kubernetesOnly: "warn", description: "The Pods of the members." }),
-  service: serviceSchema
-    .prefault({})
-    .meta({ kubernetesOnly: "warn", description: "The Service for clients." }),
+  tls: tlsSchema.prefault({}).describe("Encryption and client authentication."),
+  options: optionsSchema.prefault({}).describe("etcd settings."),
+  pod: podSchema.prefault({}).meta({ kubernetesOnly: "warn", description: "Settings of the members' Pods." }),
+  service: serviceSchema.prefault({}).meta({ kubernetesOnly: "warn", description: "The client Service." }),
   disruptionBudget: z
-    .strictObject({ enabled: z.boolean().default(true).describe("Whether to keep a PodDisruptionBudget.") })
+    .strictObject({ enabled: z.boolean().default(true).describe("Whether to create a PodDisruptionBudget.") })
     .prefault({})
     .meta({
       kubernetesOnly: "warn",
@@ -97,10 +97,13 @@ const specFields = z.strictObject({
     }),
   maintenance: maintenanceSchema
     .prefault({})
-    .describe("Defragmentation, verification, cure of a full database."),
-  repair: repairSchema.prefault({}).describe("When a broken member is replaced."),
+    .describe("Defragmentation, consistency checks and recovery from a full database."),
+  repair: repairSchema.prefault({}).describe("When an unhealthy member is replaced."),
   update: updateSchema.prefault({}).describe("How changes are rolled out."),
-  paused: z.boolean().default(false).describe("No changes are made; the status stays truthful."),
+  paused: z
+    .boolean()
+    .default(false)
+    .describe("Stop changing anything in this cluster, including repairs. The status is still updated."),
   progressDeadlineSeconds: int(1, 86_400)
     .default(600)
     .describe("Time without progress after which Progressing becomes False. Work goes on."),
@@ -112,14 +115,14 @@ type SpecFields = z.output<typeof specFields>;
 const oneLearnerBefore36: Rule<SpecFields> = {
   cel: "self.learners <= 1 || !self.version.matches('^3\\\\.[0-5]\\\\.')",
   fieldPath: ".learners",
-  message: "etcd before 3.6 admits one learner at a time: set learners to 0 or 1, or upgrade to 3.6 first",
+  message: "etcd before 3.6 accepts one learner at a time: set learners to 0 or 1, or upgrade to 3.6 first",
   check: (spec) => spec.learners <= 1 || !/^3\.[0-5]\./.test(spec.version),
 };
 
 const featureGatesFrom36: Rule<SpecFields> = {
   cel: "size(self.options.featureGates) == 0 || !self.version.matches('^3\\\\.[0-5]\\\\.')",
   fieldPath: ".options.featureGates",
-  message: "etcd has feature gates from 3.6 on: remove options.featureGates, or upgrade first",
+  message: "etcd supports feature gates since 3.6: remove options.featureGates, or upgrade first",
   check: (spec) => Object.keys(spec.options.featureGates).length === 0 || !/^3\.[0-5]\./.test(spec.version),
 };
 
@@ -128,7 +131,7 @@ const digestFollowsVersion: Rule<SpecFields> = {
   transition: true,
   fieldPath: ".image.digest",
   message:
-    "image.digest still pins the image of the former version: change it together with version, or remove it",
+    "image.digest still pins the image of the previous version: change it together with version, or remove it",
   check: (spec, old) =>
     old === undefined ||
     spec.version === old.version ||

@@ -23,7 +23,7 @@ const nameBecomesService: Rule<{ metadata: Metadata }> = {
 const nameIsShort: Rule<{ metadata: Metadata }> = {
   cel: `size(self.metadata.name) <= ${LONGEST_NAME}`,
   fieldPath: ".metadata.name",
-  message: `metadata.name may have at most ${LONGEST_NAME} characters: names of members and Services are made from it`,
+  message: `metadata.name may have at most ${LONGEST_NAME} characters: the names of members and Services are derived from it, so choose a shorter one`,
   check: ({ metadata }) => metadata.name.length <= LONGEST_NAME,
 };
 
@@ -32,8 +32,8 @@ export const etcdClusterSchema = withRules(
     apiVersion: z.literal(API_VERSION),
     kind: z.literal("EtcdCluster"),
     metadata: metadataSchema,
-    spec: etcdClusterSpecSchema.describe("The cluster as it should be."),
-    status: etcdClusterStatusSchema.optional().describe("The cluster as it is."),
+    spec: etcdClusterSpecSchema.describe("The desired state of the cluster."),
+    status: etcdClusterStatusSchema.optional().describe("The observed state of the cluster."),
   }),
   nameBecomesService,
   nameIsShort,

@@ -32,18 +32,18 @@ export interface MemberTemplate {
 const templateSchema = z
   .looseObject({
     version: text(16).describe("The etcd version."),
-    renderVersion: int(1, 1_000_000).describe("Which generation of the rendering made it."),
+    renderVersion: int(1, 1_000_000).describe("Version of the rendering that produced it."),
   })
   .describe(
-    "Everything that its process or Pod is made from: version, image, options, storage, tls and pod as the spec of the cluster had them. Only a rollout changes it.",
+    "What its process or Pod is rendered from: version, image, options, storage, tls and pod of the cluster's spec. Only a rollout changes it.",
   ) as unknown as z.ZodType<MemberTemplate, MemberTemplate>;
 
 const url = (meaning: string) => text(512).describe(meaning);
 
 const addressSchema = z.strictObject({
-  peerURL: url("What other members dial."),
-  clientURL: url("What clients dial."),
-  metricsURL: url("Where it serves metrics and health."),
+  peerURL: url("URL at which other members reach it."),
+  clientURL: url("URL at which clients reach it."),
+  metricsURL: url("URL of its metrics and health checks."),
   listenPeerURL: url("Where it listens for other members."),
   listenClientURL: url("Where it listens for clients."),
   listenMetricsURL: url("Where it listens for metrics and health checks."),
@@ -53,7 +53,7 @@ const addressSchema = z.strictObject({
     .meta({ "x-kubernetes-list-type": "atomic" })
     .optional()
     .describe(
-      "The cluster IPs of the Service that the peer URL names. If the Service is deleted, it is created again with these. Empty if the API server rejected the Service; the peer URL is then the DNS name of the Pod.",
+      "The cluster IPs of the Service that the peer URL names. If the Service is deleted, it is recreated with these. Empty if the API server rejected the Service; the peer URL is then the DNS name of the Pod.",
     ),
 });
 
@@ -64,45 +64,45 @@ const initialPeerSchema = z.strictObject({
 
 const roleSchema = z.enum(["Voter", "Learner"]);
 
-const reason = () => text(1024).describe("Why, in words for people.");
+const reason = () => text(1024).describe("Why, as a sentence.");
 
 const memberSpecFields = z.strictObject({
   cluster: text(40).describe("Name of the EtcdCluster."),
-  ordinal: int(1, 999_999_999).describe("The number in its name; never used twice."),
-  role: roleSchema.describe("What it is meant to become; a voter joins as a learner too."),
+  ordinal: int(1, 999_999_999).describe("The number in its name; never reused."),
+  role: roleSchema.describe("The role it gets. A voter also joins as a learner first."),
   token: text(128).describe(
-    "Token of this life of the cluster: the cluster's UID and a counter, never the same for two lives.",
+    "The cluster token: the UID of the EtcdCluster and a counter, unique to each bootstrap.",
   ),
   boot: z
     .enum(["New", "Join"])
-    .describe("How it starts on an empty volume: with the first members, or by joining them."),
+    .describe(
+      "How it starts on an empty volume: New bootstraps the cluster together with the other first members, Join joins it.",
+    ),
   address: addressSchema.describe(
-    "Where it listens, and what it tells others. The two differ when a proxy stands between members.",
+    "The addresses it listens on and advertises. They differ if there is a proxy between members.",
   ),
   initialCluster: z
     .array(initialPeerSchema)
     .max(64)
     .meta({ "x-kubernetes-list-type": "atomic" })
-    .describe(
-      "First members: the whole first cluster. Joining ones: the member list at the moment they may start.",
-    ),
+    .describe("The first members of the cluster; for a joining member, the member list when it is started."),
   memberID: text(16)
     .optional()
-    .describe("Its ID in etcd, in hexadecimal, from the moment it is known. Fixed once it has joined."),
+    .describe("Its member ID in etcd, in hexadecimal, once known. Immutable once it has joined."),
   volumeUID: text(64)
     .optional()
-    .describe("The volume on which it may start, and may have started; no other is ever used."),
+    .describe("UID of the volume on which it may start. It never uses another one."),
   joined: z
     .boolean()
     .describe(
-      "The latch: true once it was seen serving in its cluster, and never false again. From then on it starts with itself only.",
+      "True once it was seen serving in its cluster; never reset. From then on its configuration lists only itself, so it cannot start with an empty volume.",
     ),
-  run: z.boolean().describe("False while hibernated: nothing runs, the volume stays."),
+  run: z.boolean().describe("False while hibernated: nothing runs, and the volume is retained."),
   template: templateSchema,
   retiring: z
     .strictObject({ reason: reason() })
     .optional()
-    .describe("Set when a newcomer is to take its place while it still serves."),
+    .describe("Set when a new member is to replace it while it still serves."),
   leaving: z
     .strictObject({
       reason: reason(),
@@ -110,12 +110,12 @@ const memberSpecFields = z.strictObject({
       broken: z
         .boolean()
         .optional()
-        .describe("It was broken, which counts against repair.maxReplacementsPerHour."),
+        .describe(
+          "It was removed because it was broken, which counts against repair.maxReplacementsPerHour.",
+        ),
     })
     .optional()
-    .describe(
-      "Set when it is to be removed from etcd and then deleted. Written before the call, and never taken back.",
-    ),
+    .describe("Set before it is removed from etcd and then deleted. Never withdrawn."),
 });
 
 type MemberSpecFields = z.output<typeof memberSpecFields>;
@@ -125,7 +125,7 @@ const transition = (rule: Omit<Rule<MemberSpecFields>, "transition">): Rule<Memb
   transition: true,
 });
 
-const REPLACE_IT = "to replace a member, delete its EtcdMember and Quorate makes another";
+const REPLACE_IT = "to replace the member, delete its EtcdMember";
 
 const identityFields = ["cluster", "ordinal", "token", "boot", "address"] as const;
 
@@ -170,7 +170,7 @@ const votersStayVoters = transition({
 const volumeIsKept = transition({
   cel: "!has(oldSelf.volumeUID) || (has(self.volumeUID) && self.volumeUID == oldSelf.volumeUID)",
   fieldPath: ".volumeUID",
-  message: `a member keeps the volume on which it was permitted to start: ${REPLACE_IT}`,
+  message: `a member never changes its volume: ${REPLACE_IT}`,
   check: (spec, old) => old === undefined || old.volumeUID === undefined || spec.volumeUID === old.volumeUID,
 });
 
@@ -178,7 +178,7 @@ const leavingIsFinal = transition({
   cel: "!has(oldSelf.leaving) || has(self.leaving)",
   fieldPath: ".leaving",
   message:
-    "a member that leaves may have been removed from etcd already and cannot stay: raise replicas to have another one join",
+    "a member that is leaving may already have been removed from etcd and cannot stay: raise replicas to add another one",
   check: (spec, old) => old === undefined || old.leaving === undefined || spec.leaving !== undefined,
 });
 
@@ -186,7 +186,7 @@ const nameFollowsCluster: Rule<{ metadata: Metadata; spec: MemberSpecFields }> =
   cel: "self.metadata.name.startsWith(self.spec.cluster + '-') && self.metadata.name.substring(size(self.spec.cluster) + 1) == string(self.spec.ordinal)",
   fieldPath: ".metadata.name",
   message:
-    "an EtcdMember is named <cluster>-<ordinal>; Quorate makes these records itself, change the EtcdCluster instead",
+    "an EtcdMember must be named <cluster>-<ordinal>: Quorate creates these records itself, so change the EtcdCluster instead",
   check: ({ metadata, spec }) => metadata.name === `${spec.cluster}-${spec.ordinal}`,
 };
 
@@ -210,8 +210,8 @@ export const etcdMemberSchema = withRules(
       votersStayVoters,
       volumeIsKept,
       leavingIsFinal,
-    ).describe("The record of the member."),
-    status: etcdMemberStatusSchema.optional().describe("The member as it is."),
+    ).describe("What Quorate has recorded about the member."),
+    status: etcdMemberStatusSchema.optional().describe("The observed state of the member."),
   }),
   nameFollowsCluster,
 );

@@ -20,13 +20,13 @@ const matches = (pattern: string, message: string): Rule<string> => ({
 export const objectName = () =>
   withRules(
     text(253),
-    matches(SUBDOMAIN, "must be the name of an object: use lower-case letters, digits, dashes and dots"),
+    matches(SUBDOMAIN, "must be a valid object name: use lower-case letters, digits, dashes and dots"),
   );
 
 export const containerName = () =>
   withRules(
     text(63),
-    matches(LABEL, "must be the name of a container: use lower-case letters, digits and dashes"),
+    matches(LABEL, "must be a valid container name: use lower-case letters, digits and dashes"),
   );
 
 type Texts = Record<string, string>;
@@ -34,14 +34,14 @@ type Texts = Record<string, string>;
 const keys: Rule<Texts> = {
   cel: `self.all(key, key.matches('^(${SUBDOMAIN}/)?${WORD}$'))`,
   message:
-    "keys must be like example.com/team or team: a DNS name and a slash, or neither, then at most 63 letters, digits, dashes, underscores and dots",
+    "keys must be like example.com/team or team: an optional DNS name with a slash, then at most 63 letters, digits, dashes, underscores and dots",
   check: (map) => Object.keys(map).every((key) => new RegExp(`^(${SUBDOMAIN}/)?${WORD}$`).test(key)),
 };
 
 const notReserved: Rule<Texts> = {
   cel: "self.all(key, !key.startsWith('app.kubernetes.io/') && !key.startsWith('etcd.quorate.dev/'))",
   message:
-    "labels and annotations under app.kubernetes.io/ and etcd.quorate.dev/ belong to Quorate: choose another prefix",
+    "labels and annotations under app.kubernetes.io/ and etcd.quorate.dev/ are reserved for Quorate: choose another prefix",
   check: (map) =>
     Object.keys(map).every(
       (key) => !key.startsWith("app.kubernetes.io/") && !key.startsWith("etcd.quorate.dev/"),
@@ -56,7 +56,7 @@ const characters = (written: string): number => Array.from(written).length;
 
 const together: Rule<Texts> = {
   cel: `self.map(key, size(key) + size(self[key])).sum() <= ${MOST_ANNOTATED}`,
-  message: `annotations may have ${MOST_ANNOTATED} characters together: keep what is larger in a ConfigMap`,
+  message: `all annotations together may have at most ${MOST_ANNOTATED} characters: keep larger data in a ConfigMap`,
   check: (map) =>
     Object.entries(map).reduce((sum, [key, value]) => sum + characters(key) + characters(value), 0) <=
     MOST_ANNOTATED,
@@ -67,7 +67,7 @@ const labelValue = () =>
     text(63),
     matches(
       `(${WORD})?`,
-      "must be the value of a label: letters, digits, dashes, underscores and dots, with a letter or digit at both ends",
+      "must be a valid label value: letters, digits, dashes, underscores and dots, with a letter or digit at both ends",
     ),
   );
 

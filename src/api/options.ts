@@ -13,11 +13,11 @@ const autoCompactionFields = z.strictObject({
   mode: z
     .enum(["Periodic", "Revision"])
     .default("Periodic")
-    .describe("Periodic: keep the history of a span of time. Revision: keep a number of revisions."),
+    .describe("Periodic: keep the history of a period of time. Revision: keep a number of revisions."),
   retention: integerOrText()
     .default("10h")
     .describe(
-      "How much history is kept: with mode Periodic a duration like 10h or 30m, with mode Revision a number of revisions. 0 turns automatic compaction off.",
+      "How much history to keep: a duration such as 10h or 30m with mode Periodic, a number of revisions with mode Revision. 0 turns automatic compaction off.",
     ),
 });
 
@@ -43,16 +43,16 @@ const revisionRetention: Rule<AutoCompaction> = {
 };
 
 const corruptCheckSchema = z.strictObject({
-  initial: z.boolean().default(true).describe("Compare with the peers at every start, before serving."),
+  initial: z.boolean().default(true).describe("Compare data with the peers at every start, before serving."),
   compactHash: z
     .boolean()
     .default(true)
-    .describe("Compare hashes of compacted revisions in the background; cheap, needs compaction."),
-  compactHashTime: duration().default("1m").describe("Period of the compact-hash check."),
+    .describe("Compare hashes of compacted revisions in the background. Cheap; needs compaction."),
+  compactHashTime: duration().default("1m").describe("Interval of the compact-hash check."),
   time: duration()
     .default("0s")
     .describe(
-      "Period of etcd's own check over all data; costly, 0s turns it off. See also maintenance.hashCheck.",
+      "Interval of etcd's check of all data. Expensive; 0s turns it off. See also maintenance.hashCheck.",
     ),
 });
 
@@ -60,33 +60,42 @@ const optionFields = z.strictObject({
   quotaBackendBytes: quantity()
     .optional()
     .describe(
-      "Size of the database above which etcd raises NOSPACE. etcd suggests at most 8Gi. Absent: 2Gi, or half of storage.size on a volume smaller than 2Gi.",
+      "Database size above which etcd raises the NOSPACE alarm. etcd recommends at most 8Gi. Defaults to 2Gi, or to half of storage.size on a volume smaller than 2Gi.",
     ),
   autoCompaction: withRules(autoCompactionFields, periodicRetention, revisionRetention)
     .prefault({})
-    .describe("How old revisions are forgotten."),
-  heartbeatInterval: duration().default("100ms").describe("About the round-trip time between members."),
+    .describe("How etcd compacts old revisions."),
+  heartbeatInterval: duration()
+    .default("100ms")
+    .describe("How often the leader sends heartbeats: about the round-trip time between members."),
   electionTimeout: duration()
     .default("1s")
     .describe(
-      "Time without a heartbeat after which a follower stands for election. Ten round trips are usual.",
+      "How long a follower waits for a heartbeat before it starts an election; ten round trips are usual.",
     ),
   snapshotCount: int(1, 10_000_000)
     .optional()
-    .describe("Committed transactions between two raft snapshots. Absent: the default of the etcd version."),
-  maxRequestBytes: quantity().optional().describe("Largest client request. Absent: etcd's 1.5 MiB."),
-  maxTxnOps: int(1, 100_000).optional().describe("Most operations in one transaction. Absent: etcd's 128."),
+    .describe(
+      "Committed transactions between two raft snapshots. Defaults to the default of the etcd version.",
+    ),
+  maxRequestBytes: quantity().optional().describe("Largest client request. Defaults to etcd's 1.5 MiB."),
+  maxTxnOps: int(1, 100_000)
+    .optional()
+    .describe("Maximum number of operations in a transaction. Defaults to etcd's 128."),
   maxConcurrentStreams: int(1, 2_147_483_647)
     .optional()
-    .describe("Most streams a client may open at once. Absent: etcd's default."),
-  metrics: z.enum(["Basic", "Extensive"]).default("Basic").describe("Extensive adds the gRPC histograms."),
-  logLevel: z.enum(["Debug", "Info", "Warn", "Error"]).default("Info").describe("How much etcd logs."),
-  corruptCheck: corruptCheckSchema.prefault({}).describe("How members compare their data with each other."),
-  featureGates: featureGatesSchema.default({}).describe("etcd's feature gates, from version 3.6 on."),
+    .describe("Maximum number of concurrent streams per client. Defaults to etcd's default."),
+  metrics: z
+    .enum(["Basic", "Extensive"])
+    .default("Basic")
+    .describe("Which metrics etcd exports. Extensive adds gRPC histograms."),
+  logLevel: z.enum(["Debug", "Info", "Warn", "Error"]).default("Info").describe("etcd's log level."),
+  corruptCheck: corruptCheckSchema.prefault({}).describe("How members check their data against each other."),
+  featureGates: featureGatesSchema.default({}).describe("etcd feature gates, supported since etcd 3.6."),
   extraArgs: extraArgsSchema
     .default({})
     .describe(
-      "Further etcd flags by name, without the leading dashes. Flags that Quorate sets itself, or that have an option here, are rejected.",
+      "Additional etcd flags by name, without the leading dashes. Flags that Quorate sets itself, and flags that have a field here, are rejected.",
     ),
 });
 
@@ -139,7 +148,7 @@ export const quotaFitsVolume: Rule<QuotaFields> = {
   cel: "self.storage.medium == 'HostPath' || !has(self.options.quotaBackendBytes) || !isQuantity(string(self.storage.size)) || !isQuantity(string(self.options.quotaBackendBytes)) || !quantity(string(self.options.quotaBackendBytes)).isGreaterThan(quantity(string(self.storage.size)))",
   fieldPath: ".storage.size",
   message:
-    "storage.size is smaller than options.quotaBackendBytes: make the volume at least twice the quota, since it also holds the write-ahead log and a copy for defragmentation",
+    "storage.size is smaller than options.quotaBackendBytes: make the volume at least twice the quota, because it also holds the write-ahead log and a copy for defragmentation",
   check: ({ options: { quotaBackendBytes }, storage }) => {
     if (storage.medium === "HostPath" || quotaBackendBytes === undefined) return true;
     const [quota, size] = [parseQuantity(quotaBackendBytes), parseQuantity(storage.size)];

@@ -16,30 +16,32 @@ export const podSchema = z.strictObject({
   resources: computeResourcesSchema
     .default({ requests: { cpu: "100m", memory: "256Mi" } })
     .describe(
-      "Resources of the etcd container. A change reaches running members without a restart where Kubernetes can.",
+      "Resources of the etcd container. A change is applied without a restart where Kubernetes supports in-place resize.",
     ),
-  affinity: affinitySchema.optional().describe("Absent: members prefer different nodes and different zones."),
+  affinity: affinitySchema
+    .optional()
+    .describe("Defaults to a preference for different nodes and different zones."),
   topologySpreadConstraints: z
     .array(topologySpreadConstraintSchema)
     .max(16)
     .default([])
-    .describe("Absent labelSelector: the members of this cluster."),
-  nodeSelector: labelSelectorMap().default({}).describe("Labels a node must have."),
+    .describe("How members are spread. A missing labelSelector selects the members of this cluster."),
+  nodeSelector: labelSelectorMap().default({}).describe("Labels that a node must have."),
   tolerations: z.array(tolerationSchema).max(64).default([]).describe("Taints that members tolerate."),
   priorityClassName: objectName().optional().describe("Priority class of the Pods."),
   serviceAccountName: objectName()
     .optional()
-    .describe("Absent: the namespace's default, with no token mounted."),
-  labels: labelsSchema().default({}).describe("Further labels of the Pods."),
-  annotations: annotationsSchema().default({}).describe("Further annotations of the Pods."),
+    .describe("Service account of the Pods. Defaults to the namespace's default; no token is mounted."),
+  labels: labelsSchema().default({}).describe("Additional labels of the Pods."),
+  annotations: annotationsSchema().default({}).describe("Additional annotations of the Pods."),
   securityContext: securityContextSchema
     .optional()
-    .describe("Absent: the restricted profile of the Pod Security Standards."),
-  env: envSchema().default([]).describe("Environment of the etcd container."),
-  sidecars: sidecarsSchema().default([]).describe("Containers that run beside etcd."),
+    .describe("Defaults to the restricted profile of the Pod Security Standards."),
+  env: envSchema().default([]).describe("Environment variables of the etcd container."),
+  sidecars: sidecarsSchema().default([]).describe("Containers that run next to etcd."),
   terminationGracePeriodSeconds: int(1, 3600)
     .default(60)
-    .describe("Time for a member to hand over leadership and to stop."),
+    .describe("How long a member may take to hand over leadership and stop."),
 });
 
 export type Pod = z.output<typeof podSchema>;

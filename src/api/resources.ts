@@ -36,8 +36,7 @@ export const etcdClusters: Resource = {
   singular: "etcdcluster",
   plural: "etcdclusters",
   shortNames: ["ec"],
-  summary:
-    "An etcd cluster: how many members of which version, where they keep their data, and how they are looked after.",
+  summary: "An etcd cluster: its size, version and storage, and how Quorate maintains and repairs it.",
   schema: etcdClusterSchema,
   columns: [
     {
@@ -87,7 +86,7 @@ export const etcdMembers: Resource = {
   plural: "etcdmembers",
   shortNames: ["em"],
   summary:
-    "The record of one member. Quorate makes these itself, one per member; change the EtcdCluster instead. Deleting one means: replace this member, as soon as the quorum allows.",
+    "The record of one member. Quorate creates one per member; change the EtcdCluster instead. Deleting an EtcdMember replaces its member as soon as the quorum allows.",
   schema: etcdMemberSchema,
   columns: [
     { name: "Cluster", type: "string", jsonPath: ".spec.cluster" },

@@ -14,7 +14,7 @@ const seccomp = z.strictObject({
 
 const profileIsNamed: Rule<z.output<typeof seccomp>> = {
   cel: "(self.type == 'Localhost') == has(self.localhostProfile)",
-  message: "localhostProfile belongs to type Localhost, which needs it: give both, or neither",
+  message: "localhostProfile is required with type Localhost and allowed only with it: set both, or neither",
   check: ({ type, localhostProfile }) => (type === "Localhost") === (localhostProfile !== undefined),
 };
 
@@ -43,7 +43,7 @@ const fields = z.strictObject({
 const rootOrNot: Rule<z.output<typeof fields>> = {
   cel: "!has(self.runAsNonRoot) || !self.runAsNonRoot || !has(self.runAsUser) || self.runAsUser != 0",
   fieldPath: ".runAsNonRoot",
-  message: "runAsUser 0 is root, and runAsNonRoot forbids that: no container would start; change one of them",
+  message: "runAsUser 0 is root, which runAsNonRoot forbids, so no container would start: change one of them",
   check: ({ runAsNonRoot, runAsUser }) => runAsNonRoot !== true || runAsUser !== 0,
 };
 

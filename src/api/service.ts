@@ -9,13 +9,13 @@ import { text } from "./scalars.ts";
 
 const sourceRange: Rule<string> = {
   cel: "isCIDR(self)",
-  message: "must be a range of addresses like 192.0.2.0/24 or 2001:db8::/32",
+  message: "must be an address range in CIDR notation, like 192.0.2.0/24 or 2001:db8::/32",
   check: isCIDR,
 };
 
 const className: Rule<string> = {
   cel: "self.matches('^[a-z0-9A-Z]([-a-z0-9A-Z_./]*[a-z0-9A-Z])?$')",
-  message: "must be the name of a load balancer's class like example.com/internal",
+  message: "must be the name of a load balancer class, like example.com/internal",
   check: (name) => /^[a-z0-9A-Z]([-a-z0-9A-Z_./]*[a-z0-9A-Z])?$/.test(name),
 };
 
@@ -24,23 +24,23 @@ const fields = z.strictObject({
     .enum(["ClusterIP", "NodePort", "LoadBalancer"])
     .default("ClusterIP")
     .describe(
-      "Type of the client Service, which leads to voting members only. The addresses of a load balancer come into the members' certificates and into status.externalEndpoints by themselves.",
+      "Type of the client Service, which selects voting members only. The addresses of a load balancer are added to the members' certificates and to status.externalEndpoints.",
     ),
-  labels: labelsSchema().default({}).describe("Further labels of the client Service."),
-  annotations: annotationsSchema().default({}).describe("Further annotations of the client Service."),
+  labels: labelsSchema().default({}).describe("Additional labels of the client Service."),
+  annotations: annotationsSchema().default({}).describe("Additional annotations of the client Service."),
   externalTrafficPolicy: z
     .enum(["Cluster", "Local"])
     .optional()
-    .describe("Local: traffic from outside stays on the node it arrives at and keeps its source address."),
+    .describe("Local keeps external traffic on the node where it arrives and preserves its source address."),
   loadBalancerClass: withRules(text(253), className)
     .optional()
-    .describe("Which load balancer serves the Service. Cannot be changed while the type stays LoadBalancer."),
+    .describe("Class of the load balancer. Cannot be changed while the type is LoadBalancer."),
   loadBalancerSourceRanges: z
     .array(withRules(text(43), sourceRange))
     .max(64)
     .default([])
     .meta({ "x-kubernetes-list-type": "set" })
-    .describe("Who may reach the load balancer. Empty: everybody whom the network lets through."),
+    .describe("Source ranges that may reach the load balancer. Empty allows all."),
 });
 
 type Fields = z.output<typeof fields>;
@@ -48,7 +48,8 @@ type Fields = z.output<typeof fields>;
 const policyNeedsOutside: Rule<Fields> = {
   cel: "!has(self.externalTrafficPolicy) || self.type != 'ClusterIP'",
   fieldPath: ".externalTrafficPolicy",
-  message: "externalTrafficPolicy needs service.type NodePort or LoadBalancer: a ClusterIP has no outside",
+  message:
+    "externalTrafficPolicy needs service.type NodePort or LoadBalancer: a ClusterIP Service receives no external traffic",
   check: (service) => service.externalTrafficPolicy === undefined || service.type !== "ClusterIP",
 };
 

@@ -15,12 +15,12 @@ const retentionSchema = z.strictObject({
   onDelete: z
     .enum(["Retain", "Delete"])
     .default("Retain")
-    .describe("What happens to the volumes when the cluster is deleted."),
+    .describe("What happens to the volumes when the EtcdCluster is deleted."),
   onScaleIn: z
     .enum(["Retain", "Delete"])
     .default("Delete")
     .describe(
-      "What happens to a member's volume when the cluster is made smaller or the member is replaced. Hibernation keeps all volumes.",
+      "What happens to a member's volume when the cluster is scaled in or the member is replaced. Hibernation retains all volumes.",
     ),
 });
 
@@ -28,21 +28,22 @@ const storageFields = z.strictObject({
   medium: mediumSchema.default("Persistent").meta({
     kubernetesOnly: "refuse",
     description:
-      "Persistent: a PersistentVolumeClaim per member. Memory: tmpfs, lost with the Pod. HostPath: a directory on the node, which the member is then bound to. Ephemeral: node disk, lost with the Pod. May be changed on a live cluster: members are replaced one at a time.",
+      "Persistent: a PersistentVolumeClaim per member. Memory: tmpfs, lost with the Pod. HostPath: a directory on the node, to which the member is then bound. Ephemeral: the node's disk, lost with the Pod. Can be changed on a running cluster: members are replaced one at a time.",
   }),
   size: quantity().default("10Gi").meta({
     kubernetesOnly: "warn",
     description:
-      "Size of each member's volume. It has to hold the database, the write-ahead log and a second copy of the database during defragmentation. Growing resizes in place where the storage class can; otherwise, and for shrinking, members are replaced one at a time.",
+      "Size of each member's volume. It must hold the database, the write-ahead log and a second copy of the database during defragmentation. A larger size expands the volume in place if the storage class supports it; otherwise, and for a smaller size, members are replaced one at a time.",
   }),
   className: objectName().optional().meta({
     kubernetesOnly: "warn",
     description:
-      "Storage class of the PersistentVolumeClaims. Absent: the cluster's default class. May be changed: members are replaced one at a time.",
+      "Storage class of the PersistentVolumeClaims. Defaults to the cluster's default class. Can be changed: members are replaced one at a time.",
   }),
   hostPath: text(4096).optional().meta({
     kubernetesOnly: "refuse",
-    description: "Directory on the nodes under which each member gets its own. Only with medium HostPath.",
+    description:
+      "Directory on the nodes in which each member gets a directory of its own. Only with medium HostPath.",
   }),
   retention: retentionSchema.prefault({}).describe("What happens to volumes that are no longer needed."),
 });

@@ -10,9 +10,11 @@ const tlsModeSchema = z.enum(["Managed", "Disabled"]);
 
 const plane = (name: string) =>
   z
-    .strictObject({ mode: tlsModeSchema.optional().describe(`Mode of the ${name} plane. Absent: tls.mode.`) })
+    .strictObject({
+      mode: tlsModeSchema.optional().describe(`TLS mode of ${name} connections. Defaults to tls.mode.`),
+    })
     .optional()
-    .describe(`Overrides tls.mode for the ${name} plane. Cannot be changed after the cluster was created.`);
+    .describe(`Overrides tls.mode for ${name} connections. Cannot be changed after the cluster was created.`);
 
 const DNS_NAME = "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 /** Only digits and dots, or with colons: a mistyped address, not a name. */
@@ -30,7 +32,7 @@ const tlsFields = z.strictObject({
   mode: tlsModeSchema
     .default("Managed")
     .describe(
-      "Managed: a certificate authority per cluster, made and renewed by Quorate. Disabled: plain text. Cannot be changed after the cluster was created.",
+      "Managed: Quorate creates a certificate authority for the cluster and rotates its certificates. Disabled: plaintext. Cannot be changed after the cluster was created.",
     ),
   client: plane("client"),
   peer: plane("peer"),
@@ -38,7 +40,7 @@ const tlsFields = z.strictObject({
     .enum(["Required", "None"])
     .default("Required")
     .describe(
-      "Whether clients have to present a certificate of the cluster's client authority. Cannot be changed after the cluster was created.",
+      "Whether clients must present a certificate issued by the cluster's client CA. Cannot be changed after the cluster was created.",
     ),
   extraSANs: z
     .array(withRules(text(253), subjectAlternativeName))
@@ -46,7 +48,7 @@ const tlsFields = z.strictObject({
     .meta({ "x-kubernetes-list-type": "set" })
     .default([])
     .describe(
-      "Further DNS names and IP addresses in the server certificates, for access from outside. May be changed: the certificates are issued anew.",
+      "Additional DNS names and IP addresses in the server certificates, for access from outside the cluster. Can be changed: the certificates are reissued without a restart.",
     ),
 });
 

@@ -12,15 +12,15 @@ const startOfDay: Rule<string> = {
 };
 
 const windowFields = z.strictObject({
-  start: withRules(text(5), startOfDay).describe("When the window opens, in UTC, like 02:30."),
-  duration: duration().describe("How long it stays open, like 2h."),
+  start: withRules(text(5), startOfDay).describe("When the window opens, in UTC, for example 02:30."),
+  duration: duration().describe("How long it stays open, for example 2h."),
   days: z
     .array(z.enum(["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]))
     .min(1)
     .max(7)
     .optional()
     .meta({ "x-kubernetes-list-type": "set" })
-    .describe("Days on which it opens. Absent: every day."),
+    .describe("Days on which it opens. Defaults to every day."),
 });
 
 const windowLength: Rule<z.output<typeof windowFields>> = {
@@ -29,7 +29,7 @@ const windowLength: Rule<z.output<typeof windowFields>> = {
     "duration(self.duration) >= duration('1m') && duration(self.duration) <= duration('24h')",
   ),
   fieldPath: ".duration",
-  message: "duration of a window must be between 1m and 24h",
+  message: "the duration of a window must be between 1m and 24h",
   check: (window) => whenDurations([window.duration], (length) => length >= 60_000 && length <= 86_400_000),
 };
 
@@ -42,14 +42,16 @@ const ratio: Rule<number> = {
 };
 
 const defragSchema = z.strictObject({
-  auto: z.boolean().default(true).describe("Defragment members when both thresholds are exceeded."),
-  freeAbove: quantityOrZero().default("100Mi").describe("Only when more than this would be gained."),
+  auto: z.boolean().default(true).describe("Defragment a member when both thresholds are exceeded."),
+  freeAbove: quantityOrZero()
+    .default("100Mi")
+    .describe("Defragment only if more than this much of the database file is free."),
   ratioAbove: withRules(z.number(), ratio)
     .default(0.45)
-    .describe("Only when more than this share of the database file is free."),
+    .describe("Defragment only if more than this share of the database file is free."),
   window: windowSchema
     .optional()
-    .describe("Only in this time. A full database (NOSPACE) is cured at any time."),
+    .describe("Defragment only within this window. A full database (NOSPACE) is defragmented at any time."),
 });
 
 const intervalLongEnough: Rule<string> = {
@@ -61,21 +63,23 @@ const intervalLongEnough: Rule<string> = {
 const hashCheckSchema = z.strictObject({
   interval: withRules(duration(), intervalLongEnough)
     .default("1h")
-    .describe("How often the data of all voting members is compared. 0s: never."),
+    .describe("How often to compare the data of all voting members. 0s turns it off."),
 });
 
 export const maintenanceSchema = z.strictObject({
   defrag: defragSchema
     .prefault({})
-    .describe("Giving free space in the database file back: one member at a time, leader last."),
+    .describe(
+      "Defragmentation, which releases free space in the database file: one member at a time, the leader last.",
+    ),
   hashCheck: hashCheckSchema
     .prefault({})
-    .describe("Looking for a member whose data differs from the majority."),
+    .describe("Detection of a member whose data differs from the majority."),
   spaceCure: z
     .boolean()
     .default(true)
     .describe(
-      "When the quota is reached: compact, defragment and clear the alarm, if live data leaves room.",
+      "When the quota is exceeded, compact, defragment and disarm the alarm, if the live data leaves room.",
     ),
 });
 
@@ -83,15 +87,15 @@ const repairFields = z.strictObject({
   unhealthyAfter: duration()
     .default("2m")
     .describe(
-      "When a member is not healthy for this long, a change of the spec that it may have failed on is taken back, and a newer one is given to it at once.",
+      "After a member has been unhealthy for this long, a change that it may have failed on is rolled back, and a newer change is applied to it immediately.",
     ),
   memberLostAfter: duration()
     .default("5m")
-    .describe("A member that has been down for this long, while the others have quorum, is replaced."),
+    .describe("A member that has been down for this long is replaced, if the others have a quorum."),
   maxReplacementsPerHour: int(0, 60)
     .default(4)
     .describe(
-      "More replacements than this within an hour wait, since something else must be wrong. 0: never replace.",
+      "Maximum number of replacements within an hour; further ones wait, because the cause is then likely elsewhere. 0 turns replacement off.",
     ),
 });
 
@@ -101,7 +105,8 @@ const lostNotBeforeUnhealthy: Rule<z.output<typeof repairFields>> = {
     "duration(self.memberLostAfter) >= duration(self.unhealthyAfter)",
   ),
   fieldPath: ".memberLostAfter",
-  message: "memberLostAfter must not be shorter than unhealthyAfter: raise the one or lower the other",
+  message:
+    "memberLostAfter must not be shorter than unhealthyAfter: raise memberLostAfter or lower unhealthyAfter",
   check: (repair) =>
     whenDurations([repair.unhealthyAfter, repair.memberLostAfter], (unhealthy, lost) => lost >= unhealthy),
 };
@@ -113,13 +118,13 @@ export const updateSchema = z.strictObject({
     .enum(["Rolling", "OnApproval"])
     .default("Rolling")
     .describe(
-      "Rolling: changes are rolled out at once. OnApproval: a rollout is shown with its hash and waits until the annotation etcd.quorate.dev/approve has that hash. Healing, and members that join or leave, do not wait.",
+      "Rolling: changes are rolled out immediately. OnApproval: the status announces a rollout with its hash, and it starts when the annotation etcd.quorate.dev/approve is set to that hash. Repairs and scaling need no approval.",
     ),
   canary: z
     .boolean()
     .default(true)
     .describe(
-      "Try a change on one member first, and take it back by itself when that member does not become healthy.",
+      "Roll a change out to one member first, and roll it back if that member does not become healthy.",
     ),
 });
 

@@ -24,7 +24,7 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
     [
       quota > SUGGESTED_QUOTA,
       "spec.options.quotaBackendBytes",
-      "etcd suggests at most 8Gi: larger databases start, snapshot and defragment slowly",
+      "etcd recommends at most 8Gi: larger databases are slow to start, snapshot and defragment",
     ],
     [
       storage.medium !== "HostPath" && quota <= size && 2 * quota > size,
@@ -34,22 +34,22 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
     [
       compactionIsOff(options.autoCompaction.retention),
       "spec.options.autoCompaction.retention",
-      "automatic compaction is off: unless a client compacts, as Kubernetes does, the database grows until it is full",
+      "automatic compaction is off: the database grows until it is full, unless a client compacts it, as Kubernetes does",
     ],
     [
       clientMode === "Disabled",
       "spec.tls",
-      "clients talk to etcd in plain text: everybody on the network can read and write",
+      "clients use plaintext: everyone on the network can read and write the data",
     ],
     [
       clientMode === "Disabled" && tls.clientAuth === "None",
       "spec.tls.clientAuth",
-      "has no effect: clients use plaintext, so there are no certificates to ask for",
+      "has no effect: clients use plaintext, so no client certificate is requested",
     ],
     [
       clientMode === "Disabled" && tls.extraSANs.length > 0,
       "spec.tls.extraSANs",
-      "have no effect: clients use plaintext, so there is no server certificate to put them into",
+      "have no effect: clients use plaintext, so there is no server certificate",
     ],
     [
       !options.corruptCheck.compactHash && options.corruptCheck.compactHashTime !== "1m",
@@ -59,18 +59,18 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
     [
       isVolatile(storage.medium) && storage.retention.onScaleIn === "Retain",
       "spec.storage.retention.onScaleIn",
-      `has no effect: with medium ${storage.medium} the data of a member ends with its Pod`,
+      `has no effect: with medium ${storage.medium} a member's data is lost with its Pod`,
     ],
     [
       storage.medium === "HostPath" &&
         (storage.retention.onScaleIn === "Delete" || storage.retention.onDelete === "Delete"),
       "spec.storage.retention",
-      `Delete does not reach the nodes: the data of a removed member stays in its directory below ${storage.hostPath}/<namespace>/<cluster> until it is deleted by hand; Retain says so`,
+      `Delete has no effect with medium HostPath: the data of a removed member stays below ${storage.hostPath}/<namespace>/<cluster> on its node. Delete it by hand, and set Retain to silence this warning`,
     ],
     [
       clientMode !== "Disabled" && tls.clientAuth === "None",
       "spec.tls.clientAuth",
-      "clients need no certificate: everybody who reaches etcd can read and write",
+      "clients need no certificate: everyone who can reach etcd can read and write the data",
     ],
   ];
   return warnings.filter(([applies]) => applies).map(([, path, message]) => ({ path, message }));

@@ -47,7 +47,7 @@ export const refusedAtAdmission: readonly Refused[] = [
   {
     title: "a pull secret of another namespace",
     spec: { image: { pullSecrets: ["other/registry"] } },
-    says: /pullSecrets\[0\].*must be the name of an object/,
+    says: /pullSecrets\[0\].*must be a valid object name/,
   },
   // Storage.
   { title: "a volume of nothing", spec: { storage: { size: "0" } }, says: /greater than zero.*like 512Mi/ },
@@ -126,12 +126,12 @@ export const refusedAtAdmission: readonly Refused[] = [
   {
     title: "a resource nobody has",
     spec: pod({ resources: { limits: { disk: "1Gi" } } }),
-    says: /are called cpu/,
+    says: /names must be cpu/,
   },
   {
     title: "a label with spaces",
     spec: pod({ labels: { team: "a b" } }),
-    says: /must be the value of a label/,
+    says: /must be a valid label value/,
   },
   {
     title: "a label of ours",
@@ -143,7 +143,7 @@ export const refusedAtAdmission: readonly Refused[] = [
     spec: pod({
       annotations: Object.fromEntries(["a", "b", "c", "d"].map((key) => [key, "x".repeat(16_000)])),
     }),
-    says: /keep what is larger in a ConfigMap/,
+    says: /keep larger data in a ConfigMap/,
   },
   {
     title: "a toleration that says nothing",
@@ -166,7 +166,7 @@ export const refusedAtAdmission: readonly Refused[] = [
   {
     title: "a priority class in capitals",
     spec: pod({ priorityClassName: "HIGH" }),
-    says: /name of an object/,
+    says: /valid object name/,
   },
   {
     title: "no time to stop",
@@ -176,7 +176,7 @@ export const refusedAtAdmission: readonly Refused[] = [
   {
     title: "root that must not be root",
     spec: pod({ securityContext: { runAsUser: 0, runAsNonRoot: true } }),
-    says: /no container would start; change one of them/,
+    says: /no container would start: change one of them/,
   },
   {
     title: "a user beyond all users",
@@ -191,7 +191,7 @@ export const refusedAtAdmission: readonly Refused[] = [
   {
     title: "a variable twice",
     spec: env({ name: "GOGC", value: "1" }, { name: "GOGC", value: "2" }),
-    says: /may be given once/,
+    says: /may be set only once/,
   },
   { title: "a variable from nowhere", spec: env({ name: "A", valueFrom: {} }), says: /must name one source/ },
   {
@@ -229,7 +229,7 @@ export const refusedAtAdmission: readonly Refused[] = [
   {
     title: "a member lost before it is unhealthy",
     spec: { repair: { unhealthyAfter: "1h", memberLostAfter: "1m" } },
-    says: /raise the one or lower the other/,
+    says: /raise memberLostAfter or lower unhealthyAfter/,
   },
   { title: "a misspelt field", spec: { replica: 5 }, says: /unknown field "spec\.replica"/ },
   { name: "3demo", title: "a name no Service can have", spec: {}, says: /starting with a letter/ },

@@ -35,7 +35,7 @@ function hostPath({ storage, pod }: EtcdClusterSpec): Found {
   const found: [string, string][] = [
     [
       "spec.storage.medium",
-      "directories of a node need a namespace whose Pod Security level is privileged; a member cannot leave its node, and nothing there keeps it to storage.size",
+      "HostPath needs a namespace with the Pod Security level privileged; a member is bound to its node, and storage.size is not enforced",
     ],
   ];
   const user = pod.securityContext?.runAsUser;
@@ -43,7 +43,7 @@ function hostPath({ storage, pod }: EtcdClusterSpec): Found {
     const who = user === undefined ? "the image's user" : `user ${user}`;
     found.push([
       "spec.pod.securityContext",
-      `the kubelet makes the members' directories for root: ${who} may not be able to write there`,
+      `the kubelet creates the members' directories for root, so ${who} may not be able to write there`,
     ]);
   }
   return found;
@@ -55,7 +55,7 @@ function memory(spec: EtcdClusterSpec): Found {
   const limit = pod.resources.limits?.["memory"];
   if (storage.medium !== "Memory" || limit === undefined) return [];
   if (bytesOf(limit) >= bytesOf(storage.size) + bytesOf(quotaOf(spec))) return [];
-  const message = `the data is in memory too: with less than storage.size and quotaBackendBytes together a member is killed before its database is full, and its data with it`;
+  const message = `the data also counts as memory: with a limit below storage.size plus quotaBackendBytes a member is OOM-killed before its database is full, and loses its data`;
   return [["spec.pod.resources.limits.memory", message]];
 }
 
@@ -64,7 +64,7 @@ const SMALLEST_VOLUME = 512 * 2 ** 20;
 
 function smallVolume({ storage }: EtcdClusterSpec): Found {
   if (storage.medium === "HostPath" || bytesOf(storage.size) >= SMALLEST_VOLUME) return [];
-  const message = `etcd's write-ahead log alone takes up to 384Mi: a member may not start on a volume of less than 512Mi, or not start again`;
+  const message = `etcd's write-ahead log alone takes up to 384Mi, so a member may fail to start or to restart on a volume smaller than 512Mi`;
   return [["spec.storage.size", message]];
 }
 
@@ -72,14 +72,14 @@ function outside({ service, tls }: EtcdClusterSpec): Found {
   const secure = (tls.client?.mode ?? tls.mode) !== "Disabled";
   // The addresses of a load balancer come into the certificates by themselves.
   if (service.type !== "NodePort" || !secure || tls.extraSANs.length > 0) return [];
-  const message = `clients outside of Kubernetes dial a node, whose name or address is not in the certificates: add it to tls.extraSANs`;
+  const message = `external clients connect to a node whose name or address is not in the certificates: add it to tls.extraSANs`;
   return [["spec.service.type", message]];
 }
 
 /** H14. */
 function drains({ replicas, disruptionBudget }: EtcdClusterSpec): Found {
   if (!disruptionBudget.enabled || replicas === 0 || tolerance(replicas) > 0) return [];
-  const message = `with ${replicas} voting member${replicas === 1 ? "" : "s"} none may be missing: the disruption budget keeps their nodes from being drained`;
+  const message = `with ${replicas} voting member${replicas === 1 ? "" : "s"} none may be disrupted, so the PodDisruptionBudget blocks every drain of their nodes`;
   return [["spec.disruptionBudget.enabled", message]];
 }
 
