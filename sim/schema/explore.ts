@@ -5,19 +5,21 @@
  */
 import { Buffer } from "node:buffer";
 import { API_VERSION } from "../../src/api/metadata.ts";
-import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import type { EtcdClusterSpec, EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { items, json } from "../models/kube/object.ts";
 import { NAME, NAMESPACE } from "../operator/environment.ts";
 import { staysQuiet, toldBy, untrue } from "../operator/judge.ts";
 import { OperatorSimulation } from "../operator/simulation.ts";
 import { Violation } from "../oracles/oracle.ts";
 import { SeededRandom } from "../engine/random.ts";
+import { clusterWarnings } from "../../src/api/warnings.ts";
+import { specOf, USUAL, type Base } from "./bases.ts";
 import { showsIn, synonymOf } from "./behaviour.ts";
-import type { Spec } from "./check.ts";
+import { completed, type Spec } from "./check.ts";
 import { namesOf, type Field } from "./fields.ts";
 import { differences, fingerprint, type Fingerprint } from "./fingerprint.ts";
 import { furnish } from "./surroundings.ts";
-import { baseOf, trialsOf, type Trial } from "./trials.ts";
+import { trialsOf, type Trial } from "./trials.ts";
 
 const CLUSTER = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters/${NAME}`;
 /** Virtual time in which an edit has to come to rest, or to be told as what cannot. */
@@ -68,6 +70,7 @@ interface Stage {
 
 export class Explorer {
   readonly field: Field;
+  readonly on: Base;
   readonly counts: Counts = {
     valid: 0,
     boundary: 0,
@@ -87,15 +90,16 @@ export class Explorer {
   #passes = 0;
   #plans = 0;
 
-  constructor(field: Field) {
+  constructor(field: Field, on: Base = USUAL) {
     this.field = field;
-    this.#base = baseOf(field);
+    this.on = on;
+    this.#base = specOf(on, field);
     this.#random = new SeededRandom(Buffer.from(field.path).reduce((sum, byte) => sum * 31 + byte, 7) >>> 0);
   }
 
   async explore({ every = 1, offset = 0 }: ExploreOptions): Promise<FieldReport> {
     const isChosen = (index: number) => (index + offset) % every === 0;
-    const trials = trialsOf(this.field).filter((_, index) => isChosen(index));
+    const trials = trialsOf(this.field, this.on).filter((_, index) => isChosen(index));
     for (const trial of trials) {
       this.counts[trial.is]++;
       await this.#plan("apply and revert", trial, () => this.#applyAndRevert(trial));
@@ -109,14 +113,14 @@ export class Explorer {
       await this.#plan(words, trial, () => this.#midway(trial, after, to));
     }
     this.#leave();
-    const { path } = this.field;
+    const path = this.on === USUAL ? this.field.path : `${this.field.path} on ${this.on.name}`;
     const { counts, failures, lines } = this;
     return { path, plans: this.#plans, counts, failures, passes: this.#passes, trace: lines };
   }
 
   async #plan(mode: string, trial: Trial, run: () => Promise<void>): Promise<void> {
     this.#plans++;
-    const plan = `${this.field.path} = ${short(trial.value)} (${trial.is}, ${trial.answer}): ${mode}`;
+    const plan = `${this.field.path} = ${short(trial.value)} (${trial.is}, ${trial.answer}, ${this.on.name} base): ${mode}`;
     const before = this.#stage?.sim.troubles.length ?? 0;
     try {
       await run();
@@ -160,18 +164,34 @@ export class Explorer {
     const isApplied = await this.#rest(sim);
     if (isApplied && trial.is === "valid") {
       this.#applied.push({ trial, print: fingerprint(sim) });
-      await this.#mustShow(trial, differences(plain, fingerprint(sim, "effects")));
+      await this.#mustShow(sim, trial, differences(plain, fingerprint(sim, "effects")));
     }
     await this.#revert(sim, before);
   }
 
-  /** Nothing is accepted and ignored. */
-  async #mustShow(trial: Trial, changed: readonly string[]): Promise<void> {
+  /** Nothing is accepted and ignored: it does something, or the status warns that it does not. */
+  async #mustShow(sim: OperatorSimulation, trial: Trial, changed: readonly string[]): Promise<void> {
     const [first] = changed;
-    const seen = first ?? synonymOf(this.field.path, trial.value) ?? (await showsIn(this.#base, trial.spec));
+    const seen =
+      first ??
+      synonymOf(this.field.path, trial.value) ??
+      this.#warnedOf(sim, trial) ??
+      (await showsIn(this.#base, trial.spec));
     if (seen === undefined)
       throw new Violation("ignored", "it was accepted, and nothing that is made or done differs");
     this.lines.push(`shows: ${seen}`);
+  }
+
+  /** A warning about this field that the base does not have, and that the status shows. */
+  #warnedOf(sim: OperatorSimulation, trial: Trial): string | undefined {
+    const warningsOf = (spec: Spec) => clusterWarnings(completed(spec) as unknown as EtcdClusterSpec);
+    const before = new Set(warningsOf(this.#base).map(({ message }) => message));
+    const shown = JSON.stringify(json(sim.env.cluster()?.["status"])["warnings"] ?? []);
+    const found = warningsOf(trial.spec).find(
+      ({ path, message }) =>
+        !before.has(message) && `${this.field.path}.`.startsWith(`${path}.`) && shown.includes(message),
+    );
+    return found && `warning: ${found.message}`;
   }
 
   /** Another edit while the first is on its way. */
@@ -199,7 +219,8 @@ export class Explorer {
     const wrong = untrue(sim);
     if (wrong.length > 0) throw new Violation("I6", wrong.join("; "));
     const { sim: usual } = await this.#ready();
-    const [seen] = differences(fingerprint(usual, "effects"), fingerprint(sim, "effects"));
+    const [changed] = differences(fingerprint(usual, "effects"), fingerprint(sim, "effects"));
+    const seen = changed ?? this.#warnedOf(sim, trial);
     if (seen === undefined) throw new Violation("ignored", "a new cluster with it is like one without it");
     this.lines.push(`shows in a new cluster: ${seen}`);
     this.#passes += sim.passes;

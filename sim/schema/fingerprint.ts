@@ -31,7 +31,15 @@ const OF_THE_SERVER = new Set([
   "ownerReferences",
 ]);
 /** Given by the server, and by whoever places Pods. */
-const GIVEN = new Set(["clusterIP", "clusterIPs", "ipFamilies", "nodePort", "nodeName", "volumeName"]);
+const GIVEN = new Set([
+  "peerIPs",
+  "clusterIP",
+  "clusterIPs",
+  "ipFamilies",
+  "nodePort",
+  "nodeName",
+  "volumeName",
+]);
 /** What a cluster has been through, and where a volume was made. */
 const OF_A_LIFE = new Set([ANNOTATIONS.marks, "volume.kubernetes.io/selected-node"]);
 /** How a member came into being, which one that took another's place does not share with it. */
@@ -65,7 +73,7 @@ export function fingerprint(sim: OperatorSimulation, how: "whole" | "effects" = 
         prints.set(plain(`${kind.kind} ${name}`), plain(sorted([metadata(object, how), of(object)])));
     }
   };
-  if (how === "whole") add(etcdMembers, ({ spec }) => without(json(spec), OF_A_RECORD));
+  if (how === "whole") add(etcdMembers, ({ spec }) => cleaned(without(json(spec), OF_A_RECORD)));
   add(pods, ({ spec }) => cleaned(spec));
   add(services, ({ spec }) => cleaned(spec));
   add(budgets, ({ spec }) => spec);
@@ -75,12 +83,14 @@ export function fingerprint(sim: OperatorSimulation, how: "whole" | "effects" = 
   return prints;
 }
 
-function metadata({ metadata: all }: KubeJson, how: "whole" | "effects"): unknown {
+function metadata({ metadata: all, spec }: KubeJson, how: "whole" | "effects"): unknown {
   const kept = without(all as unknown as Json, OF_THE_SERVER);
   const annotations = without(json(kept["annotations"]), OF_A_LIFE);
   if (how === "effects") return { ...kept, annotations: without(annotations, HASHES) };
   const { [ANNOTATIONS.startedFrom]: started, [ANNOTATIONS.applied]: applied, ...rest } = annotations;
-  return { ...kept, annotations: rest, hashes: [started, applied].map(hashIn) };
+  // A peer Service is applied with the address that its member has, which a member in its place does not share.
+  const isOwnAddress = all.name.endsWith("-peer") && json(spec)["clusterIP"] !== undefined;
+  return { ...kept, annotations: rest, hashes: [started, isOwnAddress ? undefined : applied].map(hashIn) };
 }
 
 /** `<hash>/<how it was born>`, `<hash>-created`: only the hash is of the spec. */

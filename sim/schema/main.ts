@@ -1,6 +1,6 @@
 /**
  * `npm run sim:schema`: every field of the spec × {valid, boundary, hostile} values × {apply, revert, edit midway}, made
- * from the schema. `--field path` one field, told in full; `--every N` a sample of the trials; `--threads N`;
+ * from the schema, on clusters of every medium and without TLS. `--field path` one field, told in full; `--base name`; `--every N` a sample of the trials; `--threads N`;
  * `--trace` everything that was done where something fails. Same code, same result.
  */
 import { availableParallelism } from "node:os";
@@ -8,8 +8,9 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { systemClock } from "../../src/seams/clock.ts";
+import { BASES, isExploredOn } from "./bases.ts";
 import type { FieldReport } from "./explore.ts";
-import { fieldsOf, type Field } from "./fields.ts";
+import { fieldsOf } from "./fields.ts";
 import { table } from "./report.ts";
 import type { Answer, Task } from "./worker.ts";
 
@@ -18,6 +19,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 const { values } = parseArgs({
   options: {
     field: { type: "string" },
+    base: { type: "string" },
     every: { type: "string", default: "1" },
     threads: { type: "string" },
     trace: { type: "boolean", default: false },
@@ -43,30 +45,37 @@ async function main(): Promise<number> {
   const every = whole("every", values.every);
   // Those that only hand on what they are given come last: they are many and much alike.
   const ordered = chosen.toSorted(([, a], [, b]) => Number(a.handedOn) - Number(b.handedOn));
-  const tasks: Task[] = ordered.map(([index]) => ({ index, every, offset: index }));
+  const bases = [...BASES.entries()].filter(([, { name }]) => [name, undefined].includes(values.base));
+  if (bases.length === 0)
+    throw new RangeError(
+      `there is no base ${values.base}; there are ${BASES.map(({ name }) => name).join(", ")}`,
+    );
+  const tasks: Task[] = bases.flatMap(([base, on]) =>
+    ordered
+      .filter(([, field]) => isExploredOn(on, field))
+      .map(([index]) => ({ index, base, every, offset: index })),
+  );
   const threads = Math.min(
     whole("threads", values.threads ?? String(Math.min(2, availableParallelism()))),
     tasks.length,
   );
-  const reports = new Map<number, FieldReport>();
+  const reports = new Map<string, FieldReport>();
   const errors: string[] = [];
   let told = 0;
   await shared(tasks, threads, (answer) => {
-    if ("error" in answer) errors.push(`${fields[answer.index]?.path}: ${answer.error}`);
-    else reports.set(answer.index, answer.report);
+    const where = `${fields[answer.index]?.path} on the ${BASES[answer.base]?.name} base`;
+    if ("error" in answer) errors.push(`${where}: ${answer.error}`);
+    else reports.set(where, answer.report);
     if ("report" in answer)
       for (const { plan, message } of answer.report.failures) say(`FAILS  ${plan}: ${message}`);
     if (seconds() - told < 10) return;
     told = seconds();
-    say(`${told.toFixed(0).padStart(5)} s  ${reports.size + errors.length} of ${tasks.length} fields`);
+    say(
+      `${told.toFixed(0).padStart(5)} s  ${reports.size + errors.length} of ${tasks.length} fields and bases`,
+    );
   });
-  const done = [...reports].toSorted(([a], [b]) => a - b).map(([, report]) => report);
-  return conclude(
-    chosen.map(([, field]) => field),
-    done,
-    errors,
-    { seconds: seconds(), threads },
-  );
+  const done = [...reports.values()].toSorted((a, b) => a.path.localeCompare(b.path));
+  return conclude(tasks.length, done, errors, { seconds: seconds(), threads });
 }
 
 function isChosen(path: string): boolean {
@@ -74,7 +83,7 @@ function isChosen(path: string): boolean {
 }
 
 function conclude(
-  fields: readonly Field[],
+  asked: number,
   reports: readonly FieldReport[],
   errors: readonly string[],
   { seconds, threads }: { seconds: number; threads: number },
@@ -85,10 +94,10 @@ function conclude(
     for (const { trace, failures: bad } of reports)
       if (values.field !== undefined || bad.length > 0) for (const line of trace) say(`    ${line}`);
   for (const error of errors) say(`UNCOVERED  ${error}`);
-  const share = fields.length === 0 ? 0 : Math.floor((100 * reports.length) / fields.length);
+  const share = Math.floor((100 * reports.length) / asked);
   const sum = (pick: (report: FieldReport) => number) => reports.reduce((total, one) => total + pick(one), 0);
   say(
-    `${sum(({ plans }) => plans)} plans, ${fields.length} fields, ${share} % covered, ${failures.length + errors.length} failures, ${sum(({ passes }) => passes)} passes, ${seconds.toFixed(1)} s on ${threads} threads`,
+    `${sum(({ plans }) => plans)} plans, ${asked} fields and bases, ${share} % covered, ${failures.length + errors.length} failures, ${sum(({ passes }) => passes)} passes, ${seconds.toFixed(1)} s on ${threads} threads`,
   );
   return failures.length + errors.length === 0 ? 0 : 1;
 }

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { resourceSchema } from "../../src/api/json-schema.ts";
 import { etcdClusterSchema } from "../../src/api/etcd-cluster.ts";
 import { NoValue, smallest } from "./build.ts";
+import { BASES, isExploredOn } from "./bases.ts";
 import { Explorer } from "./explore.ts";
 import { fieldsOf } from "./fields.ts";
 import { trialsOf } from "./trials.ts";
@@ -53,4 +54,24 @@ for (const path of SAMPLE)
     const { failures, counts, plans } = await new Explorer(field).explore({});
     assert.deepEqual(failures, []);
     assert.ok(plans > 5 && counts.refused > 0);
+  });
+
+/** What each base is for: a field that means something else there, or nothing, which is then warned of. */
+const ON_BASES: readonly (readonly [base: string, path: string])[] = [
+  ["Memory", "spec.storage.size"],
+  ["Memory", "spec.tls.extraSANs"],
+  ["HostPath", "spec.storage.size"],
+  ["Ephemeral", "spec.storage.retention.onScaleIn"],
+  ["plaintext", "spec.tls.extraSANs"],
+  ["plaintext", "spec.tls.clientAuth"],
+];
+
+for (const [name, path] of ON_BASES)
+  test(`${path} on the ${name} base: applied or warned of, and reverted`, async () => {
+    const field = fieldsOf().find((one) => one.path === path);
+    const base = BASES.find((one) => one.name === name);
+    assert.ok(field && base && isExploredOn(base, field));
+    const { failures, counts } = await new Explorer(field, base).explore({});
+    assert.deepEqual(failures, []);
+    assert.ok(counts.valid > 0);
   });

@@ -2,6 +2,7 @@
  * What is tried on a field: its values, each in a whole spec, and what the API server must answer. A field of which
  * no valid value can be made is an error here, so that none is passed over.
  */
+import { keepsBase, specOf, USUAL, type Base } from "./bases.ts";
 import { accompanied, keyFor, NoValue, smallest, withValue } from "./build.ts";
 import { completed, isObject, pruned, wrongWithSpec, type Spec } from "./check.ts";
 import type { Field } from "./fields.ts";
@@ -17,18 +18,13 @@ export interface Trial {
   readonly answer: Answer;
 }
 
-/** A small cluster where all that matters is what is handed on to Pods. */
-export function baseOf({ handedOn }: Field): Spec {
-  return completed({ replicas: handedOn ? 1 : 3, version: "3.6.16" });
-}
-
 /** How many of each class are tried of those that are taken, each a rollout; what is refused costs nothing. */
 const MOST = { valid: 2, boundary: 2, hostile: 1 } as const;
-const MOST_HANDED_ON = { valid: 1, boundary: 1, hostile: 1 } as const;
+const FEW = { valid: 1, boundary: 1, hostile: 1 } as const;
 
-export function trialsOf(field: Field): Trial[] {
-  const base = baseOf(field);
-  const most = field.handedOn ? MOST_HANDED_ON : MOST;
+export function trialsOf(field: Field, on: Base = USUAL): Trial[] {
+  const base = specOf(on, field);
+  const most = field.handedOn || on !== USUAL ? FEW : MOST;
   const taken = { valid: 0, boundary: 0, hostile: 0 };
   const seen = new Set<string>();
   const trials: Trial[] = [];
@@ -37,11 +33,14 @@ export function trialsOf(field: Field): Trial[] {
     // Of a valid value that is not to be had, and of one too many, there is nothing to learn.
     if (seen.has(text) || (value.is === "valid" && taken.valid >= most.valid)) continue;
     const trial = trialOf(field, base, value);
+    if (on !== USUAL && (trial.is === "hostile" || !keepsBase(on, trial.spec))) continue;
     const costs = trial.answer === "taken" || trial.answer === "kept";
     if ((costs && ++taken[trial.is] > most[trial.is]) || (trial.is === "valid" && !costs)) continue;
     seen.add(text);
     trials.push(trial);
   }
+  // What the rules refuse on another base was tried on the usual one.
+  if (on !== USUAL) return trials;
   if (taken.valid === 0)
     throw new NoValue(
       `no valid value for ${field.path}: none that sim/schema/values.ts has is taken, also with the fields that its rules name (${whyNot(field, base)})`,

@@ -6,6 +6,9 @@ import { objectName } from "./labels.ts";
 import { quantity, text } from "./scalars.ts";
 import { withRules, type Rule } from "./rule.ts";
 
+/** Room for the default quota twice, and for the write-ahead log. */
+export const DEFAULT_SIZE = "10Gi";
+
 export const mediumSchema = z.enum(["Persistent", "Memory", "HostPath", "Ephemeral"]);
 
 /** Media whose data ends with the Pod: for these a restart is a loss of data (H4). */
@@ -30,7 +33,7 @@ const storageFields = z.strictObject({
     description:
       "Persistent: a PersistentVolumeClaim per member. Memory: tmpfs, lost with the Pod. HostPath: a directory on the node, to which the member is then bound. Ephemeral: the node's disk, lost with the Pod. Can be changed on a running cluster: members are replaced one at a time.",
   }),
-  size: quantity().default("10Gi").meta({
+  size: quantity().default(DEFAULT_SIZE).meta({
     kubernetesOnly: "warn",
     description:
       "Size of each member's volume. It must hold the database, the write-ahead log and a second copy of the database during defragmentation. A larger size expands the volume in place if the storage class supports it; otherwise, and for a smaller size, members are replaced one at a time.",

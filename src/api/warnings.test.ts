@@ -43,4 +43,5 @@ test("what would be accepted and have no effect is warned of", () => {
   const hostPath = { medium: "HostPath", hostPath: "/var/lib/etcd" };
   assert.deepEqual(warned({ storage: hostPath }), ["spec.storage.retention"]);
   assert.deepEqual(warned({ storage: { ...hostPath, retention } }), []);
+  assert.deepEqual(warned({ storage: { ...hostPath, retention, size: "20Gi" } }), ["spec.storage.size"]);
 });

@@ -4,6 +4,7 @@
 import { parseDuration } from "./duration.ts";
 import type { EtcdClusterSpec } from "./etcd-cluster-spec.ts";
 import { parseQuantity, quotaOf } from "./quantity.ts";
+import { DEFAULT_SIZE } from "./storage.ts";
 import type { ApiError } from "./validate.ts";
 
 /** etcd's own advice for the largest database (R26). */
@@ -60,6 +61,11 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
       isVolatile(storage.medium) && storage.retention.onScaleIn === "Retain",
       "spec.storage.retention.onScaleIn",
       `has no effect: with medium ${storage.medium} a member's data is lost with its Pod`,
+    ],
+    [
+      storage.medium === "HostPath" && size !== parseQuantity(DEFAULT_SIZE),
+      "spec.storage.size",
+      "has no effect with medium HostPath: a member may use what the disk of its node has; limit the database with options.quotaBackendBytes",
     ],
     [
       storage.medium === "HostPath" &&

@@ -113,7 +113,8 @@ async function applyMember(
     [FILES.config]: configFile(record, view.established),
   });
   try {
-    const kept = await keepSecret(context.client, wanted, known, record.uid, context.contests);
+    const asked = context.certificates.namesOf(name);
+    const kept = await keepSecret(context.client, wanted, known, record.uid, context.contests, asked);
     return tally.note(context, secretResource, kept);
   } catch (error) {
     if (!(error instanceof Contested) || !known || !canStartFrom(context, record, known, wanted)) throw error;

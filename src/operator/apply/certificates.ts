@@ -80,6 +80,11 @@ export class Certificates {
     return ends.length === 0 ? undefined : Math.min(...ends);
   }
 
+  /** The names and addresses that the certificates of a member are issued for. */
+  namesOf(member: string): unknown {
+    return leavesOf(member).map((leaf) => this.#leaves.get(leaf)?.spec.sans);
+  }
+
   forget(member: string): void {
     this.#unissued.delete(member);
     for (const name of leavesOf(member))

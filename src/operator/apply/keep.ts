@@ -86,13 +86,14 @@ export async function keepApplied<T extends KubeObject>(
 /** Files that are not ours may be beside those that are: what others add is no difference, and stays. */
 const OURS: ReadonlySet<string> = new Set(Object.values(FILES));
 
-/** Of the files that we write, those that are not wanted any more go. */
+/** Of the files that we write, those that are not wanted any more go. `asked` is what its certificates are issued for. */
 export async function keepSecret(
   client: KubeClient,
   wanted: Secret,
   known: Secret | undefined,
   ownerUID: string,
   contests: Pick<Contests, "enter">,
+  asked?: unknown,
 ): Promise<Kept<Secret>> {
   const kept = await keepCreated(client, secrets, wanted, known, (found) => isControlledBy(found, ownerUID));
   if (kept.done !== "unchanged") return kept;
@@ -102,8 +103,8 @@ export async function keepSecret(
   if (data === undefined) return kept;
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = kept.object.metadata ?? {};
   const version = { uid, resourceVersion };
-  // A certificate that is issued anew is another one each time; by it, no contest would ever be the same.
-  await contests.enter(secrets, kept.object, wanted, { config: wanted.data?.[FILES.config] });
+  // A certificate that is issued again is another one each time: what stays the same is what it is issued for.
+  await contests.enter(secrets, kept.object, wanted, { config: wanted.data?.[FILES.config], asked });
   return { done: "changed", object: await client.patch(secrets, { name, namespace }, { data }, version) };
 }
 
