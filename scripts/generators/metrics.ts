@@ -4,12 +4,18 @@ import type { Generator } from "../generate/registry.ts";
 
 const INTRODUCTION = `<!-- Generated from src/operator/serve/metrics-table.ts by \`npm run generate\`. Do not edit. -->
 
-# Metrics of the operator
+# Metrics
 
-\`quorate operator\` serves them in Prometheus' text format as \`/metrics\` on port 8080 (\`--metrics-address\`), in plain
-HTTP. Both replicas serve; what is told of clusters comes from the one that leads (\`quorate_lease_held\` is 1 there).
-The series of a cluster vanish with the cluster, those of a member with the member. Each metric keeps at most 20,000
-series; what is dropped beyond that is counted.
+\`quorate operator\` exports Prometheus metrics at \`/metrics\` on port 8080 (\`--metrics-address\`) over plaintext HTTP:
+
+\`\`\`sh
+kubectl -n quorate-system port-forward deployment/quorate 8080 &
+curl -s localhost:8080/metrics | grep quorate_cluster_condition
+\`\`\`
+
+Each replica exports metrics; those about clusters and members come from the leader, whose \`quorate_lease_held\` is 1.
+The series of a deleted cluster or member are removed. A metric keeps at most 20,000 series; \`quorate_metrics_dropped_total\`
+counts what was dropped.
 
 etcd's own metrics are on port 2381 of each member.
 
@@ -18,7 +24,9 @@ etcd's own metrics are on port 2381 of each member.
 `;
 
 const ALERTS = `
-## Alerts to begin with
+## Alerts
+
+A starting point; adjust the durations to your service level.
 
 \`\`\`yaml
 groups:
@@ -32,7 +40,7 @@ groups:
         for: 15m
       - alert: EtcdSpaceLow
         expr: quorate_cluster_condition{condition="SpaceLow"} == 1
-      - alert: EtcdCertificateEndsSoon
+      - alert: EtcdCertificateExpiresSoon
         expr: quorate_member_certificate_expiry_seconds < 7 * 86400
       - alert: EtcdOperatorClockSkew
         expr: abs(quorate_clock_skew_seconds) > 30

@@ -64,13 +64,13 @@ async function overview(verbs: Verbs): Promise<string> {
   const lines = await Promise.all(
     names.map(async (name) => `  ${name.padEnd(width)}  ${(await load(name, verbs)).summary}`),
   );
-  return `quorate operates etcd.
+  return `quorate runs and operates etcd clusters.
 
 Usage: quorate <verb> [arguments]
 
 ${lines.join("\n")}
 
-quorate <verb> --help tells more. --version prints the version; --debug adds stacks to errors.
+Run quorate <verb> --help for details. --version prints the version; --debug adds stack traces to errors.
 `;
 }
 

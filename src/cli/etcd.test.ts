@@ -27,11 +27,11 @@ function testIo(): CliIo & { out: string[]; err: string[] } {
 test("a wrong command line is told what is wrong with it", async () => {
   const cases: [string[], RegExp][] = [
     [[], /install, list or path/],
-    [["remove"], /not remove/],
+    [["remove"], /got remove/],
     [["install"], /needs a version/],
     [["list", "3.6"], /takes no version/],
     [["install", "3.6", "3.5"], /too many arguments: 3.5/],
-    [["install", "3.6", "-o", "yaml"], /only json/],
+    [["install", "3.6", "-o", "yaml"], /the only supported format is json/],
     [["install", "3.6", "--source", "ftp"], /use one of dir, path, release, go, debian/],
     [["list", "--wrong"], /wrong/],
   ];

@@ -10,27 +10,27 @@ import { etcdPins, type EtcdSource } from "../etcd/versions.ts";
 import { UsageError, type CliIo } from "./io.ts";
 import { table } from "./table.ts";
 
-export const summary = "install etcd of a supported version, list what is installed, tell where it is";
+export const summary = "install, list and locate supported etcd versions";
 
 export const usage = `Usage:
   quorate etcd install <version> [--source <source>] [-o json]
   quorate etcd list [-o json]
   quorate etcd path <version> [-o json]
 
-A version is 3.6.16, or 3.6 for its newest supported patch. \`install\` takes the first that has it:
+A version is 3.6.16, or 3.6 for the newest supported patch of 3.6. \`install\` uses the first source that has it:
   dir      the directory $QUORATE_ETCD_DIR, or <version>/ in it
   path     etcd, etcdctl and etcdutl on PATH
-           (what was installed before is in the cache, $QUORATE_CACHE or ~/.cache/quorate)
-  release  the official release archive, checked against its SHA256SUMS
+           (earlier installations are in the cache, $QUORATE_CACHE or ~/.cache/quorate)
+  release  the official release archive, verified against its SHA256SUMS
   go       a static build from Go modules; needs Go 1.21 or later
-  debian   Debian's packages, unpacked, not installed
+  debian   Debian's packages, unpacked without installing them
 
 Options:
-      --source <source>   only from there; may be repeated
-  -o, --output json       for programs
+      --source <source>   use only this source; may be repeated
+  -o, --output json       print JSON
   -h, --help
 
-\`path\` prints the directory and installs nothing; its exit code is 1 when the version is not there.
+\`path\` prints the directory and installs nothing; it exits with 1 if the version is not installed.
 `;
 
 const SOURCES: readonly EtcdSource[] = ["dir", "path", "release", "go", "debian"];
@@ -42,7 +42,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   if (action === "list" && version === undefined) return await list(io, parsed.json);
   if (action === "list") throw new UsageError("`quorate etcd list` takes no version");
   if (action !== "install" && action !== "path") {
-    throw new UsageError(`say what to do: install, list or path${action ? `, not ${action}` : ""}`);
+    throw new UsageError(`choose one of install, list or path${action ? ` (got ${action})` : ""}`);
   }
   if (version === undefined) throw new UsageError(`\`quorate etcd ${action}\` needs a version, such as 3.6`);
   return action === "install" ? await install(version, io, parsed) : await tellPath(version, io, parsed.json);
@@ -66,7 +66,8 @@ function parse(args: string[]): Parsed {
     throw new UsageError((error as Error).message);
   }
   const { output, source } = result.values;
-  if (output !== undefined && output !== "json") throw new UsageError(`-o ${output}: only json is known`);
+  if (output !== undefined && output !== "json")
+    throw new UsageError(`-o ${output}: the only supported format is json`);
   const sources = source?.map((name) => {
     const known = SOURCES.find((one) => one === name);
     if (known === undefined) throw new UsageError(`--source ${name}: use one of ${SOURCES.join(", ")}`);
@@ -98,7 +99,7 @@ async function tellPath(version: string, io: CliIo, json: boolean): Promise<numb
     print(io, json, found, found.dir);
     return 0;
   }
-  io.stderr.write(`etcd ${version} is not on this machine. To install it: quorate etcd install ${version}\n`);
+  io.stderr.write(`etcd ${version} is not installed. Install it with: quorate etcd install ${version}\n`);
   return 1;
 }
 

@@ -29,30 +29,30 @@ export const summary = "run a self-healing etcd cluster on this machine, without
 
 export const usage = `Usage: quorate local <verb> [arguments]
 
-  up        run a cluster on this machine, in the foreground; Ctrl-C stops it
-  status    show members, their state and the last steps
-  env       print the variables with which etcdctl reaches the cluster
+  up        run a cluster in the foreground; Ctrl-C stops it
+  status    show the members, their state and the latest steps
+  env       print environment variables for etcdctl
   apply     apply an EtcdCluster manifest
   scale     change the number of voting members; 0 hibernates
   upgrade   change the etcd version, one member and one minor at a time
-  approve   approve a step that waits for a person
-  plan      show the steps that a change would take; nothing is changed
-  why       tell why nothing happens, and what to do
+  approve   approve a step that waits for approval
+  plan      show the steps that a change would take, without making it
+  why       explain what the cluster is waiting for, and what you can do
   logs      show a member's log
-  kill      kill a member (SIGKILL) and watch it come back
-  stop      stop a member in order (SIGTERM) and watch it come back
-  wipe      kill a member and empty its data directory; it is replaced
-  corrupt   change a member's database behind its back; it is replaced
-  replace   replace a member by a new one while it still serves
-  down      stop the cluster; its data stays
+  kill      kill a member (SIGKILL); it is restarted
+  stop      stop a member gracefully (SIGTERM); it is restarted
+  wipe      kill a member and delete its data; it is replaced
+  corrupt   corrupt a member's database; it is replaced
+  replace   replace a member with a new one
+  down      stop the cluster; its data is retained
   delete    delete the cluster
 
-quorate local <verb> --help tells more.
+Run quorate local <verb> --help for details.
 `;
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const [name, ...rest] = args;
-  if (name === undefined) throw new UsageError(`say what to do with the local cluster.\n\n${usage}`);
+  if (name === undefined) throw new UsageError(`no verb given.\n\n${usage}`);
   if (name === "help") {
     io.stdout.write(rest[0] === undefined ? usage : (await load(rest[0])).usage);
     return 0;

@@ -19,20 +19,20 @@ export const summary = "run the Kubernetes operator, in a Pod or with a kubeconf
 
 export const usage = `Usage: quorate operator [options]
 
-Makes, heals, scales and upgrades every EtcdCluster it can see, until it is stopped. Several may run: one of them
-leads and acts, the others stand by.
+Creates, repairs, scales and upgrades the EtcdClusters of a Kubernetes cluster. Several replicas may run: one leads,
+the others stand by.
 
 Options:
       --kubeconfig <file>        default: $KUBECONFIG, then the Pod's service account, then ~/.kube/config
-      --context <name>           the kubeconfig's current context by default
-      --namespace <a,b>          only these namespaces; all by default
-      --lease-namespace <name>   where the lease of the leader is; by default the operator's own namespace
-      --lease-name <name>        default: quorate
-      --health-address <addr>    /healthz and /readyz; default: ${defaultAddress("health")}, "off" for none
-      --metrics-address <addr>   /metrics; default: ${defaultAddress("metrics")}, "off" for none
+      --context <name>           default: the current context of the kubeconfig
+      --namespace <a,b>          namespaces to watch; default: all
+      --lease-namespace <name>   namespace of the leader election lease; default: the operator's own namespace
+      --lease-name <name>        name of the lease; default: quorate
+      --health-address <addr>    /healthz and /readyz; default: ${defaultAddress("health")}, "off" to disable
+      --metrics-address <addr>   /metrics; default: ${defaultAddress("metrics")}, "off" to disable
   -h, --help
 
-It logs one JSON object per line to stderr. Exit codes: 0 stopped, 1 it failed or lost its lease, 2 wrong options.
+Logs one JSON object per line to stderr. Exit codes: 0 stopped, 1 failed or lost its lease, 2 invalid options.
 `;
 
 function defaultAddress(what: "health" | "metrics"): string {
@@ -78,7 +78,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
     const end = await operator.run(io.signal);
     log(
       end === "lost" ? "error" : "info",
-      end === "lost" ? "the lease is lost: ending, to begin afresh" : "stopped",
+      end === "lost" ? "lost the lease: exiting, to restart as a standby" : "stopped",
     );
     return end === "lost" ? 1 : 0;
   } catch (error) {
@@ -112,7 +112,7 @@ function readOptions(args: string[], io: CliIo): Given {
   const namespaces = values.namespace?.flatMap((text) => text.split(",")).map((name) => name.trim());
   const wrong = namespaces?.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
   if (wrong !== undefined)
-    throw new UsageError(`--namespace ${JSON.stringify(wrong)}: no name of a namespace`);
+    throw new UsageError(`--namespace ${JSON.stringify(wrong)}: not a valid namespace name`);
   return {
     metricsAddress: address("metrics-address", values["metrics-address"] ?? defaultAddress("metrics")),
     healthAddress: address("health-address", values["health-address"] ?? defaultAddress("health")),
@@ -144,7 +144,7 @@ function address(option: string, text: string): Address | undefined {
   if (text === "off") return undefined;
   const found = parseAddress(text);
   if (found === undefined)
-    throw new UsageError(`--${option} ${text}: write it like :8080, 127.0.0.1:8080, or off`);
+    throw new UsageError(`--${option} ${text}: must be an address such as :8080 or 127.0.0.1:8080, or off`);
   return found;
 }
 

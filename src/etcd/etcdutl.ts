@@ -174,12 +174,12 @@ const reasons: readonly (readonly [EtcdutlErrorReason, RegExp, string])[] = [
   [
     "hash-mismatch",
     /expected sha256|snapshot missing hash/,
-    "the file is damaged or is a copied database: take another",
+    "the file is damaged or is a copied database: use another snapshot",
   ],
   [
     "not-a-snapshot",
     /invalid database|invalid page|file size too small|unexpected EOF/,
-    "give a snapshot file",
+    "pass a snapshot file",
   ],
   [
     "in-use",
@@ -195,7 +195,7 @@ function failure(args: readonly string[], result: CommandResult): EtcdutlError {
   const [reason, , next] = reasons.find(([, pattern]) => pattern.test(words(result))) ?? [
     "failed",
     /$/,
-    "look at its words",
+    "check its output",
   ];
   return new EtcdutlError(
     reason,

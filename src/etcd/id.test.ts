@@ -15,5 +15,5 @@ test("an ID that was written is read back, over the whole range of 64 bits", () 
 
 test("anything that is no ID is refused, with an example of one", () => {
   for (const text of ["", "0x1f", "8e9e05c52164694d0", "-1", "member", " 1"])
-    assert.throws(() => parseId(text), /no member ID: expected 1 to 16 hexadecimal digits/);
+    assert.throws(() => parseId(text), /not a member ID: expected 1 to 16 hexadecimal digits/);
 });

@@ -11,7 +11,7 @@ export function formatId(id: bigint): string {
 export function parseId(text: string): bigint {
   if (!/^[0-9a-f]{1,16}$/i.test(text))
     throw new RangeError(
-      `"${text}" is no member ID: expected 1 to 16 hexadecimal digits, as in 8e9e05c52164694d`,
+      `"${text}" is not a member ID: expected 1 to 16 hexadecimal digits, as in 8e9e05c52164694d`,
     );
   return BigInt(`0x${text}`);
 }

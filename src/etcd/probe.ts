@@ -89,7 +89,7 @@ export class HttpProbe implements EtcdProbe {
         response.setEncoding("utf8");
         response.on("data", (chunk: string) => {
           body += chunk;
-          if (body.length > longest) response.destroy(new Error(`${url.href} answered too much`));
+          if (body.length > longest) response.destroy(new Error(`${url.href} sent too large an answer`));
         });
         response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
         response.on("error", reject);

@@ -133,7 +133,7 @@ export class EtcdProcess {
     options.signal?.throwIfAborted();
     // It may hang on what others only log, such as peers of another cluster.
     const { reason, said } = readExitReason(await this.tail(KEPT_LINES));
-    throw new EtcdStartError(`etcd does not serve after ${timeoutMs} ms: ${said}`, reason);
+    throw new EtcdStartError(`etcd is not serving after ${timeoutMs} ms: ${said}`, reason);
   }
 
   /** SIGTERM, patience, then SIGKILL. */
@@ -185,7 +185,7 @@ export class EtcdProcess {
 }
 
 function startError(exit: EtcdExit): EtcdStartError {
-  return new EtcdStartError(`etcd ended before it served: ${exit.said}`, exit.reason, exit);
+  return new EtcdStartError(`etcd exited before it served: ${exit.said}`, exit.reason, exit);
 }
 
 /** Why a process ended: by our wish, by a signal, or for what its log says. */

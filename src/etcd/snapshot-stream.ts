@@ -74,7 +74,7 @@ export function openSnapshot(caller: Caller, endpoint: Endpoint, options: Snapsh
         call: callName(call),
         endpoint: describe(endpoint),
         code: "DATA_LOSS",
-        said: `the SHA-256 at the end of ${size} bytes does not match them`,
+        said: `the SHA-256 at the end of the snapshot (${size} bytes) does not match its content`,
         outcome: "not-applied",
       });
     result = { size, sha256, ...(version === "" ? {} : { version }) };

@@ -157,7 +157,7 @@ function cancelled(response: WatchResponse, endpoint: string): EtcdError {
       call: callName(call),
       endpoint,
       code: "OUT_OF_RANGE",
-      said: `required revision has been compacted; the oldest left is ${response.compactRevision}`,
+      said: `required revision has been compacted; the oldest available revision is ${response.compactRevision}`,
       outcome: "not-applied",
       compactRevision: response.compactRevision,
     });

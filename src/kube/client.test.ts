@@ -32,7 +32,7 @@ test("paths are made of group, version, namespace and name, and names cannot cli
     pathOf(pods, { namespace: "n", name: "../secrets" }),
     "/api/v1/namespaces/n/pods/..%2Fsecrets",
   );
-  assert.throws(() => pathOf(pods, { namespace: "n", name: ".." }), /no name/);
+  assert.throws(() => pathOf(pods, { namespace: "n", name: ".." }), /not a valid object name/);
   assert.throws(() => pathOf(pods, { name: "p" }), /a namespace is needed/);
 });
 
@@ -74,7 +74,7 @@ test("a conflict is typed, says what to do, and nothing was changed", async () =
   server.put(CONFIG_MAPS, "a", { data: { n: "2" } });
   await assert.rejects(client.replace(configMaps, { ...made, data: { n: "3" } }), (error) => {
     assert.ok(isReason(error, "Conflict"));
-    assert.match(error.message, /^PUT .*configmaps\/a: 409 .*; read it again and decide anew$/);
+    assert.match(error.message, /^PUT .*configmaps\/a: 409 .*; the object changed: read it again and retry$/);
     return true;
   });
   assert.deepEqual(server.list(CONFIG_MAPS)[0]?.["data"], { n: "2" });

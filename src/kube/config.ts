@@ -66,13 +66,12 @@ export async function loadConfig(disk: Disk, env: Env, wishes: ConfigWishes = {}
 export async function inCluster(disk: Disk, env: Env, account = ACCOUNT): Promise<KubeConfig> {
   const host = env["KUBERNETES_SERVICE_HOST"];
   const port = env["KUBERNETES_SERVICE_PORT"] ?? "443";
-  if (!host)
-    throw new KubeConfigError("missing", "KUBERNETES_SERVICE_HOST is not set: this does not run in a Pod");
+  if (!host) throw new KubeConfigError("missing", "KUBERNETES_SERVICE_HOST is not set: not running in a Pod");
   for (const file of ["token", "ca.crt"]) {
     if ((await disk.read(join(account, file))) === undefined)
       throw new KubeConfigError(
         "incomplete",
-        `${join(account, file)} does not exist: give the Pod a service account and let its token be mounted`,
+        `${join(account, file)} does not exist: give the Pod a service account and mount its token`,
       );
   }
   const namespace = (await disk.read(join(account, "namespace")))?.trim();
@@ -106,7 +105,7 @@ async function fromKubeconfig(disk: Disk, files: readonly string[], wanted?: str
     if (text !== undefined) found.push({ file, config: await parseFile(file, text) });
   }
   const where = files.join(", ");
-  if (found.length === 0) throw new KubeConfigError("missing", `there is no kubeconfig at ${where}`);
+  if (found.length === 0) throw new KubeConfigError("missing", `no kubeconfig at ${where}`);
   const name = wanted ?? found.map(({ config }) => config["current-context"]).find((current) => current);
   const entry = (kind: "clusters" | "users" | "contexts", wantedName: unknown) => {
     for (const { file, config } of found) {
@@ -120,7 +119,7 @@ async function fromKubeconfig(disk: Disk, files: readonly string[], wanted?: str
     const known = found.flatMap(({ config }) => config.contexts?.map((one) => one.name) ?? []).join(", ");
     throw new KubeConfigError(
       "no-context",
-      `${where}: ${name === undefined ? "no current context" : `no context "${name}"`}; there are: ${known || "none"}`,
+      `${where}: ${name === undefined ? "no current context" : `no context "${name}"`}; known contexts: ${known || "none"}`,
     );
   }
   const cluster = entry("clusters", context["cluster"]);
@@ -159,7 +158,7 @@ function refuse(
   if (login["exec"] !== undefined || login["auth-provider"] !== undefined)
     throw new KubeConfigError(
       "plugin",
-      `${what} logs in through a plugin, which is not supported here: use a kubeconfig with a token (kubectl create token) or a client certificate`,
+      `${what} uses a credential plugin, which is not supported: use a kubeconfig with a token (kubectl create token) or a client certificate`,
     );
   const unsupported = [
     ...["proxy-url"].filter((field) => cluster[field] !== undefined),
@@ -168,7 +167,10 @@ function refuse(
     ),
   ];
   if (unsupported.length > 0)
-    throw new KubeConfigError("unsupported", `${what} asks for ${unsupported.join(", ")}: not supported`);
+    throw new KubeConfigError(
+      "unsupported",
+      `${what} uses ${unsupported.join(", ")}, which is not supported: remove it from the kubeconfig`,
+    );
 }
 
 function clusterPart(

@@ -127,7 +127,7 @@ test("a holder that is cut off stops before another begins", async () => {
   await pass(5_000, a, b);
   a.setCut(true);
   await pass(30_000, a, b);
-  assert.deepEqual(a.told, ["elected", "lost: it could not be renewed in time"]);
+  assert.deepEqual(a.told, ["elected", "lost: the lease could not be renewed in time"]);
   assert.deepEqual(b.told, ["elected"]);
   assert.equal(a.terms[0]?.signal.aborted, true);
   a.setCut(false);
@@ -271,7 +271,7 @@ test("renewals whose answers are lost, though they happened, do not make two lea
       ? cutOff
       : undefined;
   await pass(40_000, a, b);
-  assert.equal(a.told[1], "lost: it could not be renewed in time");
+  assert.equal(a.told[1], "lost: the lease could not be renewed in time");
   assert.equal(a.lease.term, undefined);
   server.afterwards = () => undefined;
   await pass(20_000, a, b);
@@ -287,7 +287,7 @@ test("a check asks for the time that the effect needs", async () => {
   await pass(100, a);
   const term = a.terms[0]!;
   term.check(5_000);
-  assert.throws(() => term.check(60_000), /ms are left of our lease, and 60000 are needed/);
+  assert.throws(() => term.check(60_000), /valid for another \d+ ms, and 60000 ms are needed/);
   await a.lease.stop();
 });
 

@@ -61,7 +61,7 @@ export class Lease {
     this.#options = { durationMs: 15_000, retryMs: 2_000, onLost: () => undefined, log: silent, ...options };
     this.#ref = { namespace: options.namespace, name: options.name };
     if (this.#options.retryMs * 3 > this.#options.durationMs)
-      throw new RangeError("a lease must last for three renewals at least");
+      throw new RangeError("the lease duration must be at least three renewal intervals");
   }
 
   /** The term we lead in; undefined when another does, or nobody. */
@@ -79,7 +79,7 @@ export class Lease {
    */
   async stop(drained: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     this.#stopping = true;
-    this.#term?.end("we are stopping");
+    this.#term?.end("the process is stopping");
     try {
       await drained();
     } finally {
@@ -171,15 +171,15 @@ export class Lease {
     const term = new Term(clock, durationMs * LEADS_FOR, asked, (why) => this.#lose(why));
     // The answer was so long on its way that the time is over already.
     if (term.remainingMs() <= 0) {
-      term.end("it was over before it began");
+      term.end("the term ended before it began");
       return;
     }
     this.#term = term;
     if (this.#stopping) {
-      term.end("we are stopping");
+      term.end("the process is stopping");
       return;
     }
-    log("info", `lease ${this.#ref.name}: we lead (as ${this.#options.identity})`);
+    log("info", `lease ${this.#ref.name}: became the leader (as ${this.#options.identity})`);
     this.#guarded(() => onElected(term));
   }
 
@@ -189,7 +189,7 @@ export class Lease {
     this.#term = undefined;
     this.#record = undefined;
     term.end(why);
-    this.#options.log("warn", `lease ${this.#ref.name}: we do not lead any more: ${why}`);
+    this.#options.log("warn", `lease ${this.#ref.name}: lost leadership: ${why}`);
     this.#guarded(() => this.#options.onLost(term, why));
   }
 
@@ -197,7 +197,7 @@ export class Lease {
   async #release(): Promise<void> {
     const term = this.#term;
     this.#term = undefined;
-    term?.end("we are stopping");
+    term?.end("the process is stopping");
     if (term === undefined || term.leftMs() <= 0) return;
     const { client, identity, retryMs, log } = this.#options;
     const call: CallOptions = { urgent: true, timeoutMs: retryMs };
@@ -207,9 +207,9 @@ export class Lease {
       const { holderIdentity, ...spec } = record.spec ?? {};
       if (holderIdentity !== identity) return;
       await client.replace(leases, { ...record, spec: { ...spec, renewTime: this.#microTime() } }, call);
-      log("info", `lease ${this.#ref.name}: handed over`);
+      log("info", `lease ${this.#ref.name}: released`);
     } catch (error) {
-      this.#options.log("info", `lease ${this.#ref.name}: not handed over: ${textOf(error)}`, error);
+      this.#options.log("info", `lease ${this.#ref.name}: could not release it: ${textOf(error)}`, error);
     }
   }
 

@@ -84,5 +84,5 @@ test("who waits too long is told that it was our own limit, and nothing was sent
 test("the queue for it is bounded", async () => {
   const { transport } = made({ burst: 0, waiting: 2 });
   for (let i = 0; i < 2; i++) void transport.request(request, { signal: forever });
-  await assert.rejects(transport.request(request, { signal: forever }), /calls are under way and 2 wait/);
+  await assert.rejects(transport.request(request, { signal: forever }), /calls in flight, 2 waiting/);
 });

@@ -68,7 +68,7 @@ class Gate {
       throw new KubeFailure(
         "not-sent",
         "overloaded",
-        `${this.#busy} calls are under way and ${this.#waiting.size} wait for our own limit of ${this.#limits.perSecond} a second`,
+        `${this.#busy} calls in flight, ${this.#waiting.size} waiting (client-side limit: ${this.#limits.perSecond} per second)`,
       );
     return await new Promise((resolve, reject) => {
       const admit = () => {
@@ -78,7 +78,7 @@ class Gate {
       const leave = () => {
         this.#waiting.delete(admit);
         const why = signal.reason instanceof DeadlineExceeded ? "overloaded" : "cancelled";
-        const message = `not sent in time: ${this.#busy} calls under way, ${this.#waiting.size} waiting (our own limits)`;
+        const message = `not sent in time: ${this.#busy} calls in flight, ${this.#waiting.size} waiting (client-side limit)`;
         reject(new KubeFailure("not-sent", why, message, { cause: signal.reason }));
       };
       signal.addEventListener("abort", leave, { once: true });

@@ -353,6 +353,6 @@ test("a cache that ends by an error of ours says so, and does not take the proce
   reflector.start();
   await settle();
   assert.equal(reflector.ended, true);
-  assert.deepEqual(errors, ["the cache of configmaps has ended: not this one"]);
+  assert.deepEqual(errors, ["the cache of configmaps stopped: not this one"]);
   await reflector.stop();
 });

@@ -87,7 +87,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     } catch (error) {
       // Not the server's doing, so it would be the same again: a program error, told and not hidden.
       this.#ended = true;
-      log("error", `the cache of ${resource.plural} has ended: ${textOf(error)}`, error);
+      log("error", `the cache of ${resource.plural} stopped: ${textOf(error)}`, error);
     } finally {
       forget();
     }

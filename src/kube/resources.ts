@@ -103,7 +103,8 @@ export function pathOf(
 
 /** A name from outside must not climb out of its place in the path. */
 function segment(name: string): string {
-  if (name === "" || name === "." || name === "..") throw new TypeError(`"${name}" is no name of an object`);
+  if (name === "" || name === "." || name === "..")
+    throw new TypeError(`"${name}" is not a valid object name`);
   return encodeURIComponent(name);
 }
 

@@ -48,7 +48,9 @@ export class Term {
     if (this.#over !== undefined) throw new LeaseLost(`not done: ${this.#over}`);
     const left = this.remainingMs();
     if (left <= needMs)
-      throw new LeaseLost(`not done: ${Math.floor(left)} ms are left of our lease, and ${needMs} are needed`);
+      throw new LeaseLost(
+        `not done: the lease is valid for another ${Math.floor(left)} ms, and ${needMs} ms are needed`,
+      );
   }
 
   /** Of the lease itself, also after we have stopped to use it. */
@@ -76,7 +78,7 @@ export class Term {
   #arm(): void {
     this.#timer?.cancel();
     const left = this.#from.monotonic + this.#lengthMs - this.#clock.monotonic();
-    this.#timer = this.#clock.timer(left, () => this.#onEnd("it could not be renewed in time"), {
+    this.#timer = this.#clock.timer(left, () => this.#onEnd("the lease could not be renewed in time"), {
       background: true,
     });
   }

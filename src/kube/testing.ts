@@ -168,7 +168,7 @@ export class FakeServer implements KubeTransport {
         if (version > Number(query["resourceVersion"]) && collection === request.path) watcher.push(event);
     this.#watchers.set(watcher, request.path);
     signal.addEventListener("abort", () => {
-      watcher.end(new KubeFailure("interrupted", "cancelled", "ended from our side"));
+      watcher.end(new KubeFailure("interrupted", "cancelled", "cancelled by the client"));
       this.#watchers.delete(watcher);
     });
     return { ok: true, objects: watcher.read() };

@@ -289,13 +289,14 @@ async function* readObjects(stream: ClientHttp2Stream, signal: AbortSignal): Asy
 function brokenOff(stream: ClientHttp2Stream, cause: unknown): KubeFailure {
   // Refused: the server says that it has not looked at it.
   const progress = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? "not-sent" : "interrupted";
-  const why = cause instanceof Error ? cause.message : "the connection ended before the answer was whole";
+  const why =
+    cause instanceof Error ? cause.message : "the connection closed before the response was complete";
   return new KubeFailure(progress, "connection", why, { cause });
 }
 
 function ended(signal: AbortSignal, progress: "not-sent" | "interrupted"): KubeFailure {
   const late = signal.reason instanceof DeadlineExceeded;
-  const message = late ? signal.reason.message : "ended from our side";
+  const message = late ? signal.reason.message : "cancelled by the client";
   return new KubeFailure(progress, late ? "timeout" : "cancelled", message, { cause: signal.reason });
 }
 

@@ -179,11 +179,11 @@ async function* followed<T extends KubeObject>(
     if (position.resourceVersion !== undefined && events > 0) return;
     // A server that does not know WatchList may say nothing of it, and never that all objects have come.
     if (position.resourceVersion === undefined && opened) position.streamsLists = false;
-    throw new KubeError("Unavailable", what, "the server said nothing for too long", { cause: error });
+    throw new KubeError("Unavailable", what, "the API server sent nothing for too long", { cause: error });
   }
   if (position.resourceVersion === undefined)
-    throw new KubeError("Unavailable", what, "the watch ended before all objects had come");
-  if (events === 0) throw new KubeError("Unavailable", what, "the watch ended without a word");
+    throw new KubeError("Unavailable", what, "the watch ended before the initial list was complete");
+  if (events === 0) throw new KubeError("Unavailable", what, "the watch ended without an error");
 }
 
 interface Understood<T extends KubeObject> {
@@ -200,7 +200,7 @@ function understood<T extends KubeObject>(what: string, { type, object }: RawEve
   }
   const resourceVersion = object?.metadata?.resourceVersion;
   if (object === undefined || !resourceVersion)
-    throw new KubeError("Internal", what, "an event without a resourceVersion came");
+    throw new KubeError("Internal", what, "received an event without a resourceVersion");
   if (type === "BOOKMARK") {
     const complete = object.metadata?.annotations?.[INITIAL_EVENTS_END] === "true";
     return { resourceVersion, complete, told: { type: complete ? "synced" : "progress", resourceVersion } };
@@ -246,7 +246,7 @@ class Silence implements Disposable {
       if (left > 0) this.#arm(left);
       else {
         this.broken = true;
-        this.#controller.abort(new Error("silent for too long"));
+        this.#controller.abort(new Error("no event for too long"));
       }
     });
   }

@@ -212,7 +212,7 @@ export class Certificates {
     const checked = this.#checkedUntil.get(wanted.file) ?? 0;
     if (now < checked) return { issued: false, lookAgainAt: checked };
     const ca = this.#authorities.get(wanted.plane);
-    if (!ca) throw new TypeError(`no authority for ${wanted.file}`);
+    if (!ca) throw new TypeError(`no certificate authority for ${wanted.file}`);
     const found = await this.#find(wanted);
     const { file, leaf } = wanted;
     const renewal = await renewLeaf(this.#pki, { name: file, leaf, found, ca, now });

@@ -68,14 +68,14 @@ export function checkCluster(cluster: EtcdCluster, stored: StoredCluster | undef
   if (stored && stored.name !== metadata.name) {
     throw fieldError(
       "metadata.name",
-      `the directory belongs to the cluster ${JSON.stringify(stored.name)}, not ${JSON.stringify(metadata.name)}: use another --dir, or the name of the cluster there`,
+      `the directory belongs to the cluster ${JSON.stringify(stored.name)}, not ${JSON.stringify(metadata.name)}: use another --dir, or that cluster's name`,
     );
   }
   const foreign = kubernetesOnlyFields(cluster);
   const refused = foreign.filter(({ effect }) => effect === "refuse");
   const errors: ApiError[] = refused.map(({ path }) => ({
     path,
-    message: "has no meaning on one machine and would change what happens to data: remove it",
+    message: "is not supported on one machine and would change what happens to data: remove it",
   }));
   for (const { field, reason } of unsupportedOptions(spec.options, spec.version)) {
     errors.push({ path: `spec.${field}`, message: reason });

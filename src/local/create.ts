@@ -28,13 +28,13 @@ const HARMLESS = new Set(["lock", "lock.claim", "control.sock", "volumes"]);
 export async function checkDirectory(at: Layout, disk: Disk): Promise<void> {
   const entry = await disk.stat(at.dir);
   if (entry && entry.kind !== "directory") {
-    throw new DirectoryRefused(`${at.dir} is not a directory: give another --dir`);
+    throw new DirectoryRefused(`${at.dir} is not a directory: use another --dir`);
   }
   if ((await disk.stat(at.cluster)) !== undefined) return;
   const strange = (await disk.list(at.dir)).filter((name) => !HARMLESS.has(name));
   if (strange.length > 0) {
     throw new DirectoryRefused(
-      `${at.dir} is not empty and holds no cluster (${strange.slice(0, 3).join(", ")}${strange.length > 3 ? ", …" : ""}): give another --dir, or an empty one`,
+      `${at.dir} is not empty and contains no cluster (${strange.slice(0, 3).join(", ")}${strange.length > 3 ? ", …" : ""}): use another --dir, or an empty one`,
     );
   }
 }
@@ -55,13 +55,13 @@ export async function createCluster(
     const basePort = await chooseBasePort(seams.ports, await neighbours(at, seams.disk), skip);
     if (basePort === undefined) {
       throw new DirectoryRefused(
-        "no block of free ports was found on this machine between 23790 and 32790: stop what holds them",
+        "no block of 100 free ports between 23790 and 32790 on this machine: stop the processes that use them",
       );
     }
     cluster = await store.createCluster(checked.name, checked.spec, basePort);
     if (!(await neighbours(at, seams.disk)).includes(basePort)) break;
   }
-  if (!cluster) throw new TypeError("no cluster was made");
+  if (!cluster) throw new TypeError("no cluster was created");
   return cluster;
 }
 

@@ -18,7 +18,7 @@ export class DirectoryBusy extends Error {
   readonly holder: LockHolder;
   constructor(dir: string, holder: LockHolder) {
     super(
-      `${dir} is run by another controller, process ${holder.pid}. Stop that one first, or give this cluster another --dir and --name`,
+      `another controller (process ${holder.pid}) is running the cluster in ${dir}. Stop it first, or use another --dir and --name`,
     );
     this.holder = holder;
   }
@@ -63,7 +63,7 @@ export class Lock {
       if (!again || !(await processes.isAlive(again))) await disk.remove(layout.lock);
       await disk.remove(claim);
     }
-    throw new Error(`${layout.lock} could not be taken; remove it if no controller runs`);
+    throw new Error(`could not lock ${layout.lock}; delete the file if no controller is running`);
   }
 
   /** Somebody removed or replaced the file: we must not act any more. */

@@ -119,8 +119,8 @@ export const operations = {
     subject.wake();
     const text =
       after.generation === stored.generation
-        ? `${stored.name} is unchanged`
-        : `${stored.name} is configured (generation ${after.generation})`;
+        ? `${stored.name} unchanged`
+        : `${stored.name} configured (generation ${after.generation})`;
     return { text, warnings: warningsOf(checked) };
   },
 
@@ -149,7 +149,7 @@ export const operations = {
     await memberNamed(subject, member);
     const killed = await subject.platform.workloads.kill(member, "SIGKILL");
     return {
-      text: killed ? `${member} was killed (SIGKILL); it is started again` : `${member} was not running`,
+      text: killed ? `${member} was killed (SIGKILL); it will be restarted` : `${member} was not running`,
     };
   },
 
@@ -159,7 +159,7 @@ export const operations = {
     const stopped = await subject.platform.workloads.kill(member, "SIGTERM");
     return {
       text: stopped
-        ? `${member} was stopped in order (SIGTERM); it is started again, since its record says run`
+        ? `${member} was stopped (SIGTERM); it will be restarted, because it is meant to run`
         : `${member} was not running`,
     };
   },
@@ -172,7 +172,7 @@ export const operations = {
       await subject.disk.makeDirectory(data);
     });
     return {
-      text: `${member} was killed and its data directory emptied; it may not return under its old identity and is replaced by a new member`,
+      text: `${member} was killed and its data deleted; it will be replaced by a new member`,
     };
   },
 
@@ -185,8 +185,8 @@ export const operations = {
     return {
       text:
         pages === 0
-          ? `${member} was killed, but its database holds no keys to damage: put one first`
-          : `${member} was killed and ${pages} ${pages === 1 ? "page" : "pages"} of its database changed behind its back; its data differs from the others' now, and it is replaced`,
+          ? `${member} was killed, but its database has no keys to corrupt: put one first`
+          : `${member} was killed and ${pages} ${pages === 1 ? "page" : "pages"} of its database corrupted; its data now differs from that of the other members, and it will be replaced`,
     };
   },
 
@@ -195,14 +195,16 @@ export const operations = {
     await memberNamed(subject, member);
     await subject.platform.store.markDeleting(member);
     subject.wake();
-    return { text: `${member} is replaced: a newcomer joins and is promoted, then it leaves` };
+    return {
+      text: `${member} will be replaced: a new member joins and is promoted, then ${member} is removed`,
+    };
   },
 
   async approve(subject: Subject, word: string): Promise<Done> {
     await storedCluster(subject);
     await subject.platform.store.updateCluster({ approved: word });
     subject.wake();
-    return { text: `${word} is approved` };
+    return { text: `${word} approved` };
   },
 
   async delete(subject: Subject): Promise<Done> {
@@ -211,13 +213,13 @@ export const operations = {
     subject.wake();
     const kept = spec.storage.retention.onDelete === "Retain";
     return {
-      text: `${name} is being deleted; ${kept ? `its volumes are kept in ${subject.layout.volumes}` : "its data is deleted too"}`,
+      text: `${name} is being deleted; ${kept ? `its volumes are retained in ${subject.layout.volumes}` : "its data is deleted as well"}`,
     };
   },
 
   async down(subject: Subject): Promise<Done> {
     await subject.down();
-    return { text: `the members in ${subject.layout.dir} are stopped; their data stays` };
+    return { text: `stopped the members in ${subject.layout.dir}; their data is retained` };
   },
 };
 
@@ -242,9 +244,7 @@ export function checkChange(stored: StoredCluster, change: Change): CheckedClust
 export function warningsOf({ notApplicable, spec }: CheckedCluster): string[] {
   return [
     ...(notApplicable.length > 0
-      ? [
-          `These fields mean something on Kubernetes only and are not applied here: ${notApplicable.join(", ")}`,
-        ]
+      ? [`These fields apply to Kubernetes only and are ignored here: ${notApplicable.join(", ")}`]
       : []),
     ...(spec.replicas > 0 && spec.replicas % 2 === 0
       ? [`spec.replicas: ${spec.replicas} members tolerate no more failures than ${spec.replicas - 1}`]
@@ -267,6 +267,8 @@ async function storedCluster({ platform, layout }: Subject): Promise<StoredClust
 async function memberNamed({ platform }: Subject, name: string): Promise<void> {
   const names = (await platform.store.members()).map(({ record }) => record.name);
   if (!names.includes(name)) {
-    throw new Refused(`no member is named ${JSON.stringify(name)}; there are ${names.join(", ") || "none"}`);
+    throw new Refused(
+      `no member is named ${JSON.stringify(name)}; the members are ${names.join(", ") || "none"}`,
+    );
   }
 }

@@ -273,7 +273,7 @@ export class LocalPlatform implements Platform {
         return await this.store.removeMember(action.member);
       case "MarkCluster": {
         const cluster = await this.store.cluster();
-        if (!cluster) throw new Conflict("the cluster does not exist any more");
+        if (!cluster) throw new Conflict("the cluster no longer exists");
         // From the latch on writes count, and whoever has a log by now may have acknowledged one (H2, H3).
         if (action.purpose === "establish") {
           for (const { record } of await this.store.members()) await this.volumes.noteUse(record);

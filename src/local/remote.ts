@@ -45,7 +45,7 @@ function post(
         try {
           resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) as unknown });
         } catch (cause) {
-          reject(new Error("the controller ended in the middle of its answer", { cause }));
+          reject(new Error("the controller exited before it answered", { cause }));
         }
       });
     });

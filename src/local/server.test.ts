@@ -26,7 +26,7 @@ test("whoever asks the controller to end hears that it did", async (t) => {
   const { signal } = new AbortController();
   await assert.rejects(callController(socket, "nonsense" as "down", undefined, signal), RemoteError);
   const { text } = await callController(socket, "down", undefined, signal);
-  assert.match(text, /are stopped; their data stays/);
+  assert.match(text, /^stopped the members in .*; their data is retained$/);
   await closed;
   await assert.rejects(callController(socket, "down", undefined, signal), /ENOENT|ECONNREFUSED/);
 });

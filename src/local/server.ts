@@ -54,7 +54,7 @@ async function answer(
 ): Promise<{ status: number; body: unknown }> {
   const name = (request.url ?? "/").slice(1);
   if (request.method !== "POST" || !isOperation(name)) {
-    return failure(404, new Refused(`there is no operation ${JSON.stringify(name)}`));
+    return failure(404, new Refused(`unknown operation ${JSON.stringify(name)}`));
   }
   try {
     const argument = await readArgument(request);

@@ -42,7 +42,10 @@ export interface StoredMember {
 export class DamagedFile extends Error {
   override name = "DamagedFile";
   constructor(file: string, why: string, options?: ErrorOptions) {
-    super(`${file} ${why}; it was not touched. Restore it from a copy, or move the directory away`, options);
+    super(
+      `${file} ${why}; it was left unchanged. Restore it from a backup, or move the directory away`,
+      options,
+    );
   }
 }
 
@@ -94,7 +97,7 @@ export class Store {
   ): Promise<StoredCluster> {
     return await this.#inTurn(async () => {
       const before = await this.cluster();
-      if (before === undefined) throw new Conflict(`${this.layout.cluster} does not exist any more`);
+      if (before === undefined) throw new Conflict(`${this.layout.cluster} no longer exists`);
       const respecified =
         change.spec !== undefined && JSON.stringify(change.spec) !== JSON.stringify(before.spec);
       const after: StoredCluster = {
@@ -129,7 +132,7 @@ export class Store {
     // A repeated create of the same member is done already; of another one it is a clash.
     if (before !== undefined) {
       if (before.record.token === record.token && before.record.ordinal === record.ordinal) return;
-      throw new Conflict(`${file} exists and belongs to another life of the cluster`);
+      throw new Conflict(`${file} exists and belongs to an earlier cluster of this name`);
     }
     const stored: StoredMember = {
       format: FORMAT,
@@ -168,7 +171,7 @@ export class Store {
   ): Promise<void> {
     const file = this.layout.member(name);
     const before = await this.#read<StoredMember>(file);
-    if (before === undefined) throw new Conflict(`${file} does not exist any more`);
+    if (before === undefined) throw new Conflict(`${file} no longer exists`);
     const version = before.record.resourceVersion;
     if (resourceVersion !== undefined && version !== resourceVersion) {
       throw new Conflict(`${file} is at version ${version}, not ${resourceVersion}`);
@@ -185,9 +188,9 @@ export class Store {
     try {
       value = JSON.parse(text) as T;
     } catch (cause) {
-      throw new DamagedFile(file, "does not hold JSON", { cause });
+      throw new DamagedFile(file, "is not JSON", { cause });
     }
-    if (value?.format !== FORMAT) throw new DamagedFile(file, `is not of format ${FORMAT}`);
+    if (value?.format !== FORMAT) throw new DamagedFile(file, `does not have format ${FORMAT}`);
     return value;
   }
 

@@ -34,14 +34,15 @@ export function inspect(request: InspectRequest): CertificateFacts {
 function readCertificates({ text, where }: Pem): [X509Certificate, ...X509Certificate[]] {
   const [first, ...rest] = splitBundle(text);
   if (!first) {
-    const message = text.trim() === "" ? "is empty" : "holds no PEM certificate (no BEGIN CERTIFICATE block)";
+    const message =
+      text.trim() === "" ? "is empty" : "contains no PEM certificate (no BEGIN CERTIFICATE block)";
     throw new PkiError("unreadable-certificate", where, message);
   }
   const read = (pem: string) => {
     try {
       return new X509Certificate(pem);
     } catch (cause) {
-      throw new PkiError("unreadable-certificate", where, "holds a damaged certificate", { cause });
+      throw new PkiError("unreadable-certificate", where, "contains a damaged certificate", { cause });
     }
   };
   return [read(first), ...rest.map(read)];
@@ -52,7 +53,7 @@ function keyMatches(certificate: X509Certificate, { text, where }: Pem): boolean
   try {
     key = createPrivateKey(text);
   } catch (cause) {
-    throw new PkiError("unreadable-key", where, "holds no readable PEM private key", { cause });
+    throw new PkiError("unreadable-key", where, "contains no readable PEM private key", { cause });
   }
   return certificate.checkPrivateKey(key);
 }

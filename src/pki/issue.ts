@@ -121,7 +121,7 @@ async function issuing<T>(commonName: string, work: () => Promise<T>): Promise<T
   try {
     return await work();
   } catch (cause) {
-    throw new PkiError("issuing-failed", commonName, "the certificate could not be made", { cause });
+    throw new PkiError("issuing-failed", commonName, "could not issue the certificate", { cause });
   }
 }
 
@@ -146,7 +146,7 @@ async function issued(
   const facts = inspect({ certificate: { text: certificate, where: "the issued certificate" } });
   if (facts.commonName !== asked.commonName || !sameSans(facts.sans, asked.sans)) {
     throw new Error(
-      `the certificate came out for ${facts.commonName ?? "nobody"} ${JSON.stringify(facts.sans)}`,
+      `the issued certificate has the wrong subject: ${facts.commonName ?? "no common name"} ${JSON.stringify(facts.sans)}`,
     );
   }
   const { serial, fingerprint, notBefore, notAfter } = facts;
@@ -181,7 +181,7 @@ function checkLife(where: string, lifeMs: number): void {
   throw new PkiError(
     "invalid-request",
     where,
-    `${lifeMs} ms is shorter than a certificate's least life of one minute`,
+    `${lifeMs} ms is shorter than the minimum lifetime of a certificate, one minute`,
   );
 }
 
@@ -191,7 +191,7 @@ function checkedNames(sans: Sans): { type: "dns" | "ip"; value: string }[] {
       const san = parseSan(text);
       const where = `leaf.sans.${field}[${i}]`;
       if (san.kind === "invalid") throw new PkiError("invalid-request", where, `"${text}" is ${san.reason}`);
-      if (san.kind !== kind) throw new PkiError("invalid-request", where, `"${text}" is not of this kind`);
+      if (san.kind !== kind) throw new PkiError("invalid-request", where, `"${text}" is not of this type`);
       return { type: kind, value: san.value };
     });
   return [...check("dns", "dns"), ...check("ips", "ip")];

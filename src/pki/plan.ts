@@ -117,24 +117,24 @@ function flawOf(input: LeafInput): { kind: LeafFlaw; message: string } | undefin
   if (found.kind === "absent") return { kind: "absent", message: "no certificate yet" };
   if (found.kind === "unreadable") return { kind: "unreadable", message: found.message };
   const { facts } = found;
-  if (facts.isCa) return { kind: "wrong-kind", message: "a CA certificate where a leaf should be" };
+  if (facts.isCa) return { kind: "wrong-kind", message: "a CA certificate instead of a leaf certificate" };
   if (facts.keyMatches !== true)
-    return { kind: "wrong-key", message: "the private key is not the certificate's" };
+    return { kind: "wrong-key", message: "the private key does not match the certificate" };
   if (facts.issuedBy !== ca.fingerprint)
     return { kind: "wrong-issuer", message: "not signed by the current CA" };
   if (facts.commonName !== wanted.commonName) {
     return {
       kind: "wrong-subject",
-      message: `issued to ${facts.commonName ?? "nobody"}, not ${wanted.commonName}`,
+      message: `issued to ${facts.commonName ?? "no common name"}, not ${wanted.commonName}`,
     };
   }
   if (!sameSans(facts.sans, wanted.sans)) {
-    return { kind: "wrong-sans", message: "its names and addresses are not the member's" };
+    return { kind: "wrong-sans", message: "its names and addresses differ from the member's" };
   }
   if (!sameMembers(facts.usages, wanted.usages)) {
     return {
       kind: "wrong-usages",
-      message: `made for ${facts.usages.join(", ")}, not ${wanted.usages.join(", ")}`,
+      message: `issued for ${facts.usages.join(", ")}, not ${wanted.usages.join(", ")}`,
     };
   }
   // A clock that jumped: whoever reads the same clock refuses this leaf. Should the clock return, the next
@@ -142,7 +142,7 @@ function flawOf(input: LeafInput): { kind: LeafFlaw; message: string } | undefin
   if (now < facts.notBefore) {
     return {
       kind: "not-yet-valid",
-      message: `valid only from ${iso(facts.notBefore)}; was the clock set back?`,
+      message: `not valid before ${iso(facts.notBefore)}; check the clock`,
     };
   }
   if (now > facts.notAfter) return { kind: "expired", message: `expired at ${iso(facts.notAfter)}` };
@@ -168,7 +168,7 @@ export function judgeCa(ca: CertificateFacts, leafLifeMs: number, now: number): 
   if (ca.keyMatches !== true)
     return cannot("wrong-key", `${named} has no matching private key, so it cannot sign`);
   if (now < ca.notBefore) {
-    return cannot("not-yet-valid", `${named} is valid only from ${iso(ca.notBefore)}; check the clock`);
+    return cannot("not-yet-valid", `${named} is not valid before ${iso(ca.notBefore)}; check the clock`);
   }
   if (now > ca.notAfter)
     return cannot("expired", `${named} expired at ${iso(ca.notAfter)} and must be replaced`);

@@ -19,7 +19,8 @@ export function parseSan(text: string): San {
   const family = isIP(bare);
   if (family === 4) return { kind: "ip", value: bare };
   if (family === 6) {
-    if (bare.includes("%")) return { kind: "invalid", reason: "an address with a zone cannot be certified" };
+    if (bare.includes("%"))
+      return { kind: "invalid", reason: "an address with a zone is not allowed in a certificate" };
     return { kind: "ip", value: canonicalIPv6(bare) };
   }
   const name = text.toLowerCase().replace(/\.$/, "");
@@ -31,7 +32,7 @@ export function parseSan(text: string): San {
     };
   }
   if (/^\d+$/.test(labels.at(-1) ?? ""))
-    return { kind: "invalid", reason: "looks like an IP address but is none" };
+    return { kind: "invalid", reason: "looks like an IP address but is not a valid one" };
   return { kind: "dns", value: name };
 }
 

@@ -50,8 +50,8 @@ export class DiskError extends Error {
 }
 
 const ADVICE: Readonly<Record<DiskErrorReason, string>> = {
-  full: "the disk is full; free some space or use a directory on another disk",
-  denied: "permission denied; use a directory of your own",
+  full: "the disk is full; free some space, or use a directory on another disk",
+  denied: "permission denied; use a directory you own",
   "read-only": "the file system is read-only; use another directory",
   "not-a-directory": "something in its path is a file, not a directory",
   failed: "the operating system refused it",

@@ -32,8 +32,8 @@ export const systemPorts: Ports = {
 /** In words: `port 23790 is held by process 4711 (nginx)`. */
 export function describeHolder(port: number, holder: PortHolder | undefined): string {
   return holder === undefined
-    ? `port ${port} is held by another process`
-    : `port ${port} is held by process ${holder.pid} (${holder.command})`;
+    ? `port ${port} is in use by another process`
+    : `port ${port} is in use by process ${holder.pid} (${holder.command})`;
 }
 
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];

@@ -193,7 +193,7 @@ test("a token that was replaced on disk is used from the next call on, without a
   try {
     const own = clientOn(reloading);
     const refused = await refusedAs("Unauthorized", own.get(configMaps, at("kube-root-ca.crt")));
-    assert.match(refused.message, /look at the token/);
+    assert.match(refused.message, /check the token/);
     await writeFile(file, bed.access.token ?? "");
     await own.get(configMaps, at("kube-root-ca.crt"));
     assert.equal(reloading.connections, 1);

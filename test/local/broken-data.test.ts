@@ -139,7 +139,7 @@ async function corrupt(local: LocalCluster, victim: string): Promise<void> {
   const client = await local.client();
   await client.maintenance.defragment(subject.platform.endpoint(local.member(victim).record));
   const { text } = await operations.corrupt(subject, victim);
-  assert.match(text, /changed behind its back/);
+  assert.match(text, /of its database corrupted/);
 }
 
 async function replaced(

@@ -264,7 +264,7 @@ test("without free ports no cluster is made", async () => {
     }
     const dir = path.join(root, "portless");
     const said = await quorate(["up", "--dir", dir, "--version", "3.6.16"]);
-    assert.match(said.stderr, /no block of free ports was found/);
+    assert.match(said.stderr, /no block of 100 free ports/);
     assert.equal(said.code, 1);
     assert.equal(existsSync(path.join(dir, "cluster.json")), false);
   } finally {

@@ -175,7 +175,7 @@ test("a controller killed with SIGKILL leaves its members serving, and the next 
 
   const third = home.up();
   assert.equal(await third.ended, 1);
-  assert.match(third.story(), new RegExp(`run by another controller, process ${second.pid}`));
+  assert.match(third.story(), new RegExp(`another controller \\(process ${second.pid}\\)`));
 
   second.signal("SIGTERM");
   assert.equal(await second.ended, 0);
@@ -239,10 +239,10 @@ test("a port that somebody else took is told with its holder, and the member sta
   try {
     const refused = await eventually("the holder is told", async () => {
       const [{ detail } = { detail: "" }] = (await home.status()).processes;
-      assert.match(detail ?? "", new RegExp(`held by process ${process.pid}`));
+      assert.match(detail ?? "", new RegExp(`in use by process ${process.pid}`));
       return detail;
     });
-    assert.match(refused, /address-in-use: port \d+ is held by process/);
+    assert.match(refused, /address-in-use: port \d+ is in use by process/);
   } finally {
     await new Promise((resolve) => {
       server.close(resolve);

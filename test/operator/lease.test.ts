@@ -40,7 +40,7 @@ test("where nobody answers it ends and says so", async () => {
 test("wrong options are told before anything is tried", async () => {
   const operator = start("--namespace", "Not-A-Name");
   assert.equal(await operator.ended(), 2);
-  assert.match(operator.words.join("\n"), /no name of a namespace/);
+  assert.match(operator.words.join("\n"), /not a valid namespace name/);
 });
 
 test("the second takes over when the first is killed in the middle of its work, and never before", async (t) => {

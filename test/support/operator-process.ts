@@ -37,7 +37,7 @@ export class OperatorProcess {
 
   /** When it wrote that it leads; undefined while it has not. */
   get ledAt(): number | undefined {
-    const line = this.lines.find(({ message }) => message.includes("we lead"));
+    const line = this.lines.find(({ message }) => message.includes("became the leader"));
     return line && Date.parse(line.time);
   }
 

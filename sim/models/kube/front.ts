@@ -282,6 +282,6 @@ const lost = () => new KubeFailure("interrupted", "connection", "connection lost
 
 function given(signal: AbortSignal, progress: "not-sent" | "interrupted"): KubeFailure {
   const late = signal.reason instanceof DeadlineExceeded;
-  const message = late ? signal.reason.message : "ended from our side";
+  const message = late ? signal.reason.message : "cancelled by the client";
   return new KubeFailure(progress, late ? "timeout" : "cancelled", message, { cause: signal.reason });
 }

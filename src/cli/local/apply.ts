@@ -15,14 +15,14 @@ export const summary = "apply an EtcdCluster manifest";
 export const usage = `Usage: quorate local apply -f <file> [options]
 
 Options:
-  -f, --file <file>       an EtcdCluster as YAML; - reads standard input
+  -f, --file <file>       EtcdCluster manifest; - reads standard input
 ${placeUsage}
 `;
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parse(args, { file: changeOptions.file });
   exactly(positionals);
-  if (values.file === undefined) throw new UsageError("say what to apply: -f <file>");
+  if (values.file === undefined) throw new UsageError("no manifest given: use -f <file>");
   const { change, name, version } = await readChange(values, io);
   const place = placeOf(values, io, name);
   return await applyChange(place, io, change, version);
@@ -45,7 +45,9 @@ export async function applyChange(
   warn(io, done.warnings);
   print(io, place, done, done.text);
   if (!place.json && !(await hasController(place, io))) {
-    io.stdout.write("It is stored. No controller runs; start one with: quorate local up\n");
+    io.stdout.write(
+      "The spec is stored and takes effect when a controller runs. Start one with: quorate local up\n",
+    );
   }
   return 0;
 }
@@ -61,5 +63,5 @@ async function create({ layout }: Place, io: CliIo, manifest: unknown): Promise<
   } finally {
     await lock.release();
   }
-  return { text: `${checked.name} is created in ${layout.dir}`, warnings: warningsOf(checked) };
+  return { text: `${checked.name} created in ${layout.dir}`, warnings: warningsOf(checked) };
 }

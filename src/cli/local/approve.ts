@@ -4,11 +4,11 @@ import { print } from "./output.ts";
 import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 import { call } from "./session.ts";
 
-export const summary = "approve a rollout, or a step on a member that cannot be reached";
-export const usage = `Usage: quorate local approve <word> [options]
+export const summary = "approve a rollout, or a step for a member that cannot be reached";
+export const usage = `Usage: quorate local approve <approval> [options]
 
-The word is what \`quorate local why\` shows: the hash of a rollout that waits (spec.update.strategy OnApproval), or a
-step on one member that the controller cannot reach, as replace-etcd-3.
+\`quorate local why\` shows the approval that a step waits for: the hash of a rollout (spec.update.strategy
+OnApproval), or a step for a member that the controller cannot reach, such as replace-etcd-3.
 
 Options:
 ${placeUsage}

@@ -14,9 +14,9 @@ export const changeOptions = {
   version: { type: "string" },
 } as const;
 
-export const changeUsage = `  -f, --file <file>       an EtcdCluster as YAML; - reads standard input
-      --replicas <n>      voting members; 0 hibernates
-      --version <v>       etcd version, 3.6.16 or 3.6 for its newest patch`;
+export const changeUsage = `  -f, --file <file>       EtcdCluster manifest; - reads standard input
+      --replicas <n>      number of voting members; 0 hibernates
+      --version <v>       etcd version: 3.6.16, or 3.6 for its newest patch`;
 
 export interface GivenChange {
   /** Undefined when nothing was given. */
@@ -75,7 +75,7 @@ async function readText(file: string, io: CliIo): Promise<{ text: string; source
 }
 
 export function wholeNumber(option: string, text: string): number {
-  if (!/^\d{1,4}$/.test(text)) throw new UsageError(`${option} ${text}: give a whole number`);
+  if (!/^\d{1,4}$/.test(text)) throw new UsageError(`${option} ${text}: must be a whole number`);
   return Number(text);
 }
 

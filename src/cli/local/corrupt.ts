@@ -4,9 +4,9 @@ import { memberVerb } from "./member-verb.ts";
 
 const verb = memberVerb({
   verb: "corrupt",
-  summary: "change a member's database behind its back; it is replaced",
-  about: `Kills the member and flips a byte in each page of keys. The file stays readable, but its
-data differs from the others': etcd notices at its start, and the member is replaced.`,
+  summary: "corrupt a member's database; it is replaced",
+  about: `Kills the member and flips a byte in each page of keys. The file stays readable, but its data
+differs from that of the other members. etcd detects this when it starts, and the member is replaced.`,
 });
 
 export const { summary, usage } = verb;

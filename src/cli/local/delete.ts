@@ -7,11 +7,12 @@ import { print } from "./output.ts";
 import { exactly, parse, placeOf, placeUsage, type Place } from "./place.ts";
 import { call, hasController } from "./session.ts";
 
-export const summary = "delete the cluster; spec.storage.retention.onDelete says whether its data stays";
+export const summary =
+  "delete the cluster; its data is retained unless spec.storage.retention.onDelete is Delete";
 export const usage = `Usage: quorate local delete [options]
 
-Stops all members and removes the cluster. Its volumes are kept, unless the spec says
-storage.retention.onDelete: Delete.
+Stops all members and deletes the cluster. Its volumes are retained, unless the spec sets
+storage.retention.onDelete to Delete.
 
 Options:
 ${placeUsage}
@@ -35,7 +36,8 @@ async function untilGone(place: Place, io: CliIo): Promise<void> {
   const { disk } = thisMachine(io).seams;
   const end = io.clock.monotonic() + LONGEST_DELETION_MS;
   while ((await disk.stat(place.layout.cluster)) !== undefined || (await hasController(place, io))) {
-    if (io.clock.monotonic() > end) throw new Error("the deletion takes long; see quorate local why");
+    if (io.clock.monotonic() > end)
+      throw new Error("the cluster is still being deleted; quorate local why shows what it is waiting for");
     await sleep(io.clock, POLL_MS, io.signal);
   }
 }

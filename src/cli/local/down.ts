@@ -5,10 +5,10 @@ import { print } from "./output.ts";
 import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 import { call, hasController } from "./session.ts";
 
-export const summary = "stop the cluster; its data stays";
+export const summary = "stop the cluster; its data is retained";
 export const usage = `Usage: quorate local down [options]
 
-Stops the members in order, and the controller. Also after a controller that was killed.
+Stops the members gracefully, then the controller. Works without a running controller too.
 
 Options:
 ${placeUsage}
@@ -25,7 +25,9 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   const end = io.clock.monotonic() + LONGEST_STOP_MS;
   while (await hasController(place, io)) {
     if (io.clock.monotonic() > end)
-      throw new Error(`the controller still runs after ${LONGEST_STOP_MS / 1000} s`);
+      throw new Error(
+        `the controller is still running after ${LONGEST_STOP_MS / 1000} s; its log shows what it is waiting for`,
+      );
     await sleep(io.clock, POLL_MS, io.signal);
   }
   print(io, place, done, done.text);

@@ -5,7 +5,7 @@ import { print } from "./output.ts";
 import { clientEnvironment, exportLines } from "./report.ts";
 import { call } from "./session.ts";
 
-export const summary = "print the variables with which etcdctl reaches the cluster";
+export const summary = "print environment variables for etcdctl";
 export const usage = `Usage: eval "$(quorate local env)"
 
 Options:

@@ -4,9 +4,9 @@ import { memberVerb } from "./member-verb.ts";
 
 const verb = memberVerb({
   verb: "kill",
-  summary: "kill a member (SIGKILL) and watch it come back",
-  about: `Ends the member as the out-of-memory killer would. Its data stays, so it is started again
-at once and catches up.`,
+  summary: "kill a member (SIGKILL); it is restarted",
+  about: `Kills the member as the OOM killer would. It keeps its data, so it is restarted immediately
+and catches up.`,
 });
 
 export const { summary, usage } = verb;

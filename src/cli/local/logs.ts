@@ -10,11 +10,11 @@ export const summary = "show a member's log";
 export const usage = `Usage: quorate local logs <member> [--lines <n>] [--follow] [options]
 
 Options:
-      --lines <n>         how many of the last lines (default: 20)
-      --follow            go on until Ctrl-C
+      --lines <n>         number of lines to show (default: 20)
+      --follow            keep printing new lines until Ctrl-C
 ${placeUsage}
 
-With -o json each line is printed as it is: etcd logs JSON.
+etcd logs JSON; -o json prints its lines unchanged.
 `;
 
 const BYTES_PER_LINE = 4096;
@@ -30,7 +30,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
     const known = (await systemDisk.list(layout.logs)).filter((name) => name.endsWith(".log"));
     const names = known.map((name) => name.slice(0, -".log".length)).join(", ");
     throw new Refused(
-      `there is no log of ${JSON.stringify(member)} in ${layout.logs}; there are: ${names || "none"}`,
+      `no log of ${JSON.stringify(member)} in ${layout.logs}; logs exist for: ${names || "no member"}`,
     );
   }
   const tail = await systemDisk.tail(file, lines * BYTES_PER_LINE);

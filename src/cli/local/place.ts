@@ -9,10 +9,10 @@ import { UsageError, type CliIo } from "../io.ts";
 
 export const DEFAULT_NAME = "etcd";
 
-export const placeUsage = `      --name <name>       the cluster's name (default: ${DEFAULT_NAME})
-      --dir <directory>   where it lives (default: $XDG_DATA_HOME/quorate/<name>,
+export const placeUsage = `      --name <name>       name of the cluster (default: ${DEFAULT_NAME})
+      --dir <directory>   directory of the cluster (default: $XDG_DATA_HOME/quorate/<name>,
                           or ~/.local/share/quorate/<name>)
-  -o, --output json       for programs
+  -o, --output json       print JSON
   -h, --help`;
 
 const placeOptions = {
@@ -52,12 +52,13 @@ interface PlaceValues {
 
 export function placeOf(values: PlaceValues, io: CliIo, manifestName?: string): Place {
   const { name, dir, output } = values;
-  if (output !== undefined && output !== "json") throw new UsageError(`-o ${output}: only json is known`);
+  if (output !== undefined && output !== "json")
+    throw new UsageError(`-o ${output}: the only supported format is json`);
   const where =
     dir === undefined
       ? path.join(dataHome(io.env), "quorate", name ?? manifestName ?? DEFAULT_NAME)
       : path.resolve(io.cwd, dir);
-  if (where.includes("\0")) throw new UsageError("--dir holds a character that no path can have");
+  if (where.includes("\0")) throw new UsageError("--dir contains a character that is not allowed in a path");
   return { name, layout: layout(where), json: output === "json" };
 }
 

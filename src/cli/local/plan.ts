@@ -5,10 +5,10 @@ import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 import { print } from "./output.ts";
 import { call } from "./session.ts";
 
-export const summary = "show the steps that a change would take; nothing is changed";
+export const summary = "show the steps that a change would take, without making it";
 export const usage = `Usage: quorate local plan [-f <file>] [--replicas <n>] [--version <v>] [options]
 
-Without a change: the steps that are still to come.
+Without a change, it shows the remaining steps of the current one.
 
 Options:
 ${changeUsage}
@@ -25,9 +25,9 @@ export async function run(args: string[], io: CliIo): Promise<number> {
     ({ step, reason }, index) => `${String(index + 1).padStart(3)}  ${step}: ${reason}`,
   );
   const end = plan.converged
-    ? [steps.length === 0 ? "Nothing to do." : "Then the cluster is as the spec says."]
+    ? [steps.length === 0 ? "Nothing to do." : "The cluster then matches its spec."]
     : [
-        "Then it waits:",
+        "It then waits:",
         ...plan.waiting.map(({ message, next }) => `  ${message}${next ? `. ${next}` : ""}`),
       ];
   print(io, place, plan, [...steps, ...end].join("\n"));

@@ -4,8 +4,8 @@ import { memberVerb } from "./member-verb.ts";
 
 const verb = memberVerb({
   verb: "replace",
-  summary: "replace a member by a new one while it still serves",
-  about: `A newcomer joins as a learner and is promoted; then the member leaves.`,
+  summary: "replace a member with a new one",
+  about: `A new member joins as a learner and is promoted, then the old one is removed.`,
 });
 
 export const { summary, usage } = verb;

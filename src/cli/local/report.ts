@@ -9,7 +9,7 @@ export function renderReport(report: LocalReport, shownDecisions: number): strin
   const { status, spec, metadata } = cluster;
   const head = [
     `${metadata.name}: ${status?.phase ?? "unknown"}`,
-    `etcd ${spec.version}, ${status?.readyReplicas ?? 0} of ${spec.replicas} voters healthy, leader ${status?.leader ?? "none"}${controller ? `, controller ${controller.pid}` : "; no controller runs: quorate local up"}`,
+    `etcd ${spec.version}, ${status?.readyReplicas ?? 0} of ${spec.replicas} voters healthy, leader ${status?.leader ?? "none"}${controller ? `, controller is process ${controller.pid}` : "; no controller is running (start one with: quorate local up)"}`,
   ];
   const members = (status?.members ?? []).map((member) => {
     const process = processes.find(({ name }) => name === member.name);
@@ -29,7 +29,7 @@ export function renderReport(report: LocalReport, shownDecisions: number): strin
     .slice(-shownDecisions)
     .map((entry) => `${timeOf(entry.at)}  ${describeEntry(entry)}`);
   const parts = [head, table(rows).trimEnd().split("\n"), waiting];
-  if (decisions.length > 0) parts.push(["Last steps:", ...decisions.map((line) => `  ${line}`)]);
+  if (decisions.length > 0) parts.push(["Latest steps:", ...decisions.map((line) => `  ${line}`)]);
   return `${parts
     .filter((part) => part.length > 0)
     .map((part) => part.join("\n"))

@@ -7,8 +7,8 @@ import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 export const summary = "change the number of voting members; 0 hibernates";
 export const usage = `Usage: quorate local scale <replicas> [options]
 
-Members join as learners and are promoted one at a time; they leave one at a time. 0 hibernates:
-all members stop and every copy of the data is kept.
+New members join as learners and are promoted one at a time; members are removed one at a time.
+0 hibernates the cluster: all members stop, and all data is retained.
 
 Options:
 ${placeUsage}

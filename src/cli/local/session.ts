@@ -39,5 +39,5 @@ export async function hasController(place: Place, io: CliIo): Promise<boolean> {
 }
 
 function noCluster({ layout }: Place): Error {
-  return new Refused(`there is no cluster in ${layout.dir}. Start one: quorate local up`);
+  return new Refused(`there is no cluster in ${layout.dir}. Start one with: quorate local up`);
 }

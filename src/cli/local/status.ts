@@ -5,7 +5,7 @@ import { print } from "./output.ts";
 import { renderReport } from "./report.ts";
 import { call } from "./session.ts";
 
-export const summary = "show members, their state and the last steps";
+export const summary = "show the members, their state and the latest steps";
 export const usage = `Usage: quorate local status [options]
 
 Options:

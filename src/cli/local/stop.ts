@@ -4,8 +4,8 @@ import { memberVerb } from "./member-verb.ts";
 
 const verb = memberVerb({
   verb: "stop",
-  summary: "stop a member in order (SIGTERM) and watch it come back",
-  about: `The member hands leadership over, ends in order, and is started again: its record says run.
+  summary: "stop a member gracefully (SIGTERM); it is restarted",
+  about: `The member hands over leadership and stops; it is then restarted, because it is meant to run.
 To stop the whole cluster, use: quorate local down`,
 });
 

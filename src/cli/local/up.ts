@@ -26,8 +26,8 @@ import { createView } from "./view.ts";
 export const summary = "run a cluster on this machine, in the foreground; Ctrl-C stops it";
 export const usage = `Usage: quorate local up [-f <file>] [--replicas <n>] [--version <v>] [options]
 
-Starts a real etcd cluster as processes on this machine, with TLS, and heals it. The next \`up\`
-finds its data again. Without -f: three members of a recent etcd, or what is there already.
+Runs an etcd cluster as processes on this machine, with TLS, and repairs it. The next \`up\` reuses
+its data. Without -f it starts the existing cluster, or creates one of three members.
 
 Options:
 ${changeUsage}
@@ -46,7 +46,9 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   const given = await readChange(values, io);
   const place = placeOf(values, io, given.name);
   if (values.name !== undefined && given.name !== undefined && values.name !== given.name) {
-    throw new UsageError(`--name ${values.name}: the manifest names the cluster ${given.name}`);
+    throw new UsageError(
+      `--name ${values.name}: the manifest names the cluster ${given.name}; use one of the two names in both places`,
+    );
   }
   const machine = thisMachine(io);
   const { disk, clock, processes } = machine.seams;
@@ -124,7 +126,7 @@ async function checkRoom({ layout: { dir } }: Place, replicas: number): Promise<
   if (free >= needed) return;
   const mib = (bytes: number) => `${Math.floor(bytes / 1024 ** 2)} MiB`;
   throw new DirectoryRefused(
-    `--dir ${dir}: the disk is full (${mib(free)} free); ${replicas} members need about ${mib(needed)} to begin with. Free some space, or give a --dir on another disk`,
+    `--dir ${dir}: not enough disk space (${mib(free)} free, ${replicas} members need about ${mib(needed)} to start). Free some space, or use a --dir on another disk`,
   );
 }
 

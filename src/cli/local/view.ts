@@ -34,12 +34,12 @@ export function createView(
 
 /** How to use the cluster, once it can be used. */
 function instructions(report: LocalReport, etcd: InstalledEtcd): string {
-  return `The cluster ${report.cluster.metadata.name} serves. To use it, paste:
+  return `The cluster ${report.cluster.metadata.name} is ready. To use it, paste:
 
 ${exportLines(clientEnvironment(report))}${etcd.etcdctl} put hello world
 ${etcd.etcdctl} endpoint status --write-out=table
 
-Data and certificates are in ${report.dir}. Break something and watch: quorate local kill|wipe|corrupt <member>
+Data and certificates are in ${report.dir}. To see it heal: quorate local kill|wipe|corrupt <member>
 `;
 }
 
@@ -63,7 +63,7 @@ class LineView implements View {
   }
 
   begin(): void {
-    this.#line("the controller runs; Ctrl-C stops it and the members");
+    this.#line("the controller is running; Ctrl-C stops it and the members");
   }
   async refresh(): Promise<void> {
     const report = await this.#look();
@@ -81,13 +81,13 @@ class LineView implements View {
     this.#line(describeEntry(entry), entry.at);
   }
   trouble(error: unknown): void {
-    this.#line(`trouble: ${error instanceof Error ? error.message : String(error)}`);
+    this.#line(`error: ${error instanceof Error ? error.message : String(error)}`);
   }
   stopping(): void {
     this.#line("stopping the members");
   }
   end(how: "stopped" | "gone"): void {
-    this.#line(how === "gone" ? "the cluster is deleted" : "stopped; the data is kept");
+    this.#line(how === "gone" ? "cluster deleted" : "stopped; the data is retained");
   }
 
   #line(text: string, at: number = this.#io.clock.now()): void {
@@ -112,7 +112,7 @@ class ScreenView implements View {
   }
 
   begin(): void {
-    this.#io.stdout.write("Ctrl-C stops the cluster; its data is kept.\n\n");
+    this.#io.stdout.write("Ctrl-C stops the cluster; its data is retained.\n\n");
   }
   async refresh(): Promise<void> {
     const report = await this.#look();
@@ -129,14 +129,14 @@ class ScreenView implements View {
     // The next picture has it.
   }
   trouble(error: unknown): void {
-    this.#trouble = `\nTrouble: ${error instanceof Error ? error.message : String(error)}\n`;
+    this.#trouble = `\nError: ${error instanceof Error ? error.message : String(error)}\n`;
   }
   stopping(): void {
     this.#io.stdout.write("\nStopping the members …\n");
     this.#closed = true;
   }
   end(how: "stopped" | "gone"): void {
-    this.#io.stdout.write(how === "gone" ? "The cluster is deleted.\n" : "Stopped; the data is kept.\n");
+    this.#io.stdout.write(how === "gone" ? "Cluster deleted.\n" : "Stopped; the data is retained.\n");
   }
 
   #draw(text: string): void {

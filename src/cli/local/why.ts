@@ -4,7 +4,7 @@ import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 import { print } from "./output.ts";
 import { call, hasController } from "./session.ts";
 
-export const summary = "tell why nothing happens, and what to do";
+export const summary = "explain what the cluster is waiting for, and what you can do";
 export const usage = `Usage: quorate local why [options]
 
 Options:
@@ -19,7 +19,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   // Whatever the members lack, nobody is there to do anything about it.
   const said = (await hasController(place, io))
     ? told
-    : "No controller is running for this cluster, so nothing changes until it is started: quorate local up.";
+    : "No controller is running for this cluster, so nothing changes. Start one with: quorate local up";
   const lines = [
     said,
     ...reasons.map(({ reason, message, next }) => `- ${reason}: ${message}${next ? `\n  ${next}` : ""}`),

@@ -161,8 +161,8 @@ async function install(
   throw new EtcdInstallError(
     "no-source",
     version,
-    `etcd ${version} could not be had from any source: ${tried.join("; ") || "none is allowed"}. ` +
-      `Connect to the internet, or install Go, and run it again. ${USE_YOUR_OWN}`,
+    `etcd ${version} could not be installed from any source: ${tried.join("; ") || "no source is allowed"}. ` +
+      `Connect to the internet, or install Go, and try again. ${USE_YOUR_OWN}`,
   );
 }
 
@@ -198,7 +198,7 @@ function wrongBinary(version: string, program: Program, source: FetchSource, say
   return new EtcdInstallError(
     "wrong-binary",
     version,
-    `The ${program} that came from ${source} ${problem}; ${version} was wanted. It was thrown away. ${USE_YOUR_OWN}`,
+    `The ${program} from ${source} ${problem}, not ${version}. It was discarded. ${USE_YOUR_OWN}`,
   );
 }
 

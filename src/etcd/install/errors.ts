@@ -41,7 +41,7 @@ export const USE_YOUR_OWN =
 
 export function unknownVersion(version: string, tried: readonly string[] = []): EtcdInstallError {
   const known = etcdPins.map((pin) => pin.version).join(", ");
-  const looked = tried.length === 0 ? "" : ` Looked for it here too: ${tried.join("; ")}.`;
+  const looked = tried.length === 0 ? "" : ` Also searched: ${tried.join("; ")}.`;
   return new EtcdInstallError(
     "unknown-version",
     version,
@@ -64,7 +64,7 @@ export function cacheNotWritable(version: string, cache: string, cause: unknown)
     "cache-not-writable",
     version,
     `etcd ${version} cannot be installed in ${cache}: ${(cause as Error).message}. ` +
-      "Set QUORATE_CACHE to a directory you may write to.",
+      "Set QUORATE_CACHE to a writable directory.",
     { cause },
   );
 }
@@ -73,7 +73,7 @@ export function aborted(version: string, cause: unknown): EtcdInstallError {
   return new EtcdInstallError(
     "aborted",
     version,
-    `Installing etcd ${version} was interrupted. Nothing was installed; run it again to start over.`,
+    `Installing etcd ${version} was interrupted. Nothing was installed; run it again.`,
     { cause },
   );
 }

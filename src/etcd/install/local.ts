@@ -56,7 +56,7 @@ async function findProblem(
   for (const [program, file] of programs) {
     if (!(await isExecutable(file))) return `${program} of ${version} is not there (${file})`;
     const says = await askVersion(file, options.env, options.signal);
-    if (says !== version) return `${file} is ${says ?? "of no version it would tell"}`;
+    if (says !== version) return `${file} is ${says ?? "of an unknown version"}`;
   }
   return undefined;
 }

@@ -58,8 +58,8 @@ export async function fetchRelease(context: FetchContext): Promise<string> {
     throw new EtcdInstallError(
       "wrong-checksum",
       version,
-      `${name} has SHA-256 ${actual}, but the release's SHA256SUMS says ${expected}. It was thrown away. ` +
-        "Run it again; if it stays so, something on the way changes the file: do not use it, and tell your network's administrator.",
+      `${name} has SHA-256 ${actual}, but the release's SHA256SUMS lists ${expected}. It was discarded. ` +
+        "Run it again; if this repeats, something on the network modifies the file: do not use it, and inform your network administrator.",
     );
   }
   return await unpack(context, archive);
@@ -126,7 +126,7 @@ function truncated(version: string, url: string, got: number, of: number, cause?
   return new EtcdInstallError(
     "bad-archive",
     version,
-    `The download of ${url} broke off after ${got}${total} bytes. It was thrown away; run it again.`,
+    `The download of ${url} ended after ${got}${total} bytes. It was discarded; run it again.`,
     { cause },
   );
 }
@@ -160,7 +160,7 @@ function badArchive(version: string, archive: string, detail: string): EtcdInsta
   return new EtcdInstallError(
     "bad-archive",
     version,
-    `${path.basename(archive)} is what the release's SHA256SUMS says, but cannot be unpacked: ${detail}. ` +
+    `${path.basename(archive)} matches the release's SHA256SUMS, but cannot be unpacked: ${detail}. ` +
       "Try again later, or use your own binaries with QUORATE_ETCD_DIR.",
   );
 }

@@ -14,9 +14,9 @@ export interface Verdict {
 }
 
 export interface LifeFacts {
-  /** How long the longest reconcile that is under way has been. */
+  /** How long the longest-running reconcile has been running. */
   readonly longestRunMs: number;
-  /** How long the first in the queue has waited for a worker. */
+  /** How long the oldest entry of the queue has been waiting for a worker. */
   readonly longestWaitMs: number;
   /** How long ago the last heartbeat was. */
   readonly beatAgoMs: number;

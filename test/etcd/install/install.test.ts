@@ -87,7 +87,7 @@ test("a transfer that breaks off is refused", async () => {
     response.writeHead(200, { "content-length": archive.length });
     response.write(archive.subarray(0, 100), () => response.destroy());
   });
-  const message = new RegExp(`broke off after \\d+ of ${archive.length} bytes`);
+  const message = new RegExp(`ended after \\d+ of ${archive.length} bytes`);
   await refuses(ensureEtcd(VERSION, optionsOf(place, server)), "bad-archive", message);
   assert.deepEqual(leftIn(place.cache), []);
 });
