@@ -7,7 +7,7 @@ import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import type { FaultName } from "../rules/faults.ts";
 import type { SeededRandom } from "../engine/random.ts";
 import { SeededRandom as Seeded } from "../engine/random.ts";
-import { DESTRUCTIVE, PASSING, VERSIONS } from "../rules/random-run.ts";
+import { DENIALS, DESTRUCTIVE, PASSING, VERSIONS } from "../rules/random-run.ts";
 import { mutated, type Draws } from "./mutate.ts";
 
 export type RulesDeed =
@@ -65,6 +65,7 @@ function deedOf(random: SeededRandom): RulesDeed {
   if (dice < 0.55) return { do: "member", fault: random.pick(DESTRUCTIVE), pick };
   if (dice < 0.57) return { do: "member", fault: random.pick(DESTRUCTIVE), pick, reckless: true };
   if (dice < 0.62) return { do: "member", fault: random.pick(RARE), pick };
+  if (dice < 0.72) return { do: "member", fault: random.pick([...DENIALS, "stop", "stop"]), pick };
   return { do: "member", fault: random.pick(PASSING), pick };
 }
 

@@ -67,7 +67,9 @@ export function execute(hands: Hands, view: View, action: Action): void {
       return;
     }
     case "Disarm":
-      return calls.setAlarm(voter(hands, view), action.memberID, action.alarm, false);
+      calls.setAlarm(voter(hands, view), action.memberID, action.alarm, false);
+      if (action.alarm === "NOSPACE") memory.disarmedAt.set(action.memberID, view.now);
+      return;
     case "CompareHashes":
       memory.hashes = hashes(hands, view);
       return;

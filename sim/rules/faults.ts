@@ -4,6 +4,7 @@ import type { Simulation } from "./simulation.ts";
 
 export const faultNames = [
   "kill",
+  "stop",
   "wipe",
   "lose-volume",
   "swap-volume",
@@ -39,6 +40,9 @@ export function inflict(sim: Simulation, fault: FaultName, member = ""): void {
   switch (fault) {
     case "kill":
       pods.kill(member);
+      break;
+    case "stop":
+      pods.stop(member);
       break;
     case "wipe":
       pods.kill(member);

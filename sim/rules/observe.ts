@@ -8,35 +8,26 @@ import type {
   WorkloadFacts,
 } from "../../src/core/observation.ts";
 import type { MemberRecord } from "../../src/core/record.ts";
+import { viewOf } from "../../src/core/view.ts";
+import { Memory as Seen } from "../../src/control/memory.ts";
+import { Retries } from "../../src/control/retries.ts";
+import { UnhealthySince } from "../../src/control/unhealthy-since.ts";
 import type { Calls } from "../models/etcd/calls.ts";
 import { Refusal } from "../models/etcd/refusal.ts";
 import type { Server } from "../models/etcd/server.ts";
 import type { Objects } from "./objects.ts";
 import type { Pods } from "./pods.ts";
 
-/** What an operator knows only by itself: lost with it, at the cost of time (design: timers). */
-export interface Memory {
-  readonly unhealthySince: Map<string, number>;
-  /** Of these, who is only out of its own reach (H16). */
-  readonly outOfReach: Set<string>;
-  /** Those without a workload when it last looked: one that is made is another chance. */
-  readonly absent: Set<string>;
-  readonly defragmentedAt: Map<string, number>;
+/** What an operator knows only by itself, kept as the product keeps it: lost with it, at the cost of time (design: timers). */
+export class Memory {
+  readonly unhealthy = new UnhealthySince();
+  readonly retries = new Retries();
+  readonly seen = new Seen();
+  readonly defragmentedAt = new Map<string, number>();
+  readonly disarmedAt = new Map<string, number>();
   hashes: EtcdFacts["hashes"];
   compacted: EtcdFacts["compacted"];
   nudgedAt: number | undefined;
-}
-
-export function freshMemory(): Memory {
-  return {
-    unhealthySince: new Map(),
-    outOfReach: new Set(),
-    absent: new Set(),
-    defragmentedAt: new Map(),
-    hashes: undefined,
-    compacted: undefined,
-    nudgedAt: undefined,
-  };
 }
 
 const OFFERS = 12;
@@ -55,7 +46,6 @@ export function observe(
   );
   const members = records.map((record, i): MemberFacts => {
     const volume = objects.volumes.get(record.name);
-    const since = memory.unhealthySince.get(record.name);
     return {
       record,
       deleting: objects.deleting.has(record.name),
@@ -66,13 +56,12 @@ export function observe(
         answering(pods.server(record.name)),
       ),
       answer: answerOf(calls, servers[i]),
-      ...(since === undefined ? {} : { unhealthySince: since }),
     };
   });
-  return {
+  return withTimers(memory, {
     now,
     cluster: objects.cluster,
-    members,
+    members: memory.seen.judge(objects.cluster, members, undefined),
     etcd: etcdFacts(objects, calls, servers, memory),
     platform: {
       fenced: false,
@@ -81,7 +70,16 @@ export function observe(
       unavailableVersions: {},
       clashes: [],
     },
-  };
+  });
+}
+
+function withTimers({ unhealthy }: Memory, seen: Observation): Observation {
+  unhealthy.see(viewOf(seen), seen.now);
+  const members = seen.members.map((facts) => {
+    const since = unhealthy.of(facts.record.name);
+    return since === undefined ? facts : { ...facts, unhealthySince: since };
+  });
+  return { ...seen, members };
 }
 
 /** What could not be made is told with its cause. */
@@ -138,6 +136,7 @@ function etcdFacts(
     ...(memory.hashes ? { hashes: memory.hashes } : {}),
     ...(memory.compacted ? { compacted: memory.compacted } : {}),
     ...(memory.nudgedAt !== undefined && { nudgedAt: memory.nudgedAt }),
+    ...(memory.disarmedAt.size > 0 && { disarmedAt: Object.fromEntries(memory.disarmedAt) }),
     defragmentedAt: Object.fromEntries(memory.defragmentedAt),
   };
   if (!witness) return { alarms: [], ...remembered };

@@ -2,6 +2,7 @@
  * An operator without wires: observe, decide, do one thing, look again, on virtual time. It can die after
  * any effect; the next one starts with empty memory and finds its way by what it sees.
  */
+import type { Failure } from "../../src/control/retries.ts";
 import { shouldRun } from "../../src/control/should-run.ts";
 import type { Act, Decision } from "../../src/core/action.ts";
 import { decide } from "../../src/core/decide.ts";
@@ -12,7 +13,7 @@ import type { Scheduled, Scheduler } from "../engine/scheduler.ts";
 import { OperatorCrash, ReplyLost, type Effects } from "./effects.ts";
 import { execute, type Hands } from "./execute.ts";
 import { Conflict } from "./objects.ts";
-import { freshMemory, observe } from "./observe.ts";
+import { Memory, observe } from "./observe.ts";
 
 export interface OperatorEvents {
   /** Before a step is carried out. */
@@ -25,22 +26,19 @@ export interface OperatorEvents {
 const STEP_MS = 2;
 const BUSY_MS = 250;
 const CONVERGED_MS = 30_000;
-const RETRY_FIRST_MS = 200;
-const RETRY_LONGEST_MS = 10_000;
 /** Between an operator's death and its successor. */
 const AWAY_MS = 1_500;
 
 export class Operator {
   passes = 0;
   readonly #hands: Omit<Hands, "memory">;
-  #memory = freshMemory();
+  #memory = new Memory();
   readonly #effects: Effects;
   readonly #scheduler: Scheduler;
   readonly #now: () => number;
   readonly #events: OperatorEvents;
   #next: { at: number; event: Scheduled } | undefined;
   #alive = true;
-  #retry: { key: string; tries: number; at: number } | undefined;
 
   constructor(around: {
     hands: Omit<Hands, "memory">;
@@ -67,8 +65,7 @@ export class Operator {
     this.#alive = false;
     this.#next?.event.cancel();
     this.#next = undefined;
-    this.#memory = freshMemory();
-    this.#retry = undefined;
+    this.#memory = new Memory();
     this.#events.onCrash(reason);
     this.#scheduler.after(AWAY_MS, () => {
       this.#alive = true;
@@ -99,47 +96,25 @@ export class Operator {
   /** One turn; returns after how long the next is due. */
   #turn(): number {
     const { objects, pods, calls } = this.#hands;
-    const seen = observe(objects, pods, calls, this.#memory, this.#now());
-    const view = viewOf(this.#remember(seen));
+    const view = viewOf(observe(objects, pods, calls, this.#memory, this.#now()));
     const decision = decide(view.observation);
     this.#events.onPass(decision, view.observation);
-    const stepped = decision.act !== undefined && this.#step(decision.act, view);
-    if (stepped) return STEP_MS;
+    const step = this.#step(decision.act, view);
+    if (step === "done") return STEP_MS;
     if (this.#applyOrFail(view)) return STEP_MS;
-    const due = [decision.lookAgainAt, this.#retry?.at].flatMap((at) =>
+    const due = [decision.lookAgainAt, step?.retryAt].flatMap((at) =>
       at === undefined ? [] : [at - this.#now()],
     );
     return Math.max(10, Math.min(decision.converged ? CONVERGED_MS : BUSY_MS * 20, ...due));
   }
 
-  #remember(seen: Observation): Observation {
-    const { unhealthySince, outOfReach: unseen, absent } = this.#memory;
-    const view = viewOf(seen);
-    let changed = false;
-    for (const { name, healthy, outOfReach, workload } of view.members) {
-      const isMade = absent.has(name) && workload.state !== "absent";
-      if (healthy) changed = unhealthySince.delete(name) || changed;
-      else if (!unhealthySince.has(name) || unseen.has(name) !== outOfReach || isMade) {
-        unhealthySince.set(name, seen.now);
-        changed = true;
-      }
-      if (workload.state === "absent") absent.add(name);
-      else absent.delete(name);
-      if (outOfReach) unseen.add(name);
-      else unseen.delete(name);
-    }
-    if (!changed) return seen;
-    const members = seen.members.map(({ unhealthySince: _old, ...facts }) => {
-      const since = unhealthySince.get(facts.record.name);
-      return since === undefined ? facts : { ...facts, unhealthySince: since };
-    });
-    return { ...seen, members };
-  }
-
-  #step(act: Act, view: View): boolean {
-    const key = JSON.stringify(act.action);
-    if (this.#retry && this.#retry.key !== key) this.#retry = undefined;
-    if (this.#retry && this.#now() < this.#retry.at) return false;
+  /** Done, or the failure because of which it waits. */
+  #step(act: Act | undefined, view: View): "done" | Failure | undefined {
+    const { retries } = this.#memory;
+    retries.keepOnly(act?.action);
+    if (!act) return undefined;
+    const waiting = retries.waiting(act.action, this.#now());
+    if (waiting) return waiting;
     this.#events.onStep(act, view);
     try {
       const hands = { ...this.#hands, memory: this.#memory };
@@ -149,17 +124,14 @@ export class Operator {
         this.#events.onStepDone(act, view, undefined);
         throw error;
       }
-      if (error instanceof Conflict) return true;
+      if (error instanceof Conflict) return "done";
       if (!(error instanceof Refusal) && !(error instanceof ReplyLost)) throw error;
-      const tries = (this.#retry?.tries ?? 0) + 1;
-      const at = this.#now() + Math.min(RETRY_LONGEST_MS, RETRY_FIRST_MS * 2 ** (tries - 1));
-      this.#retry = { key, tries, at };
       this.#events.onStepDone(act, view, error.message);
-      return false;
+      return retries.failed(act.action, error, this.#now());
     }
-    this.#retry = undefined;
+    retries.succeeded(act.action);
     this.#events.onStepDone(act, view, undefined);
-    return true;
+    return "done";
   }
 
   /** A lost answer ends the turn; the next one comes soon and sees what was done. */

@@ -20,9 +20,9 @@ const { rules } = JSON.parse(
   readFileSync(new URL("../../test/seeds/rules.json", import.meta.url), "utf8"),
 ) as KeptSeeds;
 
-for (const { seed, found } of rules) {
+for (const { seed, found, denied = false } of rules) {
   test(`seed ${seed} ends well: ${found}`, () => {
-    const { violation, trace } = randomRun(seed, false);
+    const { violation, trace } = randomRun(seed, denied);
     assert.equal(violation, undefined, trace.slice(-40).join("\n"));
   });
 }

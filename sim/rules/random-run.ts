@@ -40,7 +40,7 @@ export const PASSING: readonly FaultName[] = [
 ];
 
 /** What the operator alone is denied, and how it ends; on top of what a seed draws otherwise. */
-const DENIALS: readonly FaultName[] = ["blind", "blind", "blind-to-all", "sighted", "refuse", "allow"];
+export const DENIALS: readonly FaultName[] = ["blind", "blind", "blind-to-all", "sighted", "refuse", "allow"];
 /** How often after a move; and how often somebody is stopped just then. */
 const DENIAL = { chance: 0.15, stops: 0.5 } as const;
 
@@ -48,7 +48,7 @@ export interface RunResult extends ProductRun {
   readonly moves: number;
 }
 
-/** `deny`: whether the operator is also denied sight and workloads. Kept seeds are from before. */
+/** `deny`: whether the operator is also denied sight and workloads. Kept seeds may be from before. */
 export function randomRun(seed: number, deny: readonly string[] | boolean = true): RunResult {
   const random = new SeededRandom(seed ^ 0x5eed);
   const denying = new SeededRandom(seed ^ 0xde41ed);

@@ -181,7 +181,7 @@ export class Observer {
       for (const name of known.keys()) if (!present.has(name)) known.delete(name);
     }
     const at = this.#time.mark();
-    this.#unhealthy.see(view.members, at);
+    this.#unhealthy.see(view, at);
     const members = observation.members.map((facts) => {
       const since = this.#unhealthy.of(facts.record.name);
       return since === undefined ? facts : { ...facts, unhealthySince: this.#time.wall(since) };

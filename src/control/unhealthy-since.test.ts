@@ -8,13 +8,16 @@ import { UnhealthySince } from "./unhealthy-since.ts";
 const SILENT = { reachable: false, error: "timed out", cause: "network" } as const;
 const RUNS = { state: "running", since: 0, startedFrom: "x", restarts: 0 } as const;
 
+type Spell = readonly [seconds: number, facts: Partial<MemberFacts>, paused?: "paused"];
+
 /** For how long demo-2 has been so, in seconds, after it was each of these for so many seconds. */
-function counted(...past: readonly (readonly [seconds: number, facts: Partial<MemberFacts>])[]): number {
+function counted(...past: readonly Spell[]): number {
   const timers = new UnhealthySince();
   let at = 1_000_000;
-  for (const [seconds, facts] of past) {
-    const { members } = viewOf(change(healthy(), "demo-2", { answer: SILENT, ...facts }));
-    for (let second = 0; second <= seconds; second += 1) timers.see(members, at + second * 1_000);
+  for (const [seconds, facts, paused] of past) {
+    const { members, spec } = viewOf(change(healthy(), "demo-2", { answer: SILENT, ...facts }));
+    const view = { members, spec: { ...spec, paused: paused !== undefined } };
+    for (let second = 0; second <= seconds; second += 1) timers.see(view, at + second * 1_000);
     at += seconds * 1_000;
   }
   return (at - (timers.of("demo-2") ?? at)) / 1_000;
@@ -25,8 +28,9 @@ const down = is({ ...RUNS, ready: false });
 const hidden = is({ ...RUNS, ready: true });
 const absent = is({ state: "absent" });
 
+const evicted = is({ ...RUNS, state: "exited", cause: "killed", detail: "Evicted", ended: true });
+
 test("a member whose Pods are evicted again and again is down all the time", () => {
-  const evicted = is({ ...RUNS, state: "exited", cause: "killed", detail: "Evicted", ended: true });
   const waiting = is({ state: "waiting", reason: "ContainerCreating", since: 0, startedFrom: "x" });
   const round = [
     [20, evicted],
@@ -43,6 +47,13 @@ test("one that could not be made begins anew when it is made", () => {
   assert.equal(counted([600, refused], [1, absent], [5, down]), 5, "its last moment without one is the make");
   const unread = { ...absent, volume: { state: "pending", reason: "could not be read" } } as const;
   assert.equal(counted([600, unread], [5, down]), 5);
+});
+
+test("time in which a pause kept it from being made does not count", () => {
+  assert.equal(counted([600, absent, "paused"], [5, down]), 5);
+  assert.equal(counted([600, absent, "paused"], [1, absent], [5, down]), 6);
+  assert.equal(counted([600, evicted, "paused"], [5, evicted]), 5);
+  assert.equal(counted([600, down, "paused"], [5, down]), 605, "a process that runs is down by itself");
 });
 
 test("the time in which others vouched for it does not count as down", () => {
