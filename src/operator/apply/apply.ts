@@ -29,7 +29,10 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
   if (!view.spec.paused) await applyAll(context, view, tally);
   tally.problems.push(...context.contests.problems());
   waits.keepOnly(tally.parts);
-  const times = [context.certificates.lookAgainAt, waits.lookAgainAt].filter((at) => at !== undefined);
+  const { certificates, latches } = context;
+  const times = [certificates.lookAgainAt, waits.lookAgainAt, latches.lookAgainAt].filter(
+    (at) => at !== undefined,
+  );
   const lookAgainAt = view.spec.paused || times.length === 0 ? undefined : Math.min(...times);
   return {
     changed: tally.changed,

@@ -37,7 +37,7 @@ function pod(startedFrom: string, seen: Seen = {}): Pod {
 }
 
 function clock() {
-  const time = { at: 1_000, monotonic: () => time.at };
+  const time = { at: 1_000, monotonic: () => time.at, now: () => 7_000_000 + time.at };
   return time;
 }
 
@@ -87,9 +87,12 @@ test("it is confirmed when the kubelet has seen the touch, and had the time to w
   assert.equal(latches.isConfirmed(pod("a.b/peers", { touched: true, generation: 2, observed: 1 })), false);
   time.at += 60_000;
   const seen = pod("a.b/peers", { touched: true, generation: 2, observed: 2 });
+  assert.equal(latches.lookAgainAt, undefined);
   assert.equal(latches.isConfirmed(seen), false);
+  assert.equal(latches.lookAgainAt, time.now() + WRITES_WITHIN_MS);
   time.at += WRITES_WITHIN_MS;
   assert.equal(latches.isConfirmed(seen), true);
+  assert.equal(latches.lookAgainAt, undefined);
   // A later change of the spec, such as other resources, takes nothing back.
   assert.equal(latches.isConfirmed(pod("a.b/peers", { touched: true, generation: 3, observed: 2 })), true);
   // The next Pod of this name is another one.

@@ -69,13 +69,13 @@ export async function touch({ client, contests, latches }: TouchContext, pod: Po
 }
 
 export class StartLatches {
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: Pick<Clock, "monotonic" | "now">;
   /** By the UID of the Pod: when its kubelet was first seen to have synced. Forgotten with the process, which costs a moment. */
   readonly #syncedAt = new Map<string, number>();
   /** By the UID of the Pod: since when touching it is refused. */
   readonly #refusedAt = new Map<string, number>();
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  constructor(clock: Pick<Clock, "monotonic" | "now">) {
     this.#clock = clock;
   }
 
@@ -93,6 +93,15 @@ export class StartLatches {
     if (since === undefined) return now - (this.#refusedAt.get(uid) ?? Infinity) >= SYNCS_WITHIN_MS;
     this.#syncedAt.set(uid, since);
     return now - since >= WRITES_WITHIN_MS;
+  }
+
+  /** When the next of them is confirmed, as time of day; nothing else tells it. */
+  get lookAgainAt(): number | undefined {
+    const now = this.#clock.monotonic();
+    const due = [...this.#syncedAt.values()]
+      .map((since) => since + WRITES_WITHIN_MS - now)
+      .filter((waitMs) => waitMs > 0);
+    return due.length === 0 ? undefined : this.#clock.now() + Math.min(...due);
   }
 
   /** Of the Pods of a cluster, those that still exist. */
