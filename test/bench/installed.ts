@@ -66,6 +66,12 @@ export class Installed implements AsyncDisposable {
     return this.#clusters.objects.get(`default/${name}`);
   }
 
+  /** Calls whenever anything changed, until told not to. */
+  follow(look: () => void): () => void {
+    this.#lookers.add(look);
+    return () => void this.#lookers.delete(look);
+  }
+
   /** Looks whenever anything changed, and says how long it took. */
   async until(what: string, isSo: () => boolean): Promise<number> {
     const began = performance.now();
@@ -74,13 +80,13 @@ export class Installed implements AsyncDisposable {
       if (isSo()) resolve(performance.now() - began);
     };
     const timer = setTimeout(() => reject(new Error(`${what}: not within ${PATIENCE_MS} ms`)), PATIENCE_MS);
-    this.#lookers.add(look);
+    const stop = this.follow(look);
     look();
     try {
       return await promise;
     } finally {
       clearTimeout(timer);
-      this.#lookers.delete(look);
+      stop();
     }
   }
 

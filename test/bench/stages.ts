@@ -1,4 +1,7 @@
-/** Where the time goes while Pods start: when the last of them was there, placed, had its address, ran, was ready. */
+/**
+ * Where the time goes while Pods start: when the last of them was there, placed, had its address, ran, was ready; and
+ * how long each took to be placed and to run, which is the scheduler's, the disk's and the kubelet's part.
+ */
 import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import { isReady, type Installed } from "./installed.ts";
 import { median } from "./measure.ts";
@@ -19,6 +22,30 @@ export async function stagesOf(installed: Installed, cluster: string, size: numb
     return reached.length === STAGES.length;
   });
   return reached;
+}
+
+/** Milliseconds from each Pod's creation to its container, of those that are made while `work` runs. */
+export async function startsDuring(
+  installed: Installed,
+  cluster: string,
+  work: () => Promise<unknown>,
+): Promise<number[]> {
+  const known = new Set(installed.pods(cluster).map(({ metadata }) => metadata?.uid));
+  const [made, ran] = [new Map<string, number>(), new Map<string, number>()];
+  const stop = installed.follow(() => {
+    for (const pod of installed.pods(cluster)) {
+      const { uid = "" } = pod.metadata ?? {};
+      if (known.has(uid)) continue;
+      if (!made.has(uid)) made.set(uid, performance.now());
+      if (!ran.has(uid) && stageOf(pod) >= STAGES.indexOf("running") + 1) ran.set(uid, performance.now());
+    }
+  });
+  try {
+    await work();
+  } finally {
+    stop();
+  }
+  return [...ran].map(([uid, at]) => at - (made.get(uid) ?? at));
 }
 
 /** How many of the stages a Pod has reached. */
