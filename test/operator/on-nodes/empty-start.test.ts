@@ -13,10 +13,12 @@ import {
   available,
   cutKubelet,
   empty,
-  etcdOf,
   healKubelet,
   isOpen,
+  joined,
   MEDIA,
+  processOf,
+  replaced,
   running,
   specOf,
   tryIt,
@@ -26,10 +28,12 @@ import {
   type Outcome,
   type Trial,
 } from "./empty-start.ts";
+import { PATHS } from "../../support/kube-paths.ts";
 import { Lab } from "../../testbed/on-nodes/lab.ts";
 
 const ALL = process.env["QUORATE_ALL"] === "1";
 const PATIENCE = { withinMs: 120_000, everyMs: 100 };
+const SIZES = [1, 3] as const;
 let ground: Ground;
 
 before(async () => {
@@ -45,117 +49,176 @@ after(async () => {
 });
 
 /** Clusters of each medium. */
-const AT_ONCE = ALL ? 2 : 1;
+const AT_ONCE = ALL ? 3 : 1;
+const TRIALS = 50;
 
 /** Waits after the member has joined. */
 const WAITS_MS = [0, 500, 2_000, 10_000, 60_000] as const;
 
-type Plan = Pick<Trial, "replicas" | "waitMs">;
+type Plan = Pick<Trial, "replicas" | "victim" | "waitMs">;
 const SAMPLE: readonly Plan[] = [
-  { replicas: 1, waitMs: 0 },
-  { replicas: 1, waitMs: 500 },
-  { replicas: 1, waitMs: 2_000 },
-  { replicas: 3, waitMs: 0 },
-  { replicas: 3, waitMs: 2_000 },
+  { replicas: 1, victim: 1, waitMs: 0 },
+  { replicas: 1, victim: 1, waitMs: 500 },
+  { replicas: 1, victim: 1, waitMs: 2_000 },
+  { replicas: 3, victim: 1, waitMs: 0 },
+  { replicas: 3, victim: 2, waitMs: 2_000 },
 ];
-const FULL: readonly Plan[] = ([1, 3] as const).flatMap((replicas) =>
-  Array.from({ length: 50 }, (_, i) => ({ replicas, waitMs: WAITS_MS[i % WAITS_MS.length] ?? 0 })),
-);
+/** One and three members in turn, so that the long waits of some fall on the work of others. */
+const FULL: readonly Plan[] = Array.from({ length: TRIALS }, (_, i) =>
+  SIZES.map((replicas): Plan => ({
+    replicas,
+    victim: 1 + (i % replicas),
+    waitMs: WAITS_MS[i % WAITS_MS.length] ?? 0,
+  })),
+).flat();
 
-function judge(trial: Trial, outcome: Outcome): void {
-  const { startedEmpty, open, told } = outcome;
-  const what = `${trial.name}, ${trial.waitMs} ms after it had joined: ${JSON.stringify(outcome)}`;
-  if (open) assert.equal(startedEmpty, false, `an empty start of a member that clients depend on: ${what}`);
-  if (trial.replicas === 3) assert.equal(startedEmpty, false, `a voter without its memory: ${what}`);
-  if (trial.replicas === 1 && open) assert.equal(told, "DataGone", what);
+interface Result extends Trial {
+  readonly outcome: Outcome | undefined;
+  /** What went wrong. */
+  readonly flaw: string | undefined;
 }
 
-async function trials(medium: Medium, plans: readonly Plan[]): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
+function flawOf({ replicas }: Trial, { startedEmpty, open, told }: Outcome): string | undefined {
+  if (open && startedEmpty) return "an empty start of a member that clients depend on";
+  if (replicas === 3 && startedEmpty) return "a voter without its memory";
+  if (replicas === 1 && open && told !== "DataGone") return `lost data is told as ${told}`;
+  return undefined;
+}
+
+async function result(trial: Trial): Promise<Result> {
+  try {
+    const outcome = await tryIt(ground, trial);
+    return { ...trial, outcome, flaw: flawOf(trial, outcome) };
+  } catch (error) {
+    return { ...trial, outcome: undefined, flaw: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function trials(medium: Medium, plans: readonly Plan[]): Promise<Result[]> {
+  const results: Result[] = [];
   const left = [...plans.entries()];
   const work = async () => {
     for (let next = left.shift(); next; next = left.shift()) {
       const [i, plan] = next;
-      const trial = { ...plan, medium, name: `${medium.toLowerCase()}-${i}` };
-      const outcome = await tryIt(ground, trial);
-      judge(trial, outcome);
-      outcomes[i] = outcome;
+      const one = await result({ ...plan, medium, name: `${medium.toLowerCase()}-${i}` });
+      // The long run tells what it knows so far.
+      if (ALL) console.log(JSON.stringify(one));
+      results.push(one);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return outcomes;
+  return results;
 }
 
-function summary(outcomes: readonly Outcome[]): string {
+function summary(results: readonly Result[]): string {
   const range = (values: readonly number[]) => {
     const sorted = values.filter((value) => value >= 0).toSorted((a, b) => a - b);
     const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? "-";
     return `median ${at(0.5)}, longest ${at(1)} ms`;
   };
+  const outcomes = results.flatMap(({ outcome }) => (outcome ? [outcome] : []));
   const files = range(outcomes.map(({ fileMs }) => fileMs));
   const opened = range(outcomes.map(({ openMs }) => openMs ?? -1));
-  const empties = outcomes.filter(({ startedEmpty }) => startedEmpty).length;
-  return `${outcomes.length} trials; new file after ${files}; clients let in after ${opened}; started empty: ${empties}`;
+  const count = (is: (outcome: Outcome) => boolean) => outcomes.filter(is).length;
+  return [
+    `${results.length} trials`,
+    `${count(({ fileMs }) => fileMs >= 0)} had the new file, after ${files}`,
+    `${count(({ open }) => open)} had let clients in, after ${opened}`,
+    `started empty: ${count(({ startedEmpty, open }) => startedEmpty && !open)} before that, ${count(({ startedEmpty, open }) => startedEmpty && open)} after`,
+  ].join("; ");
 }
 
 test("an emptied member does not come back under its old identity, whatever it keeps its data in", async (t) => {
   const plans = ALL ? FULL : SAMPLE;
-  const done = await Promise.all(MEDIA.map(async (medium) => [medium, await trials(medium, plans)] as const));
-  for (const [medium, outcomes] of done)
-    for (const size of [1, 3] as const)
-      t.diagnostic(`${medium}, ${size}: ${summary(outcomes.filter((_, i) => plans[i]?.replicas === size))}`);
+  const results = (await Promise.all(MEDIA.map((medium) => trials(medium, plans)))).flat();
+  for (const medium of MEDIA)
+    for (const size of SIZES)
+      for (const waitMs of WAITS_MS) {
+        const those = results.filter(
+          (one) => one.medium === medium && one.replicas === size && one.waitMs === waitMs,
+        );
+        if (those.length > 0) t.diagnostic(`${medium}, ${size}, ${waitMs} ms: ${summary(those)}`);
+      }
+  assert.equal(results.length, plans.length * MEDIA.length);
+  assert.deepEqual(
+    results.filter(({ flaw }) => flaw !== undefined),
+    [],
+  );
 });
 
-test("a kubelet that is cut off keeps the old file: no client is let in, and nothing empty is told as healthy", async (t) => {
-  const name = "cut";
-  const trial: Trial = { name, medium: "Ephemeral", replicas: 1, waitMs: 0 };
-  await ground.lab.call("create", name, specOf(trial));
-  const pod = await running(ground, `${name}-1`);
-  const uid = pod.metadata?.uid ?? "";
-  const node = Number(pod.spec?.nodeName?.split("-").at(-1));
-  await cutKubelet(ground, node);
-  try {
-    await eventually(
-      "it waits for its node",
-      async () => (await available(ground, name)) === "Booting",
-      PATIENCE,
-    );
-    const pid = await eventually("it runs", () => Promise.resolve(etcdOf(uid)), PATIENCE);
-    const next = watchFor(uid, pid);
-    empty(pid);
-    await eventually("it has started over", () => Promise.resolve(next.made()), PATIENCE);
-    next.stop();
-    t.diagnostic("the restart read the old file, and started over");
-    assert.equal(await isOpen(ground, name), false);
-    assert.equal(await available(ground, name), "Booting");
-  } finally {
-    await healKubelet(ground, node);
-  }
-  await ground.lab.call("converged", name, 1);
-  assert.equal(await isOpen(ground, name), true);
-});
+type Setting = Pick<Trial, "medium" | "replicas">;
+const SETTINGS: readonly Setting[] = ALL
+  ? MEDIA.flatMap((medium) => SIZES.map((replicas) => ({ medium, replicas })))
+  : [{ medium: "Ephemeral", replicas: 1 }];
+const nodeOf = ({ spec }: Awaited<ReturnType<typeof running>>) => Number(spec?.nodeName?.split("-").at(-1));
+
+for (const { medium, replicas } of SETTINGS)
+  test(`a kubelet that is cut off keeps the old file: nobody depends on the member (${medium}, ${replicas})`, async (t) => {
+    const name = `cut-${medium.toLowerCase()}-${replicas}`;
+    await ground.lab.call("create", name, specOf({ name, medium, replicas }));
+    const victim = `${name}-1`;
+    const pod = await running(ground, victim);
+    const node = nodeOf(pod);
+    await cutKubelet(ground, node);
+    let healed = false;
+    const heal = async () => {
+      if (!healed) await healKubelet(ground, node);
+      healed = true;
+    };
+    try {
+      await joined(ground, victim);
+      const pid = await processOf(pod);
+      const next = watchFor(pod.metadata?.uid ?? "", pid);
+      empty(pid);
+      if (replicas === 1) {
+        await eventually("it has started over", () => Promise.resolve(next.made()), PATIENCE);
+        t.diagnostic("the restart read the old file, and started over");
+        assert.equal(await isOpen(ground, name), false);
+        assert.equal(await available(ground, name), "Booting");
+      }
+      await heal();
+      // Two of three have a quorum, and their peer is refused by them (R6).
+      if (replicas === 3) await replaced(ground, name, victim, pod);
+      next.stop();
+      if (replicas === 3) assert.equal(next.made(), false, "a voter without its memory");
+    } finally {
+      await heal();
+    }
+    await ground.lab.call("converged", name, replicas);
+    assert.equal(await isOpen(ground, name), true);
+    await ground.bed.client.delete(`${PATHS.clusters}/${name}`);
+  });
+
+/** Right after the member has joined, and when its cluster is at rest. */
+const MOMENTS = ["joined", "rests"] as const;
 
 if (ALL)
-  test("a node that reboots mounts the file as it is", async (t) => {
-    for (const medium of MEDIA) {
-      const name = `reboot-${medium.toLowerCase()}`;
-      await ground.lab.call("create", name, specOf({ name, medium, replicas: 1, waitMs: 0 }));
-      await ground.lab.call("converged", name, 1);
-      const pod = await running(ground, `${name}-1`);
-      const uid = pod.metadata?.uid ?? "";
-      const pid = etcdOf(uid) ?? 0;
-      const node = Number(pod.spec?.nodeName?.split("-").at(-1));
-      const next = watchFor(uid, pid);
-      empty(pid);
-      await nodeVerb(ground.bed.name, "crash", node, () => {}, 90);
-      await nodeVerb(ground.bed.name, "start", node, () => {}, 90);
-      await eventually(
-        `${name} is told as lost`,
-        async () => (await available(ground, name)) === "DataGone",
-        PATIENCE,
-      );
-      next.stop();
-      assert.equal(next.made(), false, name);
-      t.diagnostic(`${medium}: told as lost`);
-    }
-  });
+  for (const { medium, replicas } of SETTINGS)
+    test(`a node that reboots mounts the file as it is (${medium}, ${replicas})`, async (t) => {
+      for (const moment of MOMENTS) {
+        const name = `reboot-${moment}-${medium.toLowerCase()}-${replicas}`;
+        await ground.lab.call("create", name, specOf({ name, medium, replicas }));
+        const victim = `${name}-1`;
+        const pod = await running(ground, victim);
+        const pid = await processOf(pod);
+        await joined(ground, victim);
+        if (moment === "rests") await ground.lab.call("converged", name, replicas);
+        const open = await isOpen(ground, name);
+        const next = watchFor(pod.metadata?.uid ?? "", pid);
+        empty(pid);
+        const node = nodeOf(pod);
+        await nodeVerb(ground.bed.name, "crash", node, () => {}, 90);
+        await nodeVerb(ground.bed.name, "start", node, () => {}, 90);
+        if (replicas === 3) await replaced(ground, name, victim, pod);
+        else
+          await eventually(
+            `${name} is told as lost, or has started over`,
+            async () => (await available(ground, name)) === "DataGone" || (!open && next.made()),
+            PATIENCE,
+          );
+        next.stop();
+        t.diagnostic(`${moment}: clients let in: ${open}; started empty: ${next.made()}`);
+        if (open || replicas === 3) assert.equal(next.made(), false, name);
+        await ground.bed.client.delete(`${PATHS.clusters}/${name}`);
+      }
+    });

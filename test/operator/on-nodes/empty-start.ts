@@ -21,7 +21,8 @@ import type { Lab } from "../../testbed/on-nodes/lab.ts";
 export const MEDIA = ["Persistent", "Memory", "Ephemeral", "HostPath"] as const;
 export type Medium = (typeof MEDIA)[number];
 
-const PATIENCE = { withinMs: 120_000, everyMs: 50 };
+/** Many clusters at once take their time. */
+const PATIENCE = { withinMs: 240_000, everyMs: 50 };
 /** A key of the application, written as soon as it can. */
 const KEY = "before";
 
@@ -34,12 +35,14 @@ export interface Trial {
   readonly name: string;
   readonly medium: Medium;
   readonly replicas: 1 | 3;
+  /** The ordinal of the member that loses its data. */
+  readonly victim: number;
   /** Between the moment at which the victim has joined and the loss of its data. */
   readonly waitMs: number;
 }
 
 export interface Outcome {
-  /** From "it has joined" to the new file on its node. */
+  /** From "it has joined" to the new file on its node; -1 if it lost its data before. */
   readonly fileMs: number;
   /** From "it has joined" to the client Service. */
   readonly openMs: number | undefined;
@@ -51,12 +54,16 @@ export interface Outcome {
   readonly told: string;
 }
 
-export function specOf({ name, medium, replicas }: Trial): object {
-  const size = { Memory: "128Mi", Persistent: "1Gi", Ephemeral: "1Gi", HostPath: "1Gi" }[medium];
-  const storage = { medium, size, ...(medium === "HostPath" && { hostPath: `/var/lib/${name}` }) };
+export function specOf({ name, medium, replicas }: Pick<Trial, "name" | "medium" | "replicas">): object {
+  const storage = {
+    Persistent: { size: "1Gi", retention: { onDelete: "Delete" } },
+    Memory: { size: "128Mi" },
+    Ephemeral: { size: "1Gi" },
+    HostPath: { size: "1Gi", hostPath: `/var/lib/${name}` },
+  }[medium];
   return {
     replicas,
-    storage,
+    storage: { medium, ...storage },
     options: { quotaBackendBytes: "32Mi" },
     pod: { terminationGracePeriodSeconds: 1, resources: { requests: { cpu: "10m", memory: "32Mi" } } },
   };
@@ -66,14 +73,11 @@ export async function tryIt(ground: Ground, trial: Trial): Promise<Outcome> {
   const { bed, lab } = ground;
   const { name, replicas } = trial;
   await lab.call("create", name, specOf(trial));
-  const victim = `${name}-1`;
+  const victim = `${name}-${trial.victim}`;
   const pod = await running(ground, victim);
   const uid = pod.metadata?.uid ?? "";
-  const pid = await eventually(`${victim} has a process`, () => Promise.resolve(etcdOf(uid)), PATIENCE);
-  const joinedAt = await eventually(`${victim} has joined`, () => hasJoined(ground, victim), {
-    ...PATIENCE,
-    everyMs: 10,
-  });
+  const pid = await processOf(pod);
+  const joinedAt = await joined(ground, victim);
   const file = newFile(pid, joinedAt);
   const opened = opening(ground, name, joinedAt);
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, joinedAt + trial.waitMs - Date.now())));
@@ -89,7 +93,8 @@ export async function tryIt(ground: Ground, trial: Trial): Promise<Outcome> {
             `${name} is judged`,
             async () => {
               const reason = await available(ground, name);
-              return reason === "DataGone" || (!open && reason === "Quorum") ? reason : undefined;
+              const startedOver = !open && reason === "Quorum" && restarted.made();
+              return reason === "DataGone" || startedOver ? reason : undefined;
             },
             PATIENCE,
           )
@@ -104,7 +109,12 @@ export async function tryIt(ground: Ground, trial: Trial): Promise<Outcome> {
 }
 
 /** Three have a quorum without it: it goes, another one comes, and the application finds what it wrote. */
-async function replaced({ bed, lab }: Ground, name: string, victim: string, pod: Pod): Promise<string> {
+export async function replaced(
+  { bed, lab }: Ground,
+  name: string,
+  victim: string,
+  pod: Pod,
+): Promise<string> {
   await eventually(
     `${victim} is replaced`,
     async () => {
@@ -133,9 +143,18 @@ export async function running({ bed }: Ground, name: string): Promise<Pod> {
   );
 }
 
-async function hasJoined({ bed }: Ground, name: string): Promise<number | undefined> {
-  const { spec } = await bed.client.get<EtcdMember>(`${PATHS.members}/${name}`);
-  return spec.joined ? Date.now() : undefined;
+/** Resolves with the moment at which its record says so. */
+export async function joined({ bed }: Ground, name: string): Promise<number> {
+  const look = async () => {
+    const { spec } = await bed.client.get<EtcdMember>(`${PATHS.members}/${name}`);
+    return spec.joined ? Date.now() : undefined;
+  };
+  return await eventually(`${name} has joined`, look, { ...PATIENCE, everyMs: 10 });
+}
+
+export async function processOf({ metadata }: Pod): Promise<number> {
+  const look = () => Promise.resolve(etcdOf(metadata?.uid ?? ""));
+  return await eventually(`${metadata?.name} has a process`, look, PATIENCE);
 }
 
 export async function available({ bed }: Ground, name: string): Promise<string> {
@@ -154,7 +173,7 @@ export async function isOpen({ bed }: Ground, name: string): Promise<boolean> {
 }
 
 /** The process of etcd in a Pod, as this machine numbers it. */
-export function etcdOf(podUID: string): number | undefined {
+function etcdOf(podUID: string): number | undefined {
   for (const entry of readdirSync("/proc")) {
     if (!/^\d+$/.test(entry)) continue;
     try {
