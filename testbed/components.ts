@@ -69,7 +69,7 @@ export function apiServer({ bed, pki, kubernetes }: Layout): Component {
       `--token-auth-file=${pki.tokens}`,
       "--authorization-mode=Node,RBAC",
       "--allow-privileged=true",
-      "--service-cluster-ip-range=10.96.0.0/16",
+      `--service-cluster-ip-range=${bed.options.serviceRanges}`,
       "--service-account-issuer=https://kubernetes.default.svc",
       `--service-account-key-file=${pki.serviceAccountKey}`,
       `--service-account-signing-key-file=${pki.serviceAccountKey}`,

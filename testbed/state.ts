@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { acquire } from "./lock.ts";
+import { SERVICES } from "./nodes/addresses.ts";
 import { bedPaths, bedsDir } from "./paths.ts";
 
 export interface BedOptions {
@@ -26,6 +27,8 @@ export interface BedOptions {
     /** The least time between two updates of a node's rules: so late a Service or a Pod may lead nowhere yet. */
     updatedEvery: string;
   };
+  /** The ranges of the Services' addresses. Without real nodes, where no such address leads anywhere. */
+  serviceRanges: string;
   /** A failing container is restarted at once, then after `first`, doubling up to `max`. */
   backoffMs: { first: number; max: number };
 }
@@ -73,6 +76,7 @@ export const DEFAULT_OPTIONS: BedOptions = {
   detection: "quick",
   dnsDenialSeconds: 5,
   services: { masquerade: false, updatedEvery: "100ms" },
+  serviceRanges: SERVICES,
   backoffMs: { first: 1000, max: 10_000 },
 };
 

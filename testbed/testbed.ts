@@ -16,7 +16,7 @@ import type { Access } from "./kubeconfig.ts";
 import { ensureKubernetes } from "./kubernetes-build.ts";
 import type { Kubernetes, Progress } from "./kubernetes-build.ts";
 import { acquire } from "./lock.ts";
-import { FIRST_SERVICE, HOST, nodeAddress, nodeName } from "./nodes/addresses.ts";
+import { FIRST_SERVICE, HOST, nodeAddress, nodeName, SERVICES } from "./nodes/addresses.ts";
 import { endAll, ensureNodeTools, missingForNodes, numbers, startWithNodes } from "./nodes/cluster.ts";
 import type { NodeTools } from "./nodes/cluster.ts";
 import { nodeStates } from "./nodes/verbs.ts";
@@ -68,6 +68,7 @@ export async function up(options: UpOptions = {}): Promise<Testbed> {
     }
     if (wanted.nodes > 0) {
       if (wanted.kubelet !== "none") throw new Error("--nodes and --kubelet process do not go together");
+      if (wanted.serviceRanges !== SERVICES) throw new Error("real nodes know one range of Services");
       const lacking = missingForNodes();
       if (lacking.length > 0) throw new Error(`no nodes here: ${lacking.join("; ")}`);
     }
@@ -295,6 +296,7 @@ function wantedOptions(options: UpOptions, existing: BedOptions | undefined): Be
     detection: options.detection ?? base.detection,
     dnsDenialSeconds: options.dnsDenialSeconds ?? base.dnsDenialSeconds ?? DEFAULT_OPTIONS.dnsDenialSeconds,
     services: options.services ?? base.services ?? DEFAULT_OPTIONS.services,
+    serviceRanges: options.serviceRanges ?? base.serviceRanges ?? DEFAULT_OPTIONS.serviceRanges,
     backoffMs: options.backoffMs ?? base.backoffMs,
   };
 }

@@ -1,24 +1,27 @@
 /**
- * H15 on a real API server: the Service that peers dial a member by comes back at its address when somebody deletes it,
- * at another one when that was taken, and is done without where a quota keeps it out.
+ * H15 on a real API server of two address families, IPv6 first: the Service that peers dial a member by has one
+ * address; it comes back there when somebody deletes it, at another one when that was taken, and is done without where
+ * a quota keeps it out.
  */
 import assert from "node:assert/strict";
+import { isIP } from "node:net";
 import { after, before, test } from "node:test";
 import type { Service } from "kubernetes-types/core/v1.d.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { PATHS } from "../support/kube-paths.ts";
-import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+import { ClusterOnBed, startOperator, upWithDefinitions, writes, type Running } from "../support/operator.ts";
 
 let bed: TestTestbed;
 let running: Running;
 let demo: ClusterOnBed;
+let passes = 0;
 const clusters: ClusterOnBed[] = [];
 const PATIENCE = { withinMs: 60_000, everyMs: 50 };
 
 before(async () => {
-  bed = await upWithDefinitions();
-  running = startOperator(bed);
+  bed = await upWithDefinitions({ serviceRanges: "fd00:96::/112,10.96.0.0/16" });
+  running = startOperator(bed, { hooks: { onPass: () => void passes++ } });
   demo = new ClusterOnBed(bed, "demo", running);
   clusters.push(demo);
   await demo.create({ replicas: 3 });
@@ -46,6 +49,23 @@ test("each record remembers the address of its Service", async () => {
     assert.equal(spec.address.peerURL, `https://${metadata.name}-peer.default.svc:2380`);
     assert.deepEqual(spec.address.peerIPs, [await addressOf(`${metadata.name}-peer`)]);
   }
+});
+
+test("one address of the first family is enough for peers, and clients have one of each", async () => {
+  const families = async (name: string) => {
+    const { spec } = await bed.client.get<Service>(`${PATHS.services}/${name}`);
+    return [spec?.ipFamilyPolicy, spec?.ipFamilies, spec?.clusterIPs?.map((one) => isIP(one))];
+  };
+  assert.deepEqual(await families("demo-1-peer"), ["SingleStack", ["IPv6"], [6]]);
+  assert.deepEqual(await families("demo-client"), ["PreferDualStack", ["IPv6", "IPv4"], [6, 4]]);
+  // What the API server adds to them is no difference: at the next look nothing is written.
+  const [calls, seen] = [running.calls.length, passes];
+  await bed.client.patch(`${PATHS.clusters}/demo`, { metadata: { labels: { looked: "at" } } });
+  await eventually("it was looked at", () => Promise.resolve(passes > seen), PATIENCE);
+  assert.deepEqual(
+    writes(running.calls.slice(calls)).filter(({ resource }) => resource === "services"),
+    [],
+  );
 });
 
 test("deleted, it is back at its address, and nobody restarts", async () => {

@@ -25,6 +25,7 @@ import { isCode, type KubeObject } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { bedPaths } from "../../testbed/paths.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
+import type { UpOptions } from "../../testbed/testbed.ts";
 import { configOf } from "./kube-runtime.ts";
 import { PATHS } from "./kube-paths.ts";
 
@@ -39,8 +40,12 @@ export const SMALL = {
   pod: { terminationGracePeriodSeconds: 5 },
 };
 
-export async function upWithDefinitions(): Promise<TestTestbed> {
-  const bed = await upForTests({ kubelet: "process", backoffMs: { first: 200, max: 2_000 } });
+export async function upWithDefinitions(options: UpOptions = {}): Promise<TestTestbed> {
+  const bed = await upForTests({
+    kubelet: "process",
+    backoffMs: { first: 200, max: 2_000 },
+    ...options,
+  });
   await define(bed);
   return bed;
 }
