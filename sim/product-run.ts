@@ -36,7 +36,7 @@ export function whyNotConverged(
   return [
     `not converged after ${Math.round(nowMs / 1000)} s`,
     ...(decision?.act
-      ? [`wants ${decision.act.rule} ${decision.act.action.kind}: ${decision.act.reason}`]
+      ? [`wants ${decision.act.rule} ${decision.act.action.kind}: ${decision.act.message}`]
       : []),
     ...(decision?.holds ?? []).map((hold) => `${hold.reason} (${hold.rule}): ${hold.message}`),
     ...(failure ? [`failed: ${failure.message}`] : []),

@@ -176,7 +176,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     replace: "if (unhealthy.length > 9) {",
     also: {
       file: "src/core/rules/replace-broken.ts",
-      find: 'isVoter ? ["join", "promote", "roll", "maintain"] : ["roll", "maintain"];',
+      find: "isVoter ? HOLDS.needingAllVoters : HOLDS.disruptions;",
       replace: 'isVoter ? ["join", "promote"] : ["join", "promote"];',
     },
   },
@@ -195,7 +195,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     replace: "if (members.every((member) => !member.healthy)) return [];",
     also: {
       file: "src/core/rules/replace-broken.ts",
-      find: 'isVoter ? ["join", "promote", "roll", "maintain"] : ["roll", "maintain"];',
+      find: "isVoter ? HOLDS.needingAllVoters : HOLDS.disruptions;",
       replace: 'isVoter ? ["join", "promote", "roll"] : ["join", "promote", "roll"];',
     },
   },

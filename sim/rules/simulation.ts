@@ -146,7 +146,13 @@ export class Simulation {
   #note(act: Act, failure: string | undefined): void {
     this.#lastEffectAt = this.scheduler.now;
     if (act.action.kind === "RemoveFromEtcd" || act.action.kind === "AddLearner") this.oracle.sameLists();
-    const line = { at: this.scheduler.now, rule: act.rule, step: stepName(act), reason: act.reason, failure };
+    const line = {
+      at: this.scheduler.now,
+      rule: act.rule,
+      step: stepName(act),
+      reason: act.message,
+      failure,
+    };
     this.lines.push(line);
     this.#listener?.(line);
   }
@@ -223,7 +229,7 @@ export class Simulation {
     const last = this.lines.at(-1);
     return [
       `not converged after ${Math.round(this.scheduler.now / 1000)} s`,
-      ...(act ? [`wants ${act.rule} ${stepName(act)}: ${act.reason}`] : []),
+      ...(act ? [`wants ${act.rule} ${stepName(act)}: ${act.message}`] : []),
       ...holds,
       ...(last?.failure ? [`last failure: ${last.step}: ${last.failure}`] : []),
     ].join("; ");

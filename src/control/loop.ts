@@ -3,9 +3,10 @@
  * sleeps inside a pass, wakes on events, and otherwise looks again when something can have changed.
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
-import type { Decision } from "../core/action.ts";
+import type { Decision, Hold } from "../core/action.ts";
 import { decide } from "../core/decide.ts";
 import type { Observation } from "../core/observation.ts";
+import { sameHolds } from "../core/outcome.ts";
 import { viewOf, type View } from "../core/view.ts";
 import type { Clock } from "../seams/clock.ts";
 import { execute } from "./execute.ts";
@@ -75,7 +76,7 @@ export class Loop {
   #stepsInARow = 0;
   /** When anything last moved, by the monotonic clock. */
   #movedAt: number;
-  #holds = "";
+  #holds: readonly Hold[] = [];
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -173,12 +174,9 @@ export class Loop {
   }
 
   #note(decision: Decision, moved: boolean): void {
-    // Seconds that pass are no news: else a long wait would be looked at ten times a second for ever.
-    const holds = decision.holds
-      .map(({ reason, message }) => `${reason} ${message.replaceAll(/\d+(?= (s|ms)\b)/g, "…")}`)
-      .join("\n");
-    if (!moved && holds === this.#holds) return;
-    this.#holds = holds;
+    // Time that passes is no news: else a long wait would be looked at ten times a second for ever.
+    if (!moved && sameHolds(decision.holds, this.#holds)) return;
+    this.#holds = decision.holds;
     this.#movedAt = this.#options.clock.monotonic();
   }
 

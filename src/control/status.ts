@@ -37,7 +37,7 @@ function planSteps(observation: Observation, decision: Decision): PlanStep[] {
   return plan(observation, decision).steps.map((act, index) => ({
     step: stepName(act.action),
     ...("member" in act.action && { member: act.action.member }),
-    text: `${describeStep(act)}: ${act.reason}`,
+    text: `${describeStep(act)}: ${act.message}`,
     ...(index === 0 && wait !== undefined && { waitingFor: wait }),
   }));
 }

@@ -28,7 +28,7 @@ export class Transcript {
       rule: act.rule,
       step: stepName(act.action),
       ...memberOf(act.action),
-      reason: act.reason,
+      reason: act.message,
       ...(error !== undefined && { error }),
       tookMs,
     };

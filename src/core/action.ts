@@ -2,7 +2,11 @@
  * What may be done: one step per pass. An action names everything its executor needs, so that carrying it
  * out is mechanical, idempotent, and can be written to a log a person reads.
  */
+import type { HoldReason } from "./messages/reasons.ts";
+import type { StepCode, WaitCode } from "./messages/table.ts";
 import type { ClusterMarks, MemberRecord } from "./record.ts";
+
+export type { HoldReason, StepCode, WaitCode };
 
 /** A record as it is first written; the platform adds what it owns (uid, resourceVersion, creation time). */
 export type NewMemberRecord = Omit<MemberRecord, "uid" | "resourceVersion" | "createdAt">;
@@ -89,74 +93,44 @@ export type StepClass =
   | "roll"
   | "maintain";
 
-/** Why nothing may happen yet, in words a person can act on. */
-export interface Hold {
-  readonly rule: string;
+/** Why steps wait: a row of the table of messages and its parameters; the words are made when they are shown. */
+export interface Wait {
   readonly classes: readonly StepClass[] | "all";
-  /** Stable CamelCase word for conditions, metrics and runbooks. */
+  /** Stable CamelCase word for conditions, metrics and runbooks; several messages may share one. */
   readonly reason: HoldReason;
-  readonly message: string;
+  readonly code: WaitCode;
+  readonly params: object;
   /** It keeps nothing back and is told all the same: something is not as it should be yet. */
   readonly unfinished?: boolean;
   /** When to look again at the latest; events may come earlier. */
   readonly until?: number;
+  /** Only a person can end it: `next` says how. */
+  readonly needsPerson: boolean;
+  /** The sentence, made from code and parameters. */
+  readonly message: string;
   /** What a person should do; undefined when waiting is enough. */
-  readonly next?: string;
+  readonly next: string | undefined;
 }
 
-export type HoldReason =
-  | "Paused"
-  | "Fenced"
-  | "NameClash"
-  | "InvalidSpec"
-  | "Hibernated"
-  | "Stopping"
-  | "Resizing"
-  | "Waking"
-  | "QuorumLost"
-  | "DataGone"
-  | "Corrupt"
-  | "NoSpace"
-  | "Booting"
-  | "VolumePending"
-  | "MemberStarting"
-  | "MemberUnhealthy"
-  | "MemberUnreachable"
-  | "EtcdUnreachable"
-  | "MemberWaiting"
-  | "LearnerBehind"
-  | "RemovalUnsafe"
-  | "ReplacementBudget"
-  | "ForeignMember"
-  | "VersionRefused"
-  | "VersionArriving"
-  | "VersionMismatch"
-  | "OptionRefused"
-  | "PodRefused"
-  | "PodUnverified"
-  | "ObjectRefused"
-  | "AuthorityMissing"
-  | "CertificateNotIssued"
-  | "RecordUnconfirmed"
-  | "MarkUnreadable"
-  | "TargetFailed"
-  | "AwaitingApproval"
-  | "DowngradePreparing"
-  | "ClusterVersionBehind"
-  | "StorageLost"
-  | "OutsideWindow"
-  | "TooLarge"
-  | "NoAddress";
-
-export interface Act {
+export interface Hold extends Wait {
   readonly rule: string;
+}
+
+/** A step and why it is taken, as data like a wait. */
+export interface Step {
   readonly class: StepClass;
   readonly action: Action;
+  readonly code: StepCode;
+  readonly params: object;
   /** One sentence: why this, why now. */
-  readonly reason: string;
+  readonly message: string;
 }
 
-export type Outcome = { readonly act: Omit<Act, "rule"> } | { readonly hold: Omit<Hold, "rule"> };
+export interface Act extends Step {
+  readonly rule: string;
+}
+
+export type Outcome = { readonly act: Step } | { readonly hold: Wait };
 
 export interface Decision {
   /** The one step to carry out now, if any. */

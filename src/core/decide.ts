@@ -7,6 +7,7 @@
  */
 import type { Act, Decision, Hold, StepClass } from "./action.ts";
 import type { Observation } from "./observation.ts";
+import { actOf, holdOf } from "./outcome.ts";
 import type { Rule } from "./rule.ts";
 import { deletion } from "./rules/deletion.ts";
 import { standStill } from "./rules/stand-still.ts";
@@ -65,10 +66,10 @@ export function decide(observation: Observation): Decision {
   for (const [name, rule] of RULES) {
     for (const outcome of rule(view)) {
       if ("hold" in outcome) {
-        holds.push({ rule: name, ...outcome.hold });
+        holds.push(holdOf(name, outcome.hold));
         continue;
       }
-      const act: Act = { rule: name, ...outcome.act };
+      const act = actOf(name, outcome.act);
       if (!isHeld(act.class, holds)) return { act, holds, heldBack, converged: false };
       heldBack.push(act);
     }

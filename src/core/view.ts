@@ -199,6 +199,10 @@ export function raftLag(view: View, member: MemberView): number | undefined {
   return Math.max(0, leader.raftIndex - member.answer.raftAppliedIndex);
 }
 
+export function namesOf(members: readonly { name: string }[]): string[] {
+  return members.map((member) => member.name);
+}
+
 export function names(members: readonly { name: string }[]): string {
   return members.map((member) => member.name).join(", ");
 }

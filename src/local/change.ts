@@ -9,6 +9,7 @@ import { API_VERSION } from "../api/metadata.ts";
 import { parseCluster } from "../api/parse-cluster.ts";
 import type { ApiError } from "../api/validate.ts";
 import { unsupportedOptions } from "../core/config/flags.ts";
+import { remedyOf, sentenceOf } from "../core/messages/table.ts";
 import { startStep } from "../core/version/upgrade.ts";
 import type { StoredCluster } from "./store.ts";
 
@@ -83,7 +84,7 @@ export function checkCluster(cluster: EtcdCluster, stored: StoredCluster | undef
   if (!stored) {
     const step = startStep(spec.version);
     if (step.kind === "refused")
-      errors.push({ path: "spec.version", message: `${step.reason}. ${step.next}` });
+      errors.push({ path: "spec.version", message: `${sentenceOf(step.why)}. ${remedyOf(step.why)}` });
   }
   if (errors.length > 0) throw new InvalidInput(errors);
   return {

@@ -7,6 +7,7 @@ import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { TranscriptEntry } from "../control/transcript.ts";
 import type { Decision } from "../core/action.ts";
 import type { Observation } from "../core/observation.ts";
+import { needsPerson, remedyOf, sentenceOf } from "../core/messages/table.ts";
 import { describeStep, plan } from "../core/plan/plan.ts";
 import { targetOf } from "../core/template/target.ts";
 import { viewOf } from "../core/view.ts";
@@ -113,8 +114,8 @@ export const operations = {
     const { observation } = await subject.look();
     const { step } = targetOf(viewOf(withSpec(observation, checked.spec)));
     // Without a next action it is only on its way, and worth waiting for.
-    if (step.kind === "refused" && step.next !== undefined)
-      throw fieldError("spec.version", `${step.reason}. ${step.next}`);
+    if (step.kind === "refused" && needsPerson(step.why.code))
+      throw fieldError("spec.version", `${sentenceOf(step.why)}. ${remedyOf(step.why)}`);
     const after = await subject.platform.store.updateCluster({ spec: checked.spec });
     subject.wake();
     const text =
@@ -132,7 +133,7 @@ export const operations = {
     return {
       steps: steps.map((act) => ({
         step: describeStep(act),
-        reason: act.reason,
+        reason: act.message,
         ...("member" in act.action && { member: act.action.member }),
       })),
       converged: end.converged,

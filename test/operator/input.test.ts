@@ -300,7 +300,7 @@ describe("a cluster that begins with a bad spec", () => {
   test("of a version that is too old: nothing is begun, and the correction begins it", async () => {
     const cluster = new ClusterOnBed(bed, "old", running);
     await cluster.create({ ...GOOD, replicas: 1, version: "3.4.45" });
-    await told(cluster, "Progressing", "VersionRefused", /^spec\.version: etcd 3\.4 is end of life.*Choose/);
+    await told(cluster, "Progressing", "VersionRefused", /^etcd 3\.4 is end of life.*Choose/);
     assert.deepEqual(await cluster.members(), []);
     await cluster.edit({ version: "3.6.16" });
     await cluster.converged(1);

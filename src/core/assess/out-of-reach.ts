@@ -3,10 +3,10 @@
  * said of them. None is replaced or restarted because we cannot see it.
  */
 import { millisecondsOf } from "../../api/duration.ts";
-import type { UnreachableCause } from "../observation.ts";
+import { sayUnreachable, type Approval, type Unreachable } from "../messages/unreachable.ts";
 import { quorum } from "../quorum.ts";
 import { causeOf } from "./reach.ts";
-import { isOrWasVoter, names, type MemberView, type View } from "../view.ts";
+import { isOrWasVoter, namesOf, type MemberView, type View } from "../view.ts";
 
 /** As far as anybody can tell, it serves. */
 export function seemsWell({ healthy, outOfReach }: MemberView): boolean {
@@ -37,7 +37,7 @@ export function hiddenQuorum(view: View): readonly MemberView[] {
 }
 
 /** What a person can let us do with one member although we do not see it. */
-export type Approvable = "replace" | "restart";
+export type Approvable = Approval["what"];
 
 /**
  * An approval stays on the cluster after it was used. So that one moment in which the member does not answer is not
@@ -60,47 +60,33 @@ function waitOf({ spec }: View, what: Approvable): string {
   return what === "replace" ? spec.repair.memberLostAfter : spec.repair.unhealthyAfter;
 }
 
-/** How the approval is given and when it counts, as the end of a sentence. */
-export function howToApprove(view: View, what: Approvable, { name }: MemberView): string {
-  const word = `${what}-${name}`;
-  return `annotate the cluster with etcd.quorate.dev/approve=${word}, or run quorate local approve ${word}; this counts once ${name} has been out of reach for ${waitOf(view, what)}`;
+/** The approval of this step on this member, as messages tell of it. */
+export function approvalOf(view: View, what: Approvable, { name }: MemberView): Approval {
+  return { what, member: name, after: waitOf(view, what) };
 }
 
-/** What is the case: who cannot be reached, with what failure, and who says that they serve nevertheless. */
-export function whyUnreachable(members: readonly MemberView[]): string {
-  const errors = [...new Set(members.map(errorOf))].join("; ");
-  const one = members.length === 1;
-  const ready = members.every(({ workload }) => workload.state === "running" && workload.ready === true);
-  const seen = members.every(({ seenByPeers }) => seenByPeers === true);
-  const whose = one ? "its" : "their";
-  const witnesses = [
-    ...(ready ? [one ? "its Pod is Ready" : "their Pods are Ready"] : []),
-    ...(seen ? [`${whose} peers are connected to ${one ? "it" : "them"}`] : []),
-  ];
-  const why = witnesses.length > 0 ? `, but ${witnesses.join(" and ")}` : `, but ${whose} etcd answers`;
-  return `the operator cannot reach etcd on ${names(members)} (${errors})${why}`;
+/** Who cannot be reached, with what failure, and who says that they serve nevertheless. */
+export function unreachable(members: readonly MemberView[]): Unreachable {
+  const causes = new Set(members.map(({ answer }) => causeOf(answer)));
+  return {
+    members: namesOf(members),
+    errors: [...new Set(members.map(errorOf))],
+    cause: LIKELIEST.find((cause) => causes.has(cause)) ?? "unknown",
+    ready: members.every(({ workload }) => workload.state === "running" && workload.ready === true),
+    seenByPeers: members.every(({ seenByPeers }) => seenByPeers === true),
+  };
 }
+
+export function whyUnreachable(members: readonly MemberView[]): string {
+  return sayUnreachable(unreachable(members));
+}
+
+/** Where several fail in several ways, the one that says most about where to look. */
+const LIKELIEST = ["authentication", "certificate", "network"] as const;
 
 function errorOf({ answer }: MemberView): string {
   if (!answer.reachable) return answer.error;
   return answer.refused
     ? "its requests are refused: authentication is enabled"
     : "it was too slow to answer a linearizable read";
-}
-
-const LOOK_AT: Readonly<Record<UnreachableCause, string>> = {
-  network:
-    "Check what may keep the operator from the client port of these members: a network policy, a firewall, or the network of its node",
-  certificate:
-    "Check the operator's client certificate and the client CA: one side refuses the certificate of the other",
-  authentication:
-    "Grant the role root to an etcd user named as the common name of the operator's client certificate, or disable authentication (etcdctl auth disable)",
-  unknown: "Check what keeps the operator from the client port of these members",
-};
-
-/** Where to look, from the kinds of failure. */
-export function whereToLook(members: readonly MemberView[]): string {
-  const causes = new Set(members.map(({ answer }) => causeOf(answer)));
-  const order = ["authentication", "certificate", "network"] as const;
-  return LOOK_AT[order.find((cause) => causes.has(cause)) ?? "unknown"];
 }

@@ -1,4 +1,5 @@
 /** What ails a member, in a few words for a person: the nearest to a cause that was seen. */
+import { sayTrouble, type Trouble } from "../messages/trouble.ts";
 import type { WorkloadFacts } from "../observation.ts";
 import type { MemberView } from "../view.ts";
 
@@ -14,21 +15,28 @@ export function lastEndOf({ workload, unhealthySince }: MemberView): Running["la
   return isAgain ? workload.lastEnd : undefined;
 }
 
-export function trouble(member: MemberView): string {
+export function troubleOf(member: MemberView): Trouble {
   const { workload, answer } = member;
   switch (workload.state) {
     case "exited":
-      return workload.detail || workload.cause;
+      return { kind: "ended", detail: workload.detail || workload.cause };
     case "waiting":
-      return workload.reason;
+      return { kind: "waiting", why: workload.reason };
     case "absent":
-      return workload.notMade?.message ?? "it does not run";
+      return workload.notMade ? { kind: "not-made", why: workload.notMade.message } : { kind: "not-running" };
     case "stopping":
-      return workload.lostNode ? `its node ${workload.lostNode} is gone` : "it is being stopped";
+      return workload.lostNode ? { kind: "node-lost", node: workload.lostNode } : { kind: "stopping" };
     case "running": {
-      const now = answer.reachable ? "it does not serve" : answer.error;
       const ended = lastEndOf(member);
-      return ended ? `${now}; its last run ended: ${ended.detail || ended.cause}` : now;
+      return {
+        kind: "not-serving",
+        ...(!answer.reachable && { error: answer.error }),
+        ...(ended && { lastEnd: ended.detail || ended.cause }),
+      };
     }
   }
+}
+
+export function trouble(member: MemberView): string {
+  return sayTrouble(troubleOf(member));
 }

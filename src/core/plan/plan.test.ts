@@ -63,8 +63,8 @@ test("an upgrade over two minors is two rolls, leader last in each", () => {
   assert.ok(end.converged);
   const rolls = acts.filter((act) => act.action.kind === "UpdateMember" && act.action.purpose === "roll");
   assert.equal(rolls.length, 6);
-  assert.ok(rolls.slice(0, 3).every((act) => act.reason.includes("3.5.35 → 3.6.16")));
-  assert.ok(rolls.slice(3).every((act) => act.reason.includes("3.6.16 → 3.7.3")));
+  assert.ok(rolls.slice(0, 3).every((act) => act.message.includes("3.5.35 → 3.6.16")));
+  assert.ok(rolls.slice(3).every((act) => act.message.includes("3.6.16 → 3.7.3")));
 });
 
 test("hibernating and waking keeps every record and changes nobody's template (H5)", () => {

@@ -6,6 +6,7 @@ import type { Act, Decision, Hold } from "../action.ts";
 import { decide } from "../decide.ts";
 import { sameContent } from "../hash.ts";
 import type { Observation } from "../observation.ts";
+import { sameHolds } from "../outcome.ts";
 import { predict } from "./predict.ts";
 import { settle } from "./settle.ts";
 
@@ -37,10 +38,10 @@ export function plan(observation: Observation, first: Decision = decide(observat
       const alike = sameContent({ ...later, now: world.now }, world);
       if (alike && later.now === world.now)
         return { steps, end: { converged: false, holds: decision.holds } };
-      const now = waitsOf(decision, world);
       // A wait that begins anew at each look never ends by itself.
-      if (alike && waits?.text === now.text) return { steps, end: { converged: false, holds: waits.holds } };
-      waits = alike ? now : undefined;
+      if (alike && waits && sameWaits(waits, { holds: decision.holds, now: world.now }))
+        return { steps, end: { converged: false, holds: waits.holds } };
+      waits = alike ? { holds: decision.holds, now: world.now } : undefined;
       world = later;
     }
     decision = decide(world);
@@ -50,16 +51,13 @@ export function plan(observation: Observation, first: Decision = decide(observat
 
 interface Waits {
   readonly holds: readonly Hold[];
-  readonly text: string;
+  readonly now: number;
 }
 
-/** What is waited for, and how long it still takes; seconds that have passed are no difference. */
-function waitsOf({ holds }: Decision, { now }: Observation): Waits {
-  const words = holds.map(
-    ({ rule, message, until }) =>
-      `${rule} ${until === undefined ? "" : until - now} ${message.replaceAll(/\d+(?= (s|ms)\b)/g, "…")}`,
-  );
-  return { holds, text: words.join("\n") };
+/** The same is waited for, and takes as long again. */
+function sameWaits(a: Waits, b: Waits): boolean {
+  const left = ({ holds, now }: Waits) => holds.map(({ until }) => until && until - now);
+  return sameHolds(a.holds, b.holds) && sameContent(left(a), left(b));
 }
 
 /** A step in a few words, as plans, transcripts and logs show it. */

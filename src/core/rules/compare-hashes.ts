@@ -19,14 +19,10 @@ export const compareHashes: Rule = (view) => {
   if (view.members.some((member) => !member.healthy && !hasLeft(view, member))) return [];
   const last = view.observation.etcd.hashes?.at;
   if (last === undefined || view.now - last >= interval)
-    return [act("maintain", "time to compare the data of all voters", { kind: "CompareHashes" })];
+    return [act("maintain", "ComparisonDue", {}, { kind: "CompareHashes" })];
   const back = view.members.find((member) => member.isVoter && cameBackUnchecked(member, last));
   if (!back || view.now - last < REST_MS) return [];
-  return [
-    act("maintain", `${back.name} had ended and is back: does it still hold the same data?`, {
-      kind: "CompareHashes",
-    }),
-  ];
+  return [act("maintain", "ComparedAfterEnd", { member: back.name }, { kind: "CompareHashes" })];
 };
 
 /** A restart on purpose makes the workload anew, and then it has not restarted. */

@@ -9,12 +9,14 @@
  */
 import { millisecondsOf } from "../../api/duration.ts";
 import { hiddenQuorum } from "../assess/out-of-reach.ts";
+import { CAUSES } from "../messages/causes.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import type { HashReport } from "../observation.ts";
 import { quorum, survivesRemoval } from "../quorum.ts";
-import { healthyVotersBut, isOrWasVoter, isUnveiled, names, type MemberView, type View } from "../view.ts";
+import { healthyVotersBut, isOrWasVoter, isUnveiled, namesOf, type MemberView, type View } from "../view.ts";
 
 /** A comparison made longer ago than this says nothing about an alarm that is armed now. */
 const FRESH_MS = 60_000;
@@ -32,90 +34,53 @@ export const corrupt: Rule = (view) => {
       (member) => member.isVoter && isUnveiled(view, member) && !wasCompared(view, member, hashes),
     );
     if (!unseen?.healthy) return [];
-    return [act("maintain", `${unseen.name} started without etcd's check`, { kind: "CompareHashes" })];
+    return [act("maintain", "ComparedUnchecked", { member: unseen.name }, { kind: "CompareHashes" })];
   }
 
   if (hashes && suspect && isTooEarly(hashes, suspect) && view.now - hashes.at < AGAIN_MS) {
-    return [
-      hold({
-        classes: ["join", "promote", "shrink", "roll", "maintain"],
-        reason: "Corrupt",
-        message: `${suspect.name} differs from a peer; all are compared once more`,
-        until: hashes.at + AGAIN_MS,
-      }),
-    ];
+    const until = hashes.at + AGAIN_MS;
+    return [hold(HOLDS.allButHealing, "ComparedOnceMore", { member: suspect.name }, { until })];
   }
   if (!hashes || !verdict || view.now - hashes.at > FRESH_MS || isOlder(hashes, suspect)) {
-    return [act("heal", "find out which member is corrupt", { kind: "CompareHashes" })];
+    return [act("heal", "ComparedForCorruption", {}, { kind: "CompareHashes" })];
   }
   if (!verdict.majority) {
     const hidden = verdict.missing.find((member) => member.healthy);
     if (hidden && view.now - hashes.at > AGAIN_MS) {
-      return [act("heal", `${hidden.name} can be compared now`, { kind: "CompareHashes" })];
+      return [act("heal", "ComparedAgain", { member: hidden.name }, { kind: "CompareHashes" })];
     }
-    if (suspect) return [unveil(suspect, "the others differ from each other")];
-    return [
-      hold({
-        classes: ["join", "promote", "shrink", "roll", "maintain"],
-        reason: "Corrupt",
-        message:
-          "the data of the members differs and no majority agrees: nobody can tell which copy is right",
-        next: "Compare the members' data, keep the right copy, and restore from it or from a verified snapshot.",
-        until: hashes.at + FRESH_MS,
-      }),
-    ];
+    if (suspect) return [unveil(suspect, "others-differ")];
+    return [hold(HOLDS.allButHealing, "NoMajority", {}, { until: hashes.at + FRESH_MS })];
   }
   // A learner refuses to be hashed (H8); from 3.6 on the alarm names it, and it is simply made anew.
   const learner = view.staying.find(
     (member) => member.entry?.isLearner && member.entry.id === armed?.memberID,
   );
   if (learner) {
-    const leaving = { reason: "etcd found its data corrupt", volume: "Retain" as const, broken: true };
-    return [act("heal", `the learner ${learner.name} is corrupt`, update(learner, "leave", { leaving }))];
+    const leaving = { reason: CAUSES.corruptLearner, volume: "Retain" as const, broken: true };
+    return [
+      act("heal", "CorruptLearnerReplaced", { member: learner.name }, update(learner, "leave", { leaving })),
+    ];
   }
   const [odd] = verdict.odd;
   if (odd) {
     if (!survivesRemoval(view.voters, healthyVotersBut(view, odd))) {
-      return [
-        hold({
-          classes: ["join", "promote", "shrink", "roll", "maintain"],
-          reason: "Corrupt",
-          message: `${odd.name} is corrupt and is replaced once enough of the other voters are healthy`,
-        }),
-      ];
+      return [hold(HOLDS.allButHealing, "CorruptAwaitsVoters", { member: odd.name })];
     }
     const leaving = {
-      reason: `its data differs from the majority at revision ${hashes.revision}`,
+      reason: CAUSES.differsAtRevision(hashes.revision),
       volume: "Retain" as const,
       broken: true,
     };
-    return [
-      act(
-        "heal",
-        `${odd.name} is corrupt: the other voters agree with each other`,
-        update(odd, "leave", { leaving }),
-      ),
-    ];
+    return [act("heal", "CorruptMemberReplaced", { member: odd.name }, update(odd, "leave", { leaving }))];
   }
   if (suspect) return [replaceSuspect(view, suspect)];
   if (verdict.missing.length > 0) {
-    return [
-      hold({
-        classes: ["roll", "maintain"],
-        reason: "Corrupt",
-        message: `a CORRUPT alarm is armed and ${names(verdict.missing)} could not be compared yet`,
-        until: hashes.at + FRESH_MS,
-      }),
-    ];
+    const members = namesOf(verdict.missing);
+    return [hold(HOLDS.disruptions, "NotComparedYet", { members }, { until: hashes.at + FRESH_MS })];
   }
   return armed
-    ? [
-        act("heal", "all voters hold equal data again", {
-          kind: "Disarm",
-          alarm: "CORRUPT",
-          memberID: armed.memberID,
-        }),
-      ]
+    ? [act("heal", "CorruptDisarmed", {}, { kind: "Disarm", alarm: "CORRUPT", memberID: armed.memberID })]
     : [];
 };
 
@@ -153,12 +118,8 @@ function awaitQuorum(view: View, suspect: MemberView): Outcome {
       !isSuspect(view, member) &&
       (hidden.includes(member) || isOnItsWay(member)),
   );
-  if (mayCome.length === 0) return unveil(suspect, "quorum waits for it");
-  return hold({
-    classes: [],
-    reason: "Corrupt",
-    message: `${suspect.name} differs from a peer, and nobody can tell which copy is right before ${names(mayCome)} can be asked`,
-  });
+  if (mayCome.length === 0) return unveil(suspect, "quorum-waits");
+  return hold(HOLDS.nothing, "SuspectAwaitsOthers", { member: suspect.name, others: namesOf(mayCome) });
 }
 
 /** Since its start; or just now, should the clock of its node be ahead of ours. */
@@ -168,40 +129,33 @@ function wasCompared({ now }: View, { workload }: MemberView, hashes: HashReport
 }
 
 /** Its copy may be the good one: without etcd's check it starts, and can be compared with the others. */
-function unveil(suspect: MemberView, why: string): Outcome {
+function unveil(suspect: MemberView, why: "others-differ" | "quorum-waits"): Outcome {
   const { template } = suspect.record;
   if (!template.options.corruptCheck.initial) {
-    return hold({
-      classes: ["join", "promote", "shrink", "roll", "maintain"],
-      reason: "Corrupt",
-      message: `${suspect.name} differs from its peers, and ${why}`,
-      next: "Compare the members' data, keep the right copy, and restore from it or from a verified snapshot.",
-    });
+    return hold(HOLDS.allButHealing, "SuspectUndecided", { member: suspect.name, why });
   }
   const corruptCheck = { ...template.options.corruptCheck, initial: false };
   return act(
     "heal",
-    `${suspect.name} starts without etcd's check, so that its data can be compared: ${why}`,
+    "StartedUnchecked",
+    { member: suspect.name, why },
     update(suspect, "revert", { template: { ...template, options: { ...template.options, corruptCheck } } }),
   );
 }
 
 function replaceSuspect(view: View, suspect: MemberView): Outcome {
   if (!survivesRemoval(view.voters, healthyVotersBut(view, suspect))) {
-    return hold({
-      classes: ["join", "promote", "shrink", "roll", "maintain"],
-      reason: "Corrupt",
-      message: `${suspect.name} is corrupt and is replaced once enough of the other voters are healthy`,
-    });
+    return hold(HOLDS.allButHealing, "CorruptAwaitsVoters", { member: suspect.name });
   }
   const leaving = {
-    reason: "its data differs from the other voters'",
+    reason: CAUSES.differsFromVoters,
     volume: "Retain" as const,
     broken: true,
   };
   return act(
     "heal",
-    `${suspect.name} is corrupt: the other voters agree with each other`,
+    "CorruptMemberReplaced",
+    { member: suspect.name },
     update(suspect, "leave", { leaving }),
   );
 }

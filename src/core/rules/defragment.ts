@@ -4,8 +4,10 @@
  */
 import { millisecondsOf } from "../../api/duration.ts";
 import { bytesOf } from "../../api/quantity.ts";
+import { CAUSES } from "../messages/causes.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { mayDefragment } from "../assess/liveness.ts";
 import { hasLeft, type MemberView, type View } from "../view.ts";
@@ -31,14 +33,8 @@ export const defragment: Rule = (view) => {
   if (!step) return large.map(tooLarge);
   const opening = window ? nextOpening(window, view.now, millisecondsOf(window.duration)) : view.now;
   if (opening > view.now) {
-    return [
-      hold({
-        classes: [],
-        reason: "OutsideWindow",
-        message: `${(next ?? bloated)?.name} is defragmented when the maintenance window opens`,
-        until: opening,
-      }),
-    ];
+    const member = (next ?? bloated)?.name ?? "";
+    return [hold(HOLDS.nothing, "DefragmentationAwaitsWindow", { member, at: opening }, { until: opening })];
   }
   return [step];
 };
@@ -52,7 +48,7 @@ function isFragmented(view: View, { answer, name }: MemberView): boolean {
 }
 
 function giveBack({ name }: MemberView): Outcome {
-  return act("maintain", `${name} gives free pages back`, { kind: "Defragment", member: name });
+  return act("maintain", "Defragmented", { member: name }, { kind: "Defragment", member: name });
 }
 
 /** A learner refuses to be defragmented (H8). */
@@ -61,10 +57,11 @@ function mayBeMadeAnew(view: View, { record, isVoter }: MemberView): boolean {
 }
 
 function makeAnew(learner: MemberView): Outcome {
-  const leaving = { reason: "a learner cannot be defragmented", volume: "Delete" as const };
+  const leaving = { reason: CAUSES.learnerFragmented, volume: "Delete" as const };
   return act(
     "maintain",
-    `${learner.name} has many free pages and cannot be defragmented: another learner takes its place`,
+    "FragmentedLearnerReplaced",
+    { member: learner.name },
     update(learner, "leave", { leaving }),
   );
 }
@@ -77,12 +74,7 @@ function partition(members: readonly MemberView[]): [large: MemberView[], small:
 }
 
 function tooLarge({ name }: MemberView): Outcome {
-  return hold({
-    classes: [],
-    reason: "TooLarge",
-    message: `${name} is not defragmented: with a database far above its quota that would take longer than liveness allows`,
-    next: "Raise spec.options.quotaBackendBytes to the size of the database.",
-  });
+  return hold(HOLDS.nothing, "TooLargeToDefragment", { member: name });
 }
 
 export function followersFirst(members: readonly MemberView[]): MemberView[] {

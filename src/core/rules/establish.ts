@@ -5,9 +5,10 @@
  */
 import type { Outcome } from "../action.ts";
 import { act, hold, update } from "../outcome.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { isEstablished } from "../record.ts";
-import { names, type MemberView, type View } from "../view.ts";
+import { namesOf, type MemberView, type View } from "../view.ts";
 
 export const establish: Rule = (view) => {
   const { cluster, etcd } = view.observation;
@@ -20,11 +21,16 @@ export const establish: Rule = (view) => {
     );
     if (!witness) return [];
     return [
-      act("record", `${witness.name} serves: the cluster exists`, {
-        kind: "MarkCluster",
-        purpose: "establish",
-        change: { established: { token: view.token, clusterID: list.clusterID } },
-      }),
+      act(
+        "record",
+        "ClusterSeen",
+        { member: witness.name },
+        {
+          kind: "MarkCluster",
+          purpose: "establish",
+          change: { established: { token: view.token, clusterID: list.clusterID } },
+        },
+      ),
     ];
   }
   const fresh = view.staying.find(
@@ -34,7 +40,8 @@ export const establish: Rule = (view) => {
   return [
     act(
       "record",
-      `${fresh.name} serves: from now on it starts only with its own data`,
+      "MemberSeen",
+      { member: fresh.name },
       update(fresh, "latch-joined", { joined: true, memberID: fresh.entry.id }),
     ),
   ];
@@ -48,12 +55,12 @@ function letIn(view: View): readonly Outcome[] {
   if (view.open || !view.hasQuorum) return [];
   const waiting = view.staying.filter(({ unconfirmed }) => unconfirmed);
   return [
-    hold({
-      classes: ["join", "promote", "shrink", "roll", "maintain"],
-      reason: "Booting",
-      message: `clients can connect once the nodes of ${names(waiting)} have picked up the configuration for later restarts`,
-      until: view.now + CONFIRMED_MS,
-    }),
+    hold(
+      HOLDS.allButHealing,
+      "ClientsWait",
+      { members: namesOf(waiting) },
+      { until: view.now + CONFIRMED_MS },
+    ),
   ];
 }
 

@@ -5,16 +5,17 @@
  * started, for whose name etcd would ask for 30 s where names come with Pods (H7).
  */
 import { act, hold, update } from "../outcome.ts";
-import type { Hold, Outcome } from "../action.ts";
+import type { Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
-import { describeForeign, foreignMembers, removeForeign } from "../assess/foreign.ts";
+import { foreignMembers, foreignOf } from "../assess/foreign.ts";
 import type { InitialPeer } from "../record.ts";
 import { downgradeTarget } from "../template/target.ts";
 import { sortPeers } from "../template/template.ts";
 import { sameContent } from "../hash.ts";
-import { waitsForVolume } from "./first-boot.ts";
+import { awaitVolume } from "./first-boot.ts";
 import { batchIsOpen, hasRoomForLearner } from "../assess/size.ts";
-import { names, unhealthyVoters, type MemberView, type View } from "../view.ts";
+import { namesOf, unhealthyVoters, type MemberView, type View } from "../view.ts";
 
 export const finishJoins: Rule = (view) => {
   if (!view.established) return [];
@@ -25,8 +26,7 @@ export const finishJoins: Rule = (view) => {
   // Once told of a downgrade, etcd lets no newcomer of either version in until it is done or cancelled (H13). The
   // rollout tells it again when the newcomer serves.
   if (downgradeTarget(view) !== undefined) {
-    const why = `${names(joiners)} can only join while etcd prepares no downgrade`;
-    return [act("revert", why, { kind: "CancelDowngrade" })];
+    return [act("revert", "DowngradeBlocksJoin", { members: namesOf(joiners) }, { kind: "CancelDowngrade" })];
   }
 
   const known = joiners.filter((member) => member.entry);
@@ -45,44 +45,32 @@ function addLearner(view: View, joiner: MemberView): Outcome {
   // etcd refuses any add, of a learner too, while a voter is down (R19, H14).
   const down = unhealthyVoters(view);
   if (down.length > 0) {
-    return hold({
-      classes: ["join", "promote", "roll", "maintain"],
-      reason: "MemberUnhealthy",
-      message: `${joiner.name} can join once ${names(down)} is healthy or replaced`,
-    });
+    return hold(HOLDS.needingAllVoters, "JoinAwaitsVoters", { member: joiner.name, down: namesOf(down) });
   }
   if (!hasRoomForLearner(view)) {
     const foreign = foreignMembers(view).find((entry) => entry.isLearner);
     if (foreign) {
-      return hold({
-        classes: ["join", "roll", "maintain"],
-        reason: "ForeignMember",
-        message: `${joiner.name} cannot join: ${describeForeign(view, foreign)}`,
-        next: removeForeign(foreign),
+      return hold(HOLDS.joinsAndDisruptions, "JoinBlockedByForeign", {
+        member: joiner.name,
+        foreign: foreignOf(view, foreign),
       });
     }
-    return hold({
-      classes: ["join", "roll", "maintain"],
-      reason: "LearnerBehind",
-      message: `${joiner.name} joins once the present learner votes or has left`,
-    });
+    return hold(HOLDS.joinsAndDisruptions, "JoinAwaitsLearner", { member: joiner.name });
   }
-  return act("join", `${joiner.name} joins as a learner`, {
-    kind: "AddLearner",
-    member: joiner.name,
-    peerURL: joiner.record.address.peerURL,
-  });
+  return act(
+    "join",
+    "LearnerAdded",
+    { member: joiner.name },
+    { kind: "AddLearner", member: joiner.name, peerURL: joiner.record.address.peerURL },
+  );
 }
 
 function startJoiner(view: View, joiner: MemberView): readonly Outcome[] {
   const { record, volume, entry, workload } = joiner;
   if (record.volumeUID === undefined) {
-    if (volume.state !== "ready") {
-      const message = waitsForVolume(joiner);
-      return [hold({ classes: ["join", "roll", "maintain"], reason: "VolumePending", message })];
-    }
+    if (volume.state !== "ready") return [awaitVolume(joiner)];
     const start = { memberID: entry?.id, volumeUID: volume.uid, initialCluster: currentPeers(view) };
-    return [act("join", `etcd knows ${joiner.name}: it may start`, update(joiner, "permit-start", start))];
+    return [act("join", "JoinerPermitted", { member: joiner.name }, update(joiner, "permit-start", start))];
   }
   // Another change of membership made its list stale before it started: it would exit for ever (H7).
   const peers = currentPeers(view);
@@ -93,22 +81,20 @@ function startJoiner(view: View, joiner: MemberView): readonly Outcome[] {
     return [
       act(
         "heal",
-        `the member list changed before ${joiner.name} started`,
+        "JoinerListStale",
+        { member: joiner.name },
         update(joiner, "rebuild-list", { initialCluster: peers }),
       ),
     ];
   }
   if (!joiner.upToDate && workload.state !== "stopping") {
     return [
-      act("heal", `${joiner.name} runs with an old member list`, {
-        kind: "StopWorkload",
-        member: joiner.name,
-      }),
+      act("heal", "JoinerOutdated", { member: joiner.name }, { kind: "StopWorkload", member: joiner.name }),
     ];
   }
   // Something is wrong with it; retemplate and replace-broken see to that.
   if (workload.state === "exited") return [];
-  return [nudge(view, joiner) ?? hold(starting(view, joiner))];
+  return [nudge(view, joiner) ?? starting(view, joiner)];
 }
 
 /** A joiner that serves does so within this time, unless it waits for an entry. */
@@ -122,22 +108,17 @@ function nudge(view: View, joiner: MemberView): Outcome | undefined {
   const { workload } = joiner;
   if (workload.state !== "running" || joiner.answer.reachable || view.now < nextNudge(view, workload.since))
     return undefined;
-  const reason = `${joiner.name} may wait for an entry of the log before it serves`;
-  return act("join", reason, { kind: "NudgeLog" });
+  return act("join", "JoinerNudged", { member: joiner.name }, { kind: "NudgeLog" });
 }
 
 function nextNudge(view: View, since: number): number {
   return NUDGE_MS + Math.max(since, view.observation.etcd.nudgedAt ?? 0);
 }
 
-function starting(view: View, { name, workload, answer }: MemberView): Omit<Hold, "rule"> {
+function starting(view: View, { name, workload, answer }: MemberView): Outcome {
   const nudged = workload.state === "running" && !answer.reachable;
-  return {
-    classes: ["join", "roll", "maintain"],
-    reason: "MemberStarting",
-    message: `${name} starts and joins`,
-    ...(nudged && { until: nextNudge(view, workload.since) }),
-  };
+  const until = nudged ? nextNudge(view, workload.since) : undefined;
+  return hold(HOLDS.joinsAndDisruptions, "JoinerStarting", { member: name }, { until });
 }
 
 /** The list as etcd has it now, with our names for those that have not started and so have none. */

@@ -3,8 +3,10 @@
  * their volume as was decided, and last their record. Each step can be the last before a crash; the
  * intent in the record (`leaving`) is what makes the next pass go on with it (H10).
  */
+import { CAUSES } from "../messages/causes.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { ordinalOf } from "../record.ts";
@@ -20,12 +22,10 @@ export const finishRemovals: Rule = (view) => {
   const former = view.members.find((member) => member.record.token !== view.token && !member.record.leaving);
   if (former) {
     const leaving = {
-      reason: "its first boot was abandoned",
+      reason: CAUSES.abandonedBoot,
       volume: former.record.volumeUID === undefined ? "Delete" : "Retain",
     } as const;
-    return [
-      act("heal", `${former.name} belongs to an abandoned first boot`, update(former, "leave", { leaving })),
-    ];
+    return [act("heal", "AbandonedBoot", { member: former.name }, update(former, "leave", { leaving }))];
   }
   // One that has to stay for a while must not keep another from going: it may be waiting for just that.
   const waits: Outcome[] = [];
@@ -39,7 +39,7 @@ export const finishRemovals: Rule = (view) => {
 
 function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
   const { workload, record } = member;
-  const why = record.leaving?.reason ?? "";
+  const why = { member: member.name, cause: record.leaving?.reason ?? "" };
   const formerLife = record.token !== view.token;
 
   // Whatever its record says: as long as etcd counts it, it is removed there first.
@@ -49,7 +49,7 @@ function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
     if (member.entry) return [removeFromEtcd(view, member, why)].flat();
   }
   if (workload.state !== "absent" && workload.state !== "stopping") {
-    return [act("heal", why, { kind: "StopWorkload", member: member.name })];
+    return [act("heal", "MemberLeaving", why, { kind: "StopWorkload", member: member.name })];
   }
   // A kubelet may hang, or its node be lost where Nodes may not be read: what follows in etcd does not wait for it.
   if (workload.state === "stopping" && !workload.lostNode)
@@ -57,9 +57,12 @@ function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
   // A volume that somebody put in the place of its own is not ours to delete (I9).
   const volumeUID = ownVolume(member);
   if (record.leaving?.volume === "Delete" && volumeUID !== undefined) {
-    return [act("heal", why, { kind: "DeleteVolume", member: member.name, volumeUID })];
+    return [act("heal", "MemberLeaving", why, { kind: "DeleteVolume", member: member.name, volumeUID })];
   }
-  return [remember(view, member) ?? act("heal", why, { kind: "DeleteMember", member: member.name })];
+  return [
+    remember(view, member) ??
+      act("heal", "MemberLeaving", why, { kind: "DeleteMember", member: member.name }),
+  ];
 }
 
 /** That its name was used and, where it was broken, when it was replaced; undefined once the cluster has it. */
@@ -69,14 +72,19 @@ function remember(view: View, { name: member, record }: MemberView): Outcome | u
   const uncounted = record.leaving?.broken && marks.replaced?.[member] === undefined;
   if (marks.highestOrdinal < ordinal || uncounted) {
     const recent = Object.entries(marks.replaced ?? {}).filter(([, at]) => Math.abs(view.now - at) < HOUR_MS);
-    return act("record", `the name ${member} is never used again`, {
-      kind: "MarkCluster",
-      purpose: "remember-member",
-      change: {
-        highestOrdinal: Math.max(marks.highestOrdinal, ordinal),
-        ...(uncounted ? { replaced: { ...Object.fromEntries(recent), [member]: view.now } } : {}),
+    return act(
+      "record",
+      "NameUsed",
+      { member },
+      {
+        kind: "MarkCluster",
+        purpose: "remember-member",
+        change: {
+          highestOrdinal: Math.max(marks.highestOrdinal, ordinal),
+          ...(uncounted ? { replaced: { ...Object.fromEntries(recent), [member]: view.now } } : {}),
+        },
       },
-    });
+    );
   }
   return undefined;
 }
@@ -88,46 +96,35 @@ const STUCK_MS = 5 * 60_000;
 
 /** Told, and soon in nobody's way; never by force, since a node that is silent may still run it (H14). */
 function stillStopping(view: View, { name }: MemberView, since: number): Outcome {
-  const message = `waiting for ${name} to stop`;
   const [soon, stuck] = [since + SOON_MS, since + STUCK_MS];
   if (view.now < soon)
-    return hold({
-      classes: ["join", "shrink", "roll", "maintain"],
-      reason: "Stopping",
-      message,
-      until: soon,
-    });
-  const wait = { classes: [], unfinished: true, reason: "Stopping" } as const;
-  if (view.now < stuck) return hold({ ...wait, message, until: stuck });
-  return hold({
-    ...wait,
-    message: `${name} has left etcd, but its Pod has been terminating for more than 5 min, so its record and volume are still there`,
-    next: `See why ${name} does not stop: its node may be down or its container hang. If the node is gone for good, delete the Node object or force-delete the Pod.`,
-  });
+    return hold(HOLDS.membershipAndDisruptions, "RemovedStillStopping", { member: name }, { until: soon });
+  return view.now < stuck
+    ? hold(HOLDS.nothing, "RemovedStillStopping", { member: name }, { unfinished: true, until: stuck })
+    : hold(HOLDS.nothing, "RemovedStuck", { member: name }, { unfinished: true });
 }
 
-function removeFromEtcd(view: View, member: MemberView, why: string): Outcome[] {
+function removeFromEtcd(
+  view: View,
+  member: MemberView,
+  why: { readonly member: string; readonly cause: string },
+): Outcome[] {
   const memberID = member.entry?.id ?? "";
-  const remove = act("heal", why, { kind: "RemoveFromEtcd", member: member.name, memberID });
+  const remove = act("heal", "MemberLeaving", why, { kind: "RemoveFromEtcd", member: member.name, memberID });
   if (!member.isVoter) return [remove];
   if (!survivesRemoval(view.voters, healthyVotersBut(view, member))) {
-    return [
-      hold({
-        classes: ["shrink", "join", "roll", "maintain"],
-        reason: "RemovalUnsafe",
-        message: `${member.name} leaves (${why}) once enough of the other voters are healthy`,
-      }),
-    ];
+    return [hold(HOLDS.membershipAndDisruptions, "RemovalAwaitsVoters", why)];
   }
   // Removing the leader costs an election (R20); handing over first costs next to nothing.
   const heir = member.isLeader ? successor(view, member) : undefined;
   if (heir?.entry) {
     return [
-      act("heal", `${member.name} leads and is about to leave`, {
-        kind: "MoveLeader",
-        member: heir.name,
-        memberID: heir.entry.id,
-      }),
+      act(
+        "heal",
+        "LeaderLeaving",
+        { member: member.name },
+        { kind: "MoveLeader", member: heir.name, memberID: heir.entry.id },
+      ),
     ];
   }
   return [remove];

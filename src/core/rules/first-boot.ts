@@ -5,13 +5,15 @@
  * abandoned as a whole and begun anew under another token.
  */
 import { hiddenQuorum } from "../assess/out-of-reach.ts";
-import { act, hold, update } from "../outcome.ts";
+import type { Obstacle } from "../messages/boot.ts";
+import { act, hold, holdFor, update } from "../outcome.ts";
 import type { NewMemberRecord, Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { memberName, ordinalOf, type MemberAddress, type MemberTemplate } from "../record.ts";
-import { refusal, targetOf } from "../template/target.ts";
+import { targetOf } from "../template/target.ts";
 import { transition } from "../template/template.ts";
-import { names, type MemberView, type View } from "../view.ts";
+import { namesOf, type MemberView, type View } from "../view.ts";
 
 export const firstBoot: Rule = (view) => {
   const founders = view.staying.filter((member) => member.record.boot === "New");
@@ -22,7 +24,7 @@ export const firstBoot: Rule = (view) => {
   const mayBeginAnew = hiddenQuorum(view).length === 0;
   const lost = founders.filter(hasLostItsVolume);
   if (lost.length > 0 && mayBeginAnew) {
-    return [beginAnew(view, `${names(lost)} lost its volume or what was in it during the first boot`)];
+    return [beginAnew(view, "FounderLostVolume", lost)];
   }
   const { template } = targetOf(view);
   const waiting = founders.filter(({ record, volume }) => !record.volumeUID && volume.state !== "ready");
@@ -31,7 +33,7 @@ export const firstBoot: Rule = (view) => {
     mayBeginAnew &&
     waiting.some(({ record }) => transition(record.template, template, { hasData: false }) === "swap")
   ) {
-    return [beginAnew(view, `${names(waiting)} waits for a volume that the spec does not ask for any more`)];
+    return [beginAnew(view, "FounderAwaitsOldVolume", waiting)];
   }
   const [first] = founders;
   const plan = first?.record.initialCluster ?? [];
@@ -44,10 +46,9 @@ export const firstBoot: Rule = (view) => {
   if (permits.length > 0) return permits;
   const starting = founders.filter((founder) => !founder.healthy);
   return [
-    hold({
-      classes: ["join", "promote", "shrink", "roll", "maintain"],
-      reason: "Booting",
-      message: `the first members start: waiting for ${names(starting)}${obstacle(view, starting)}`,
+    hold(HOLDS.allButHealing, "FoundersStarting", {
+      members: namesOf(starting),
+      obstacle: obstacle(view, starting),
     }),
   ];
 };
@@ -55,21 +56,25 @@ export const firstBoot: Rule = (view) => {
 /** What a start usually passes through is not told; what lasts is. */
 const LASTS_MS = 5_000;
 
-function obstacle(view: View, starting: readonly MemberView[]): string {
-  for (const { name, workload } of starting) {
-    if (workload.state === "exited") return ` (${name} ended: ${workload.detail || workload.cause})`;
+function obstacle(view: View, starting: readonly MemberView[]): Obstacle {
+  for (const { name: member, workload } of starting) {
+    if (workload.state === "exited") return { kind: "ended", member, why: workload.detail || workload.cause };
     if (workload.state === "absent" && workload.notMade)
-      return ` (${name} cannot be started: ${workload.notMade.message})`;
+      return { kind: "not-made", member, why: workload.notMade.message };
     if (workload.state === "waiting" && view.now - workload.since >= LASTS_MS)
-      return ` (${name} cannot start: ${workload.reason})`;
+      return { kind: "waiting", member, why: workload.reason };
   }
-  return "";
+  return undefined;
 }
 
-function beginAnew(view: View, why: string): Outcome {
+function beginAnew(
+  view: View,
+  code: "FounderLostVolume" | "FounderAwaitsOldVolume",
+  founders: readonly MemberView[],
+): Outcome {
   const change = { life: view.observation.cluster.marks.life + 1, highestOrdinal: view.nextOrdinal - 1 };
   const action = { kind: "MarkCluster", purpose: "new-life", change } as const;
-  return act("heal", `${why}: begin anew under another token`, action);
+  return act("heal", code, { members: namesOf(founders) }, action);
 }
 
 /**
@@ -93,24 +98,24 @@ function hasLostItsVolume({ record, volume, workload }: MemberView): boolean {
 function permit(founders: readonly MemberView[]): readonly Outcome[] {
   for (const founder of founders) {
     if (founder.record.volumeUID !== undefined) continue;
-    if (founder.volume.state !== "ready") {
-      const message = waitsForVolume(founder);
-      return [hold({ classes: ["join", "roll", "maintain"], reason: "VolumePending", message })];
-    }
+    if (founder.volume.state !== "ready") return [awaitVolume(founder)];
     const change = { volumeUID: founder.volume.uid };
-    return [act("heal", `${founder.name} may start on its volume`, update(founder, "permit-start", change))];
+    return [
+      act("heal", "FounderPermitted", { member: founder.name }, update(founder, "permit-start", change)),
+    ];
   }
   return [];
 }
 
-export function waitsForVolume({ name, volume }: MemberView): string {
-  return `${name} waits for its volume${volume.state === "pending" ? `: ${volume.reason}` : ""}`;
+export function awaitVolume({ name, volume }: MemberView): Outcome {
+  const why = volume.state === "pending" ? volume.reason : undefined;
+  return hold(HOLDS.joinsAndDisruptions, "VolumeAwaited", { member: name, why });
 }
 
 function begin(view: View): readonly Outcome[] {
   const { cluster } = view.observation;
   const { step, template } = targetOf(view);
-  if (step.kind === "refused") return [hold(refusal(step, "all"))];
+  if (step.kind === "refused") return [holdFor(HOLDS.everything, step.why)];
   const ordinals = Array.from({ length: view.spec.replicas }, (_, i) => view.nextOrdinal + i);
   const plan = ordinals.flatMap((ordinal) => {
     const address = offer(view, ordinal);
@@ -131,22 +136,20 @@ function create(
   const address = offer(view, ordinal);
   if (!address || !template || !plan.some((peer) => peer.name === name && peer.peerURL === address.peerURL))
     return noAddress();
-  return act("join", `${name} is one of the ${plan.length} first members`, {
-    kind: "CreateMember",
-    member: name,
-    record: {
-      name,
-      ordinal,
-      role: "Voter",
-      token: view.token,
-      boot: "New",
-      address,
-      initialCluster: plan,
-      joined: false,
-      run: true,
-      template,
-    },
-  });
+  const record: NewMemberRecord = {
+    name,
+    ordinal,
+    role: "Voter",
+    token: view.token,
+    boot: "New",
+    address,
+    initialCluster: plan,
+    joined: false,
+    run: true,
+    template,
+  };
+  const why = { member: name, count: plan.length };
+  return act("join", "FounderCreated", why, { kind: "CreateMember", member: name, record });
 }
 
 export function offer(view: View, ordinal: number): MemberAddress | undefined {
@@ -154,10 +157,5 @@ export function offer(view: View, ordinal: number): MemberAddress | undefined {
 }
 
 export function noAddress(): Outcome {
-  return hold({
-    classes: ["join"],
-    reason: "NoAddress",
-    message: "the platform has no address for another member",
-    next: "Free some ports, or choose another port range for this cluster.",
-  });
+  return hold(HOLDS.joins, "NoAddress", {});
 }

@@ -4,45 +4,31 @@
  * and scaling come after there is quorum again.
  */
 import { act, hold, update } from "../outcome.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
-import { names } from "../view.ts";
+import { namesOf } from "../view.ts";
 
 export const hibernate: Rule = (view) => (view.spec.replicas === 0 ? sleep(view) : wake(view));
 
 const sleep: Rule = (view) => {
   const awake = view.members.find((member) => member.record.run);
   if (awake) {
-    return [
-      act(
-        "life",
-        "spec.replicas is 0: hibernate, keeping every copy",
-        update(awake, "hibernate", { run: false }),
-      ),
-    ];
+    return [act("life", "Hibernating", {}, update(awake, "hibernate", { run: false }))];
   }
   // The leader stops last, so that the others do not hold elections on the way down.
   const running = view.members.filter(
     ({ workload }) => workload.state !== "absent" && workload.state !== "stopping",
   );
   const next = running.find((member) => !member.isLeader) ?? running[0];
-  if (next) return [act("life", "spec.replicas is 0", { kind: "StopWorkload", member: next.name })];
+  if (next) return [act("life", "StoppedToHibernate", {}, { kind: "StopWorkload", member: next.name })];
   const stopping = view.members.filter(({ workload }) => workload.state === "stopping");
   if (stopping.length > 0) {
-    return [hold({ classes: "all", reason: "Stopping", message: `waiting for ${names(stopping)} to stop` })];
+    return [hold(HOLDS.everything, "WaitingForStop", { members: namesOf(stopping) })];
   }
-  return [
-    hold({
-      classes: "all",
-      reason: "Hibernated",
-      message: `hibernated; the data of ${view.members.length} members is kept`,
-      next: "Set spec.replicas to wake the cluster.",
-    }),
-  ];
+  return [hold(HOLDS.everything, "ClusterHibernated", { count: view.members.length })];
 };
 
 const wake: Rule = (view) => {
   const asleep = view.members.find((member) => !member.record.run);
-  return asleep
-    ? [act("life", "wake with the recorded version and options", update(asleep, "wake", { run: true }))]
-    : [];
+  return asleep ? [act("life", "Woken", {}, update(asleep, "wake", { run: true }))] : [];
 };

@@ -4,10 +4,11 @@
  * time, and only while every voter is healthy (I2).
  */
 import { act, hold } from "../outcome.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { closeEnough } from "../assess/learner-lag.ts";
 import { survivesPromotion } from "../quorum.ts";
-import { names, raftLag, unhealthyVoters, type MemberView } from "../view.ts";
+import { namesOf, raftLag, unhealthyVoters, type MemberView } from "../view.ts";
 
 const RETRY_MS = 1000;
 /** How soon a platform may have confirmed what a restart would read. */
@@ -30,10 +31,9 @@ export const learners: Rule = (view) => {
   const down = unhealthyVoters(view);
   if (down.length > 0 || !survivesPromotion(view.voters, view.healthyVoters)) {
     return [
-      hold({
-        classes: ["join", "promote", "roll", "maintain"],
-        reason: "MemberUnhealthy",
-        message: `${names(waiting)} can vote once ${names(down)} is healthy or replaced`,
+      hold(HOLDS.needingAllVoters, "PromotionAwaitsVoters", {
+        members: namesOf(waiting),
+        down: namesOf(down),
       }),
     ];
   }
@@ -43,31 +43,23 @@ export const learners: Rule = (view) => {
   const ready = caughtUp.find(({ unconfirmed }) => !unconfirmed);
   if (ready?.entry) {
     return [
-      act("promote", `${ready.name} has caught up`, {
-        kind: "Promote",
-        member: ready.name,
-        memberID: ready.entry.id,
-      }),
+      act(
+        "promote",
+        "LearnerPromoted",
+        { member: ready.name },
+        { kind: "Promote", member: ready.name, memberID: ready.entry.id },
+      ),
     ];
   }
   if (caughtUp.length > 0)
     return [
-      hold({
-        classes: ["join", "roll", "maintain"],
-        reason: "MemberStarting",
-        message: `${names(caughtUp)} can vote once its node has picked up the configuration for later restarts`,
-        until: view.now + CONFIRMED_MS,
-      }),
+      hold(
+        HOLDS.joinsAndDisruptions,
+        "PromotionAwaitsNode",
+        { members: namesOf(caughtUp) },
+        { until: view.now + CONFIRMED_MS },
+      ),
     ];
-  const behind = waiting
-    .map((member) => `${member.name} (${lag(member) ?? "unknown"} entries behind)`)
-    .join(", ");
-  return [
-    hold({
-      classes: ["join", "roll", "maintain"],
-      reason: "LearnerBehind",
-      message: `waiting for ${behind} to catch up with the leader`,
-      until: view.now + RETRY_MS,
-    }),
-  ];
+  const learners = waiting.map((member) => ({ member: member.name, behind: lag(member) }));
+  return [hold(HOLDS.joinsAndDisruptions, "LearnersBehind", { learners }, { until: view.now + RETRY_MS })];
 };

@@ -6,7 +6,8 @@
  */
 import { bytesOf, quotaOf } from "../../api/quantity.ts";
 import { act, hold } from "../outcome.ts";
-import type { StepClass, Outcome } from "../action.ts";
+import type { Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { runningQuota } from "../assess/quota.ts";
 import type { MemberView, View } from "../view.ts";
@@ -16,23 +17,18 @@ import { followersFirst } from "./defragment.ts";
 const ROOM = 0.95;
 /** Deletes are still allowed under the alarm; each brings a new revision worth compacting. */
 const RETRY_MS = 10_000;
-/** Where a restart would lose the data a rollout is newcomers for old ones (H4), whom etcd lets in and out under the alarm. */
-const BUT_THE_ROLLOUT: readonly StepClass[] = ["maintain"];
-const EVERYTHING_ELSE: readonly StepClass[] = ["join", "promote", "shrink", "roll", "maintain"];
 
 export const noSpace: Rule = (view) => {
   const armed = view.observation.etcd.alarms.filter(({ alarm }) => alarm === "NOSPACE");
   if (armed.length === 0 || !view.hasQuorum) return [];
   const voters = view.members.filter((member) => member.isVoter && member.answer.reachable);
   if (!view.spec.maintenance.spaceCure) {
-    return [
-      raising(view, voters) ?? full(voters, "the database is full and spec.maintenance.spaceCure is off"),
-    ];
+    return [raising(view, voters) ?? full(voters, "FullAndCureOff")];
   }
   const { compacted } = view.observation.etcd;
   const revision = Math.max(0, ...view.members.map(({ answer }) => (answer.reachable ? answer.revision : 0)));
   if (!compacted || (compacted.revision < revision && view.now - compacted.at >= RETRY_MS)) {
-    return [act("heal", "the database is full: drop the old revisions", { kind: "Compact", revision })];
+    return [act("heal", "Compacted", {}, { kind: "Compact", revision })];
   }
   const live = liveBytes(voters);
   const bloated = followersFirst(voters.filter(isFull)).find(
@@ -41,7 +37,12 @@ export const noSpace: Rule = (view) => {
   );
   if (bloated) {
     return [
-      act("heal", `${bloated.name} gives the freed pages back`, { kind: "Defragment", member: bloated.name }),
+      act(
+        "heal",
+        "DefragmentedWhenFull",
+        { member: bloated.name },
+        { kind: "Defragment", member: bloated.name },
+      ),
     ];
   }
   const stillFull = voters.filter(isFull);
@@ -49,8 +50,7 @@ export const noSpace: Rule = (view) => {
     const due = compacted.at + RETRY_MS;
     // Over already: nobody has deleted anything since. To look at once again would be to look all the time.
     const until = due > view.now ? due : view.now + RETRY_MS;
-    const message = "live data fills the quota; nothing is left to compact";
-    return [raising(view, stillFull) ?? full(voters, message, until)];
+    return [raising(view, stillFull) ?? full(voters, "FullOfLiveData", until)];
   }
   return [disarm(view, armed)];
 };
@@ -63,17 +63,9 @@ function disarm({ observation, now }: View, armed: readonly { readonly memberID:
   }));
   const next = due.find(({ at }) => at <= now);
   if (next)
-    return act("heal", "there is room again", {
-      kind: "Disarm",
-      alarm: "NOSPACE",
-      memberID: next.memberID,
-    });
-  return hold({
-    classes: EVERYTHING_ELSE,
-    reason: "NoSpace",
-    message: "the database was full again right after the alarm was disarmed",
-    until: Math.min(...due.map(({ at }) => at)),
-  });
+    return act("heal", "NoSpaceDisarmed", {}, { kind: "Disarm", alarm: "NOSPACE", memberID: next.memberID });
+  const until = Math.min(...due.map(({ at }) => at));
+  return hold(HOLDS.allButHealing, "FullAgain", {}, { until });
 }
 
 /** Up to here there is room for a while; a member whose quota nobody knows has none. */
@@ -98,25 +90,16 @@ function liveBytes(voters: readonly MemberView[]): number {
 function raising(view: View, members: readonly MemberView[]): Outcome | undefined {
   const wanted = bytesOf(quotaOf(view.spec));
   if (!members.some((member) => (runningQuota(member) ?? 0) < wanted)) return undefined;
-  return hold({
-    classes: BUT_THE_ROLLOUT,
-    reason: "NoSpace",
-    message: `the database is full and etcd refuses writes until all members run with the new quota of ${mib(wanted)}`,
-  });
+  // Where a restart would lose the data a rollout is newcomers for old ones (H4), whom etcd lets in and out under the alarm.
+  return hold(HOLDS.maintenance, "QuotaRollingOut", { quota: wanted });
 }
 
-function full(voters: readonly MemberView[], message: string, until?: number): Outcome {
+function full(
+  voters: readonly MemberView[],
+  code: "FullAndCureOff" | "FullOfLiveData",
+  until?: number,
+): Outcome {
   const quota = Math.min(...voters.flatMap((member) => runningQuota(member) ?? []));
-  const told = Number.isFinite(quota) ? ` (quota ${mib(quota)})` : "";
-  return hold({
-    classes: EVERYTHING_ELSE,
-    reason: "NoSpace",
-    message: `${message}${told}; etcd refuses writes`,
-    next: "Delete keys, or raise spec.options.quotaBackendBytes.",
-    until,
-  });
-}
-
-function mib(bytes: number): string {
-  return `${Math.round(bytes / 1024 ** 2)} MiB`;
+  const known = Number.isFinite(quota) ? { quota } : {};
+  return hold(HOLDS.allButHealing, code, known, { until });
 }

@@ -7,6 +7,7 @@
  */
 import { act, hold } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
 import { releaseOf } from "../version/releases.ts";
 import { isVolatile } from "../template/template.ts";
 import { minorNumber, minorOf } from "../version/version.ts";
@@ -25,11 +26,12 @@ export function rememberOldLog(view: View, outdated: readonly MemberView[], to: 
   if (minorNumber(lowest) >= minorNumber(to)) return undefined;
   const { oldLog } = view.observation.cluster.marks;
   if (oldLog?.minor === lowest && oldLog.until === undefined) return undefined;
-  return act("record", `the log keeps what ${lowest} wrote`, {
-    kind: "MarkCluster",
-    purpose: "remember-old-log",
-    change: { oldLog: { minor: lowest } },
-  });
+  return act(
+    "record",
+    "OldLogRecorded",
+    { minor: lowest },
+    { kind: "MarkCluster", purpose: "remember-old-log", change: { oldLog: { minor: lowest } } },
+  );
 }
 
 /** Everybody has left the old minor: from here on the log is clean. */
@@ -40,11 +42,12 @@ export function closeOldLog(view: View): Outcome | undefined {
   const left = [clusterVersion, ...view.members.map(({ record }) => record.template.version)];
   if (left.some((version) => minorNumber(version) <= minorNumber(oldLog.minor))) return undefined;
   const until = Math.max(0, ...view.members.map(({ answer }) => (answer.reachable ? answer.raftIndex : 0)));
-  return act("record", `what ${oldLog.minor} wrote ends here in the log`, {
-    kind: "MarkCluster",
-    purpose: "close-old-log",
-    change: { oldLog: { ...oldLog, until } },
-  });
+  return act(
+    "record",
+    "OldLogEnds",
+    { minor: oldLog.minor },
+    { kind: "MarkCluster", purpose: "close-old-log", change: { oldLog: { ...oldLog, until } } },
+  );
 }
 
 /** On the way to a minor that cannot read it. All members are healthy. */
@@ -53,26 +56,19 @@ export function leaveOldLog(view: View): Outcome {
   const close = closeOldLog(view);
   if (close) return close;
   const until = oldLog?.until;
-  if (until === undefined) {
-    return hold({
-      classes: ["roll", "maintain"],
-      reason: "ClusterVersionBehind",
-      message: `waiting until everybody has left etcd ${oldLog?.minor}`,
-      until: view.now + 1000,
-    });
-  }
+  const minor = oldLog?.minor ?? "";
+  if (until === undefined)
+    return hold(HOLDS.disruptions, "OldMinorStillRuns", { minor }, { until: view.now + 1000 });
   const lacking = Math.max(...view.staying.map((member) => until + distance(member) - applied(member)));
   if (lacking > 0) {
-    return act("roll", `every member has to snapshot its log past what ${oldLog?.minor} wrote`, {
-      kind: "AdvanceLog",
-      entries: lacking,
-    });
+    return act("roll", "OldLogAdvanced", { minor }, { kind: "AdvanceLog", entries: lacking });
   }
-  return act("record", `no member replays what ${oldLog?.minor} wrote any more`, {
-    kind: "MarkCluster",
-    purpose: "forget-old-log",
-    change: { oldLog: undefined },
-  });
+  return act(
+    "record",
+    "OldLogForgotten",
+    { minor },
+    { kind: "MarkCluster", purpose: "forget-old-log", change: { oldLog: undefined } },
+  );
 }
 
 function applied({ answer }: MemberView): number {

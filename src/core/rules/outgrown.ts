@@ -17,7 +17,8 @@ export const outgrown: Rule = (view) => {
   return [
     act(
       "roll",
-      `${next.name} cannot have a larger volume (${reason}): a newcomer takes its place`,
+      "VolumeTooSmall",
+      { member: next.name, why: reason },
       update(next, "retire", { retiring: { reason } }),
     ),
   ];

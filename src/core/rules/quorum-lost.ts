@@ -3,22 +3,21 @@
  * said, and whether the data is still somewhere. Never a new, empty cluster in place of the old one (I3).
  */
 import type { ExitCause } from "../observation.ts";
-import { hiddenQuorum, howToApprove, whereToLook, whyUnreachable } from "../assess/out-of-reach.ts";
+import { approvalOf, hiddenQuorum, unreachable } from "../assess/out-of-reach.ts";
 import { hold } from "../outcome.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { quorum } from "../quorum.ts";
-import { isOrWasVoter, names, type MemberView } from "../view.ts";
+import { isOrWasVoter, namesOf, type MemberView } from "../view.ts";
 
 export const quorumLost: Rule = (view) => {
   const hidden = hiddenQuorum(view);
   const [first] = hidden;
   if (first) {
     return [
-      hold({
-        classes: "all",
-        reason: "EtcdUnreachable",
-        message: `${whyUnreachable(hidden)}; nothing is changed until it can`,
-        next: `${whereToLook(hidden)}. To restart a member with the present spec nevertheless, such as ${first.name}, ${howToApprove(view, "restart", first)}.`,
+      hold(HOLDS.everything, "QuorumHidden", {
+        unreachable: unreachable(hidden),
+        approval: approvalOf(view, "restart", first),
       }),
     ];
   }
@@ -28,28 +27,16 @@ export const quorumLost: Rule = (view) => {
   const size = view.voters || voters.length;
   const needed = quorum(size);
   if (voters.length > 0 && gone.length === voters.length) {
-    return [
-      hold({
-        classes: "all",
-        reason: "DataGone",
-        message: `the data of all ${size} voters is gone (${names(gone)}); the cluster is not started over, since that would hide the loss`,
-        next: "Restore a snapshot into this cluster, or delete it and create it anew.",
-      }),
-    ];
+    return [hold(HOLDS.everything, "AllDataGone", { size, gone: namesOf(gone) })];
   }
   const healthy = voters.filter((member) => member.healthy);
   const coming = voters.filter((member) => !member.healthy && !hasLostItsData(member));
-  const enough = healthy.length + coming.length >= needed;
-  return [
-    hold({
-      classes: "all",
-      reason: enough ? "Waking" : "QuorumLost",
-      message: enough
-        ? `${healthy.length} of ${size} voters are healthy and ${needed} are needed; waiting for ${names(coming)}`
-        : `quorum is lost for good: ${names(gone)} lost their data and only ${size - gone.length} of the ${needed} voters needed can return`,
-      next: enough ? undefined : "Recover from a surviving member or restore a snapshot.",
-    }),
-  ];
+  if (healthy.length + coming.length < needed) {
+    const left = size - gone.length;
+    return [hold(HOLDS.everything, "QuorumLost", { gone: namesOf(gone), left, needed })];
+  }
+  const awaited = { healthy: healthy.length, size, needed, coming: namesOf(coming) };
+  return [hold(HOLDS.everything, "QuorumAwaited", awaited)];
 };
 
 function hasLostItsData({ record, volume, workload, forgot }: MemberView): boolean {

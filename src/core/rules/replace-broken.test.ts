@@ -118,7 +118,10 @@ test("a voter that came back without its data is not healthy, and is replaced (I
   assert.equal(viewOf(world).healthyVoters, 2);
   const { act } = decide(world);
   assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "leave");
-  assert.match(act?.reason ?? "", /^demo-2 is replaced: it came back without its data \(it is at revision 1/);
+  assert.match(
+    act?.message ?? "",
+    /^demo-2 is replaced: it came back without its data \(it is at revision 1/,
+  );
 });
 
 test("a member without a workload is not lost by time, and the cause is told (H16)", () => {

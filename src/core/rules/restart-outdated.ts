@@ -7,15 +7,17 @@
  * stands in the way of its successor, if its data has not ended with it.
  */
 import {
-  howToApprove,
+  approvalOf,
   isApproved,
   isWordGiven,
+  unreachable,
   voterCount,
   wellVotersBut,
-  whyUnreachable,
 } from "../assess/out-of-reach.ts";
+import { CAUSES } from "../messages/causes.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { survivesRestart } from "../quorum.ts";
 import { isVolatile } from "../template/template.ts";
@@ -30,10 +32,12 @@ export const restartOutdated: Rule = (view) => {
   const ended = view.staying.find(hasEnded);
   if (ended) {
     return [
-      act("heal", `${ended.name} has ended and is made anew: ${ended.workload.detail}`, {
-        kind: "StopWorkload",
-        member: ended.name,
-      }),
+      act(
+        "heal",
+        "WorkloadEnded",
+        { member: ended.name, detail: ended.workload.detail },
+        { kind: "StopWorkload", member: ended.name },
+      ),
     ];
   }
   const outdated = view.staying.filter(
@@ -42,59 +46,39 @@ export const restartOutdated: Rule = (view) => {
   const member = outdated.find(({ resizing }) => !resizing) ?? outdated[0];
   if (!member) return [];
   if (member.workload.state === "stopping") {
-    return [
-      hold({
-        classes: ["join", "roll", "maintain"],
-        reason: "Stopping",
-        message: `waiting for ${member.name} to stop`,
-      }),
-    ];
+    return [hold(HOLDS.joinsAndDisruptions, "OutdatedStopping", { member: member.name })];
   }
   if (member.resizing) {
-    return [
-      hold({
-        classes: ["roll", "maintain"],
-        reason: "Resizing",
-        message: `${member.name} gets its new resources while it runs`,
-        until: view.now + RESIZE_LOOK_MS,
-      }),
-    ];
+    const until = view.now + RESIZE_LOOK_MS;
+    return [hold(HOLDS.disruptions, "Resizing", { member: member.name }, { until })];
   }
   // In place it could not be done, and its data would end with its workload (H4).
   if (losesData(member)) {
-    const reason = "it cannot change without a restart, which would lose its data";
-    return [
-      act(
-        "roll",
-        `${member.name}: ${reason}: a newcomer takes its place`,
-        update(member, "retire", { retiring: { reason } }),
-      ),
-    ];
+    const cause = CAUSES.restartLosesData;
+    const retire = update(member, "retire", { retiring: { reason: cause } });
+    return [act("roll", "RestartLosesData", { member: member.name, cause }, retire)];
   }
-  const stop = act("revert", `${member.name} restarts with what its record says`, {
-    kind: "StopWorkload",
-    member: member.name,
-  });
+  const stop = act(
+    "revert",
+    "MemberRestarted",
+    { member: member.name },
+    { kind: "StopWorkload", member: member.name },
+  );
   const unseen = mayStopUnseen(view, member);
   if (unseen) return [unseen];
   if (!member.healthy || !member.isVoter || view.voters === 1) return [stop];
   if (!survivesRestart(view.voters, healthyVotersBut(view, member)) && view.voters > 2) {
-    return [
-      hold({
-        classes: ["join", "promote", "shrink", "roll", "maintain"],
-        reason: "MemberUnhealthy",
-        message: `${member.name} restarts once enough of the other voters are healthy`,
-      }),
-    ];
+    return [hold(HOLDS.allButHealing, "RestartAwaitsVoters", { member: member.name })];
   }
   const heir = member.isLeader ? successor(view, member) : undefined;
   if (heir?.entry) {
     return [
-      act("revert", `${member.name} leads and is about to restart`, {
-        kind: "MoveLeader",
-        member: heir.name,
-        memberID: heir.entry.id,
-      }),
+      act(
+        "revert",
+        "LeaderRestarting",
+        { member: member.name },
+        { kind: "MoveLeader", member: heir.name, memberID: heir.entry.id },
+      ),
     ];
   }
   return [stop];
@@ -104,7 +88,7 @@ export const restartOutdated: Rule = (view) => {
 function mayStopUnseen(view: View, member: MemberView): Outcome | undefined {
   const serves = view.established || member.outOfReach;
   if (member.healthy || !serves || member.workload.state !== "running") return undefined;
-  const next = `To restart it nevertheless, ${howToApprove(view, "restart", member)}.`;
+  const approval = approvalOf(view, "restart", member);
   if (member.outOfReach) {
     // Its template was changed by an approval that counted, or while we saw it: no second wait.
     const approved = isWordGiven(view, "restart", member);
@@ -112,24 +96,14 @@ function mayStopUnseen(view: View, member: MemberView): Outcome | undefined {
     const size = voterCount(view);
     const isSafe = survivesRestart(size, others) || (approved && size <= 2) || isSeenLearner(view, member);
     if (isSafe) return undefined;
-    return hold({
-      classes: ["join", "promote", "shrink", "roll", "maintain"],
-      reason: "MemberUnreachable",
-      message: `${member.name} is not restarted now: ${whyUnreachable([member])}`,
-      next: approved ? undefined : next,
-    });
+    const unseen = unreachable([member]);
+    return approved
+      ? hold(HOLDS.allButHealing, "ApprovedRestartWaits", { member: member.name, unreachable: unseen })
+      : hold(HOLDS.allButHealing, "RestartUnseen", { unreachable: unseen, approval });
   }
   const approved = isApproved(view, "restart", member);
   const first = approved || !isOrWasVoter(view, member) ? undefined : restartedBefore(view, member);
-  return (
-    first &&
-    hold({
-      classes: ["join", "promote", "shrink", "roll", "maintain"],
-      reason: "MemberStarting",
-      message: `${member.name} restarts once ${first.name} runs well with the same template`,
-      next,
-    })
-  );
+  return first && hold(HOLDS.allButHealing, "RestartAwaitsFirst", { approval, first: first.name });
 }
 
 function isSeenLearner(view: View, { entry }: MemberView): boolean {

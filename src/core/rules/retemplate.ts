@@ -4,25 +4,25 @@
  * its new template is put back to what its siblings run, and the target is remembered as failed.
  */
 import { millisecondsOf } from "../../api/duration.ts";
-import { hiddenQuorum, howToApprove, isApproved } from "../assess/out-of-reach.ts";
+import { approvalOf, hiddenQuorum, isApproved } from "../assess/out-of-reach.ts";
+import { CAUSES } from "../messages/causes.ts";
+import { sayTrouble } from "../messages/trouble.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import type { MemberTemplate } from "../record.ts";
 import { survivesRestart } from "../quorum.ts";
 import { dataAllows, hasFailed, lastGood, targetOf } from "../template/target.ts";
 import { sameTemplate, templateHash, transition } from "../template/template.ts";
 import { triedBy } from "../assess/trial.ts";
-import { lastEndOf, trouble } from "../assess/trouble.ts";
+import { lastEndOf, troubleOf } from "../assess/trouble.ts";
 import { healthyVotersBut, isUnveiled, type MemberView, type View } from "../view.ts";
 
 /** Exits that speak of the template, not of the member or its data. */
 const TEMPLATE_FAULTS = new Set(["bad-configuration", "data-newer"]);
 /** A template fault is believed at its second exit, any other trouble after `repair.unhealthyAfter`. */
 const CERTAIN_AFTER_RESTARTS = 2;
-
-/** What a person can do about an edit that a member cannot run. */
-export const TAKE_BACK = "Revert the edit, or set spec.update.canary to true to have it taken back.";
 
 export const retemplate: Rule = (view) => {
   const waits: Outcome[] = [];
@@ -75,13 +75,8 @@ function waitsInVain(view: View, { record, volume }: MemberView): boolean {
 
 /** Nothing was ever on its volume. */
 function another(member: MemberView): Outcome {
-  const reason = "the spec asks for another volume by now";
-  const leaving = { reason, volume: "Delete" as const };
-  return act(
-    "revert",
-    `${member.name} has no volume yet, and ${reason}`,
-    update(member, "leave", { leaving }),
-  );
+  const leaving = { reason: CAUSES.otherVolumeAsked, volume: "Delete" as const };
+  return act("revert", "OtherVolumeAsked", { member: member.name }, update(member, "leave", { leaving }));
 }
 
 function mend(view: View, member: MemberView): readonly Outcome[] {
@@ -98,7 +93,8 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
     return [
       act(
         "revert",
-        `${member.name} is not healthy and the spec asks for something else by now`,
+        "UnhealthyGivenTarget",
+        { member: member.name },
         update(member, "revert", { template: wanted }),
       ),
     ];
@@ -106,42 +102,35 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
   const good = fitted(member, lastGood(view, member));
   if (!good && (isTemplateFault(member) || lacksImage(member))) return alone(view, member, wanted);
   if (!good || sameTemplate(template, good) || !mayRun(view, member, good)) return [];
+  const trouble = troubleOf(member);
   if (!view.spec.update.canary) {
-    return [
-      hold({
-        classes: ["roll"],
-        reason: "TargetFailed",
-        message: `${member.name} does not become healthy with its new template (${trouble(member)})`,
-        next: TAKE_BACK,
-      }),
-    ];
+    return [hold(HOLDS.rollouts, "NotHealthyWithTarget", { member: member.name, trouble })];
   }
   if (wanted && sameTemplate(template, wanted) && !hasFailed(view, wanted)) {
+    const failedTarget = {
+      hash: templateHash(wanted),
+      member: member.name,
+      reason: sayTrouble(trouble),
+    };
     return [
-      act("record", `${member.name} cannot run what the spec asks for (${trouble(member)})`, {
-        kind: "MarkCluster",
-        purpose: "target-failed",
-        change: {
-          failedTarget: { hash: templateHash(wanted), member: member.name, reason: trouble(member) },
-        },
-      }),
+      act(
+        "record",
+        "TargetFailedOnce",
+        { member: member.name, trouble },
+        { kind: "MarkCluster", purpose: "target-failed", change: { failedTarget } },
+      ),
     ];
   }
   return [
-    act(
-      "revert",
-      `${member.name} goes back to what its siblings run`,
-      update(member, "revert", { template: good }),
-    ),
+    act("revert", "MemberRolledBack", { member: member.name }, update(member, "revert", { template: good })),
   ];
 }
 
 function awaitTrial(view: View, member: MemberView, first: MemberView): Outcome {
-  return hold({
-    classes: ["roll"],
-    reason: "MemberStarting",
-    message: `${member.name} is given what the spec asks for once ${first.name} runs well with it (${trouble(first)})`,
-    next: `Wait, or correct the spec; to restart ${member.name} without waiting, ${howToApprove(view, "restart", member)}.`,
+  return hold(HOLDS.rollouts, "TrialAwaited", {
+    first: first.name,
+    trouble: troubleOf(first),
+    approval: approvalOf(view, "restart", member),
   });
 }
 
@@ -203,19 +192,13 @@ function alone(view: View, member: MemberView, wanted: MemberTemplate | undefine
     return [
       act(
         "revert",
-        `${member.name} cannot run its template, and the spec asks for something else by now`,
+        "OnlyMemberGivenTarget",
+        { member: member.name },
         update(member, "revert", { template: fitting }),
       ),
     ];
   }
-  return [
-    hold({
-      classes: ["roll"],
-      reason: "TargetFailed",
-      message: `${member.name} cannot run what it was given (${trouble(member)})`,
-      next: "Edit the spec: take the last change back or correct it.",
-    }),
-  ];
+  return [hold(HOLDS.rollouts, "CannotRunTemplate", { member: member.name, trouble: troubleOf(member) })];
 }
 
 /**

@@ -23,7 +23,7 @@ test("a rollout names only what differs, in whatever order the fields were writt
       : value;
   const spec = turned(world.cluster.spec) as typeof world.cluster.spec;
   const { act } = decide({ ...world, cluster: { ...world.cluster, spec } });
-  assert.match(act?.reason ?? "", /: new options$/);
+  assert.match(act?.message ?? "", /: new options$/);
 });
 
 test("the next member waits until the canary has been healthy for a while", () => {

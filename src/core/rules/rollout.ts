@@ -6,14 +6,16 @@
 import { needsComparison } from "../assess/compared.ts";
 import { canonical } from "../hash.ts";
 import { asBefore } from "../template/later-fields.ts";
-import { act, hold, update } from "../outcome.ts";
+import { sayChange, type TemplateChange } from "../messages/rollouts.ts";
+import { act, hold, holdFor, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import type { MemberTemplate } from "../record.ts";
-import { hasFailed, refusal, targetOf } from "../template/target.ts";
+import { hasFailed, targetOf } from "../template/target.ts";
 import { sameTemplate, templateHash, transition } from "../template/template.ts";
 import { compareVersions, minorNumber, minorOf, parseVersion, version } from "../version/version.ts";
-import { isResizable, names, type MemberView, type View } from "../view.ts";
+import { isResizable, namesOf, type MemberView, type View } from "../view.ts";
 import { closeOldLog, leaveOldLog, rememberOldLog } from "./old-log.ts";
 import { successor } from "../assess/successor.ts";
 
@@ -23,23 +25,17 @@ const CANARY_MS = 3_000;
 export const rollout: Rule = (view) => {
   if (!view.established || !view.hasQuorum) return [];
   const { step, template } = targetOf(view);
-  if (step.kind === "refused") return [hold(refusal(step, ["roll"]))];
+  if (step.kind === "refused") return [holdFor(HOLDS.rollouts, step.why)];
   const unhealthy = view.staying.filter((member) => !member.healthy);
   if (unhealthy.length > 0) {
-    return outdatedThan(view, template).length > 0 || step.kind !== "run"
-      ? [
-          hold({
-            classes: ["roll", "maintain"],
-            reason: unhealthy.every((member) => member.outOfReach) ? "MemberUnreachable" : "MemberUnhealthy",
-            message: `the rollout waits for ${names(unhealthy)}`,
-          }),
-        ]
-      : [];
+    if (outdatedThan(view, template).length === 0 && step.kind === "run") return [];
+    const code = unhealthy.every((member) => member.outOfReach)
+      ? "RolloutAwaitsUnreachable"
+      : "RolloutAwaitsMembers";
+    return [hold(HOLDS.disruptions, code, { members: namesOf(unhealthy) })];
   }
   if (step.kind === "cancel-downgrade") {
-    return [
-      act("revert", "the downgrade that etcd prepares is not wanted any more", { kind: "CancelDowngrade" }),
-    ];
+    return [act("revert", "DowngradeCancelled", {}, { kind: "CancelDowngrade" })];
   }
   if (step.kind === "enable-downgrade") return [prepareDowngrade(view, step.to)];
   if (step.kind === "leave-old-log") return [leaveOldLog(view)];
@@ -58,11 +54,12 @@ function roll(view: View, template: MemberTemplate, to: string): readonly Outcom
   const { failedTarget } = view.observation.cluster.marks;
   if (failedTarget && failedTarget.hash !== templateHash(template)) {
     return [
-      act("record", "the spec asks for something new", {
-        kind: "MarkCluster",
-        purpose: "forget-failed-target",
-        change: { failedTarget: undefined },
-      }),
+      act(
+        "record",
+        "FailedTargetForgotten",
+        {},
+        { kind: "MarkCluster", purpose: "forget-failed-target", change: { failedTarget: undefined } },
+      ),
     ];
   }
   const other = runsAnotherVersion(view, template);
@@ -72,15 +69,9 @@ function roll(view: View, template: MemberTemplate, to: string): readonly Outcom
     const close = closeOldLog(view);
     return close ? [close] : awaitClusterVersion(view, to);
   }
-  if (hasFailed(view, template)) {
-    return [
-      hold({
-        classes: ["roll"],
-        reason: "TargetFailed",
-        message: `${failedTarget?.member} could not run what the spec asks for and was put back: ${failedTarget?.reason}`,
-        next: "Edit the spec; the same edit is not tried again.",
-      }),
-    ];
+  if (failedTarget && hasFailed(view, template)) {
+    const { member, reason } = failedTarget;
+    return [hold(HOLDS.rollouts, "RolledBack", { member, why: reason })];
   }
   const approval = awaitApproval(view, template);
   if (approval) return [approval];
@@ -90,7 +81,7 @@ function roll(view: View, template: MemberTemplate, to: string): readonly Outcom
   if (canary) return [canary];
   // Beside a corrupt peer nobody passes etcd's check at the start: find it before anybody restarts (R33).
   if (needsComparison(view)) {
-    return [act("roll", "compare the copies before members restart", { kind: "CompareHashes" })];
+    return [act("roll", "ComparedBeforeRollout", {}, { kind: "CompareHashes" })];
   }
   return [rememberOldLog(view, outdated, to) ?? rollNext(view, outdated, template)];
 }
@@ -101,11 +92,10 @@ function runsAnotherVersion(view: View, template: MemberTemplate): Outcome | und
     if (!answer.reachable || !upToDate || !sameTemplate(record.template, template)) continue;
     const runs = parseVersion(answer.version);
     if (!runs || compareVersions(runs, version(template.version)) === 0) continue;
-    return hold({
-      classes: ["roll"],
-      reason: "VersionMismatch",
-      message: `spec.image: ${name} runs etcd ${answer.version}, where ${template.version} was asked for`,
-      next: "Correct spec.image.digest or spec.image.repository, or set spec.version to what the image holds.",
+    return hold(HOLDS.rollouts, "OtherVersionRuns", {
+      member: name,
+      runs: answer.version,
+      wanted: template.version,
     });
   }
   return undefined;
@@ -116,47 +106,46 @@ function rollNext(view: View, outdated: readonly MemberView[], template: MemberT
   const followers = outdated.filter((member) => !member.isLeader).toReversed();
   const next = followers[0] ?? outdated[0];
   if (!next) throw new RangeError("nothing to roll");
-  const what = describe(next.record.template, template);
+  const change = changeOf(next.record.template, template);
+  const why = { member: next.name, change };
   const kind = transition(next.record.template, template, { resizable: isResizable(next) });
   if (kind === "swap") {
-    return act(
-      "roll",
-      `${next.name} cannot follow on its volume (${what}): a newcomer takes its place`,
-      update(next, "retire", { retiring: { reason: what } }),
-    );
+    const retiring = { reason: sayChange(change) };
+    return act("roll", "VolumeCannotFollow", why, update(next, "retire", { retiring }));
   }
   const heir = next.isLeader
     ? successor(view, next, (member) => sameTemplate(member.record.template, template))
     : undefined;
   if (heir?.entry && kind === "restart") {
-    return act("roll", `${next.name} leads and is next: hand over first`, {
-      kind: "MoveLeader",
-      member: heir.name,
-      memberID: heir.entry.id,
-    });
+    return act(
+      "roll",
+      "LeaderRollsLast",
+      { member: next.name },
+      { kind: "MoveLeader", member: heir.name, memberID: heir.entry.id },
+    );
   }
-  return act("roll", `${next.name}: ${what}`, update(next, "roll", { template }));
+  return act("roll", "MemberRolled", why, update(next, "roll", { template }));
 }
 
-function describe(from: MemberTemplate, to: MemberTemplate): string {
-  if (from.version !== to.version) return `version ${from.version} → ${to.version}`;
+function changeOf(from: MemberTemplate, to: MemberTemplate): TemplateChange {
+  if (from.version !== to.version) return { from: from.version, to: to.version };
   const parts = (["options", "storage", "tls", "image", "pod"] as const).filter(
     // Values, not texts: the API server keeps fields in another order than a spec is written in.
     (part) => canonical(asBefore({ [part]: from[part] })) !== canonical(asBefore({ [part]: to[part] })),
   );
-  return `new ${parts.join(", ") || "template"}`;
+  return { parts };
 }
 
 function awaitClusterVersion(view: View, to: string): readonly Outcome[] {
   const { clusterVersion } = view.observation.etcd;
   if (clusterVersion === undefined || minorNumber(clusterVersion) === minorNumber(to)) return [];
   return [
-    hold({
-      classes: ["roll", "maintain"],
-      reason: "ClusterVersionBehind",
-      message: `all members run ${minorOf(to)}; waiting for etcd to raise the cluster version from ${minorOf(clusterVersion)}`,
-      until: view.now + 1000,
-    }),
+    hold(
+      HOLDS.disruptions,
+      "ClusterVersionBehind",
+      { members: minorOf(to), cluster: minorOf(clusterVersion) },
+      { until: view.now + 1000 },
+    ),
   ];
 }
 
@@ -164,12 +153,7 @@ function awaitApproval(view: View, template: MemberTemplate): Outcome | undefine
   const hash = templateHash(template);
   if (view.spec.update.strategy !== "OnApproval" || view.observation.cluster.approved === hash)
     return undefined;
-  return hold({
-    classes: ["roll"],
-    reason: "AwaitingApproval",
-    message: `a rollout is ready and waits for approval ${hash}`,
-    next: `Approve it: annotate the cluster with etcd.quorate.dev/approve=${hash}, or quorate local approve ${hash}.`,
-  });
+  return hold(HOLDS.rollouts, "ApprovalAwaited", { hash });
 }
 
 /** The storage must have been brought down to the target minor before an older binary opens it (R13, R15). */
@@ -182,12 +166,12 @@ function awaitStorageVersion(view: View, to: string): Outcome | undefined {
   );
   return ahead.length === 0
     ? undefined
-    : hold({
-        classes: ["roll", "maintain"],
-        reason: "DowngradePreparing",
-        message: `etcd brings the storage of ${names(ahead)} down to ${minorOf(to)}`,
-        until: view.now + 1000,
-      });
+    : hold(
+        HOLDS.disruptions,
+        "StorageVersionAhead",
+        { members: namesOf(ahead), to: minorOf(to) },
+        { until: view.now + 1000 },
+      );
 }
 
 function awaitCanary(view: View, template: MemberTemplate): Outcome | undefined {
@@ -198,26 +182,13 @@ function awaitCanary(view: View, template: MemberTemplate): Outcome | undefined 
   const until = first.workload.since + CANARY_MS;
   return view.now >= until
     ? undefined
-    : hold({
-        classes: ["roll", "maintain"],
-        reason: "MemberStarting",
-        message: `${first.name} tries the change first`,
-        until,
-      });
+    : hold(HOLDS.disruptions, "CanaryWatched", { member: first.name }, { until });
 }
 
 function prepareDowngrade(view: View, to: string): Outcome {
   const told = view.members.some(({ answer }) => answer.reachable && answer.downgrade?.enabled);
-  if (told) {
-    return hold({
-      classes: ["roll", "maintain"],
-      reason: "DowngradePreparing",
-      message: `etcd prepares the downgrade to ${minorOf(to)}`,
-      until: view.now + 1000,
-    });
-  }
-  return act("roll", `etcd must bring its storage down to ${minorOf(to)} first`, {
-    kind: "EnableDowngrade",
-    version: `${minorOf(to)}.0`,
-  });
+  const minor = { to: minorOf(to) };
+  return told
+    ? hold(HOLDS.disruptions, "DowngradePreparing", minor, { until: view.now + 1000 })
+    : act("roll", "DowngradeEnabled", minor, { kind: "EnableDowngrade", version: `${minorOf(to)}.0` });
 }

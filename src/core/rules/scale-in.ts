@@ -5,8 +5,10 @@
  */
 import { needsComparison } from "../assess/compared.ts";
 import { seemsWell } from "../assess/out-of-reach.ts";
+import { CAUSES } from "../messages/causes.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { survivesRemoval } from "../quorum.ts";
 import type { MemberRole } from "../record.ts";
@@ -19,13 +21,8 @@ export const scaleIn: Rule = (view) => {
 
   const byHand = view.staying.find((member) => member.deleting && !member.record.retiring);
   if (byHand) {
-    return [
-      act(
-        "heal",
-        `${byHand.name} was deleted by hand: replace it`,
-        update(byHand, "retire", { retiring: { reason: "its record was deleted by hand" } }),
-      ),
-    ];
+    const retire = update(byHand, "retire", { retiring: { reason: CAUSES.deletedByHand } });
+    return [act("heal", "DeletedByHand", { member: byHand.name }, retire)];
   }
   return surplus(view, "Voter", view.spec.replicas) ?? surplus(view, "Learner", wantedLearners(view)) ?? [];
 };
@@ -38,13 +35,17 @@ function surplus(view: View, role: MemberRole, wanted: number): readonly Outcome
 
   if (active.length > wanted)
     return [
-      leave(view, leastUseful(active), `spec.${role === "Voter" ? "replicas" : "learners"} is ${wanted}`),
+      leave(
+        view,
+        leastUseful(active),
+        CAUSES.fewerWanted(role === "Voter" ? "replicas" : "learners", wanted),
+      ),
     ];
   // One that has no vote yet is replaced by nobody: the newcomer would wait for it to vote, and it for the newcomer.
   const [old] = retiring.toSorted((a, b) => Number(a.isVoter) - Number(b.isVoter));
   const isNoLoss = role === "Voter" && old?.isVoter === false;
   if (old && (serving >= wanted || isNoLoss))
-    return [leave(view, old, old.record.retiring?.reason ?? "it is retired")];
+    return [leave(view, old, old.record.retiring?.reason ?? CAUSES.retired)];
   return undefined;
 }
 
@@ -57,18 +58,14 @@ function leastUseful(members: readonly MemberView[]): MemberView {
   return first;
 }
 
-function leave(view: View, member: MemberView, reason: string): Outcome {
-  if (member.isVoter && !survivesRemoval(view.voters, healthyVotersBut(view, member))) {
-    return hold({
-      classes: ["shrink", "roll", "maintain"],
-      reason: "RemovalUnsafe",
-      message: `${member.name} leaves (${reason}) once enough of the other voters are healthy`,
-    });
-  }
+function leave(view: View, member: MemberView, cause: string): Outcome {
+  const why = { member: member.name, cause };
+  if (member.isVoter && !survivesRemoval(view.voters, healthyVotersBut(view, member)))
+    return hold(HOLDS.removalsAndDisruptions, "RemovalAwaitsVoters", why);
   // Each removal deletes a copy: first make sure that those which stay are good ones.
   if (member.isVoter && member.healthy && needsComparison(view)) {
-    return act("shrink", "compare the copies before one of them goes", { kind: "CompareHashes" });
+    return act("shrink", "ComparedBeforeRemoval", {}, { kind: "CompareHashes" });
   }
-  const leaving = { reason, volume: view.spec.storage.retention.onScaleIn };
-  return act("shrink", `${member.name} leaves: ${reason}`, update(member, "leave", { leaving }));
+  const leaving = { reason: cause, volume: view.spec.storage.retention.onScaleIn };
+  return act("shrink", "MemberTooMany", why, update(member, "leave", { leaving }));
 }

@@ -4,11 +4,12 @@
  * five quiet seconds between two adds (R19).
  */
 import { act, hold } from "../outcome.ts";
-import type { Outcome } from "../action.ts";
+import type { NewMemberRecord, Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { memberName, type MemberRole } from "../record.ts";
 import { newcomerTemplate } from "../template/target.ts";
-import { hasLeft, names, unhealthyVoters, type View } from "../view.ts";
+import { hasLeft, namesOf, unhealthyVoters, type View } from "../view.ts";
 import { newcomersBlocked } from "../assess/unmade.ts";
 import { noAddress, offer } from "./first-boot.ts";
 import { batchIsOpen, joining, missingRole } from "../assess/size.ts";
@@ -21,41 +22,24 @@ export const scaleOut: Rule = (view) => {
   // Names are never reused, so nothing that is left of a member which etcd has let go is in the way.
   const leaving = view.members.filter((member) => member.record.leaving && !hasLeft(view, member));
   if (leaving.length > 0) {
-    return [
-      hold({
-        classes: ["join"],
-        reason: "Stopping",
-        message: `a newcomer joins once ${names(leaving)} has left`,
-      }),
-    ];
+    return [hold(HOLDS.joins, "NextAwaitsRemoval", { leaving: namesOf(leaving) })];
   }
   const down = unhealthyVoters(view);
   if (down.length > 0) {
-    return [
-      hold({
-        classes: ["join", "roll", "maintain"],
-        reason: "MemberUnhealthy",
-        message: `etcd admits nobody while ${names(down)} is down; a newcomer joins once it is healthy or replaced`,
-      }),
-    ];
+    return [hold(HOLDS.joinsAndDisruptions, "NextAwaitsVoters", { down: namesOf(down) })];
   }
   const coming = joining(view);
   if (coming.length > 0 && !batchIsOpen(view)) {
-    return [
-      hold({
-        classes: ["join", "roll", "maintain"],
-        reason: "MemberStarting",
-        message: `the next newcomer waits for ${names(coming)}`,
-      }),
-    ];
+    return [hold(HOLDS.joinsAndDisruptions, "NextAwaitsJoiner", { joining: namesOf(coming) })];
   }
   if (coming.length > 0 && !view.observation.cluster.marks.batchJoined) {
     return [
-      act("record", "several learners are about to join together: etcd 3.5 could not replay that", {
-        kind: "MarkCluster",
-        purpose: "remember-batch",
-        change: { batchJoined: true },
-      }),
+      act(
+        "record",
+        "BatchRecorded",
+        {},
+        { kind: "MarkCluster", purpose: "remember-batch", change: { batchJoined: true } },
+      ),
     ];
   }
   return [newcomersBlocked(view) ?? create(view, role)];
@@ -67,20 +51,17 @@ function create(view: View, role: MemberRole): Outcome {
   const address = offer(view, ordinal);
   const template = newcomerTemplate(view);
   if (!address || !template) return noAddress();
-  return act("join", `${name} joins as a ${role === "Voter" ? "voter" : "standing learner"}`, {
-    kind: "CreateMember",
-    member: name,
-    record: {
-      name,
-      ordinal,
-      role,
-      token: view.token,
-      boot: "Join",
-      address,
-      initialCluster: [],
-      joined: false,
-      run: true,
-      template,
-    },
-  });
+  const record: NewMemberRecord = {
+    name,
+    ordinal,
+    role,
+    token: view.token,
+    boot: "Join",
+    address,
+    initialCluster: [],
+    joined: false,
+    run: true,
+    template,
+  };
+  return act("join", "MemberCreated", { member: name, role }, { kind: "CreateMember", member: name, record });
 }

@@ -21,6 +21,7 @@ export const stay: Rule = (view) => {
       sameTemplate(record.template, template),
   );
   if (!member) return [];
-  const reason = `${member.name} is what the spec asks for again: it stays`;
-  return [act("revert", reason, update(member, "stay", { retiring: undefined }))];
+  return [
+    act("revert", "MemberStays", { member: member.name }, update(member, "stay", { retiring: undefined })),
+  ];
 };

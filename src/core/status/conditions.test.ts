@@ -8,6 +8,7 @@ import { decide } from "../decide.ts";
 import type { MemberFacts, Observation } from "../observation.ts";
 import { statusOf, type GivenStatus } from "./status.ts";
 import { NOW, change, edit, exited, healthy, record, run } from "../testing/cluster.ts";
+import { aHold } from "../testing/hold.ts";
 import { viewOf } from "../view.ts";
 
 const three = healthy();
@@ -102,13 +103,8 @@ test("space: exactly at a limit is not above it, one member is enough, and who i
   assert.equal(spaceLow(viewOf(silent), undefined).reason, "NotObserved");
 });
 
-const wait = (reason: Hold["reason"], classes: Hold["classes"], next?: string): Hold => ({
-  rule: "x",
-  reason,
-  classes,
-  message: reason,
-  ...(next !== undefined && { next }),
-});
+const wait = (reason: Hold["reason"], classes: Hold["classes"], next?: string): Hold =>
+  aHold({ reason, classes, message: reason, next });
 
 test("of several waits the first for a person explains most, then one that keeps everything, then the first", () => {
   const note = wait("ForeignMember", [], "Remove it.");

@@ -149,7 +149,7 @@ export function corrupt(view: View): Verdict {
   if (unreadable.length > 0) return yes("Unreadable", `the data of ${names(unreadable)} cannot be read`);
   // A comparison that is due says nothing yet.
   if (outcome && outcome.act.class !== "maintain")
-    return yes("Corrupt", `members report corrupt data: ${outcome.act.reason}`);
+    return yes("Corrupt", `members report corrupt data: ${outcome.act.message}`);
   if (!view.hasQuorum) return unknown("NotObserved", "without quorum the members cannot be compared");
   return no("NoDifference", "no alarm is armed, and the newest comparison found no difference");
 }
@@ -167,7 +167,7 @@ export function progressing(view: View, decision: Decision, since: number, failu
   if (!act && wait?.next !== undefined) return no(wait.reason, sayHold(wait));
   const failed = failure === undefined ? "" : ` (the last try failed: ${failure})`;
   const [reason, message] = act
-    ? [REASON_OF_CLASS[act.class], `${act.reason}${failed}`]
+    ? [REASON_OF_CLASS[act.class], `${act.message}${failed}`]
     : [wait?.reason ?? "Waiting", wait ? sayHold(wait) : "waiting"];
   const seconds = Math.floor((view.now - since) / 1000);
   if (seconds >= view.spec.progressDeadlineSeconds)

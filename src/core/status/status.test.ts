@@ -106,7 +106,7 @@ const rows: readonly [
     "a version that is refused",
     () => asked({ version: "3.4.45" }),
     { Available: "False Booting", Progressing: "False VersionRefused" },
-    /^Needs attention: spec\.version: etcd 3\.4 is end of life.*Choose a version/,
+    /^Needs attention: etcd 3\.4 is end of life.*Choose a version/,
   ],
   [
     "one of three down",

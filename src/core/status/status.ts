@@ -137,11 +137,11 @@ function workingSince(view: View, before: Condition | undefined): number {
 function phaseOf(view: View, decision: Decision): string {
   const { cluster } = view.observation;
   const wait = mainHold(decision.holds);
-  const doing = decision.act?.reason ?? (wait && sayHold(wait));
+  const doing = decision.act?.message ?? (wait && sayHold(wait));
   const healthy = `${view.healthyVoters} of ${votersOf(view).length} voters are healthy`;
   if (cluster.deleting) return `Being deleted${doing ? `: ${doing}` : ""}.`;
   if (wait?.reason === "Paused") return `Paused; ${healthy}.`;
-  if (decision.act) return `${WORK[decision.act.class]}: ${decision.act.reason}.`;
+  if (decision.act) return `${WORK[decision.act.class]}: ${decision.act.message}.`;
   if (decision.converged) {
     if (wait?.reason === "Hibernated") return sentence(wait.message);
     const foreign = decision.holds.find(({ reason }) => reason === "ForeignMember");

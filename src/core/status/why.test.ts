@@ -84,7 +84,7 @@ const SITUATIONS: readonly (readonly [
   [
     "a version that nobody knows",
     () => edit(healthy(), { version: "3.9.1" }),
-    /spec\.version: etcd 3\.9 is not known/,
+    /etcd 3\.9 is not known/,
     /Choose a version of 3\.5, 3\.6, 3\.7/,
   ],
   [

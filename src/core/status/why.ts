@@ -21,7 +21,7 @@ export function why(decision: Decision): Explanation {
   const then = decision.heldBack.map(describeStep);
   if (decision.act) {
     return {
-      summary: `Something is happening: ${describeStep(decision.act)}, since ${decision.act.reason}.`,
+      summary: `Something is happening: ${describeStep(decision.act)}, since ${decision.act.message}.`,
       reasons,
       then,
     };

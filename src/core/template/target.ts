@@ -3,8 +3,8 @@
  * next step on the way. `learned` templates of siblings are the last known good.
  */
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
-import type { Hold, HoldReason, StepClass } from "../action.ts";
 import { unsupportedOptions } from "../config/flags.ts";
+import { message, type Message, type WaitCode } from "../messages/table.ts";
 import type { MemberTemplate } from "../record.ts";
 import { isVolatile, sameTemplate, templateFor, templateHash } from "./template.ts";
 import { versionStep, type VersionStep } from "../version/upgrade.ts";
@@ -32,30 +32,18 @@ export function targetOf(view: View): Target {
   if (step.kind === "refused" || step.kind === "cancel-downgrade") return { step };
   // Against the version asked for: on the way there, members do without what theirs does not have.
   const [wrong] = unsupportedOptions(view.spec.options, view.spec.version);
-  if (wrong) return { step: { kind: "refused", ...wrong, next: `Correct or remove spec.${wrong.field}.` } };
+  if (wrong) return refused(message("OptionUnsupported", { field: wrong.field, why: wrong.reason }));
   const { refusedWorkload, unverifiedWorkload } = platform;
-  if (refusedWorkload !== undefined) {
-    const next = "Correct spec.pod, or what it names; what runs goes on as it was.";
-    return { step: { kind: "refused", field: "pod", reason: refusedWorkload, next } };
-  }
+  if (refusedWorkload !== undefined) return refused(message("PodRefused", { why: refusedWorkload }));
   // Neither a refusal nor a promise: whoever was stopped now might not come back.
-  if (unverifiedWorkload !== undefined)
-    return { step: { kind: "refused", field: "pod", reason: unverifiedWorkload } };
+  if (unverifiedWorkload !== undefined) return refused(message("PodUnverified", { why: unverifiedWorkload }));
   if (step.kind !== "run") return { step };
   const arriving = platform.arrivingVersions?.[step.to];
-  if (arriving !== undefined) {
-    return { step: { kind: "refused", reason: `etcd ${step.to} is on its way: ${arriving}` } };
-  }
+  if (arriving !== undefined)
+    return refused(message("VersionArriving", { version: step.to, progress: arriving }));
   const missing = platform.unavailableVersions[step.to];
-  if (missing !== undefined) {
-    return {
-      step: {
-        kind: "refused",
-        reason: `etcd ${step.to} cannot be had: ${missing}`,
-        next: "Set spec.version to a version that exists.",
-      },
-    };
-  }
+  if (missing !== undefined)
+    return refused(message("VersionUnavailable", { version: step.to, why: missing }));
   return { step, template: templateFor(step.snapshots ? snapshotOften(view.spec) : view.spec, step.to) };
 }
 
@@ -73,23 +61,8 @@ function snapshotOften(spec: EtcdClusterSpec): EtcdClusterSpec {
   return known;
 }
 
-/** The wait that a refusal is: etcd ignores settings that it does not know, so they are refused here. */
-export function refusal(
-  { field, reason, next }: Extract<VersionStep, { kind: "refused" }>,
-  classes: "all" | readonly StepClass[],
-): Omit<Hold, "rule"> {
-  return {
-    classes,
-    reason: reasonOf(field, next),
-    message: `spec.${field ?? "version"}: ${reason}`,
-    next,
-  };
-}
-
-function reasonOf(field: string | undefined, next: string | undefined): HoldReason {
-  if (field === "pod") return next === undefined ? "PodUnverified" : "PodRefused";
-  if (field !== undefined) return "OptionRefused";
-  return next === undefined ? "VersionArriving" : "VersionRefused";
+function refused(why: Message<WaitCode>): Target {
+  return { step: { kind: "refused", why } };
 }
 
 /** The minor of a downgrade that etcd prepares or carries out, as a member on the higher minor tells it (H13). */

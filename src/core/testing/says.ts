@@ -16,6 +16,6 @@ export function says(rule: Rule, observation: Observation): string[] {
 /** The sentences that a rule tells people. */
 export function words(rule: Rule, observation: Observation): string {
   return rule(viewOf(observation))
-    .map((outcome) => ("act" in outcome ? outcome.act.reason : outcome.hold.message))
+    .map((outcome) => ("act" in outcome ? outcome.act.message : outcome.hold.message))
     .join("; ");
 }

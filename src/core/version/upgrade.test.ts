@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { remedyOf, sentenceOf } from "../messages/table.ts";
 import { RELEASES, releaseOf } from "./releases.ts";
 import { startStep, versionStep, type VersionFacts } from "./upgrade.ts";
 import { compareVersions, minorNumber, minorOf, version } from "./version.ts";
@@ -112,8 +113,8 @@ test("refusals give the reason and the way out", () => {
     const step = versionStep(given, target);
     assert.equal(step.kind, "refused", name);
     if (step.kind === "refused") {
-      assert.match(step.reason, reason, name);
-      assert.match(step.next ?? "", next, name);
+      assert.match(sentenceOf(step.why), reason, name);
+      assert.match(remedyOf(step.why) ?? "", next, name);
     }
   }
 });
@@ -135,8 +136,8 @@ test("a patch below the safe floor is entered from nowhere; who is there already
   ] as const) {
     const step = to(from, target);
     assert.ok(step.kind === "refused", `${from} → ${target}`);
-    assert.match(step.reason, /below the oldest safe/);
-    assert.match(step.next ?? "", /Set spec\.version to/);
+    assert.match(sentenceOf(step.why), /below the oldest safe/);
+    assert.match(remedyOf(step.why) ?? "", /Set spec\.version to/);
   }
   for (const target of ["3.5.20", "3.5.21", "3.5.35"])
     assert.deepEqual(to("3.5.20", target), { kind: "run", to: target, final: true });

@@ -2,6 +2,7 @@
  * Which version a cluster's members should run next on the way to the version asked for (R10–R15).
  * Minors are crossed one at a time, from a patch that is known to be able to, or not at all.
  */
+import { message, type Message, type ParamsOf, type WaitCode } from "../messages/table.ts";
 import { RELEASES, releaseOf } from "./releases.ts";
 import { compareVersions, minorNumber, minorOf, parseVersion, version } from "./version.ts";
 
@@ -30,65 +31,33 @@ export type VersionStep =
   | { readonly kind: "cancel-downgrade" }
   /** Members have to snapshot their logs first: the next minor cannot replay what is in them (H5). */
   | { readonly kind: "leave-old-log" }
-  | {
-      readonly kind: "refused";
-      /** Path below `spec` when it is not the version. */
-      readonly field?: string;
-      readonly reason: string;
-      /** What a person can do; undefined when the platform will have it in a while. */
-      readonly next?: string;
-    };
+  | { readonly kind: "refused"; readonly why: Message<WaitCode> };
 
-const known = () =>
-  RELEASES.filter((r) => r.startFloor)
-    .map((r) => r.minor)
-    .join(", ");
+const known = () => RELEASES.filter((r) => r.startFloor).map((r) => r.minor);
 
-function refused(reason: string, next: string): VersionStep {
-  return { kind: "refused", reason, next };
+function refused<Code extends WaitCode>(code: Code, params: ParamsOf<Code>): VersionStep {
+  return { kind: "refused", why: message(code, params) };
 }
 
 /** May a new cluster start with `target`? */
 export function startStep(target: string): VersionStep {
   const wanted = parseVersion(target);
-  if (!wanted)
-    return refused(
-      `version ${JSON.stringify(target)} is not a release such as 3.6.16`,
-      "Set spec.version to a released version.",
-    );
+  if (!wanted) return refused("NotARelease", { version: target });
   const release = releaseOf(minorOf(target));
-  if (!release)
-    return refused(
-      `etcd ${minorOf(target)} is not known to this operator`,
-      `Choose a version of ${known()}.`,
-    );
-  if (!release.startFloor) {
-    return refused(
-      `etcd ${release.minor} is end of life: no new cluster is started with it`,
-      `Choose a version of ${known()}.`,
-    );
-  }
-  if (compareVersions(wanted, version(release.startFloor)) < 0) {
-    return refused(
-      `etcd ${target} has faults that can lose data; the oldest ${release.minor} for a new cluster is ${release.startFloor}`,
-      `Set spec.version to ${release.knownGood}.`,
-    );
-  }
+  if (!release) return refused("MinorUnknown", { minor: minorOf(target), known: known() });
+  const { minor, startFloor, knownGood } = release;
+  if (!startFloor) return refused("EndOfLife", { minor, known: known() });
+  if (compareVersions(wanted, version(startFloor)) < 0)
+    return refused("BelowStartFloor", { version: target, minor, floor: startFloor, good: knownGood });
   return { kind: "run", to: target, final: true };
 }
 
 /** What should the members of a running cluster run now, on the way to `target`? */
 export function versionStep(facts: VersionFacts, target: string): VersionStep {
   const wanted = parseVersion(target);
-  if (!wanted)
-    return refused(
-      `version ${JSON.stringify(target)} is not a release such as 3.6.16`,
-      "Set spec.version to a released version.",
-    );
+  if (!wanted) return refused("NotARelease", { version: target });
   const targetMinor = minorOf(target);
-  if (!releaseOf(targetMinor)) {
-    return refused(`etcd ${targetMinor} is not known to this operator`, `Choose a version of ${known()}.`);
-  }
+  if (!releaseOf(targetMinor)) return refused("MinorUnknown", { minor: targetMinor, known: known() });
   const lowest = lowestOf(facts.members);
   if (!lowest) return startStep(target);
   // The cluster version lags behind a finished roll; the members' own minors bound it from below.
@@ -109,10 +78,7 @@ function unsafe(lowest: string, target: string, distance: number): VersionStep |
   const floor = releaseOf(minor)?.startFloor;
   if (distance < -1 || !floor || compareVersions(version(target), version(floor)) >= 0) return undefined;
   if (minorOf(lowest) === minor && compareVersions(version(target), version(lowest)) >= 0) return undefined;
-  return refused(
-    `etcd ${target} is below the oldest safe ${minor}, ${floor}`,
-    `Set spec.version to ${floor} or newer.`,
-  );
+  return refused("BelowSafe", { version: target, minor, floor });
 }
 
 function lowestOf(members: readonly string[]): string | undefined {
@@ -131,17 +97,13 @@ function upgrade(
   distance: number,
 ): VersionStep {
   const here = releaseOf(base);
-  if (!here)
-    return refused(
-      `the cluster runs etcd ${base}, which this operator does not know`,
-      "Upgrade it by hand to a known version first.",
-    );
+  if (!here) return refused("RunningUnknown", { minor: base });
   const stillOnBase = minorOf(lowest) === base;
   if (stillOnBase && here.upgradeFloor && compareVersions(version(lowest), version(here.upgradeFloor)) < 0) {
     return { kind: "run", to: here.knownGood, final: false };
   }
   const nextMinor = RELEASES[RELEASES.indexOf(here) + 1];
-  if (!nextMinor) return refused(`no known etcd minor follows ${base}`, "Use a newer operator.");
+  if (!nextMinor) return refused("NoNextMinor", { minor: base });
   const { oldLog } = facts;
   if (oldLog !== undefined && minorNumber(nextMinor.minor) - minorNumber(oldLog) > 1)
     return { kind: "leave-old-log" };
@@ -153,23 +115,11 @@ function upgrade(
 function downgrade(facts: VersionFacts, base: string, target: string, distance: number): VersionStep {
   const targetMinor = minorOf(target);
   if (distance < -1) {
-    return refused(
-      `etcd goes down one minor at a time: ${base} to ${targetMinor} is ${-distance}`,
-      `Set spec.version to ${RELEASES[RELEASES.findIndex((r) => r.minor === base) - 1]?.knownGood ?? base} first.`,
-    );
+    const first = RELEASES[RELEASES.findIndex((r) => r.minor === base) - 1]?.knownGood ?? base;
+    return refused("DowngradeTooFar", { from: base, to: targetMinor, minors: -distance, first });
   }
-  if (!releaseOf(base)?.downgrades) {
-    return refused(
-      `etcd ${base} has no online downgrade`,
-      "Restore a snapshot into a new cluster of the older version.",
-    );
-  }
+  if (!releaseOf(base)?.downgrades) return refused("NoOnlineDowngrade", { minor: base });
   // H1.
-  if (targetMinor === "3.5" && facts.batchJoined) {
-    return refused(
-      "two learners once joined this cluster together, and etcd 3.5 panics when it replays that log",
-      "Stay on 3.6, or restore a snapshot into a new cluster of 3.5.",
-    );
-  }
+  if (targetMinor === "3.5" && facts.batchJoined) return refused("BatchBlocksDowngrade", {});
   return { kind: "enable-downgrade", to: target };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Decision, Hold } from "../../core/action.ts";
+import { aHold } from "../../core/testing/hold.ts";
 import type { EventWish } from "../../kube/events.ts";
 import { Announcer } from "./announcer.ts";
 
@@ -23,7 +24,7 @@ const entry = (step: string, more: { member?: string; error?: string; rule?: str
 
 const holding = (...holds: Partial<Hold>[]): { decision: Decision; problems: string[] } => ({
   decision: {
-    holds: holds.map((one) => ({ rule: "r", classes: "all", reason: "QuorumLost", message: "lost", ...one })),
+    holds: holds.map(aHold),
     heldBack: [],
     converged: false,
   },

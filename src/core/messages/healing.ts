@@ -1,0 +1,236 @@
+/** Messages of members that are down, out of reach, restarted or replaced, and of a quorum that is not there. */
+import type { NotMade } from "../observation.ts";
+import { CAUSES } from "./causes.ts";
+import { step, wait, type Names } from "./message.ts";
+import { sayTrouble, type Trouble } from "./trouble.ts";
+import {
+  howToApprove,
+  sayUnreachable,
+  UNREACHABLE_EXAMPLE,
+  whereToLook,
+  type Approval,
+  type Unreachable,
+} from "./unreachable.ts";
+import { list } from "./words.ts";
+
+interface Broken {
+  readonly member: string;
+  /** What is wrong with it, one of CAUSES. */
+  readonly cause: string;
+}
+
+interface Unmade {
+  readonly member: string;
+  readonly why: string;
+}
+
+const BROKEN: Broken = { member: "demo-2", cause: CAUSES.volumeGone };
+const TROUBLE: Trouble = { kind: "not-running" };
+const UNMADE: Unmade = { member: "demo-2", why: "exceeded quota: pods" };
+const RESTART: Approval = { what: "restart", member: "demo-3", after: "30s" };
+const REPLACE: Approval = { what: "replace", member: "demo-3", after: "5m" };
+
+const RETRIED =
+  "(quota, admission webhook or policy, RBAC); the operator retries, and the member returns with its data.";
+/** What a person can do about what keeps a workload from being made. */
+const WHAT_TO_DO: Readonly<Record<NotMade["reason"], string>> = {
+  PodRefused: `See what refuses the Pod ${RETRIED}`,
+  ObjectRefused: `See what refuses the object ${RETRIED}`,
+  AuthorityMissing: "Restore the Secret of the certificate authority from a backup.",
+  CertificateNotIssued:
+    "Correct the clock of the operator's node (NTP); certificates are then issued without further action.",
+  NameClash: "Rename or delete the other object.",
+};
+
+function unmade(reason: NotMade["reason"]) {
+  return wait(reason, {
+    say: ({ member, why }: Unmade) => `${member} cannot be started: ${why}. It is kept with its data`,
+    next: () => WHAT_TO_DO[reason],
+    example: UNMADE,
+  });
+}
+
+/** `member` is who could not be started; undefined where the platform says it of everybody. */
+function blocked(reason: NotMade["reason"]) {
+  return wait(reason, {
+    say: ({ member, why }: { member?: string; why: string }) =>
+      `not adding a member, because it could not be started: ${member === undefined ? "" : `${member} cannot be started: `}${why}`,
+    next: () => WHAT_TO_DO[reason],
+    example: UNMADE,
+  });
+}
+
+export const HEALING = {
+  MemberReplaced: step({
+    say: ({ member, cause }: Broken) => `${member} is replaced: ${cause}`,
+    example: BROKEN,
+  }),
+  MemberDown: wait("MemberUnhealthy", {
+    say: ({ member, trouble }: { member: string; trouble: Trouble; at: number }) =>
+      `${member} is not healthy (${sayTrouble(trouble)}); it is replaced if it stays so`,
+    volatile: ["at"],
+    example: { member: "demo-2", trouble: TROUBLE, at: Date.UTC(2026, 0, 1, 12, 5, 10) },
+  }),
+  StorageLost: wait("StorageLost", {
+    say: ({ member, cause }: Broken & { at: number }) =>
+      `${member} is not healthy (${cause}); it is replaced if it stays so`,
+    volatile: ["at"],
+    next: () => "Bring its node or disk back, or wait: it is replaced without its data.",
+    example: {
+      member: "demo-2",
+      cause: CAUSES.volumeUnreachable("node-2 is not ready"),
+      at: Date.UTC(2026, 0, 1, 12, 5, 10),
+    },
+  }),
+  FirstStart: wait("MemberStarting", {
+    say: ({ member, trouble }: { member: string; trouble: Trouble }) =>
+      `${member} is starting for the first time (${sayTrouble(trouble)})`,
+    example: { member: "demo-4", trouble: { kind: "not-serving", error: "connect ECONNREFUSED" } },
+  }),
+  TemplateKept: wait("TargetFailed", {
+    say: ({ member, cause, trouble }: Broken & { trouble: Trouble }) =>
+      `${member} keeps its data: ${cause} (${sayTrouble(trouble)})`,
+    next: () => TAKE_BACK,
+    example: {
+      member: "demo-3",
+      cause: CAUSES.templateFails,
+      trouble: { kind: "waiting", why: "ErrImagePull" },
+    },
+  }),
+  ReplacementAwaitsQuorum: wait("RemovalUnsafe", {
+    say: ({ member, cause }: Broken) => `${member}: ${cause}; it cannot be replaced without quorum`,
+    example: BROKEN,
+  }),
+  ReplacementAwaitsVoters: wait("RemovalUnsafe", {
+    say: ({ member, cause }: Broken) => `${member}: ${cause}; removing it now would cost the quorum`,
+    example: BROKEN,
+  }),
+  ReplacementLimit: wait("ReplacementBudget", {
+    say: ({ member, cause, limit }: Broken & { limit: number; at: number }) =>
+      limit === 0
+        ? `${member}: ${cause}; replacing is turned off`
+        : `${member}: ${cause}; ${limit} members were replaced within the hour already`,
+    next: () =>
+      "Find out what breaks the members; raise spec.repair.maxReplacementsPerHour to go on at once.",
+    volatile: ["at"],
+    example: { ...BROKEN, limit: 4, at: Date.UTC(2026, 0, 1, 13, 10) },
+  }),
+
+  MemberUnreachable: wait("MemberUnreachable", {
+    say: ({ unreachable }: { unreachable: Unreachable; approval: Approval }) =>
+      `${sayUnreachable(unreachable)}; it is kept`,
+    next: ({ unreachable, approval }) =>
+      `${whereToLook(unreachable)}. To replace it nevertheless, ${howToApprove(approval)}.`,
+    example: { unreachable: UNREACHABLE_EXAMPLE, approval: REPLACE },
+  }),
+  ApprovedReplacementWaits: wait("MemberUnreachable", {
+    say: ({ unreachable }: { unreachable: Unreachable; approval: Approval }) =>
+      `${sayUnreachable(unreachable)}; it is kept`,
+    next: ({ unreachable, approval }) =>
+      `${whereToLook(unreachable)}. Its replacement is approved, and begins once it has been out of reach for ${approval.after}.`,
+    example: { unreachable: UNREACHABLE_EXAMPLE, approval: REPLACE },
+  }),
+  QuorumHidden: wait("EtcdUnreachable", {
+    say: ({ unreachable }: { unreachable: Unreachable; approval: Approval }) =>
+      `${sayUnreachable(unreachable)}; nothing is changed until it can`,
+    next: ({ unreachable, approval }) =>
+      `${whereToLook(unreachable)}. To restart a member with the present spec nevertheless, such as ${approval.member}, ${howToApprove(approval)}.`,
+    example: { unreachable: UNREACHABLE_EXAMPLE, approval: RESTART },
+  }),
+  AllDataGone: wait("DataGone", {
+    say: ({ size, gone }: { size: number; gone: Names }) =>
+      `the data of all ${size} voters is gone (${list(gone)}); the cluster is not started over, since that would hide the loss`,
+    next: () => "Restore a snapshot into this cluster, or delete it and create it anew.",
+    example: { size: 3, gone: ["demo-1", "demo-2", "demo-3"] },
+  }),
+  QuorumAwaited: wait("Waking", {
+    say: ({
+      healthy,
+      size,
+      needed,
+      coming,
+    }: {
+      healthy: number;
+      size: number;
+      needed: number;
+      coming: Names;
+    }) => `${healthy} of ${size} voters are healthy and ${needed} are needed; waiting for ${list(coming)}`,
+    example: { healthy: 1, size: 3, needed: 2, coming: ["demo-2", "demo-3"] },
+  }),
+  QuorumLost: wait("QuorumLost", {
+    say: ({ gone, left, needed }: { gone: Names; left: number; needed: number }) =>
+      `quorum is lost for good: ${list(gone)} lost their data and only ${left} of the ${needed} voters needed can return`,
+    next: () => "Recover from a surviving member or restore a snapshot.",
+    example: { gone: ["demo-1", "demo-2"], left: 1, needed: 2 },
+  }),
+
+  WorkloadEnded: step({
+    say: ({ member, detail }: { member: string; detail: string }) =>
+      `${member} has ended and is made anew: ${detail}`,
+    example: { member: "demo-2", detail: "Evicted: the node was low on memory" },
+  }),
+  OutdatedStopping: wait("Stopping", {
+    say: ({ member }: { member: string }) => `waiting for ${member} to stop`,
+    example: { member: "demo-2" },
+  }),
+  Resizing: wait("Resizing", {
+    say: ({ member }: { member: string }) => `${member} gets its new resources while it runs`,
+    example: { member: "demo-2" },
+  }),
+  RestartLosesData: step({
+    say: ({ member, cause }: Broken) => `${member}: ${cause}: a newcomer takes its place`,
+    example: { member: "demo-2", cause: CAUSES.restartLosesData },
+  }),
+  MemberRestarted: step({
+    say: ({ member }: { member: string }) => `${member} restarts with what its record says`,
+    example: { member: "demo-2" },
+  }),
+  LeaderRestarting: step({
+    say: ({ member }: { member: string }) => `${member} leads and is about to restart`,
+    example: { member: "demo-1" },
+  }),
+  RestartAwaitsVoters: wait("MemberUnhealthy", {
+    say: ({ member }: { member: string }) => `${member} restarts once enough of the other voters are healthy`,
+    example: { member: "demo-2" },
+  }),
+  RestartUnseen: wait("MemberUnreachable", {
+    say: ({ unreachable, approval }: { unreachable: Unreachable; approval: Approval }) =>
+      `${approval.member} is not restarted now: ${sayUnreachable(unreachable)}`,
+    next: ({ approval }) => `To restart it nevertheless, ${howToApprove(approval)}.`,
+    example: { unreachable: UNREACHABLE_EXAMPLE, approval: RESTART },
+  }),
+  ApprovedRestartWaits: wait("MemberUnreachable", {
+    say: ({ member, unreachable }: { member: string; unreachable: Unreachable }) =>
+      `${member} is not restarted now: ${sayUnreachable(unreachable)}`,
+    example: { member: "demo-3", unreachable: UNREACHABLE_EXAMPLE },
+  }),
+  RestartAwaitsFirst: wait("MemberStarting", {
+    say: ({ approval, first }: { approval: Approval; first: string }) =>
+      `${approval.member} restarts once ${first} runs well with the same template`,
+    next: ({ approval }) => `To restart it nevertheless, ${howToApprove(approval)}.`,
+    example: { approval: RESTART, first: "demo-1" },
+  }),
+
+  StartAwaitsVolume: wait("VolumePending", {
+    say: ({ member, why }: Unmade) =>
+      `${member} cannot be started before its volume is ready: ${why}. It is kept with its data`,
+    example: { member: "demo-2", why: "its claim is not bound" },
+  }),
+  StartAwaited: wait("MemberStarting", {
+    say: ({ member }: { member: string }) => `waiting for ${member} to be started again`,
+    example: { member: "demo-2" },
+  }),
+  StartPodRefused: unmade("PodRefused"),
+  StartObjectRefused: unmade("ObjectRefused"),
+  StartAuthorityMissing: unmade("AuthorityMissing"),
+  StartCertificateNotIssued: unmade("CertificateNotIssued"),
+  StartNameClash: unmade("NameClash"),
+  JoinPodRefused: blocked("PodRefused"),
+  JoinObjectRefused: blocked("ObjectRefused"),
+  JoinAuthorityMissing: blocked("AuthorityMissing"),
+  JoinCertificateNotIssued: blocked("CertificateNotIssued"),
+  JoinNameClash: blocked("NameClash"),
+} as const;
+
+/** What a person can do about an edit that a member cannot run. */
+export const TAKE_BACK = "Revert the edit, or set spec.update.canary to true to have it taken back.";

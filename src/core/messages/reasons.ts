@@ -1,0 +1,195 @@
+/**
+ * Every reason to wait, for conditions, events, metrics and runbooks. Reasons are an API: one that is renamed or removed
+ * gets a line in CHANGELOG.md.
+ */
+export interface ReasonText {
+  /** What is the case. */
+  readonly meaning: string;
+  /** What a person can do; for a wait that ends by itself, what ends it. */
+  readonly remedy: string;
+}
+
+export const REASONS = {
+  Paused: {
+    meaning: "`spec.paused` is true. The operator reports on the cluster and changes nothing.",
+    remedy: "Set `spec.paused` to false. Until then failed members are not replaced.",
+  },
+  Fenced: {
+    meaning: "This controller may no longer act: its lease expired or another replica holds it.",
+    remedy:
+      "Nothing: the replica that holds the lease continues. If none does, check why the operator's Pods are not ready.",
+  },
+  NameClash: {
+    meaning:
+      "An object with a name that the cluster needs exists and belongs to something else. It is never changed.",
+    remedy: "Rename or delete that object, or create the cluster under another name.",
+  },
+  InvalidSpec: {
+    meaning:
+      "The spec is invalid, so none of it is applied. Members keep running, and failed ones are still replaced.",
+    remedy: "Correct the field that the message names.",
+  },
+  Hibernated: {
+    meaning: "`spec.replicas` is 0: all members are stopped, and their data is retained.",
+    remedy: "Set `spec.replicas` to 1 or more to wake the cluster with its data.",
+  },
+  Stopping: {
+    meaning: "A Pod or process is being stopped, and the next step needs it to be gone.",
+    remedy:
+      "Usually nothing. If a Pod hangs in Terminating, check its node; once the node is gone for good, delete the Node object or force-delete the Pod.",
+  },
+  Resizing: {
+    meaning: "A member gets new CPU or memory resources without a restart.",
+    remedy: "Nothing. If the kubelet cannot resize it in place, the member is restarted instead.",
+  },
+  Waking: {
+    meaning: "There is no quorum yet, and enough voters with their data may still come back.",
+    remedy: "If it lasts, look at the Pods that the message names.",
+  },
+  QuorumLost: {
+    meaning: "So many voters lost their data that no quorum can ever come back by itself.",
+    remedy: "Recover from a surviving member, or restore a snapshot.",
+  },
+  DataGone: {
+    meaning:
+      "All voters lost their data. The operator never starts an empty cluster in place of one that existed.",
+    remedy: "Restore a snapshot, or delete the cluster and create it again.",
+  },
+  Corrupt: {
+    meaning: "The data of members differs, or etcd raised a CORRUPT alarm.",
+    remedy:
+      "A member that differs from the majority is replaced automatically. Where no majority agrees, compare the members' data, keep the right copy, and restore from it or from a verified snapshot.",
+  },
+  NoSpace: {
+    meaning: "The database reached its quota and etcd rejects writes.",
+    remedy:
+      "Delete keys, or raise `spec.options.quotaBackendBytes`. Old revisions are compacted and members defragmented automatically while `spec.maintenance.spaceCure` is on.",
+  },
+  Booting: {
+    meaning: "The first members of a new cluster are starting.",
+    remedy: "If it lasts, look at the Pods that the message names.",
+  },
+  VolumePending: {
+    meaning: "A member cannot start before its volume is bound.",
+    remedy: "If it lasts, look at its PersistentVolumeClaim: storage class, quota, topology.",
+  },
+  MemberStarting: {
+    meaning: "A member was started and is not ready yet; the next step waits for it.",
+    remedy: "If it lasts, look at its Pod and its log.",
+  },
+  MemberUnhealthy: {
+    meaning:
+      "A member is down or does not serve. Steps that need all voters wait until it recovers or is replaced.",
+    remedy: "Nothing, if it can recover: otherwise it is replaced after `spec.repair.memberLostAfter`.",
+  },
+  MemberUnreachable: {
+    meaning:
+      "The operator cannot reach a member that others report as serving. Such a member is neither replaced nor restarted.",
+    remedy:
+      "Find what keeps the operator from the member's client port: a NetworkPolicy, a certificate, etcd authentication. The message says how to approve a replacement or restart nevertheless.",
+  },
+  EtcdUnreachable: {
+    meaning: "The operator cannot reach a quorum that others report as serving, so it changes nothing.",
+    remedy:
+      "Find what keeps the operator from the members' client ports: a NetworkPolicy, a certificate, etcd authentication.",
+  },
+  LearnerBehind: {
+    meaning: "A learner has not caught up with the leader yet, so it cannot be promoted.",
+    remedy:
+      "Nothing. If it never catches up, writes arrive faster than the member can apply them: look at its disk and network.",
+  },
+  RemovalUnsafe: {
+    meaning: "Removing a member now would cost the quorum.",
+    remedy: "Nothing, once enough of the other voters are healthy; look at those that are not.",
+  },
+  ReplacementBudget: {
+    meaning:
+      "`spec.repair.maxReplacementsPerHour` is used up: so many members failing is seldom a coincidence.",
+    remedy: "Find out why members fail; raise the limit to continue at once.",
+  },
+  ForeignMember: {
+    meaning:
+      "etcd lists a member that this cluster did not add. It is left alone and counts in every quorum.",
+    remedy: "Remove it with `etcdctl member remove` if it does not belong there.",
+  },
+  VersionRefused: {
+    meaning: "`spec.version` cannot be reached from what the cluster runs, or is not safe to run.",
+    remedy: "Set `spec.version` to a version that the message names.",
+  },
+  VersionArriving: {
+    meaning: "The etcd binaries of `spec.version` are being downloaded.",
+    remedy: "Nothing.",
+  },
+  VersionMismatch: {
+    meaning: "A member reports another etcd version than its image was to contain.",
+    remedy: "Correct `spec.image`, or set `spec.version` to the version that the image contains.",
+  },
+  OptionRefused: {
+    meaning: "An option in the spec is not supported by etcd of `spec.version`.",
+    remedy: "Correct or remove the field that the message names.",
+  },
+  PodRefused: {
+    meaning: "The API server rejects the Pod that the spec asks for. Running members are unaffected.",
+    remedy: "Correct `spec.pod`, or what rejects it: an admission policy, a quota, RBAC.",
+  },
+  PodUnverified: {
+    meaning:
+      "The API server could not say whether it accepts the new Pod. No member is restarted until it does.",
+    remedy: "If it lasts, look at the admission webhook that the message names.",
+  },
+  ObjectRefused: {
+    meaning: "An object that a member needs was rejected by RBAC, an admission policy or a quota.",
+    remedy: "Correct what rejects it; the operator retries, and the member returns with its data.",
+  },
+  AuthorityMissing: {
+    meaning: "The Secret of the certificate authority is missing, so no certificate can be issued.",
+    remedy: "Restore the Secret from a backup.",
+  },
+  CertificateNotIssued: {
+    meaning: "A certificate cannot be issued while the operator's clock is wrong.",
+    remedy: "Correct the clock of the operator's node (NTP).",
+  },
+  RecordUnconfirmed: {
+    meaning: "etcd lists a member whose EtcdMember was not found; whether it was deleted is being confirmed.",
+    remedy: "Nothing, once the API server answers.",
+  },
+  MarkUnreadable: {
+    meaning: "An annotation in which the operator keeps state has a value that cannot be read.",
+    remedy: "Restore its value, or remove the annotation.",
+  },
+  TargetFailed: {
+    meaning: "A member cannot run what the spec asks for. With `spec.update.canary` it was rolled back.",
+    remedy: "Correct or revert the edit; the same edit is not tried again.",
+  },
+  AwaitingApproval: {
+    meaning: "`spec.update.strategy` is OnApproval and a rollout is ready.",
+    remedy: "Approve it as the message says.",
+  },
+  DowngradePreparing: {
+    meaning: "etcd prepares its storage for an older minor version.",
+    remedy: "Nothing.",
+  },
+  ClusterVersionBehind: {
+    meaning: "All members run the new minor version, and etcd has not raised the cluster version yet.",
+    remedy: "Nothing.",
+  },
+  StorageLost: {
+    meaning: "The disk or node of a member's volume cannot be reached.",
+    remedy:
+      "Bring the node or disk back. Otherwise the member is replaced after `spec.repair.memberLostAfter`.",
+  },
+  OutsideWindow: {
+    meaning: "A defragmentation waits for the maintenance window.",
+    remedy: "Nothing.",
+  },
+  TooLarge: {
+    meaning: "A database is so far above its quota that a defragmentation would outlast the liveness probe.",
+    remedy: "Raise `spec.options.quotaBackendBytes` to the size of the database.",
+  },
+  NoAddress: {
+    meaning: "There is no free address for another member.",
+    remedy: "Free some ports, or choose another port range for this cluster.",
+  },
+} as const satisfies Readonly<Record<string, ReasonText>>;
+
+export type HoldReason = keyof typeof REASONS;

@@ -1,0 +1,80 @@
+/** Messages of members on their way out, and of entries in etcd's list that no record stands for. */
+import {
+  FOREIGN_EXAMPLE,
+  labelOf,
+  removeForeign,
+  sayForeign,
+  type Foreign,
+  type ListedMember,
+} from "./foreign.ts";
+import { CAUSES } from "./causes.ts";
+import { step, wait } from "./message.ts";
+
+interface Leaving {
+  readonly member: string;
+  /** As the record has it. */
+  readonly cause: string;
+}
+
+const LEAVING: Leaving = { member: "demo-2", cause: CAUSES.volumeGone };
+const GHOST: ListedMember = { id: "8e9e05c52164694d", name: "demo-2", peerURLs: ["https://10.0.0.2:2380"] };
+
+export const REMOVALS = {
+  AbandonedBoot: step({
+    say: ({ member }: { member: string }) => `${member} belongs to an abandoned first boot`,
+    example: { member: "demo-1" },
+  }),
+  MemberLeaving: step({ say: ({ cause }: Leaving) => cause, example: LEAVING }),
+  NameUsed: step({
+    say: ({ member }: { member: string }) => `the name ${member} is never used again`,
+    example: { member: "demo-2" },
+  }),
+  LeaderLeaving: step({
+    say: ({ member }: { member: string }) => `${member} leads and is about to leave`,
+    example: { member: "demo-1" },
+  }),
+  MemberTooMany: step({
+    say: ({ member, cause }: Leaving) => `${member} leaves: ${cause}`,
+    example: { member: "demo-5", cause: CAUSES.fewerWanted("replicas", 3) },
+  }),
+  ComparedBeforeRemoval: step({ say: () => "compare the copies before one of them goes", example: {} }),
+  DeletedByHand: step({
+    say: ({ member }: { member: string }) => `${member} was deleted by hand: replace it`,
+    example: { member: "demo-2" },
+  }),
+  RemovalAwaitsVoters: wait("RemovalUnsafe", {
+    say: ({ member, cause }: Leaving) =>
+      `${member} leaves (${cause}) once enough of the other voters are healthy`,
+    example: LEAVING,
+  }),
+  RemovedStillStopping: wait("Stopping", {
+    say: ({ member }: { member: string }) => `waiting for ${member} to stop`,
+    example: { member: "demo-2" },
+  }),
+  RemovedStuck: wait("Stopping", {
+    say: ({ member }: { member: string }) =>
+      `${member} has left etcd, but its Pod has been terminating for more than 5 min, so its record and volume are still there`,
+    next: ({ member }) =>
+      `See why ${member} does not stop: its node may be down or its container hang. If the node is gone for good, delete the Node object or force-delete the Pod.`,
+    example: { member: "demo-2" },
+  }),
+  MemberStays: step({
+    say: ({ member }: { member: string }) => `${member} is what the spec asks for again: it stays`,
+    example: { member: "demo-2" },
+  }),
+  ForeignMember: wait("ForeignMember", {
+    say: ({ foreign }: { foreign: Foreign }) => sayForeign(foreign),
+    next: ({ foreign }) => removeForeign(foreign),
+    example: { foreign: FOREIGN_EXAMPLE },
+  }),
+  RecordUnconfirmed: wait("RecordUnconfirmed", {
+    say: ({ listed }: { listed: ListedMember }) =>
+      `etcd lists ${labelOf(listed)}, but its record was not found; waiting for the API server to confirm that it was deleted`,
+    example: { listed: GHOST },
+  }),
+  GhostRemoved: step({
+    say: ({ listed }: { listed: ListedMember }) =>
+      `${labelOf(listed)} has no record any more: a ghost of this cluster`,
+    example: { listed: GHOST },
+  }),
+} as const;

@@ -1,0 +1,160 @@
+/** Messages of rolling out what the spec asks for, and of taking it back. */
+import { step, wait, type Names } from "./message.ts";
+import { sayTrouble, type Trouble } from "./trouble.ts";
+import { TAKE_BACK } from "./healing.ts";
+import { howToApprove, type Approval } from "./unreachable.ts";
+import { list } from "./words.ts";
+
+/** What differs between two templates: the version, or parts of the spec. */
+export type TemplateChange =
+  | { readonly from: string; readonly to: string }
+  | { readonly parts: readonly string[] };
+
+export function sayChange(change: TemplateChange): string {
+  return "parts" in change
+    ? `new ${change.parts.join(", ") || "template"}`
+    : `version ${change.from} → ${change.to}`;
+}
+
+const CHANGE: TemplateChange = { from: "3.5.35", to: "3.6.16" };
+const NO_IMAGE: Trouble = { kind: "waiting", why: "ErrImagePull" };
+
+export const ROLLOUTS = {
+  RolloutAwaitsMembers: wait("MemberUnhealthy", {
+    say: ({ members }: { members: Names }) => `the rollout waits for ${list(members)}`,
+    example: { members: ["demo-2"] },
+  }),
+  RolloutAwaitsUnreachable: wait("MemberUnreachable", {
+    say: ({ members }: { members: Names }) => `the rollout waits for ${list(members)}`,
+    example: { members: ["demo-2"] },
+  }),
+  FailedTargetForgotten: step({ say: () => "the spec asks for something new", example: {} }),
+  OtherVersionRuns: wait("VersionMismatch", {
+    say: ({ member, runs, wanted }: { member: string; runs: string; wanted: string }) =>
+      `spec.image: ${member} runs etcd ${runs}, where ${wanted} was asked for`,
+    next: () =>
+      "Correct spec.image.digest or spec.image.repository, or set spec.version to what the image holds.",
+    example: { member: "demo-3", runs: "3.6.15", wanted: "3.6.16" },
+  }),
+  RolledBack: wait("TargetFailed", {
+    say: ({ member, why }: { member: string; why: string }) =>
+      `${member} could not run what the spec asks for and was put back: ${why}`,
+    next: () => "Edit the spec; the same edit is not tried again.",
+    example: { member: "demo-3", why: "ErrImagePull" },
+  }),
+  ApprovalAwaited: wait("AwaitingApproval", {
+    say: ({ hash }: { hash: string }) => `a rollout is ready and waits for approval ${hash}`,
+    next: ({ hash }) =>
+      `Approve it: annotate the cluster with etcd.quorate.dev/approve=${hash}, or quorate local approve ${hash}.`,
+    example: { hash: "1f0c2a9b" },
+  }),
+  CanaryWatched: wait("MemberStarting", {
+    say: ({ member }: { member: string }) => `${member} tries the change first`,
+    example: { member: "demo-3" },
+  }),
+  ComparedBeforeRollout: step({ say: () => "compare the copies before members restart", example: {} }),
+  VolumeCannotFollow: step({
+    say: ({ member, change }: { member: string; change: TemplateChange }) =>
+      `${member} cannot follow on its volume (${sayChange(change)}): a newcomer takes its place`,
+    example: { member: "demo-2", change: { parts: ["storage"] } },
+  }),
+  LeaderRollsLast: step({
+    say: ({ member }: { member: string }) => `${member} leads and is next: hand over first`,
+    example: { member: "demo-1" },
+  }),
+  MemberRolled: step({
+    say: ({ member, change }: { member: string; change: TemplateChange }) =>
+      `${member}: ${sayChange(change)}`,
+    example: { member: "demo-3", change: CHANGE },
+  }),
+  ClusterVersionBehind: wait("ClusterVersionBehind", {
+    say: ({ members, cluster }: { members: string; cluster: string }) =>
+      `all members run ${members}; waiting for etcd to raise the cluster version from ${cluster}`,
+    example: { members: "3.6", cluster: "3.5" },
+  }),
+  StorageVersionAhead: wait("DowngradePreparing", {
+    say: ({ members, to }: { members: Names; to: string }) =>
+      `etcd brings the storage of ${list(members)} down to ${to}`,
+    example: { members: ["demo-1"], to: "3.5" },
+  }),
+  DowngradePreparing: wait("DowngradePreparing", {
+    say: ({ to }: { to: string }) => `etcd prepares the downgrade to ${to}`,
+    example: { to: "3.5" },
+  }),
+  DowngradeEnabled: step({
+    say: ({ to }: { to: string }) => `etcd must bring its storage down to ${to} first`,
+    example: { to: "3.5" },
+  }),
+  DowngradeCancelled: step({
+    say: () => "the downgrade that etcd prepares is not wanted any more",
+    example: {},
+  }),
+  OldLogRecorded: step({
+    say: ({ minor }: { minor: string }) => `the log keeps what ${minor} wrote`,
+    example: { minor: "3.4" },
+  }),
+  OldLogEnds: step({
+    say: ({ minor }: { minor: string }) => `what ${minor} wrote ends here in the log`,
+    example: { minor: "3.4" },
+  }),
+  OldLogAdvanced: step({
+    say: ({ minor }: { minor: string }) => `every member has to snapshot its log past what ${minor} wrote`,
+    example: { minor: "3.4" },
+  }),
+  OldLogForgotten: step({
+    say: ({ minor }: { minor: string }) => `no member replays what ${minor} wrote any more`,
+    example: { minor: "3.4" },
+  }),
+  OldMinorStillRuns: wait("ClusterVersionBehind", {
+    say: ({ minor }: { minor: string }) => `waiting until everybody has left etcd ${minor}`,
+    example: { minor: "3.4" },
+  }),
+
+  OtherVolumeAsked: step({
+    say: ({ member }: { member: string }) =>
+      `${member} has no volume yet, and the spec asks for another volume by now`,
+    example: { member: "demo-4" },
+  }),
+  UnhealthyGivenTarget: step({
+    say: ({ member }: { member: string }) =>
+      `${member} is not healthy and the spec asks for something else by now`,
+    example: { member: "demo-3" },
+  }),
+  TargetFailedOnce: step({
+    say: ({ member, trouble }: { member: string; trouble: Trouble }) =>
+      `${member} cannot run what the spec asks for (${sayTrouble(trouble)})`,
+    example: { member: "demo-3", trouble: NO_IMAGE },
+  }),
+  MemberRolledBack: step({
+    say: ({ member }: { member: string }) => `${member} goes back to what its siblings run`,
+    example: { member: "demo-3" },
+  }),
+  OnlyMemberGivenTarget: step({
+    say: ({ member }: { member: string }) =>
+      `${member} cannot run its template, and the spec asks for something else by now`,
+    example: { member: "demo-1" },
+  }),
+  NotHealthyWithTarget: wait("TargetFailed", {
+    say: ({ member, trouble }: { member: string; trouble: Trouble }) =>
+      `${member} does not become healthy with its new template (${sayTrouble(trouble)})`,
+    next: () => TAKE_BACK,
+    example: { member: "demo-3", trouble: NO_IMAGE },
+  }),
+  CannotRunTemplate: wait("TargetFailed", {
+    say: ({ member, trouble }: { member: string; trouble: Trouble }) =>
+      `${member} cannot run what it was given (${sayTrouble(trouble)})`,
+    next: () => "Edit the spec: take the last change back or correct it.",
+    example: { member: "demo-1", trouble: NO_IMAGE },
+  }),
+  TrialAwaited: wait("MemberStarting", {
+    say: ({ first, trouble, approval }: { first: string; trouble: Trouble; approval: Approval }) =>
+      `${approval.member} is given what the spec asks for once ${first} runs well with it (${sayTrouble(trouble)})`,
+    next: ({ approval }) =>
+      `Wait, or correct the spec; to restart ${approval.member} without waiting, ${howToApprove(approval)}.`,
+    example: {
+      first: "demo-1",
+      trouble: { kind: "not-serving", error: "connect ECONNREFUSED" },
+      approval: { what: "restart", member: "demo-2", after: "30s" },
+    },
+  }),
+} as const;

@@ -1,0 +1,30 @@
+/** What ails a member, as data and in a few words. */
+export type Trouble =
+  | { readonly kind: "ended"; readonly detail: string }
+  | { readonly kind: "waiting"; readonly why: string }
+  | { readonly kind: "not-made"; readonly why: string }
+  | { readonly kind: "not-running" }
+  | { readonly kind: "node-lost"; readonly node: string }
+  | { readonly kind: "stopping" }
+  /** It runs and does not serve; `error` where it does not even answer, `lastEnd` where it restarts again and again. */
+  | { readonly kind: "not-serving"; readonly error?: string; readonly lastEnd?: string };
+
+export function sayTrouble(trouble: Trouble): string {
+  switch (trouble.kind) {
+    case "ended":
+      return trouble.detail;
+    case "waiting":
+    case "not-made":
+      return trouble.why;
+    case "not-running":
+      return "it does not run";
+    case "node-lost":
+      return `its node ${trouble.node} is gone`;
+    case "stopping":
+      return "it is being stopped";
+    case "not-serving": {
+      const now = trouble.error ?? "it does not serve";
+      return trouble.lastEnd === undefined ? now : `${now}; its last run ended: ${trouble.lastEnd}`;
+    }
+  }
+}
