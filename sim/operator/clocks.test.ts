@@ -103,7 +103,7 @@ test("a clock a hundred days ahead renews nothing of a cluster that runs, and on
   await sim.pass(60_000);
   assert.equal(sim.oracle.truth().voters, 3, "nobody is added to etcd who could get no certificate");
   assert.equal(sim.env.members().length, 3);
-  const { reason, message = "" } = conditionOf(sim, "Progressing") ?? {};
+  const { reason, message = "" } = conditionOf(sim, "Ready") ?? {};
   assert.equal(reason, "CertificateNotIssued");
   assert.match(message, /clock is more than 1 h ahead of the API server's/);
   assert.doesNotMatch(JSON.stringify(sim.cluster?.status), /backup/);

@@ -133,7 +133,9 @@ export function untrue(sim: OperatorSimulation): string[] {
   expect("readyReplicas", status?.readyReplicas, healthy.size);
   if (sim.converged) {
     expect("Degraded", told("Degraded"), "False");
-    expect("Progressing", told("Progressing"), "False");
+    expect("Ready", told("Ready"), "True");
+    expect("Reconciling", told("Reconciling"), "False");
+    expect("Stalled", told("Stalled"), "False");
     expect("observedGeneration", status?.observedGeneration, sim.cluster?.metadata.generation);
   }
   return wrong;

@@ -41,7 +41,7 @@ for (const [from, to] of [
 ] as const) {
   test(`a quota raised from ${from} to ${to} is rolled out, and then the alarm is disarmed, once`, async () => {
     const sim = await filled(from, Number.parseInt(from) + 1);
-    assert.match(sim.cluster?.status?.phase ?? "", new RegExp(`quota ${Number.parseInt(from)} MiB`));
+    assert.match(sim.cluster?.status?.message ?? "", new RegExp(`quota ${Number.parseInt(from)} MiB`));
     const mark = sim.lines.length;
     assert.ok(sim.edit({ options: { quotaBackendBytes: to } }));
     let earliest: number | undefined;

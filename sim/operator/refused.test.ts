@@ -27,7 +27,7 @@ async function settled(spec: object = {}): Promise<OperatorSimulation> {
 
 const membersOf = (sim: OperatorSimulation) => sim.env.members().map(({ metadata }) => metadata.name);
 const podsOf = (sim: OperatorSimulation) => sim.env.server.list(pods).map(({ metadata }) => metadata.name);
-const phaseOf = (sim: OperatorSimulation) => sim.cluster?.status?.phase ?? "";
+const messageOf = (sim: OperatorSimulation) => sim.cluster?.status?.message ?? "";
 
 function remove(sim: OperatorSimulation, path: string): void {
   sim.harm();
@@ -65,7 +65,7 @@ for (const [who, response] of [
     assert.deepEqual(membersOf(sim), ["demo-1", "demo-2", "demo-3"]);
     assert.deepEqual(podsOf(sim), ["demo-1", "demo-3"]);
     assert.equal(sim.oracle.truth().voters, 3);
-    assert.match(phaseOf(sim), /demo-2 cannot be started: the Pod of demo-2: POST .*(webhook|quota)/);
+    assert.match(messageOf(sim), /demo-2 cannot be started: the Pod of demo-2: POST .*(webhook|quota)/);
     // Nobody new is begun who could not be made either.
     assert.equal(sim.edit({ replicas: 5 }), true);
     await sim.pass(MINUTE);
@@ -81,7 +81,7 @@ test("first members whose Pods are refused wait, and the status tells by whom", 
   const allow = refusePods(sim, refusal(403, "Forbidden", "exceeded quota: pods, limited: pods=0"));
   await sim.pass(2 * MINUTE);
   assert.deepEqual(membersOf(sim), ["demo-1", "demo-2", "demo-3"]);
-  assert.match(phaseOf(sim), /demo-1 cannot be started: the Pod of demo-1: .*exceeded quota/);
+  assert.match(messageOf(sim), /demo-1 cannot be started: the Pod of demo-1: .*exceeded quota/);
   allow();
   await sim.settle();
   assert.equal(sim.oracle.truth().healthy.size, 3);
@@ -101,7 +101,7 @@ test("an authority that is gone keeps no member with a valid Secret from being s
   assert.equal(sim.edit({ replicas: 5 }), true);
   await sim.pass(MINUTE);
   assert.deepEqual(membersOf(sim), ["demo-1", "demo-2", "demo-3"]);
-  assert.match(phaseOf(sim), /Secret default\/demo-peer-ca is missing, so no certificate can be issued/);
+  assert.match(messageOf(sim), /Secret default\/demo-peer-ca is missing, so no certificate can be issued/);
 });
 
 test("without the authority and without its Secret a member is kept, and the status says what is missing", async () => {
@@ -115,7 +115,10 @@ test("without the authority and without its Secret a member is kept, and the sta
   await sim.pass(3 * MINUTE);
   assert.deepEqual(membersOf(sim), ["demo-1", "demo-2", "demo-3"]);
   assert.equal(sim.oracle.truth().voters, 3);
-  assert.match(phaseOf(sim), /demo-1 cannot be started: its certificate cannot be issued: Secret .*peer-ca/);
+  assert.match(
+    messageOf(sim),
+    /demo-1 cannot be started: its certificate cannot be issued: Secret .*peer-ca/,
+  );
   const { metadata, ...rest } = json(secret);
   const { name, labels, ownerReferences } = json(metadata);
   const body = { ...rest, metadata: { name, labels, ownerReferences } };
@@ -136,7 +139,7 @@ test("a Pod that never ends keeps nobody out who follows, also where Nodes may n
   await sim.pass(10 * MINUTE);
   assert.equal(sim.oracle.truth().healthy.size, 3);
   assert.deepEqual(membersOf(sim), ["demo-1", "demo-2", "demo-3", "demo-4"]);
-  assert.match(phaseOf(sim), /demo-2 has left etcd, but its Pod has been terminating/);
+  assert.match(messageOf(sim), /demo-2 has left etcd, but its Pod has been terminating/);
   // Neither does it keep others from leaving, joining or being restarted.
   assert.equal(sim.edit({ replicas: 1, version: "3.6.15" }), true);
   await sim.pass(2 * MINUTE);

@@ -2,8 +2,10 @@
  * I6 at every moment, and not only at the end: what the status says may not contradict the truth of the model for
  * longer than it takes to look again. `Unknown` contradicts nothing. Only while some operator could have told.
  */
+import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
 import { quorum } from "../../src/core/quorum.ts";
+import { findCondition } from "../../src/core/status/condition.ts";
 import { json } from "../models/kube/object.ts";
 import { Violation } from "../oracles/oracle.ts";
 import type { OperatorSimulation } from "./simulation.ts";
@@ -15,6 +17,8 @@ import type { OperatorSimulation } from "./simulation.ts";
 const PERIOD_MS = 45_000;
 /** Told as lost for good, which a person may act on. */
 const LOST = new Set(["DataGone", "QuorumLost"]);
+/** Nothing is to be done, because the spec says so. */
+const AT_REST = new Set(["Paused", "Hibernated", "Deleting"]);
 
 export class StatusTruth {
   readonly #sim: OperatorSimulation;
@@ -28,6 +32,8 @@ export class StatusTruth {
   look(now: number): void {
     const found = this.#sim.attended ? this.#contradictions() : [];
     for (const one of this.#since.keys()) if (!found.includes(one)) this.#since.delete(one);
+    const [lie] = this.#sim.attended ? this.#lies() : [];
+    if (lie !== undefined) throw new Violation("I6", lie);
     for (const one of found) {
       const since = this.#since.get(one) ?? now;
       this.#since.set(one, since);
@@ -50,7 +56,7 @@ export class StatusTruth {
     const hasAlarm = running.some(
       (server) => env.world.raftOf(server).leader === server && server.dir.state.alarms.size > 0,
     );
-    const told = (type: string) => status?.conditions?.find((one) => one.type === type);
+    const told = (type: string) => findCondition(status?.conditions, type);
     const found: string[] = [];
     for (const type of ["Quorate", "Available"]) {
       const { status: says, reason } = told(type) ?? {};
@@ -62,10 +68,37 @@ export class StatusTruth {
     const down = [...voterIDs].filter((id) => !healthy.has(id) && this.#isJoined(id));
     if (told("Degraded")?.status === "False" && down.length > 0)
       found.push(`the status says not Degraded, and ${down.join(", ")} is down`);
+    const { status: ready, reason: why = "" } = told("Ready") ?? {};
+    if (ready === "True" && (down.length > 0 || healthy.size < voters || hasAlarm))
+      found.push(`the status says Ready, and ${healthy.size} of ${voters} voters serve`);
+    const isPending = ["Reconciling", "Stalled"].some((type) => told(type)?.status === "True");
+    if (ready === "False" && !isPending && !AT_REST.has(why))
+      found.push(`the status says not Ready (${why}), and neither Reconciling nor Stalled`);
     const reason = told("Quorate")?.reason;
     if (reason !== undefined && LOST.has(reason) && hasQuorumOfData(this.#sim))
       found.push(`the status says ${reason}, and a quorum of the data is there`);
     return found;
+  }
+
+  /** What no delay excuses: it is about the spec, which only the operator applies, or about the status alone. */
+  #lies(): string[] {
+    const { env, oracle } = this.#sim;
+    const object = env.cluster();
+    const { status, spec, metadata } = json(object) as unknown as Partial<EtcdCluster>;
+    const is = (type: string) => findCondition(status?.conditions, type)?.status === "True";
+    if (is("Reconciling") && is("Stalled")) return ["the status says both Reconciling and Stalled"];
+    // Before it was looked at, a status is about another spec, and says so.
+    if (!is("Ready") || !spec || status?.observedGeneration !== metadata?.generation) return [];
+    const isBehind = status?.conditions?.some((one) => one.observedGeneration !== metadata?.generation);
+    if (isBehind) return ["the status is about the newest spec, and a condition of it is not"];
+    if (is("Reconciling") || is("Stalled")) return ["the status says Ready, and that work is left"];
+    const { voterIDs } = oracle.truth();
+    const others = env.world.network
+      .all()
+      .filter(({ runs, id, version }) => runs && voterIDs.has(id) && version !== spec.version);
+    return others.map(
+      ({ id, version }) => `the status says Ready for etcd ${spec.version}, and ${id} runs ${version}`,
+    );
   }
 
   /** A newcomer on its first way in is no loss. */

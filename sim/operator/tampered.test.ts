@@ -213,7 +213,7 @@ test("a budget or a Service of somebody else's under our name keeps no Pod from 
   await sim.pass(30_000);
   assert.equal(sim.oracle.truth().healthy.size, 3);
   assert.match(
-    sim.cluster?.status?.phase ?? "",
+    sim.cluster?.status?.message ?? "",
     /PodDisruptionBudget default\/demo.* does not belong to demo/,
   );
   assert.equal(sim.edit({ replicas: 5 }), true);
@@ -231,7 +231,7 @@ test("a Secret of somebody else's under a member's name stops only that member",
   await sim.pass(120_000);
   assert.deepEqual(membersOf(sim), NAMES);
   assert.equal(sim.oracle.truth().healthy.size, 2);
-  assert.match(sim.cluster?.status?.phase ?? "", /Secret default\/demo-2 exists and/);
+  assert.match(sim.cluster?.status?.message ?? "", /Secret default\/demo-2 exists and/);
 });
 
 test("a mark that cannot be read stops neither healing nor deletion, and is told", async () => {
@@ -241,7 +241,10 @@ test("a mark that cannot be read stops neither healing nor deletion, and is told
   remove(sim, `${CORE}/pods/demo-2`);
   await sim.pass(20_000);
   assert.equal(sim.oracle.truth().healthy.size, 3);
-  assert.match(sim.cluster?.status?.phase ?? "", /\[etcd\.quorate\.dev\/replaced\] cannot be read \(oops\)/);
+  assert.match(
+    sim.cluster?.status?.message ?? "",
+    /\[etcd\.quorate\.dev\/replaced\] cannot be read \(oops\)/,
+  );
   sim.deleteCluster();
   await sim.pass(60_000);
   assert.equal(sim.isGone, true);

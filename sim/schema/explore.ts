@@ -306,7 +306,7 @@ function tellings(sim: OperatorSimulation): string[] {
   const conditions = items(json(sim.env.cluster()?.["status"])["conditions"]);
   return conditions.flatMap(({ type, status, reason, message }) => {
     const bad =
-      (type === "Progressing" && reason !== "Converged") ||
+      (type === "Ready" && status !== "True") ||
       (type === "Degraded" && status === "True") ||
       (type === "Available" && status === "False");
     return bad ? [`${String(type)}=${String(status)} ${String(reason)}: ${String(message)}`] : [];

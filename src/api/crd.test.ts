@@ -59,7 +59,7 @@ test("the cluster can be scaled, has a status, short name, category and its colu
   });
   assert.deepEqual(
     versions[0]?.additionalPrinterColumns.map((column) => column.name),
-    ["Version", "Replicas", "Ready", "Leader", "Phase", "Age"],
+    ["Ready", "Phase", "Healthy", "Replicas", "Version", "Leader", "Age", "Message"],
   );
 });
 

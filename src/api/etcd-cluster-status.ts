@@ -5,16 +5,7 @@
 import { z } from "zod";
 import { conditionsSchema, timestamp } from "./metadata.ts";
 import { int, text } from "./scalars.ts";
-
-/** The conditions of a cluster. */
-export type ClusterConditionType =
-  | "Available"
-  | "Progressing"
-  | "Degraded"
-  | "Quorate"
-  | "TLSReady"
-  | "SpaceLow"
-  | "Corrupt";
+import { CLUSTER_CONDITIONS, CLUSTER_PHASES } from "./status-words.ts";
 
 const count = () => int(0, Number.MAX_SAFE_INTEGER);
 
@@ -39,18 +30,15 @@ export const planStepSchema = z.strictObject({
   waitingFor: text(1024).optional().describe("What the step waits for, if it does."),
 });
 
-const lastDisruptionSchema = z.strictObject({
-  reason: text(1024).describe("What happened."),
-  writeGapMs: count().optional().describe("How long writes were not possible, in milliseconds."),
-  at: timestamp().optional().describe("When it began."),
-});
-
 export const etcdClusterStatusSchema = z.strictObject({
-  observedGeneration: count().optional().describe("The generation of the spec that this status is about."),
-  phase: text(1024).optional().describe("How the cluster is, in one sentence."),
-  conditions: conditionsSchema
+  observedGeneration: int(-1, Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe("Available, Progressing, Degraded, Quorate, TLSReady, SpaceLow, Corrupt."),
+    .describe(
+      "The generation of the spec that this status is about; -1 until the operator has seen the cluster.",
+    ),
+  phase: z.enum(CLUSTER_PHASES).optional().describe("What the cluster is doing, in one word."),
+  message: text(1024).optional().describe("The state of the cluster, in one sentence."),
+  conditions: conditionsSchema.optional().describe(`${CLUSTER_CONDITIONS.join(", ")}.`),
   clusterID: text(20).optional().describe("Cluster ID in etcd, in hexadecimal."),
   leader: text(63).optional().describe("Name of the leader."),
   version: z
@@ -78,9 +66,6 @@ export const etcdClusterStatusSchema = z.strictObject({
     .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] })
     .describe("The members as last seen."),
   revision: count().optional().describe("Highest revision ever seen."),
-  lastDisruption: lastDisruptionSchema
-    .optional()
-    .describe("The last time that clients could notice something."),
   plan: z.array(planStepSchema).max(64).optional().describe("The next steps, in order."),
   warnings: z
     .array(text(1024))

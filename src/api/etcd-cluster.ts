@@ -33,7 +33,11 @@ export const etcdClusterSchema = withRules(
     kind: z.literal("EtcdCluster"),
     metadata: metadataSchema,
     spec: etcdClusterSpecSchema.describe("The desired state of the cluster."),
-    status: etcdClusterStatusSchema.optional().describe("The observed state of the cluster."),
+    // Until the operator has written a status, nothing may take the cluster for finished (kstatus would).
+    status: etcdClusterStatusSchema
+      .optional()
+      .meta({ default: { observedGeneration: -1 } })
+      .describe("The observed state of the cluster."),
   }),
   nameBecomesService,
   nameIsShort,

@@ -10,6 +10,7 @@ import type { EtcdOptions } from "./options.ts";
 import type { Pod } from "./pod.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { int, text } from "./scalars.ts";
+import { MEMBER_PHASES } from "./status-words.ts";
 import type { Storage } from "./storage.ts";
 import type { TLS } from "./tls.ts";
 
@@ -191,7 +192,11 @@ const nameFollowsCluster: Rule<{ metadata: Metadata; spec: MemberSpecFields }> =
 };
 
 export const etcdMemberStatusSchema = z.strictObject({
-  phase: text(1024).optional().describe("How the member is, in one sentence."),
+  observedGeneration: int(0, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe("The generation of the record that this status is about."),
+  phase: z.enum(MEMBER_PHASES).optional().describe("The state of the member, in one word."),
+  message: text(1024).optional().describe("The state of the member, in one sentence."),
   memberID: text(16).optional().describe("Its ID in etcd, in hexadecimal."),
   role: z.enum(["Leader", "Follower", "Learner", "Unknown"]).optional().describe("What it is in etcd."),
   conditions: conditionsSchema.optional().describe("Ready, and what stands in its way."),

@@ -31,6 +31,26 @@ export interface Resource {
 
 const age: Column = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
+const ready = (description: string): Column => ({
+  name: "Ready",
+  type: "string",
+  jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+  description,
+});
+const phase = (description: string): Column => ({
+  name: "Phase",
+  type: "string",
+  jsonPath: ".status.phase",
+  description,
+});
+const message: Column = {
+  name: "Message",
+  type: "string",
+  jsonPath: ".status.message",
+  description: "The same in one sentence.",
+  priority: 1,
+};
+
 export const etcdClusters: Resource = {
   kind: "EtcdCluster",
   singular: "etcdcluster",
@@ -39,27 +59,24 @@ export const etcdClusters: Resource = {
   summary: "An etcd cluster: its size, version and storage, and how Quorate maintains and repairs it.",
   schema: etcdClusterSchema,
   columns: [
+    ready("Whether the spec is applied and a quorum serves."),
+    phase("What the cluster is doing."),
+    {
+      name: "Healthy",
+      type: "integer",
+      jsonPath: ".status.readyReplicas",
+      description: "Voting members that are healthy.",
+    },
+    { name: "Replicas", type: "integer", jsonPath: ".spec.replicas", description: "Voting members wanted." },
     {
       name: "Version",
       type: "string",
       jsonPath: ".status.version.current",
       description: "The etcd version that runs.",
     },
-    { name: "Replicas", type: "integer", jsonPath: ".spec.replicas", description: "Voting members wanted." },
-    {
-      name: "Ready",
-      type: "integer",
-      jsonPath: ".status.readyReplicas",
-      description: "Voting members that are healthy.",
-    },
     { name: "Leader", type: "string", jsonPath: ".status.leader" },
-    {
-      name: "Phase",
-      type: "string",
-      jsonPath: ".status.phase",
-      description: "How the cluster is, in one sentence.",
-    },
     age,
+    message,
   ],
   scale: {
     specReplicasPath: ".spec.replicas",
@@ -90,11 +107,13 @@ export const etcdMembers: Resource = {
   schema: etcdMemberSchema,
   columns: [
     { name: "Cluster", type: "string", jsonPath: ".spec.cluster" },
+    ready("Whether the member serves."),
+    phase("The state of the member."),
     { name: "Role", type: "string", jsonPath: ".status.role" },
     { name: "Version", type: "string", jsonPath: ".spec.template.version" },
-    { name: "Phase", type: "string", jsonPath: ".status.phase" },
-    { name: "ID", type: "string", jsonPath: ".status.memberID", priority: 1 },
     age,
+    { name: "ID", type: "string", jsonPath: ".status.memberID", priority: 1 },
+    message,
   ],
   example: `apiVersion: etcd.quorate.dev/v1alpha1
 kind: EtcdMember

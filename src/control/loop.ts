@@ -122,7 +122,9 @@ export class Loop {
     const applied = step.done ? NOTHING_APPLIED : await this.#apply(view);
     if (step.done) this.#stepsInARow++;
     this.#note(decision, step.done || applied.changed);
-    const facts = { observation, decision, failure: step.failure, problems: applied.problems };
+    // After a step nothing was applied, and what could not be made before is not made now either.
+    const problems = step.done ? (this.#latest?.problems ?? []) : applied.problems;
+    const facts = { observation, decision, failure: step.failure, problems };
     const { platform } = this.#options;
     const status = await passStatus(platform, facts, this.#latest?.status ?? platform.lastStatus?.());
     const pass: Pass = { number: ++this.#passes, ...facts, status };

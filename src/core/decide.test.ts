@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { CLUSTER_CONDITIONS } from "../api/status-words.ts";
 import { decide } from "./decide.ts";
 import type { Observation } from "./observation.ts";
 import { statusOf } from "./status/status.ts";
@@ -68,12 +69,20 @@ test("what is held back would be safe too, as far as can be seen now (I1, I4, I5
   });
 });
 
-test("the status of anything can be told, and says available only with quorum (I6)", () => {
+test("the status of anything can be told: Available only with quorum, Ready only when nothing is left to do (I6)", () => {
   always((o) => {
     const { conditions = [] } = statusOf(o, decide(o), undefined);
     const is = (type: string) => conditions.find((known) => known.type === type)?.status;
     if (is("Available") === "True") assert.equal(is("Quorate"), "True");
     if (is("Quorate") === "True") assert.ok(o.etcd.list?.linearizable);
-    assert.equal(conditions.length, 7);
+    if (is("Ready") === "True") {
+      assert.equal(is("Available"), "True");
+      assert.equal(is("Quorate"), "True");
+      assert.equal(is("Degraded"), "False");
+      assert.deepEqual([is("Reconciling"), is("Stalled")], ["False", "False"]);
+    }
+    assert.ok(is("Reconciling") !== "True" || is("Stalled") !== "True", "kstatus reads the first it finds");
+    assert.ok(conditions.every((known) => known.observedGeneration === o.cluster.generation));
+    assert.equal(conditions.length, CLUSTER_CONDITIONS.length);
   });
 });

@@ -103,7 +103,7 @@ async function converged(bed: TestTestbed, count: number, withinMs: number): Pro
       const resting = items.filter(
         ({ status }) =>
           status?.readyReplicas === 3 &&
-          status.conditions?.some(({ type, reason }) => type === "Progressing" && reason === "Converged"),
+          status.conditions?.some(({ type, reason }) => type === "Ready" && reason === "Converged"),
       );
       if (resting.length < count) throw new Error(`${resting.length} are`);
       return true;

@@ -173,7 +173,8 @@ describe("the status subresource", () => {
     await withObject(CLUSTERS, locally({}), async () => {
       const status: EtcdCluster["status"] = {
         observedGeneration: 1,
-        phase: "Three of three members are healthy",
+        phase: "Healthy",
+        message: "3 of 3 voters healthy.",
         conditions: [
           {
             type: "Quorate",
@@ -189,7 +190,6 @@ describe("the status subresource", () => {
         readyReplicas: 3,
         members: [{ name: "demo-0", id: "8e9e05c52164694d", role: "Leader", healthy: true, dbSize: 20480 }],
         plan: [{ step: "PromoteLearner", member: "demo-3", text: "Promote demo-3" }],
-        lastDisruption: { reason: "leader moved", writeGapMs: 12 },
         notApplicable: ["spec.pod.nodeSelector"],
       };
       const answer = await client.patch<EtcdCluster>(`${CLUSTERS}/demo/status?${STRICT}`, { status });

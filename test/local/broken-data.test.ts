@@ -36,7 +36,7 @@ test("all members wiped at once: status says that the data is gone, also to the 
     );
     const { cluster, converged } = await operations.status(subjectOf(local));
     assert.equal(converged, false);
-    assert.match(cluster.status?.phase ?? "", /data/i);
+    assert.match(cluster.status?.message ?? "", /data/i);
     const quorate = cluster.status?.conditions?.find(({ type }) => type === "Quorate");
     assert.equal(quorate?.status, "False");
     assert.equal(quorate?.reason, "DataGone");

@@ -318,7 +318,7 @@ test("H12: a member that is silent while it is defragmented is neither killed by
       async () => {
         const done = operator.steps.filter((step) => /^Defragment \S+$/.test(step)).length;
         if (done >= 3) return true;
-        throw new Error(`${operator.steps.slice(-6).join("; ")}; ${(await cluster.status()).phase}`);
+        throw new Error(`${operator.steps.slice(-6).join("; ")}; ${(await cluster.status()).message}`);
       },
       PATIENCE,
     );

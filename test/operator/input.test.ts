@@ -83,7 +83,7 @@ describe("accepted, and refused with a condition before any member is touched:",
     test(title, async () => {
       const before = await podUIDs(three);
       await tried(bed, three, spec, async () => {
-        await told(three, "Progressing", reason, says);
+        await told(three, "Stalled", reason, says);
         assert.deepEqual(await podUIDs(three), before, "no Pod was touched");
       });
       assert.deepEqual(await podUIDs(three), before, "nor by taking it back");
@@ -110,7 +110,7 @@ describe("accepted, and found out by one member while the others keep quorum:", 
     test(title, async () => {
       const before = await podUIDs(three);
       await tried(bed, three, spec, async () => {
-        await told(three, "Progressing", "TargetFailed", says);
+        await told(three, "Ready", "TargetFailed", says);
         await serves(three);
         await onlyOneOf(before);
       });
@@ -141,7 +141,7 @@ describe("accepted, and found out by one member while the others keep quorum:", 
     await tried(bed, three, { image: { digest } }, async () => {
       await told(
         three,
-        "Progressing",
+        "Ready",
         "VersionMismatch",
         /^spec\.image: three-\d+ runs etcd 3\.6\.14, where 3\.6\.16 was asked for\. Correct spec\.image\.digest/,
       );
@@ -225,7 +225,7 @@ describe("accepted and applied:", () => {
 test("a storage class that does not exist: the member stays, and the newcomer goes when the edit is taken back", async () => {
   const before = await podUIDs(one);
   await tried(bed, one, { storage: { className: "no-such-class" } }, async () => {
-    await told(one, "Progressing", "VolumePending", /class no-such-class, which does not exist: make it, or/);
+    await told(one, "Ready", "VolumePending", /class no-such-class, which does not exist: make it, or/);
     await serves(one);
   });
   assert.deepEqual(await podUIDs(one), before, "the member never stopped");
@@ -250,12 +250,7 @@ test("an upgrade by two minors goes in two steps, and the way back by two is ref
   );
   assert.deepEqual([...versions], ["3.5.35", "3.6.16", "3.7.3"]);
   await cluster.edit({ version: "3.5.35" });
-  await told(
-    cluster,
-    "Progressing",
-    "VersionRefused",
-    /one minor at a time.*Set spec\.version to 3\.6\.16 first/,
-  );
+  await told(cluster, "Ready", "VersionRefused", /one minor at a time.*Set spec\.version to 3\.6\.16 first/);
   await cluster.edit({ version: "3.7.3" });
   await cluster.converged(1);
   await cluster.delete();
@@ -290,7 +285,7 @@ describe("a cluster that begins with a bad spec", () => {
   test("of which no Pod can be made: nothing is begun, and the correction begins it", async () => {
     const cluster = new ClusterOnBed(bed, "late", running);
     await cluster.create({ ...GOOD, replicas: 1, pod: { serviceAccountName: "nobody" } });
-    await told(cluster, "Progressing", "PodRefused", /serviceaccount "nobody" not found/);
+    await told(cluster, "Ready", "PodRefused", /serviceaccount "nobody" not found/);
     assert.deepEqual(await cluster.members(), []);
     await cluster.edit({ pod: { serviceAccountName: null } });
     await cluster.converged(1);
@@ -300,7 +295,7 @@ describe("a cluster that begins with a bad spec", () => {
   test("of a version that is too old: nothing is begun, and the correction begins it", async () => {
     const cluster = new ClusterOnBed(bed, "old", running);
     await cluster.create({ ...GOOD, replicas: 1, version: "3.4.45" });
-    await told(cluster, "Progressing", "VersionRefused", /^etcd 3\.4 is end of life.*Choose/);
+    await told(cluster, "Ready", "VersionRefused", /^etcd 3\.4 is end of life.*Choose/);
     assert.deepEqual(await cluster.members(), []);
     await cluster.edit({ version: "3.6.16" });
     await cluster.converged(1);
@@ -323,12 +318,7 @@ describe("a cluster that begins with a bad spec", () => {
   test("with a storage class that does not exist: the correction begins it anew, and nothing is left behind", async () => {
     const cluster = new ClusterOnBed(bed, "classless", running);
     await cluster.create({ ...GOOD, replicas: 1, storage: { ...KEEP_NOTHING, className: "no-such-class" } });
-    await told(
-      cluster,
-      "Progressing",
-      "VolumePending",
-      /class no-such-class, which does not exist: make it, or/,
-    );
+    await told(cluster, "Ready", "VolumePending", /class no-such-class, which does not exist: make it, or/);
     await cluster.edit({ storage: { className: "standard" } });
     await cluster.converged(1);
     await claimsLeft(cluster, ["1Gi"]);

@@ -84,11 +84,7 @@ describe("a cluster of three", () => {
 
   test("paused: a Pod that dies is not made anew, and the status says so; then it is", async () => {
     await cluster().edit({ paused: true });
-    await eventually(
-      "it says so",
-      async () => (await cluster().condition("Progressing")) === "False/Paused",
-      soon,
-    );
+    await eventually("it says so", async () => (await cluster().condition("Ready")) === "False/Paused", soon);
     await cluster().deletePod("demo-3");
     await eventually("the Pod is gone", async () => (await cluster().list(PATHS.pods)).length === 2, soon);
     await eventually("it is told", async () => (await cluster().status()).readyReplicas === 2, soon);
@@ -130,7 +126,7 @@ describe("a cluster of three", () => {
     await cluster().edit({ version: "3.4.23" });
     await eventually(
       "it is refused",
-      async () => (await cluster().condition("Progressing")) === "False/VersionRefused",
+      async () => (await cluster().condition("Ready")) === "False/VersionRefused",
       soon,
     );
     assert.deepEqual(running.steps.slice(steps), []);
@@ -144,11 +140,11 @@ describe("a cluster of three", () => {
     await bed.client.patch(path, { metadata: { annotations: { [life]: "many" } } });
     await eventually(
       "it is told",
-      async () => (await cluster().condition("Progressing")) === "False/MarkUnreadable",
+      async () => (await cluster().condition("Ready")) === "False/MarkUnreadable",
       soon,
     );
     const { conditions } = await cluster().status();
-    assert.match(conditions?.find(({ type }) => type === "Progressing")?.message ?? "", /highest-ordinal/);
+    assert.match(conditions?.find(({ type }) => type === "Ready")?.message ?? "", /highest-ordinal/);
     await cluster().assertSound(3);
     await bed.client.patch(path, { metadata: { annotations: { [life]: null } } });
     await cluster().converged(3);
@@ -182,13 +178,9 @@ test("I9: a foreign Service of our name is a condition, and stays as it is; then
   const theirs = await bed.client.get(`${PATHS.services}/taken-peers`);
   const cluster = clusterOf("taken");
   await cluster.create({ replicas: 1 });
-  await eventually(
-    "it is told",
-    async () => (await cluster.condition("Progressing")) === "False/NameClash",
-    soon,
-  );
-  const { phase } = await cluster.status();
-  assert.match(phase ?? "", /Service default\/taken-peers/);
+  await eventually("it is told", async () => (await cluster.condition("Ready")) === "False/NameClash", soon);
+  const { message } = await cluster.status();
+  assert.match(message ?? "", /Service default\/taken-peers/);
   assert.deepEqual(await bed.client.get(`${PATHS.services}/taken-peers`), theirs);
   assert.deepEqual(await cluster.list(PATHS.pods), []);
   await bed.client.delete(`${PATHS.services}/taken-peers`);
@@ -222,7 +214,7 @@ test("each step and each refusal is an event of the cluster", async () => {
 test("a cluster that is deleted before anything was made goes at once", async () => {
   const cluster = clusterOf("brief");
   await cluster.create({ replicas: 1, paused: true });
-  await eventually("it was seen", async () => (await cluster.condition("Progressing")) !== "", soon);
+  await eventually("it was seen", async () => (await cluster.condition("Ready")) !== "", soon);
   await cluster.delete();
   await cluster.gone(`${PATHS.clusters}/brief`);
   await assert.rejects(bed.client.get(`${PATHS.services}/brief-peers`), (error) => isCode(error, 404));

@@ -92,7 +92,7 @@ test("its address taken by somebody else, it is back at another one, and the sta
   const alive = await lives(demo);
   // Quicker than the operator, which is asked to look away for it.
   await demo.edit({ paused: true });
-  await eventually("paused", async () => (await demo.condition("Progressing")) === "False/Paused", PATIENCE);
+  await eventually("paused", async () => (await demo.condition("Ready")) === "False/Paused", PATIENCE);
   await bed.client.delete(`${PATHS.services}/demo-3-peer`);
   await bed.client.create(PATHS.services, {
     apiVersion: "v1",

@@ -215,11 +215,7 @@ test("a label that another manager insists on: bounded writes, and the status na
 
 test("a budget of somebody else's under our name keeps no Pod from being made again", async () => {
   await bed.client.patch(`${PATHS.budgets}/demo`, { metadata: { ownerReferences: null, labels: null } });
-  await eventually(
-    "it is told",
-    async () => (await cluster.condition("Progressing")) === "False/NameClash",
-    soon,
-  );
+  await eventually("it is told", async () => (await cluster.condition("Ready")) === "False/NameClash", soon);
   await madeAgain("demo-3");
   await bed.client.delete(`${PATHS.budgets}/demo`);
   await cluster.converged(3);

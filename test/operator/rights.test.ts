@@ -90,14 +90,14 @@ const settled = (voters: number, learners = 0) =>
     async () => {
       assert.equal(operator.exitCode, null, log);
       const { status, metadata } = await bed.client.get<EtcdCluster>(THREE);
-      const { members = [], conditions = [], observedGeneration, phase = "" } = status ?? {};
-      const seen = `${members.map(({ name, role, healthy }) => `${name} ${role} ${healthy}`).join(", ")}; ${phase}`;
+      const { members = [], conditions = [], observedGeneration, message = "" } = status ?? {};
+      const seen = `${members.map(({ name, role, healthy }) => `${name} ${role} ${healthy}`).join(", ")}; ${message}`;
       const isVoter = ({ role }: { role: string }) => role === "Leader" || role === "Follower";
       const count = (filter: (member: (typeof members)[number]) => boolean) => members.filter(filter).length;
       assert.equal(observedGeneration, metadata.generation, seen);
       assert.deepEqual([count(isVoter), count(({ role }) => role === "Learner")], [voters, learners], seen);
       assert.ok(members.length === voters + learners && members.every(({ healthy }) => healthy), seen);
-      assert.equal(conditions.find(({ type }) => type === "Progressing")?.status, "False", seen);
+      assert.equal(conditions.find(({ type }) => type === "Ready")?.status, "True", seen);
       return true;
     },
     PATIENCE,

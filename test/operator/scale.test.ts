@@ -142,13 +142,9 @@ test("hibernated at 0, every copy is kept; awake again, the data is there", asyn
   const before = (await cluster.members()).map(({ spec }) => spec.memberID);
   await cluster.edit({ replicas: 0 });
   await eventually("no Pod is left", async () => (await cluster.pods()).length === 0, { withinMs: 60_000 });
-  await eventually(
-    "hibernated",
-    async () => (await cluster.condition("Progressing")) === "False/Hibernated",
-    {
-      withinMs: 60_000,
-    },
-  );
+  await eventually("hibernated", async () => (await cluster.condition("Ready")) === "False/Hibernated", {
+    withinMs: 60_000,
+  });
   assert.equal((await cluster.claims()).length, 3);
   await cluster.edit({ replicas: 3 });
   await cluster.converged(3);

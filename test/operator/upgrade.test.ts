@@ -209,7 +209,7 @@ test("a spec that was stored before a rule forbade it: the status says which fie
     cluster.edit({ replicas: 42, version: "3.7.3", options: { snapshotCount: 5_000 } }),
   );
   const says = /nothing of it is applied: spec\.replicas: replicas must be between 0 and 9.*Correct it/;
-  await told(cluster, "Progressing", "InvalidSpec", says);
+  await told(cluster, "Stalled", "InvalidSpec", says);
   assert.deepEqual(await lives(cluster), before);
   await cluster.deletePod("odd-1");
   await faults(bed.name).loseVolume("default", "odd-2", "data");
@@ -223,7 +223,7 @@ test("a spec that was stored before a rule forbade it: the status says which fie
     },
     PATIENCE,
   );
-  await told(cluster, "Progressing", "InvalidSpec", says);
+  await told(cluster, "Stalled", "InvalidSpec", says);
   await cluster.waitFor("Available");
   const templates = (await cluster.members()).map(({ spec: { template } }) => [
     template.version,

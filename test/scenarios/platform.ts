@@ -63,10 +63,10 @@ export async function until(
 export async function converged(platform: ScenarioPlatform, voters: number): Promise<EtcdClusterStatus> {
   const generation = await platform.generation();
   return await until(platform, `${voters} voters, at rest`, (status) => {
-    const progressing = status.conditions?.find(({ type }) => type === "Progressing");
+    const ready = status.conditions?.find(({ type }) => type === "Ready");
     return (
       status.observedGeneration === generation &&
-      progressing?.reason === "Converged" &&
+      ready?.status === "True" &&
       status.replicas === voters &&
       status.readyReplicas === voters
     );

@@ -41,7 +41,7 @@ export const hibernate: Scenario = {
     await written(platform, "k", "v");
     await platform.edit({ replicas: 0 });
     await until(platform, "it is hibernated", ({ conditions }) =>
-      (conditions ?? []).some(({ type, reason }) => type === "Progressing" && reason === "Hibernated"),
+      (conditions ?? []).some(({ type, reason }) => type === "Ready" && reason === "Hibernated"),
     );
     await platform.edit({ replicas: 3 });
     const after = await converged(platform, 3);

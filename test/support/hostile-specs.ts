@@ -240,7 +240,7 @@ export const refusedAtAdmission: readonly Refused[] = [
 export interface Told {
   readonly title: string;
   readonly spec: SpecChange;
-  /** `Progressing` becomes False with this reason. */
+  /** `Stalled` becomes True with this reason. */
   readonly reason: string;
   /** The field, why, and what to do. */
   readonly says: RegExp;

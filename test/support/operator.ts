@@ -190,11 +190,11 @@ export class ClusterOnBed {
   async converged(replicas: number): Promise<EtcdClusterStatus> {
     return await this.#until(`${this.name} has ${replicas} voters and is at rest`, async () => {
       const { metadata, status = {} } = await this.get();
-      const progressing = status.conditions?.find((one) => one.type === "Progressing");
+      const ready = status.conditions?.find((one) => one.type === "Ready");
       const rests =
         status.observedGeneration === metadata.generation &&
-        progressing?.reason === "Converged" &&
-        progressing.observedGeneration === metadata.generation;
+        ready?.status === "True" &&
+        ready.observedGeneration === metadata.generation;
       // A status from before the last step may say so too, for a moment; it is about other members then, or about one
       // that is on its way out.
       const told = status.members?.filter(({ healthy }) => healthy).map(({ name }) => name) ?? [];
@@ -207,7 +207,7 @@ export class ClusterOnBed {
             .join() &&
         !members.some(({ metadata, spec }) => metadata.deletionTimestamp !== undefined || spec.leaving);
       if (rests && isNew && status.replicas === replicas && status.readyReplicas === replicas) return status;
-      throw new Error(`${status.phase}`);
+      throw new Error(`${status.message}`);
     });
   }
 

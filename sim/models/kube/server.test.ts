@@ -70,14 +70,14 @@ test("generation counts changes of the spec; status and metadata are apart from 
   assert.equal(meta["generation"], 1);
   assert.equal(json(body["spec"])["replicas"], 3, "filled in by the definition");
   assert.equal(
-    merge(`${CLUSTERS}/demo`, { metadata: { labels: { a: "b" } }, status: { phase: "x" } }).meta[
+    merge(`${CLUSTERS}/demo`, { metadata: { labels: { a: "b" } }, status: { phase: "Healing" } }).meta[
       "generation"
     ],
     1,
   );
-  assert.equal(json(send("GET", `${CLUSTERS}/demo`).body)["status"], undefined);
-  const told = merge(`${CLUSTERS}/demo/status`, { status: { phase: "well" }, spec: { replicas: 5 } });
-  assert.equal(json(told.body["status"])["phase"], "well");
+  assert.deepEqual(json(send("GET", `${CLUSTERS}/demo`).body)["status"], { observedGeneration: -1 });
+  const told = merge(`${CLUSTERS}/demo/status`, { status: { phase: "Healthy" }, spec: { replicas: 5 } });
+  assert.equal(json(told.body["status"])["phase"], "Healthy");
   assert.equal(json(told.body["spec"])["replicas"], 3);
   assert.equal(merge(`${CLUSTERS}/demo`, { spec: { replicas: 5 } }).meta["generation"], 2);
   const refused = merge(`${CLUSTERS}/demo`, { spec: { replicas: 11 } });

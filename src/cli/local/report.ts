@@ -8,7 +8,8 @@ export function renderReport(report: LocalReport, shownDecisions: number): strin
   const { cluster, controller, processes } = report;
   const { status, spec, metadata } = cluster;
   const head = [
-    `${metadata.name}: ${status?.phase ?? "unknown"}`,
+    `${metadata.name}: ${status?.phase ?? "Unknown"}`,
+    ...(status?.message === undefined ? [] : [status.message]),
     `etcd ${spec.version}, ${status?.readyReplicas ?? 0} of ${spec.replicas} voters healthy, leader ${status?.leader ?? "none"}${controller ? `, controller is process ${controller.pid}` : "; no controller is running (start one with: quorate local up)"}`,
   ];
   const members = (status?.members ?? []).map((member) => {

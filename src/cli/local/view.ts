@@ -53,7 +53,7 @@ class LineView implements View {
   readonly #io: CliIo;
   readonly #etcd: InstalledEtcd;
   readonly #look: () => Promise<LocalReport>;
-  #phase = "";
+  #message = "";
   #told = false;
 
   constructor(io: CliIo, etcd: InstalledEtcd, look: () => Promise<LocalReport>) {
@@ -67,10 +67,12 @@ class LineView implements View {
   }
   async refresh(): Promise<void> {
     const report = await this.#look();
-    const phase = report.waiting[0] ?? (report.converged ? report.cluster.status?.phase : undefined);
-    if (phase !== undefined && phase !== this.#phase) {
-      this.#phase = phase;
-      this.#line(phase);
+    const { phase, message } = report.cluster.status ?? {};
+    const rest = report.converged ? `${phase}: ${message}` : undefined;
+    const told = report.waiting[0] ?? rest;
+    if (told !== undefined && told !== this.#message) {
+      this.#message = told;
+      this.#line(told);
     }
     if (!this.#told && serves(report)) {
       this.#told = true;
@@ -172,8 +174,8 @@ class JsonView implements View {
   }
   async refresh(): Promise<void> {
     const report = await this.#look();
-    const { phase, readyReplicas, leader } = report.cluster.status ?? {};
-    const state = { converged: report.converged, phase, readyReplicas, leader };
+    const { phase, message, readyReplicas, leader } = report.cluster.status ?? {};
+    const state = { converged: report.converged, phase, message, readyReplicas, leader };
     const text = JSON.stringify(state);
     if (text === this.#state) return;
     this.#state = text;

@@ -53,28 +53,28 @@ test("a foreign member is told of and left alone (I9)", () => {
 /** What the status says, and what `why` does. */
 function told(observation: Observation) {
   const decision = decide(observation);
-  const { conditions = [], phase } = statusOf(observation, decision, undefined);
+  const { conditions = [], message } = statusOf(observation, decision, undefined);
   const degraded = conditions.find(({ type }) => type === "Degraded");
-  return { degraded, phase, summary: why(decision).summary };
+  return { degraded, message, summary: why(decision).summary };
 }
 
-test("a foreign learner is in the conditions, the phase and why, with how to remove it", () => {
-  const { degraded, phase, summary } = told(withEntry(healthy(), { name: "someone", isLearner: true }));
+test("a foreign learner is in the conditions, the message and why, with how to remove it", () => {
+  const { degraded, message, summary } = told(withEntry(healthy(), { name: "someone", isLearner: true }));
   assert.deepEqual([degraded?.status, degraded?.reason], ["True", "ForeignMember"]);
   assert.match(
     degraded?.message ?? "",
     /someone \(abc, http:\/\/x:1\), a learner that this cluster did not add\.$/,
   );
-  assert.match(phase ?? "", /^Needs attention: etcd lists someone .*etcdctl member remove abc/);
+  assert.match(message ?? "", /^etcd lists someone .*etcdctl member remove abc/);
   assert.match(summary, /^Needs attention: etcd lists someone/);
 });
 
 test("a foreign voter that never started costs the spare of three: none may fail now, and that is told", () => {
-  const { degraded, phase } = told(withEntry(healthy(), {}));
+  const { degraded, message } = told(withEntry(healthy(), {}));
   assert.deepEqual([degraded?.status, degraded?.reason], ["True", "ForeignMember"]);
   const cost = /it counts in the quorum and has never started; none may fail now/;
   assert.match(degraded?.message ?? "", cost);
-  assert.match(phase ?? "", cost);
+  assert.match(message ?? "", cost);
   const five = told(withEntry(healthy({ replicas: 5 }), {}));
   assert.doesNotMatch(five.degraded?.message ?? "", /none may fail/);
 });

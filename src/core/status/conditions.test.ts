@@ -2,13 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
-import type { Decision, Hold } from "../action.ts";
-import { degraded, mainHold, progressing, quorate, sentence, spaceLow, tlsReady } from "./conditions.ts";
+import { degraded, quorate, spaceLow, tlsReady } from "./conditions.ts";
 import { decide } from "../decide.ts";
 import type { MemberFacts, Observation } from "../observation.ts";
 import { statusOf, type GivenStatus } from "./status.ts";
 import { NOW, change, edit, exited, healthy, record, run } from "../testing/cluster.ts";
-import { aHold } from "../testing/hold.ts";
 import { viewOf } from "../view.ts";
 
 const three = healthy();
@@ -32,23 +30,23 @@ test("Degraded tells of each member why, and whether it is on its way back", () 
   };
   const runs = three.members[1]?.workload;
   assert.ok(runs?.state === "running");
-  assert.equal(told(runs), "MemberRestarting: demo-2 does not answer");
-  assert.equal(told({ state: "absent" }), "MemberRestarting: demo-2 does not run");
-  assert.equal(told({ state: "stopping", since: NOW }), "MemberRestarting: demo-2 stops");
+  assert.equal(told(runs), "MemberRestarting: demo-2 does not answer: connection refused");
+  assert.equal(told({ state: "absent" }), "MemberRestarting: demo-2 is not running");
+  assert.equal(told({ state: "stopping", since: NOW }), "MemberRestarting: demo-2 is stopping");
   assert.equal(
     told({ state: "stopping", since: NOW, lostNode: "node-7" }),
-    "MemberRestarting: the node node-7 of demo-2 is gone",
+    "MemberRestarting: demo-2 is stopping: its node node-7 is gone",
   );
   assert.equal(
     told({ state: "waiting", since: NOW, reason: "no node fits" }),
     "MemberDown: demo-2 cannot start: no node fits",
   );
   const one = exited(five, "demo-4");
-  assert.equal(told({ state: "absent" }, one), "MemberDown: demo-2 does not run; demo-4 ended: killed");
+  assert.equal(told({ state: "absent" }, one), "MemberDown: demo-2 is not running; demo-4 exited: killed");
   const deaf = change(three, "demo-2", ({ answer }) => ({
     answer: answer.reachable ? { ...answer, linearizable: false } : answer,
   }));
-  assert.equal(degraded(viewOf(deaf), []).message, "demo-2 does not serve yet");
+  assert.equal(degraded(viewOf(deaf), []).message, "demo-2 is running but does not serve yet");
 });
 
 test("a newcomer on its first way in is no loss, unless it ended; one that leaves and voted is", () => {
@@ -103,44 +101,6 @@ test("space: exactly at a limit is not above it, one member is enough, and who i
   assert.equal(spaceLow(viewOf(silent), undefined).reason, "NotObserved");
 });
 
-const wait = (reason: Hold["reason"], classes: Hold["classes"], next?: string): Hold =>
-  aHold({ reason, classes, message: reason, next });
-
-test("of several waits the first for a person explains most, then one that keeps everything, then the first", () => {
-  const note = wait("ForeignMember", [], "Remove it.");
-  const first = wait("Stopping", ["join"]);
-  const all = wait("Waking", "all");
-  const person = wait("NoSpace", ["join"], "Delete keys.");
-  const other = wait("Paused", "all", "Go on.");
-  assert.equal(mainHold([note, first, all, person, other])?.reason, "NoSpace");
-  assert.equal(mainHold([first, all, wait("QuorumLost", "all")])?.reason, "Waking");
-  assert.equal(mainHold([note, first, wait("Booting", ["join"])])?.reason, "Stopping");
-  assert.equal(mainHold([note]), undefined);
-});
-
-test("progress counts whole seconds up to its deadline, and tells why the last try failed", () => {
-  const view = viewOf(three);
-  const deadline = view.spec.progressDeadlineSeconds * 1000;
-  const decision: Decision = { holds: [wait("Stopping", ["join"])], heldBack: [], converged: false };
-  assert.equal(progressing(view, decision, NOW - deadline + 1).reason, "Stopping");
-  assert.equal(progressing(view, decision, NOW - deadline).reason, "DeadlineExceeded");
-  const rolling = decide(edit(three, { options: { logLevel: "Debug" } }));
-  assert.equal(progressing(view, rolling, NOW).message, "demo-3: new options");
-  assert.equal(
-    progressing(view, rolling, NOW, "no").message,
-    "demo-3: new options (the last try failed: no)",
-  );
-});
-
-test("a sentence begins large unless with a name, and ends once", () => {
-  assert.equal(sentence("no quorum answers"), "No quorum answers.");
-  assert.equal(sentence("demo-1 leads"), "demo-1 leads.");
-  assert.equal(sentence("etcd answers"), "etcd answers.");
-  assert.equal(sentence("spec.replicas is 0"), "spec.replicas is 0.");
-  assert.equal(sentence("is it so?"), "Is it so?");
-  assert.equal(sentence("all of demo-1 is gone."), "All of demo-1 is gone.");
-});
-
 test("while nobody can be asked, the status counts who had joined to vote, and keeps the cluster's ID", () => {
   const grown = run(edit(three, { learners: 1 }));
   const silent: Observation = { ...grown, etcd: { ...grown.etcd, list: undefined } };
@@ -166,7 +126,7 @@ test("while nobody can be asked, the status counts who had joined to vote, and k
 
 test("what is not known is left out of the status, and what was given is in it", () => {
   const bare = status(three);
-  for (const field of ["externalEndpoints", "clientSecret", "lastDisruption", "warnings", "notApplicable"])
+  for (const field of ["externalEndpoints", "clientSecret", "warnings", "notApplicable"])
     assert.equal(field in bare, false, field);
   const given = status(three, { clientSecret: "demo-client", externalEndpoints: ["https://x:2379"] });
   assert.equal(given.clientSecret, "demo-client");

@@ -3,10 +3,8 @@
  * for machines and a sentence for people. They look at the view themselves and not at which rule happened
  * to act, so that they are true on every path (I6).
  */
-import type { ClusterConditionType } from "../../api/etcd-cluster-status.ts";
 import type { Condition } from "../../api/metadata.ts";
 import { bytesOf } from "../../api/quantity.ts";
-import type { Decision, Hold } from "../action.ts";
 import { isSecure } from "../config/flags.ts";
 import { describeForeign, foreignMembers } from "../assess/foreign.ts";
 import { whyUnreachable } from "../assess/out-of-reach.ts";
@@ -16,12 +14,9 @@ import { corrupt as corruptRule } from "../rules/corrupt.ts";
 import { quorumLost } from "../rules/quorum-lost.ts";
 import { trouble } from "../assess/trouble.ts";
 import { names, unhealthyVoters, type MemberView, type View } from "../view.ts";
-
-export interface Verdict {
-  readonly status: Condition["status"];
-  readonly reason: string;
-  readonly message: string;
-}
+import { no, unknown, yes, type Verdict } from "./condition.ts";
+import { describeMember } from "./member.ts";
+import { sayHold } from "./readiness.ts";
 
 /** What only the platform knows. */
 export interface Certificates {
@@ -75,7 +70,7 @@ export function degraded(view: View, problems: readonly string[]): Verdict {
   if (view.observation.etcd.alarms.some(({ alarm }) => alarm === "NOSPACE"))
     return yes("NoSpace", "etcd refuses writes, since its quota is full");
   const down = unwell(view);
-  if (down.length > 0) return yes(reasonOfDown(down), down.map(describeDown).join("; "));
+  if (down.length > 0) return yes(reasonOfDown(down), down.map(describeMember).join("; "));
   const foreign = foreignMembers(view);
   if (foreign.length > 0)
     return yes("ForeignMember", foreign.map((entry) => describeForeign(view, entry)).join("; "));
@@ -154,50 +149,6 @@ export function corrupt(view: View): Verdict {
   return no("NoDifference", "no alarm is armed, and the newest comparison found no difference");
 }
 
-/** Whether work goes on, and if not, whether that is well. `since` is when the present work began. */
-export function progressing(view: View, decision: Decision, since: number, failure?: string): Verdict {
-  const { act } = decision;
-  const wait = mainHold(decision.holds);
-  if (!act && decision.converged) {
-    return wait?.reason === "Hibernated"
-      ? no("Hibernated", sayHold(wait))
-      : no("Converged", "the cluster is as its spec says");
-  }
-  // Only a person can end these, so it would be wrong to say that work goes on.
-  if (!act && wait?.next !== undefined) return no(wait.reason, sayHold(wait));
-  const failed = failure === undefined ? "" : ` (the last try failed: ${failure})`;
-  const [reason, message] = act
-    ? [REASON_OF_CLASS[act.class], `${act.message}${failed}`]
-    : [wait?.reason ?? "Waiting", wait ? sayHold(wait) : "waiting"];
-  const seconds = Math.floor((view.now - since) / 1000);
-  if (seconds >= view.spec.progressDeadlineSeconds)
-    return no("DeadlineExceeded", `no progress for ${seconds} s, work goes on: ${message}`);
-  return yes(reason, message);
-}
-
-const REASON_OF_CLASS = {
-  life: "LifeCycle",
-  record: "Recording",
-  heal: "Healing",
-  revert: "Reverting",
-  join: "Joining",
-  promote: "Promoting",
-  shrink: "ScalingIn",
-  roll: "RollingOut",
-  maintain: "Maintaining",
-} as const;
-
-/** The wait that explains most: one for a person, else one that keeps everything back, else the first. */
-export function mainHold(holds: readonly Hold[]): Hold | undefined {
-  const blocking = holds.filter((hold) => hold.classes.length > 0 || hold.unfinished);
-  const forAPerson = blocking.find((hold) => hold.next !== undefined);
-  return forAPerson ?? blocking.find((hold) => hold.classes === "all") ?? blocking[0];
-}
-
-export function sayHold({ message, next }: Pick<Hold, "message" | "next">): string {
-  return next === undefined ? message : `${message}. ${next.replace(/\.$/, "")}`;
-}
-
 /** `told` is what the lack of a quorum means for the condition; where only we do not see one, nothing is known. */
 function whyNoQuorum(view: View, told: typeof yes): Verdict {
   if (view.observation.cluster.deleting) return told("Deleting", "the cluster is being deleted");
@@ -224,56 +175,4 @@ function reasonOfDown(down: readonly MemberView[]): string {
   return down.every(({ workload }) => workload.state !== "exited" && workload.state !== "waiting")
     ? "MemberRestarting"
     : "MemberDown";
-}
-
-function describeDown({ name, workload, answer }: MemberView): string {
-  switch (workload.state) {
-    case "exited":
-      return `${name} ended: ${workload.detail || workload.cause}`;
-    case "waiting":
-      return `${name} cannot start: ${workload.reason}`;
-    case "stopping":
-      return workload.lostNode ? `the node ${workload.lostNode} of ${name} is gone` : `${name} stops`;
-    case "absent":
-      return `${name} does not run${workload.notMade ? `: ${workload.notMade.message}` : ""}`;
-    case "running":
-      return answer.reachable ? `${name} does not serve yet` : `${name} does not answer`;
-  }
-}
-
-const verdict = (status: Condition["status"]) => (reason: string, message: string) =>
-  ({ status, reason, message }) satisfies Verdict;
-const yes = verdict("True");
-const no = verdict("False");
-const unknown = verdict("Unknown");
-
-/** The verdict as a condition; the time of transition is kept while the status stays. */
-export function condition(
-  type: ClusterConditionType,
-  { status, reason, message }: Verdict,
-  before: Condition | undefined,
-  view: View,
-): Condition {
-  const kept = before?.status === status ? before.lastTransitionTime : undefined;
-  return {
-    type,
-    status,
-    reason,
-    message: sentence(message),
-    lastTransitionTime: kept ?? timestamp(view.now),
-    observedGeneration: view.observation.cluster.generation,
-  };
-}
-
-/** Begins large, unless with a name, and ends with a stop. */
-export function sentence(text: string): string {
-  const [first = ""] = text.split(" ", 1);
-  const isName = /[-.\d]/.test(first) || first === "etcd";
-  const begun = isName ? text : text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
-}
-
-/** As Kubernetes writes times: whole seconds, UTC. */
-export function timestamp(milliseconds: number): string {
-  return `${new Date(Math.floor(milliseconds / 1000) * 1000).toISOString().slice(0, 19)}Z`;
 }

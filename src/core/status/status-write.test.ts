@@ -8,7 +8,8 @@ const MINUTES = 60_000;
 const member = { name: "demo-1", role: "Leader" as const, healthy: true, dbSize: 1e6, dbSizeInUse: 5e5 };
 const base: EtcdClusterStatus = {
   observedGeneration: 1,
-  phase: "Waiting: demo-4 (120 entries behind) to catch up.",
+  phase: "AddingMember",
+  message: "Waiting for demo-4 (120 entries behind) to catch up.",
   conditions: [
     {
       type: "Degraded",
@@ -31,10 +32,10 @@ const withMember = (more: Partial<typeof member & { raftLag: number }>): EtcdClu
 
 const rows: readonly [what: string, next: EtcdClusterStatus, sinceMs: number, same: boolean][] = [
   ["nothing new", base, 60 * MINUTES, true],
-  ["another phase", { ...base, phase: "Healthy." }, 0, false],
+  ["another phase", { ...base, phase: "Healthy" }, 0, false],
   [
-    "a phase in which only a count of entries moved",
-    { ...base, phase: base.phase!.replace("120", "7") },
+    "a message in which only a count of entries moved",
+    { ...base, message: base.message!.replace("120", "7") },
     0,
     true,
   ],

@@ -29,10 +29,10 @@ export function sameStatus(
 
 /** All but the fast facts and the plan. */
 function slow(status: EtcdClusterStatus): unknown {
-  const { revision: _revision, plan: _plan, members, phase, conditions, ...rest } = status;
+  const { revision: _revision, plan: _plan, members, message, conditions, ...rest } = status;
   return {
     ...rest,
-    phase: steady(phase ?? ""),
+    message: steady(message ?? ""),
     conditions: conditions?.map((known) => ({ ...known, message: steady(known.message) })),
     members: members?.map(({ dbSize: _size, dbSizeInUse: _used, raftLag: _lag, ...member }) => member),
   };

@@ -3,23 +3,21 @@
  * `previous` only serves to keep times of transition, the highest revision, and the start of a wait.
  */
 import type { EtcdClusterStatus, MemberStatus, PlanStep } from "../../api/etcd-cluster-status.ts";
-import type { Condition } from "../../api/metadata.ts";
+import { CLUSTER_CONDITIONS, type ClusterConditionType } from "../../api/status-words.ts";
 import type { Decision } from "../action.ts";
+import { condition, findCondition, timestamp, type SeenAt } from "./condition.ts";
 import {
   available,
-  condition,
   corrupt,
   degraded,
-  mainHold,
-  progressing,
   quorate,
-  sayHold,
-  sentence,
   spaceLow,
-  timestamp,
   tlsReady,
   type Certificates,
 } from "./conditions.ts";
+import { memberRole } from "./member.ts";
+import { phaseOf } from "./phase.ts";
+import { progressOf, readyOf, workingSince, workOf } from "./readiness.ts";
 import { clientURLOf } from "../config/flags.ts";
 import type { Observation } from "../observation.ts";
 import { seemsWell } from "../assess/out-of-reach.ts";
@@ -31,7 +29,6 @@ import { raftLag, viewOf, type MemberView, type View } from "../view.ts";
 /** What core cannot see: it is passed through, or told in conditions. */
 export interface GivenStatus {
   readonly plan?: readonly PlanStep[];
-  readonly lastDisruption?: EtcdClusterStatus["lastDisruption"];
   readonly notApplicable?: readonly string[];
   /** Of the Pods that vote, where there are any. */
   readonly selector?: string;
@@ -62,15 +59,13 @@ export function statusOf(
 ): EtcdClusterStatus {
   const view = viewOf(observation);
   const { cluster, etcd } = observation;
-  const conditions = conditionsOf(view, decision, previous, given);
   const voters = votersOf(view);
   const revision = highestRevision(view, previous);
   const clusterID =
     etcd.list?.clusterID ?? (view.established ? cluster.marks.established?.clusterID : undefined);
   return {
     observedGeneration: cluster.generation,
-    phase: phaseOf(view, decision),
-    conditions,
+    ...judgedOf(view, decision, previous, given),
     ...(clusterID !== undefined && { clusterID }),
     ...(view.leader && { leader: view.leader.name }),
     version: versionOf(view),
@@ -83,86 +78,48 @@ export function statusOf(
     ...(given.clientSecret !== undefined && { clientSecret: given.clientSecret }),
     members: view.members.slice(0, MOST_MEMBERS).map((member) => memberStatus(view, member, given)),
     ...(revision > 0 && { revision }),
-    ...(given.lastDisruption && { lastDisruption: given.lastDisruption }),
     plan: (given.plan ?? []).slice(0, MOST_STEPS),
     ...(given.warnings?.length && { warnings: given.warnings.slice(0, MOST_WARNINGS) }),
     ...(given.notApplicable?.length && { notApplicable: [...given.notApplicable] }),
   };
 }
 
-function conditionsOf(
+/** The conditions, and what follows from them: the phase, and the sentence that explains it. */
+function judgedOf(
   view: View,
   decision: Decision,
   previous: EtcdClusterStatus | undefined,
   given: GivenStatus,
-): Condition[] {
-  const before = (type: string) => previous?.conditions?.find((known) => known.type === type);
-  const since = workingSince(view, before("Progressing"));
-  const verdicts = {
+): Pick<EtcdClusterStatus, "phase" | "message" | "conditions"> {
+  const before = (type: ClusterConditionType) => findCondition(previous?.conditions, type);
+  const problems = given.problems ?? [];
+  const work = workOf(decision, problems, given.failure);
+  const since = workingSince(view, { reconciling: before("Reconciling"), stalled: before("Stalled") });
+  const judged = {
+    ...progressOf(view, work, since),
     Available: available(view),
-    Progressing: progressing(view, decision, since, given.failure),
-    Degraded: degraded(view, given.problems ?? []),
+    Degraded: degraded(view, problems),
     Quorate: quorate(view),
     TLSReady: tlsReady(view, given.certificates),
     SpaceLow: spaceLow(view, before("SpaceLow")?.status),
     Corrupt: corrupt(view),
-  } as const;
-  return (Object.keys(verdicts) as (keyof typeof verdicts)[]).map((type) =>
-    condition(type, verdicts[type], before(type), view),
-  );
+  };
+  const verdicts = { Ready: readyOf(view, judged, work, healthOf(view)), ...judged };
+  const seenAt: SeenAt = { now: view.now, generation: view.observation.cluster.generation };
+  const conditions = CLUSTER_CONDITIONS.map((type) => condition(type, verdicts[type], before(type), seenAt));
+  const allUpdated = votersOf(view).every((member) => isUpdated(view, member));
+  return {
+    phase: phaseOf(view, decision, verdicts, work, allUpdated),
+    message: findCondition(conditions, "Ready")?.message,
+    conditions,
+  };
 }
 
-/**
- * When the work that goes on now began or last moved. A step that succeeded long ago, before the cluster was at
- * rest, says nothing about work that begins now; neither does a wait for an older spec.
- */
-function workingSince(view: View, before: Condition | undefined): number {
-  const { cluster, platform } = view.observation;
-  const moved = platform.progressAt;
-  if (!before) return moved ?? view.now;
-  if (before.observedGeneration !== cluster.generation) return view.now;
-  const changed = Date.parse(before.lastTransitionTime);
-  // Written by a clock that was ahead: it says nothing about when that was.
-  if (changed > view.now) return moved ?? view.now;
-  if (before.status === "True") return Math.max(moved ?? 0, changed);
-  // Exceeded before: it stays so until something moves.
-  if (before.reason === "DeadlineExceeded") {
-    return moved !== undefined && moved > changed
-      ? moved
-      : changed - view.spec.progressDeadlineSeconds * 1000;
-  }
-  return view.now;
+function healthOf(view: View): string {
+  const voters = votersOf(view);
+  const version = versionOf(view).current ?? view.spec.version;
+  return `${voters.filter(seemsWell).length} of ${voters.length} voters healthy, running etcd ${version}`;
 }
-
-function phaseOf(view: View, decision: Decision): string {
-  const { cluster } = view.observation;
-  const wait = mainHold(decision.holds);
-  const doing = decision.act?.message ?? (wait && sayHold(wait));
-  const healthy = `${view.healthyVoters} of ${votersOf(view).length} voters are healthy`;
-  if (cluster.deleting) return `Being deleted${doing ? `: ${doing}` : ""}.`;
-  if (wait?.reason === "Paused") return `Paused; ${healthy}.`;
-  if (decision.act) return `${WORK[decision.act.class]}: ${decision.act.message}.`;
-  if (decision.converged) {
-    if (wait?.reason === "Hibernated") return sentence(wait.message);
-    const foreign = decision.holds.find(({ reason }) => reason === "ForeignMember");
-    if (foreign) return `Needs attention: ${sayHold(foreign)}.`;
-    return `Healthy: ${healthy}, all run etcd ${versionOf(view).current ?? view.spec.version}.`;
-  }
-  if (!wait) return `Waiting; ${healthy}.`;
-  return wait.next === undefined ? `Waiting: ${wait.message}.` : `Needs attention: ${sayHold(wait)}.`;
-}
-
-const WORK = {
-  life: "Changing state",
-  record: "Working",
-  heal: "Healing",
-  revert: "Setting right",
-  join: "Growing",
-  promote: "Growing",
-  shrink: "Shrinking",
-  roll: "Rolling out",
-  maintain: "Maintaining",
-} as const;
 
 /** Records that vote, or, while nobody can be asked, that are known to have joined to vote. */
 function votersOf(view: View): MemberView[] {
@@ -216,7 +173,7 @@ function memberStatus(view: View, member: MemberView, given: GivenStatus): Membe
   return {
     name,
     ...(id !== undefined && { id }),
-    role: roleOf(view, member),
+    role: memberRole(view, member),
     healthy: member.healthy && alarms.length === 0,
     ...(answer.reachable && {
       version: answer.version,
@@ -228,11 +185,4 @@ function memberStatus(view: View, member: MemberView, given: GivenStatus): Membe
     ...(node !== undefined && { node }),
     ...(expiry !== undefined && { certExpiry: timestamp(expiry) }),
   };
-}
-
-function roleOf(view: View, { entry, isLeader }: MemberView): MemberStatus["role"] {
-  if (!entry) return "Unknown";
-  if (entry.isLearner) return "Learner";
-  if (isLeader) return "Leader";
-  return view.leader ? "Follower" : "Unknown";
 }

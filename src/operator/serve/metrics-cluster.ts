@@ -32,7 +32,6 @@ export class ClusterSeries {
   /** The last leader that was known; one that comes back after a time without any is no change. */
   #leader: string | undefined;
   #leaderChanges = 0;
-  #longestGapMs: number | undefined;
 
   constructor(namespace: string, cluster: string) {
     this.#labels = [namespace, cluster];
@@ -57,8 +56,6 @@ export class ClusterSeries {
     if (this.#leader !== undefined && status.leader !== undefined && status.leader !== this.#leader)
       this.#leaderChanges++;
     this.#leader = status.leader ?? this.#leader;
-    const gapMs = status.lastDisruption?.writeGapMs;
-    if (gapMs !== undefined) this.#longestGapMs = Math.max(gapMs, this.#longestGapMs ?? 0);
     this.#waits = waits;
     this.#failure = failure;
     this.#problems = problems.length > 0;
@@ -83,7 +80,6 @@ export class ClusterSeries {
     yield [METRICS.foreign, [ofCluster(this.#foreign)]];
     yield [METRICS.leaderChanges, [ofCluster(this.#leaderChanges)]];
     if (revision !== undefined) yield [METRICS.revision, [ofCluster(revision)]];
-    if (this.#longestGapMs !== undefined) yield [METRICS.writeGap, [ofCluster(this.#longestGapMs / 1000)]];
     yield [
       METRICS.condition,
       conditions.map(({ type, status }) => ofCluster(CONDITION[status] ?? UNKNOWN, type)),

@@ -144,12 +144,6 @@ export const METRICS = {
     [...CLUSTER, "condition"],
     "Status of a condition of the cluster: true (1), false (0) or unknown (-1).",
   ),
-  writeGap: metric(
-    "gauge",
-    "cluster_longest_write_gap_seconds",
-    CLUSTER,
-    "Longest write outage observed by this process; absent if there was none.",
-  ),
   memberHealthy: metric("gauge", "member_healthy", MEMBER, "Whether a member responds and has no alarm."),
   dbSize: metric("gauge", "member_db_size_bytes", MEMBER, "Size of a member's database file."),
   dbInUse: metric("gauge", "member_db_in_use_bytes", MEMBER, "Bytes in use in a member's database."),

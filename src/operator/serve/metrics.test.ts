@@ -29,7 +29,6 @@ function passOf(observation: Observation, change: Partial<Pass> = {}): Pass {
   const expiry = Object.fromEntries(observation.members.map(({ record }) => [record.name, NOW + 3_600_000]));
   const status = statusOf(observation, decision, undefined, {
     certificates: { expiry, problems: [] },
-    lastDisruption: { reason: "a test", writeGapMs: 700 },
   });
   return { number: 1, observation, decision, problems: [], status, ...change };
 }
@@ -87,7 +86,6 @@ test("a cluster is told by members, health, sizes, lag, revision, certificates, 
   assert.equal(value(`quorate_cluster_healthy_voters{${DEMO}}`), 3);
   assert.equal(value(`quorate_cluster_condition{${DEMO},condition="Available"}`), 1);
   assert.equal(value(`quorate_cluster_condition{${DEMO},condition="Degraded"}`), 0);
-  assert.equal(value(`quorate_cluster_longest_write_gap_seconds{${DEMO}}`), 0.7);
   assert.equal(value(`quorate_member_healthy{${DEMO},member="demo-2"}`), 1);
   assert.equal(value(`quorate_member_raft_lag_entries{${DEMO},member="demo-2"}`), 0);
   assert.equal(value(`quorate_member_certificate_expiry_seconds{${DEMO},member="demo-2"}`), 3_600);

@@ -15,18 +15,20 @@ test("the field and the reason are told; what is not looked at any more is unkno
   const status = invalidStatus([{ path: "spec.version", message: "is no release" }])(before, 7, 0);
   assert.equal(status.replicas, 3);
   assert.equal(status.observedGeneration, 7);
-  const [was, progressing] = status.conditions ?? [];
-  assert.deepEqual([was?.type, was?.status, was?.reason], ["Available", "Unknown", "InvalidSpec"]);
-  assert.deepEqual([progressing?.status, progressing?.reason], ["False", "InvalidSpec"]);
-  assert.match(progressing?.message ?? "", /spec\.version: is no release/);
+  const told = (type: string) => status.conditions?.find((known) => known.type === type);
+  const [was, stalled, ready] = ["Available", "Stalled", "Ready"].map(told);
+  assert.deepEqual([was?.status, was?.reason], ["Unknown", "InvalidSpec"]);
+  assert.deepEqual([stalled?.status, stalled?.reason], ["True", "InvalidSpec"]);
+  assert.deepEqual([ready?.status, status.phase], ["False", "Stalled"], "that it is not applied is certain");
+  assert.match(status.message ?? "", /spec\.version: is no release/);
+  assert.ok(status.conditions?.every(({ observedGeneration }) => observedGeneration === 7));
   const again = invalidStatus([{ path: "spec.version", message: "is no release" }])(status, 7, 3_600_000);
   assert.deepEqual(again.conditions, status.conditions, "nothing moves while nothing changes");
 });
 
 test("a fault of the operator's own leaves nothing standing that nobody looks at any more (I6)", () => {
   const status = faultStatus(new TypeError("x is not a function"))({ conditions: [available] }, 3, 0);
-  const [was, progressing] = status.conditions ?? [];
-  assert.deepEqual([was?.status, was?.reason], ["Unknown", "OperatorFault"]);
-  assert.equal(progressing?.status, "False");
-  assert.match(status.phase ?? "", /TypeError: x is not a function.*Take the last edit back/);
+  const told = (type: string) => status.conditions?.find((known) => known.type === type)?.status;
+  assert.deepEqual(["Available", "Ready", "Stalled"].map(told), ["Unknown", "Unknown", "True"]);
+  assert.match(status.message ?? "", /TypeError: x is not a function.*Undo the last edit/);
 });

@@ -1,52 +1,60 @@
 /**
- * The status of a cluster that is not looked at: nothing of it can be understood, because it has no members yet or its
- * marks cannot be read, or each look ends in a fault of the operator's own. Why, and what to do; nothing else is claimed
- * of it (I6): what was true is unknown now. What runs goes on running. Pure.
+ * The status of a cluster that is not looked at: its spec is invalid and it has no members yet, its marks cannot be
+ * read, or each look ends in an internal error. It says why and what to do, and claims nothing else (I6): what was true
+ * is unknown now. Pure.
  */
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
-import type { Condition } from "../../api/metadata.ts";
+import { CLUSTER_CONDITIONS, type ClusterConditionType } from "../../api/status-words.ts";
 import type { ApiError } from "../../api/validate.ts";
-import { timestamp } from "../../core/status/conditions.ts";
+import {
+  condition,
+  findCondition,
+  no,
+  sentence,
+  unknown,
+  yes,
+  type Verdict,
+} from "../../core/status/condition.ts";
 import { fitCluster } from "./fit-status.ts";
 
 type Blind = (previous: EtcdClusterStatus | undefined, generation: number, now: number) => EtcdClusterStatus;
 
+/** That the spec is not applied is certain, whatever runs. */
 export function invalidStatus(errors: readonly ApiError[]): Blind {
   const what = errors.map(({ path, message }) => `${path}: ${message}`).join("; ");
-  const message = `the cluster cannot be understood, and nothing is changed: ${what}. Correct it; what runs goes on as it was`;
-  return blind("InvalidSpec", message, "not looked at while the cluster cannot be understood");
+  const message = `the cluster is invalid (${what}), so nothing was changed. Correct it; running members are unaffected`;
+  return blind("InvalidSpec", no("InvalidSpec", message), "not observed while the cluster is invalid");
 }
 
 export function faultStatus(error: unknown): Blind {
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const message = `the operator cannot look at this cluster, by a fault of its own (${what}); what runs goes on as it was. Take the last edit back, and report the operator's log`;
-  return blind("OperatorFault", message, "not looked at, by a fault of the operator's own");
+  const message = `internal error while reconciling this cluster (${what}). Running members are unaffected. Undo the last edit, and report the operator's log`;
+  return blind(
+    "OperatorFault",
+    unknown("OperatorFault", message),
+    "not observed because of an internal error of the operator",
+  );
 }
 
-function blind(reason: string, message: string, unknown: string): Blind {
-  return (previous, generation, now) => {
-    const before = previous?.conditions ?? [];
-    const say = (type: string, status: Condition["status"], words: string): Condition => {
-      const known = before.find((condition) => condition.type === type);
-      return {
-        type,
-        status,
-        reason,
-        message: words,
-        lastTransitionTime: known?.status === status ? known.lastTransitionTime : timestamp(now),
-        observedGeneration: generation,
-      };
-    };
-    const others = before.filter(({ type }) => type !== "Progressing");
-    return fitCluster({
+function blind(reason: string, ready: Verdict, others: string): Blind {
+  const { message } = ready;
+  const told: Readonly<Partial<Record<ClusterConditionType, Verdict>>> = {
+    Ready: ready,
+    Reconciling: no(reason, message),
+    Stalled: yes(reason, message),
+  };
+  return (previous, generation, now) =>
+    fitCluster({
       ...previous,
       observedGeneration: generation,
-      phase: `Needs attention: ${message}`,
-      conditions: [
-        ...others.map(({ type }) => say(type, "Unknown", unknown)),
-        say("Progressing", "False", message),
-      ],
+      phase: ready.status === "Unknown" ? "Unknown" : "Stalled",
+      message: sentence(message),
+      conditions: CLUSTER_CONDITIONS.map((type) =>
+        condition(type, told[type] ?? unknown(reason, others), findCondition(previous?.conditions, type), {
+          now,
+          generation,
+        }),
+      ),
       plan: [],
     });
-  };
 }

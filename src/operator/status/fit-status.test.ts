@@ -16,14 +16,14 @@ const condition = {
 test("whatever is said, the resource definition takes it", () => {
   const plan = [{ step: "Promote", text: long, waitingFor: long }];
   const warnings = Array.from({ length: 40 }, () => long);
-  const cluster = fitCluster({ phase: long, conditions: [condition], plan, warnings });
+  const cluster = fitCluster({ message: long, conditions: [condition], plan, warnings });
   assert.ok(etcdClusterStatusSchema.safeParse(cluster).success);
-  assert.ok(etcdMemberStatusSchema.safeParse(fitMember({ phase: long, conditions: [condition] })).success);
-  assert.ok(cluster.phase?.endsWith("…"));
+  assert.ok(etcdMemberStatusSchema.safeParse(fitMember({ message: long, conditions: [condition] })).success);
+  assert.ok(cluster.message?.endsWith("…"));
 });
 
 test("what fits is left as it is", () => {
   const conditions = [{ ...condition, message: "well" }];
-  const status = { phase: "Healthy.", conditions, plan: [], warnings: ["spec.replicas: even"] };
+  const status = { message: "Healthy.", conditions, plan: [], warnings: ["spec.replicas: even"] };
   assert.deepEqual(fitCluster(status), status);
 });

@@ -11,10 +11,10 @@ const LONGEST_MESSAGE = 32_768;
 const MOST_WARNINGS = 32;
 
 export function fitCluster(status: EtcdClusterStatus): EtcdClusterStatus {
-  const { phase, conditions, plan, warnings } = status;
+  const { message, conditions, plan, warnings } = status;
   return {
     ...status,
-    ...(phase !== undefined && { phase: cut(phase, LONGEST_SENTENCE) }),
+    ...(message !== undefined && { message: cut(message, LONGEST_SENTENCE) }),
     ...(conditions && { conditions: conditions.map(fitCondition) }),
     ...(plan && {
       plan: plan.map((step) => ({
@@ -30,10 +30,10 @@ export function fitCluster(status: EtcdClusterStatus): EtcdClusterStatus {
 }
 
 export function fitMember(status: EtcdMemberStatus): EtcdMemberStatus {
-  const { phase, conditions } = status;
+  const { message, conditions } = status;
   return {
     ...status,
-    ...(phase !== undefined && { phase: cut(phase, LONGEST_SENTENCE) }),
+    ...(message !== undefined && { message: cut(message, LONGEST_SENTENCE) }),
     ...(conditions && { conditions: conditions.map(fitCondition) }),
   };
 }

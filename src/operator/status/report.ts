@@ -5,6 +5,7 @@
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
 import type { EtcdMemberStatus } from "../../api/etcd-member.ts";
 import { canonical, sameContent } from "../../core/hash.ts";
+import { memberStatusOf } from "../../core/status/member.ts";
 import { sameStatus } from "../../core/status/status-write.ts";
 import type { MemberView, View } from "../../core/view.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -12,7 +13,6 @@ import { isReason } from "../../kube/errors.ts";
 import { refOf, type KubeObject, type Ref, type Resource } from "../../kube/resources.ts";
 import type { Clock } from "../../seams/clock.ts";
 import { fitCluster, fitMember } from "./fit-status.ts";
-import { memberStatusOf } from "./member-status.ts";
 import { mergePatch } from "../apply/merge-patch.ts";
 import { etcdClusters, etcdMembers } from "../resources.ts";
 import type { Stores } from "../cache/stores.ts";
@@ -67,14 +67,17 @@ export class Reporter {
     const object = this.#stores.member(`${ref.namespace}/${ref.name}`);
     if (!object || object.metadata.uid !== member.record.uid) return;
     const status = fitMember(memberStatusOf(view, member, object.metadata.generation, object.status));
-    if (!member.healthy && !this.#lasts(member.name, status)) return;
-    if (sameContent(steady(object.status), steady(status))) return;
+    if (sameContent(object.status, status)) return;
+    // Each write of the record is another generation of it: that alone is told when it has come to rest.
+    const isNews =
+      member.healthy && !sameContent(withoutGeneration(object.status), withoutGeneration(status));
+    if (!isNews && !this.#lasts(member.name, status)) return;
     await this.#write(etcdMembers, ref, object, object.status, status);
   }
 
-  #lasts(name: string, status: EtcdMemberStatus): boolean {
+  #lasts(name: string, { conditions, observedGeneration }: EtcdMemberStatus): boolean {
     const now = this.#clock.monotonic();
-    const state = status.conditions?.[0]?.reason ?? "";
+    const state = `${conditions?.[0]?.reason} ${observedGeneration}`;
     const known = this.#passing.get(name);
     if (known?.state === state) return now - known.since >= PASSING_MS;
     this.#passing.set(name, { state, since: now });
@@ -109,10 +112,10 @@ function isUrgent(before: EtcdClusterStatus | undefined, after: EtcdClusterStatu
   return before === undefined || essence(before) !== essence(after);
 }
 
-/** Without which generation of its record it was seen for: that alone is no news. */
-function steady(status: EtcdMemberStatus | undefined): unknown {
+function withoutGeneration(status: EtcdMemberStatus | undefined): unknown {
   return {
     ...status,
-    conditions: status?.conditions?.map(({ observedGeneration: _seen, ...condition }) => condition),
+    observedGeneration: undefined,
+    conditions: status?.conditions?.map((condition) => ({ ...condition, observedGeneration: undefined })),
   };
 }

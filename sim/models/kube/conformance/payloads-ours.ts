@@ -47,14 +47,15 @@ export const clusterPayload: Payload = {
   wanted: (random) => ({ spec: { version: random.pick(["3.6.14", "3.6.16"]), ...clusterSpec(random) } }),
   status: (random) => ({
     ...some(random, {
-      phase: digits(random),
+      phase: random.pick(["Healthy", "Healing", "Waiting"]),
+      message: digits(random),
       replicas: random.between(0, 3),
       selector: "app=x",
       observedGeneration: 1,
       readyReplicas: random.pick([1, 2]),
       members: [{ name: "demo-1", role: "Leader", healthy: true }],
     }),
-    conditions: ["Quorate", "Progressing"]
+    conditions: ["Quorate", "Ready"]
       .filter(() => random.chance(0.6))
       .map((type) => ({
         type,
@@ -96,5 +97,6 @@ export const memberPayload: Payload = {
   wanted: (random, name) => ({
     spec: { ...exampleMember({ ordinal: Number(name.slice(5)) }).spec, ...memberChange(random) },
   }),
-  status: (random) => some(random, { phase: digits(random), role: "Leader", memberID: "1" }),
+  status: (random) =>
+    some(random, { phase: "Healthy", message: digits(random), role: "Leader", memberID: "1" }),
 };

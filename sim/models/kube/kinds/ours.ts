@@ -48,13 +48,15 @@ function ourKind(resource: Resource): Kind {
         metadata: normalised(metadataSchema, object["metadata"]),
       };
       if (object["spec"] !== undefined) out["spec"] = decoded(spec, object["spec"]);
-      if (object["status"] !== undefined) out["status"] = decoded(status, object["status"]);
+      const told = object["status"] ?? status.default;
+      if (told !== undefined) out["status"] = decoded(status, told);
       return out;
     },
     prepare(object, old) {
       if (old) return object;
+      // What a manifest says of the status is dropped; its default is filled in again when it is read.
       const { status: _, ...rest } = object;
-      return rest;
+      return status.default === undefined ? rest : { ...rest, status: status.default };
     },
     check(object, old) {
       const [kept, told] = [old && same(object["spec"], old["spec"]), object["status"]];

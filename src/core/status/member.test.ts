@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Observation } from "../../core/observation.ts";
-import { change, exited, healthy, leaderOf, NOW } from "../../core/testing/cluster.ts";
-import { viewOf } from "../../core/view.ts";
-import { memberStatusOf } from "./member-status.ts";
+import type { Observation } from "../observation.ts";
+import { change, exited, healthy, leaderOf, NOW } from "../testing/cluster.ts";
+import { viewOf } from "../view.ts";
+import { memberStatusOf } from "./member.ts";
 
 function statusOf(observation: Observation, name: string, previous?: ReturnType<typeof memberStatusOf>) {
   const view = viewOf(observation);
@@ -21,13 +21,15 @@ test("a healthy member is ready, with its ID and role", () => {
   assert.equal(status.memberID, `id-of-${leaderOf(world)}`);
   assert.equal(ready(status)?.status, "True");
   assert.equal(ready(status)?.observedGeneration, 3);
-  assert.equal(status.phase, "Votes and serves.");
+  assert.deepEqual([status.phase, status.observedGeneration], ["Healthy", 3]);
+  assert.match(status.message ?? "", /is a healthy voter\.$/);
 });
 
 test("one that has ended says why", () => {
   const status = statusOf(exited(healthy(), "demo-2", "data-missing"), "demo-2");
   assert.deepEqual([ready(status)?.status, ready(status)?.reason], ["False", "Exited"]);
-  assert.match(status.phase ?? "", /data-missing/);
+  assert.equal(status.phase, "Failed");
+  assert.equal(status.message, "demo-2 exited: data-missing.");
 });
 
 test("one that leaves, sleeps, waits or hangs on a lost node says so", () => {

@@ -1,0 +1,60 @@
+/**
+ * How a condition is built, for clusters and members alike: a verdict with one word for machines and a sentence for
+ * people, the generation it is about, and the time of its last transition, which is kept while its status stays.
+ */
+import type { Condition } from "../../api/metadata.ts";
+
+export interface Verdict {
+  readonly status: Condition["status"];
+  readonly reason: string;
+  readonly message: string;
+}
+
+const verdict = (status: Condition["status"]) => (reason: string, message: string) =>
+  ({ status, reason, message }) satisfies Verdict;
+export const yes = verdict("True");
+export const no = verdict("False");
+export const unknown = verdict("Unknown");
+
+/** What a condition is about: which generation of the spec, and when it was seen. */
+export interface SeenAt {
+  readonly now: number;
+  readonly generation: number | undefined;
+}
+
+export function condition(
+  type: string,
+  { status, reason, message }: Verdict,
+  before: Condition | undefined,
+  { now, generation }: SeenAt,
+): Condition {
+  const kept = before?.status === status ? before.lastTransitionTime : undefined;
+  return {
+    type,
+    status,
+    reason,
+    message: sentence(message),
+    lastTransitionTime: kept ?? timestamp(now),
+    ...(generation !== undefined && { observedGeneration: generation }),
+  };
+}
+
+export function findCondition(
+  conditions: readonly Condition[] | undefined,
+  type: string,
+): Condition | undefined {
+  return conditions?.find((known) => known.type === type);
+}
+
+/** Begins large, unless with a name, and ends with a stop. */
+export function sentence(text: string): string {
+  const [first = ""] = text.split(" ", 1);
+  const isName = /[-.\d]/.test(first) || first === "etcd";
+  const begun = isName ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
+
+/** As Kubernetes writes times: whole seconds, UTC. */
+export function timestamp(milliseconds: number): string {
+  return `${new Date(Math.floor(milliseconds / 1000) * 1000).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,89 @@
+/**
+ * One member in words: its role in etcd, its phase, and what keeps it from serving. The status of the cluster, the
+ * status of its EtcdMember and the local platform all say this of it, and nothing else.
+ */
+import type { MemberStatus } from "../../api/etcd-cluster-status.ts";
+import type { EtcdMemberStatus } from "../../api/etcd-member.ts";
+import type { MemberPhase } from "../../api/status-words.ts";
+import { whyUnreachable } from "../assess/out-of-reach.ts";
+import type { MemberView, View } from "../view.ts";
+import { condition, findCondition, no, unknown, yes, type SeenAt, type Verdict } from "./condition.ts";
+
+export interface MemberState {
+  readonly phase: MemberPhase;
+  /** Whether it is Ready, and why; the message has no subject: the member's name goes before it. */
+  readonly ready: Verdict;
+}
+
+/** Only its leader's answer tells followers from members whose part is not known. */
+export function memberRole(view: View, { entry, isLeader }: MemberView): MemberStatus["role"] {
+  if (!entry) return "Unknown";
+  if (entry.isLearner) return "Learner";
+  if (isLeader) return "Leader";
+  return view.leader ? "Follower" : "Unknown";
+}
+
+export function memberState(member: MemberView): MemberState {
+  const { record, workload, answer, healthy, isVoter, deleting } = member;
+  if (record.leaving) return state("Leaving", no("Leaving", `is leaving: ${record.leaving.reason}`));
+  if (healthy) {
+    const retiring = record.retiring ? `; will be replaced: ${record.retiring.reason}` : "";
+    const deleted = deleting ? "; will be replaced: its record was deleted" : "";
+    const what = isVoter ? "is a healthy voter" : "is a healthy learner";
+    return state("Healthy", yes("Healthy", `${what}${retiring}${deleted}`));
+  }
+  if (member.outOfReach) return state("Unknown", unknown("Unreachable", whyUnreachable([member])));
+  switch (workload.state) {
+    case "absent": {
+      if (!record.run) return state("Hibernated", no("Hibernated", "is hibernated; its data is retained"));
+      const why = workload.notMade ? `: ${workload.notMade.message}` : "";
+      return state("Pending", no("NotRunning", `is not running${why}`));
+    }
+    case "waiting":
+      return state("Pending", no("Waiting", `cannot start: ${workload.reason}`));
+    case "stopping": {
+      const lost = workload.lostNode ? `: its node ${workload.lostNode} is gone` : "";
+      return state("Stopping", no("Stopping", `is stopping${lost}`));
+    }
+    case "exited":
+      return state("Failed", no("Exited", `exited: ${workload.detail || workload.cause}`));
+    case "running": {
+      const phase = record.joined ? "Unhealthy" : "Starting";
+      return answer.reachable
+        ? state(phase, no("NotServing", "is running but does not serve yet"))
+        : state(phase, no("NotAnswering", `does not answer: ${answer.error}`));
+    }
+  }
+}
+
+/** `demo-2 is not running`, for sentences about several members. */
+export function describeMember(member: MemberView): string {
+  const { ready } = memberState(member);
+  return ready.reason === "Unreachable" ? ready.message : `${member.name} ${ready.message}`;
+}
+
+/** The status of an EtcdMember; `previous` keeps the time of the last transition. */
+export function memberStatusOf(
+  view: View,
+  member: MemberView,
+  generation: number | undefined,
+  previous: EtcdMemberStatus | undefined,
+): EtcdMemberStatus {
+  const { phase, ready } = memberState(member);
+  const seenAt: SeenAt = { now: view.now, generation };
+  const told = { ...ready, message: describeMember(member) };
+  const isReady = condition("Ready", told, findCondition(previous?.conditions, "Ready"), seenAt);
+  const id = member.entry?.id ?? member.record.memberID;
+  return {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    phase,
+    message: isReady.message,
+    ...(id !== undefined && { memberID: id }),
+    role: memberRole(view, member),
+    conditions: [isReady],
+  };
+}
+
+function state(phase: MemberPhase, ready: Verdict): MemberState {
+  return { phase, ready };
+}
