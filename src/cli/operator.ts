@@ -6,9 +6,9 @@ import { parseArgs } from "node:util";
 import manifest from "../../package.json" with { type: "json" };
 import { KubeConfigError, loadConfig } from "../kube/config.ts";
 import { isReason } from "../kube/errors.ts";
-import type { Log } from "../kube/log.ts";
+import { atLeast, LOG_LEVELS, logLine, type Log, type LogLevel } from "../kube/log.ts";
 import { openEndpoints } from "../operator/serve/endpoints.ts";
-import { OperatorMetrics } from "../operator/serve/metrics.ts";
+import { OperatorMetrics, type ProcessFacts } from "../operator/serve/metrics.ts";
 import { Unmet } from "../operator/process/requirements.ts";
 import { Operator, type OperatorOptions } from "../operator/runtime.ts";
 import { parseAddress, type Address } from "../operator/serve/serve.ts";
@@ -16,6 +16,8 @@ import { systemDisk } from "../seams/disk.ts";
 import { UsageError, type CliIo } from "./io.ts";
 
 export const summary = "run the Kubernetes operator, in a Pod or with a kubeconfig";
+
+const DEFAULT_LEVEL: LogLevel = "info";
 
 export const usage = `Usage: quorate operator [options]
 
@@ -30,6 +32,7 @@ Options:
       --lease-name <name>        name of the lease; default: quorate
       --health-address <addr>    /healthz and /readyz; default: ${defaultAddress("health")}, "off" to disable
       --metrics-address <addr>   /metrics; default: ${defaultAddress("metrics")}, "off" to disable
+      --log-level <level>        ${LOG_LEVELS.join(", ")}; default: ${DEFAULT_LEVEL}
   -h, --help
 
 Logs one JSON object per line to stderr. Exit codes: 0 stopped, 1 failed or lost its lease, 2 invalid options.
@@ -47,13 +50,14 @@ const OPTIONS = {
   "lease-name": { type: "string" },
   "health-address": { type: "string" },
   "metrics-address": { type: "string" },
+  "log-level": { type: "string" },
 } as const;
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const { clock, random } = io;
-  const { wishes, metricsAddress, healthAddress } = readOptions(args, io);
-  const log = jsonLog(io);
-  const metrics = new OperatorMetrics({ clock, version: manifest.version, residentBytes });
+  const { wishes, metricsAddress, healthAddress, logLevel } = readOptions(args, io);
+  const log = atLeast(logLevel, jsonLog(io));
+  const metrics = new OperatorMetrics({ clock, version: manifest.version, process: processFacts });
   const endpoints = await openEndpoints({ clock, metrics, metricsAddress, healthAddress });
   try {
     const options = await wishes();
@@ -105,6 +109,7 @@ interface Given {
   readonly wishes: () => Promise<Wishes>;
   readonly metricsAddress: Address | undefined;
   readonly healthAddress: Address | undefined;
+  readonly logLevel: LogLevel;
 }
 
 function readOptions(args: string[], io: CliIo): Given {
@@ -115,6 +120,7 @@ function readOptions(args: string[], io: CliIo): Given {
     throw new UsageError(`--namespace ${JSON.stringify(wrong)}: not a valid namespace name`);
   return {
     metricsAddress: address("metrics-address", values["metrics-address"] ?? defaultAddress("metrics")),
+    logLevel: levelOf(values["log-level"] ?? DEFAULT_LEVEL),
     healthAddress: address("health-address", values["health-address"] ?? defaultAddress("health")),
     async wishes() {
       const { kubeconfig: file, context } = values;
@@ -148,14 +154,29 @@ function address(option: string, text: string): Address | undefined {
   return found;
 }
 
+function levelOf(text: string): LogLevel {
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (level === undefined)
+    throw new UsageError(`--log-level ${JSON.stringify(text)}: use one of ${LOG_LEVELS.join(", ")}`);
+  return level;
+}
+
 function jsonLog(io: CliIo): Log {
-  return (level, message, error) => {
-    const stack = level === "error" && error instanceof Error ? { stack: error.stack } : {};
-    const time = new Date(io.clock.now()).toISOString();
-    io.stderr.write(`${JSON.stringify({ time, level, message, ...stack })}\n`);
+  return (level, message, fields) => {
+    io.stderr.write(`${logLine(io.clock.now(), level, message, fields)}\n`);
   };
 }
 
-function residentBytes(): number {
-  return process.memoryUsage.rss();
+function processFacts(): ProcessFacts {
+  const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  return {
+    cpuSeconds: (user + system) / 1e6,
+    startedAt: performance.timeOrigin,
+    residentBytes: rss,
+    heapTotalBytes: heapTotal,
+    heapUsedBytes: heapUsed,
+    externalBytes: external,
+    nodeVersion: process.version,
+  };
 }

@@ -5,7 +5,7 @@
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
 import { KubeError } from "./errors.ts";
-import { silent, textOf, type Log } from "./log.ts";
+import { silent, textOf, type Log, type LogFields } from "./log.ts";
 import { WorkQueue, type Outcome, type QueueOptions } from "./queue.ts";
 import { keyOf, type KubeObject } from "./resources.ts";
 import type { Store } from "./store.ts";
@@ -44,6 +44,8 @@ export function source<T extends KubeObject>(
 
 export interface ControllerOptions extends Pick<QueueOptions, "concurrency" | "mostKeys" | "backoff"> {
   readonly name: string;
+  /** What the log says of a key, beside the error. */
+  readonly fields?: (key: string) => LogFields;
   readonly clock: Clock;
   readonly random: Random;
   readonly sources: readonly Source[];
@@ -93,7 +95,7 @@ export class Controller {
     this.#unlisten = sources.map((one) =>
       one.listen(
         (key) => this.wake(key),
-        (error) => this.#log("error", `${this.#options.name}: ${textOf(error)}`, error),
+        (error) => this.#log("error", `${this.#options.name}: ${textOf(error)}`, { error }),
       ),
     );
     await Promise.all(sources.map((one) => one.whenSynced(this.#ending.signal)));
@@ -109,7 +111,7 @@ export class Controller {
     // A conflict is somebody else's success; it is told only when it does not end.
     const expected = error instanceof KubeError && error.reason === "Conflict" && failures < 3;
     const text = `${this.#options.name} ${key}: ${textOf(error)} (failure ${failures} in a row)`;
-    this.#log(expected ? "info" : "warn", text, error);
+    this.#log(expected ? "info" : "warn", text, { ...this.#options.fields?.(key), failures, error });
     return error instanceof KubeError ? error.retryAfterMs : undefined;
   }
 }

@@ -195,7 +195,7 @@ export class EventRecorder {
     if (hopeless || failures >= MOST_TRIES) {
       this.#series.delete(key);
       this.#dropped++;
-      this.#log("warn", `could not record an event: ${textOf(error)}`, error);
+      this.#log("warn", `could not record an event: ${textOf(error)}`, { error });
     }
     return isReason(error, "TooManyRequests") ? error.retryAfterMs : undefined;
   }

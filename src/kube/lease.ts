@@ -98,7 +98,7 @@ export class Lease {
       } catch (error) {
         if (this.#ending.signal.aborted) return;
         const level = isReason(error, "Conflict", "AlreadyExists") ? "info" : "warn";
-        log(level, `lease ${this.#ref.name}: ${textOf(error)}`, error);
+        log(level, `lease ${this.#ref.name}: ${textOf(error)}`, { error });
         // Somebody else wrote: see who, before the time for it is up.
         again = isReason(error, "Conflict") && this.#record !== undefined ? "at-once" : "later";
         this.#record = undefined;
@@ -209,7 +209,7 @@ export class Lease {
       await client.replace(leases, { ...record, spec: { ...spec, renewTime: this.#microTime() } }, call);
       log("info", `lease ${this.#ref.name}: released`);
     } catch (error) {
-      this.#options.log("info", `lease ${this.#ref.name}: could not release it: ${textOf(error)}`, error);
+      this.#options.log("info", `lease ${this.#ref.name}: could not release it: ${textOf(error)}`, { error });
     }
   }
 
@@ -217,7 +217,7 @@ export class Lease {
     try {
       tell();
     } catch (error) {
-      this.#options.log("error", `lease ${this.#ref.name}: ${textOf(error)}`, error);
+      this.#options.log("error", `lease ${this.#ref.name}: ${textOf(error)}`, { error });
     }
   }
 

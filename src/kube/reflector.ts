@@ -78,7 +78,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       for await (const event of watch(client, resource, scope, options)) {
         if (event.type === "troubled") {
           this.#trouble = event.error;
-          log("warn", `${event.error.message}; next try in ${event.retryMs} ms`);
+          log("warn", `${event.error.message}; next try in ${event.retryMs} ms`, { error: event.error });
         } else {
           if (event.type !== "restarted") this.#trouble = undefined;
           this.store.handle(event.type === "applied" ? { ...event, object: kept(event.object) } : event);
@@ -87,7 +87,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     } catch (error) {
       // Not the server's doing, so it would be the same again: a program error, told and not hidden.
       this.#ended = true;
-      log("error", `the cache of ${resource.plural} stopped: ${textOf(error)}`, error);
+      log("error", `the cache of ${resource.plural} stopped: ${textOf(error)}`, { error });
     } finally {
       forget();
     }

@@ -11,6 +11,7 @@ import { EtcdError } from "../etcd/errors.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { KubeError } from "../kube/errors.ts";
 import type { EventRecorder } from "../kube/events.ts";
+import type { Log } from "../kube/log.ts";
 import type { Outcome } from "../kube/queue.ts";
 import { refOf } from "../kube/resources.ts";
 import { LeaseLost } from "../kube/term.ts";
@@ -21,6 +22,7 @@ import type { Random } from "../seams/random.ts";
 import { Announcer } from "./status/announcer.ts";
 import type { ClockSkew } from "./observe/clock-skew.ts";
 import { faultStatus, invalidStatus } from "./status/blind-status.ts";
+import { ClusterLog } from "./status/cluster-log.ts";
 import type { Fence } from "./process/fencing.ts";
 import { mergePatch } from "./apply/merge-patch.ts";
 import { CLUSTER_FINALIZER } from "./names.ts";
@@ -43,6 +45,7 @@ export interface WorkerOptions {
   /** Makes a way to the members of one cluster. */
   readonly reach: () => EtcdReach;
   readonly events: Pick<EventRecorder, "record">;
+  readonly log: Log;
   readonly onPass?: (pass: Pass) => void;
   readonly onStep?: (entry: TranscriptEntry) => void;
 }
@@ -60,6 +63,7 @@ export class ClusterWorker {
   readonly #platform: KubePlatform;
   readonly #loop: Loop;
   readonly #announcer: Announcer;
+  readonly #log: ClusterLog;
   /** The newest generation of the spec that was looked at, by us or, as the status says, by whoever led before. */
   #seen = 0;
   #faults = 0;
@@ -71,6 +75,7 @@ export class ClusterWorker {
     this.#options = options;
     this.#platform = new KubePlatform({ ...options, reach: options.reach(), key });
     this.#announcer = new Announcer(events, () => stores.cluster(key));
+    this.#log = new ClusterLog(options.log, key);
     this.#loop = new Loop({
       platform: this.#platform,
       clock,
@@ -78,12 +83,14 @@ export class ClusterWorker {
       beforeEffect: () => fence.check(),
       onPass: (pass) => {
         this.#announcer.pass(pass);
+        this.#log.pass(pass);
         this.#warnOnce(pass);
         onPass?.(pass);
       },
     });
     this.#loop.transcript.listen((entry) => {
       this.#announcer.step(entry);
+      this.#log.step(entry);
       onStep?.(entry);
     });
   }
@@ -136,6 +143,7 @@ export class ClusterWorker {
     const { uid = "", generation = 0 } = cluster.metadata;
     const before = stores.cluster(this.#key)?.status;
     const status = statusFrom(before, generation, clock.now());
+    this.#log.state(status);
     const patch = sameStatus(before, status, 0) ? undefined : mergePatch({ ...before }, { ...status });
     if (patch) await client.patchStatus(etcdClusters, refOf(this.#key), patch, { uid });
   }

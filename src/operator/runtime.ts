@@ -28,6 +28,7 @@ import { EFFECT_MS, Fence, fencedTransport } from "./process/fencing.ts";
 import { NodeClocks } from "./observe/node-clocks.ts";
 import { Orphans } from "./apply/orphans.ts";
 import { overTheWire, type EtcdReach } from "./reach.ts";
+import { clusterFields } from "./status/cluster-log.ts";
 import { checkRequirements } from "./process/requirements.ts";
 import { clusterSources } from "./cache/sources.ts";
 import { Stores, type CacheFacts } from "./cache/stores.ts";
@@ -149,13 +150,15 @@ export class Operator {
       nodeClocks: this.#nodeClocks,
       reach: options.reach ?? (() => overTheWire(clock, idle)),
       events: this.#events,
+      log,
       ...(hooks.onPass && { onPass: hooks.onPass }),
       ...(hooks.onStep && { onStep: hooks.onStep }),
     };
-    this.#orphans = new Orphans({ ...this.#worker, log });
+    this.#orphans = new Orphans(this.#worker);
     const reconcile = (key: string) => this.#reconcile(key);
     this.#controller = new Controller({
       name: "clusters",
+      fields: clusterFields,
       clock,
       random,
       log,
@@ -272,7 +275,7 @@ export class Operator {
     } catch (error) {
       // A pass that ends because we do not lead any more is no failure of the cluster.
       if (!this.#fence.leads) {
-        this.#options.log("info", `${key}: ${textOf(error)}`);
+        this.#options.log("info", textOf(error), { ...clusterFields(key), error });
         return { againMs: FENCED_MS };
       }
       throw error;

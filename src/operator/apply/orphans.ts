@@ -13,6 +13,7 @@ import type { Clock } from "../../seams/clock.ts";
 import { findOne } from "./keep.ts";
 import { clusterUIDOf } from "../records/member-object.ts";
 import { MEMBER_FINALIZER } from "../names.ts";
+import { clusterFields } from "../status/cluster-log.ts";
 import { etcdClusters, etcdMembers } from "../resources.ts";
 import type { Stores } from "../cache/stores.ts";
 
@@ -57,7 +58,10 @@ export class Orphans {
       if (failed) throw failed.reason;
       return undefined;
     } catch (error) {
-      log("warn", `EtcdMembers of the removed EtcdCluster ${key} are still there: ${textOf(error)}`);
+      log("warn", `EtcdMembers of the removed EtcdCluster ${key} are still there: ${textOf(error)}`, {
+        ...clusterFields(key),
+        error,
+      });
       this.#until.set(key, clock.monotonic() + AGAIN_MS);
       return { againMs: AGAIN_MS };
     }
@@ -79,7 +83,7 @@ async function release({ client, stores, events, log }: OrphanOptions, key: stri
   const ref = refOf(keyOf(orphan));
   const { uid = "", finalizers = [] } = orphan.metadata;
   const note = `EtcdCluster ${key} was removed without its members being stopped; the Pod of ${ref.name} is stopped now, and its volume is kept`;
-  log("warn", `EtcdMember ${keyOf(orphan)}: ${note}`);
+  log("warn", note, { ...clusterFields(key), member: ref.name, reason: "ClusterGone" });
   events.record({ regarding: orphan, type: "Warning", reason: "ClusterGone", action: "Release", note });
   const pod = stores.pod(keyOf(orphan));
   if (pod?.metadata?.uid !== undefined && isControlledBy(pod, uid))

@@ -67,7 +67,9 @@ export class TakeOver {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        log("warn", `nothing is done before the cache of ${cache.resource} has caught up: ${textOf(error)}`);
+        log("warn", `nothing is done before the cache of ${cache.resource} has caught up: ${textOf(error)}`, {
+          error,
+        });
       }
       await sleep(clock, AGAIN_MS, signal).catch(() => undefined);
     }

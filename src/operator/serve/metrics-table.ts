@@ -18,6 +18,11 @@ function metric(
   return { name: `quorate_${name}`, type, labels, help, ...(buckets && { buckets }) };
 }
 
+/** Of any process, by the names that Prometheus' own clients give them: dashboards for these exist. */
+function standard(type: MetricType, name: string, help: string, labels: readonly string[] = []): MetricDefinition {
+  return { name, type, labels, help };
+}
+
 const CLUSTER = ["namespace", "cluster"];
 const MEMBER = [...CLUSTER, "member"];
 
@@ -95,7 +100,6 @@ export const METRICS = {
     "Whether the cache of a resource is synced and its watch is healthy.",
   ),
   leaseHeld: metric("gauge", "lease_held", [], "Whether this process is the leader."),
-  eventLoopLag: metric("gauge", "event_loop_lag_seconds", [], "Event loop lag of the last heartbeat."),
   clockSkew: metric(
     "gauge",
     "clock_skew_seconds",
@@ -108,7 +112,6 @@ export const METRICS = {
     ["node"],
     "How far a node's clock is ahead of the API server's (negative if behind); only for nodes that differ by more than 30 s.",
   ),
-  memory: metric("gauge", "resident_memory_bytes", [], "Resident memory of the process."),
   droppedSeries: metric(
     "counter",
     "metrics_dropped_total",
@@ -159,4 +162,24 @@ export const METRICS = {
     MEMBER,
     "Seconds until the first of a member's certificates expires; negative once expired.",
   ),
+  cpu: standard("counter", "process_cpu_seconds_total", "User and system CPU time of the process, in seconds."),
+  memory: standard("gauge", "process_resident_memory_bytes", "Resident memory of the process."),
+  startTime: standard(
+    "gauge",
+    "process_start_time_seconds",
+    "Start time of the process, in seconds since the Unix epoch.",
+  ),
+  eventLoopLag: standard(
+    "gauge",
+    "nodejs_eventloop_lag_seconds",
+    "Event loop lag of the last heartbeat.",
+  ),
+  heapTotal: standard("gauge", "nodejs_heap_size_total_bytes", "Size of the JavaScript heap."),
+  heapUsed: standard("gauge", "nodejs_heap_size_used_bytes", "Bytes in use in the JavaScript heap."),
+  external: standard(
+    "gauge",
+    "nodejs_external_memory_bytes",
+    "Memory outside of the JavaScript heap that objects in it hold.",
+  ),
+  nodeVersion: standard("gauge", "nodejs_version_info", "Version of Node.js; always 1.", ["version"]),
 } as const;

@@ -9,9 +9,19 @@ import { asked, edit, healthy, NOW } from "../../core/testing/cluster.ts";
 import { ManualClock } from "../../kube/testing.ts";
 import { OperatorMetrics } from "./metrics.ts";
 
+const FACTS = {
+  cpuSeconds: 1.5,
+  startedAt: 1_700_000_000_000,
+  residentBytes: 4_096,
+  heapTotalBytes: 2_048,
+  heapUsedBytes: 1_024,
+  externalBytes: 512,
+  nodeVersion: "v24.0.0",
+};
+
 function made() {
   const clock = new ManualClock();
-  const metrics = new OperatorMetrics({ clock, version: "1.2.3", residentBytes: () => 4_096 });
+  const metrics = new OperatorMetrics({ clock, version: "1.2.3", process: () => FACTS });
   const lines = () =>
     metrics
       .text()
@@ -159,8 +169,12 @@ test("queue, caches, lease and process are read when they are asked for", () => 
   assert.equal(value("quorate_queue_oldest_wait_seconds"), 2.5);
   assert.equal(value("quorate_reconcile_longest_running_seconds"), 1.5);
   assert.equal(value("quorate_lease_held"), 1);
-  assert.equal(value("quorate_event_loop_lag_seconds"), 0.02);
-  assert.equal(value("quorate_resident_memory_bytes"), 4_096);
+  assert.equal(value("nodejs_eventloop_lag_seconds"), 0.02);
+  assert.equal(value("process_resident_memory_bytes"), 4_096);
+  assert.equal(value("process_cpu_seconds_total"), 1.5);
+  assert.equal(value("process_start_time_seconds"), 1_700_000_000);
+  assert.equal(value("nodejs_heap_size_used_bytes"), 1_024);
+  assert.equal(value('nodejs_version_info{version="v24.0.0"}'), 1);
   assert.equal(value('quorate_stores_in_step{resource="secrets"}'), 0);
   assert.equal(value('quorate_build_info{version="1.2.3"}'), 1);
 });

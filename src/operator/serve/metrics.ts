@@ -12,11 +12,22 @@ import { ClusterSeries } from "./metrics-cluster.ts";
 import { Registry, type MetricDefinition, type Sample } from "./metrics-registry.ts";
 import { METRICS } from "./metrics-table.ts";
 
+/** What the process itself costs, at the moment of asking. */
+export interface ProcessFacts {
+  readonly cpuSeconds: number;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly residentBytes: number;
+  readonly heapTotalBytes: number;
+  readonly heapUsedBytes: number;
+  readonly externalBytes: number;
+  readonly nodeVersion: string;
+}
+
 export interface MetricsOptions {
   readonly clock: Clock;
   readonly version: string;
-  /** Bytes that the process holds. */
-  readonly residentBytes?: () => number;
+  readonly process?: () => ProcessFacts;
 }
 
 /** What is looked at when the metrics are asked for. */
@@ -49,7 +60,8 @@ export class OperatorMetrics {
 
   constructor(options: MetricsOptions) {
     this.#options = options;
-    this.#registry.collect(() => this.#process());
+    this.#registry.collect(() => this.#operator());
+    this.#registry.collect(() => this.#processSamples());
     this.#registry.collect(() => this.#clusterSamples());
     // So that a rate over them begins with the first change and not with the second.
     for (const kind of Object.values(CHANGES)) this.#registry.add(METRICS.membershipChanges, [kind], 0);
@@ -120,9 +132,9 @@ export class OperatorMetrics {
     return this.#registry.text();
   }
 
-  *#process(): Generator<readonly [MetricDefinition, Iterable<Sample>]> {
+  *#operator(): Generator<readonly [MetricDefinition, Iterable<Sample>]> {
     const { queue, lagMs, leads, stores, clockAheadMs, nodeClocksOff } = this.#sources;
-    const { residentBytes, version } = this.#options;
+    const { version } = this.#options;
     yield one(METRICS.build, 1, [version]);
     if (queue) {
       yield one(METRICS.queueDepth, queue.depth);
@@ -136,9 +148,20 @@ export class OperatorMetrics {
     if (aheadMs !== undefined) yield one(METRICS.clockSkew, aheadMs / 1000);
     for (const [node, off] of nodeClocksOff?.() ?? [])
       yield one(METRICS.nodeClockSkew, Math.round(off / 1000), [node]);
-    if (residentBytes) yield one(METRICS.memory, residentBytes());
     for (const [resource, inStep] of stores?.() ?? [])
       yield one(METRICS.storesInStep, inStep ? 1 : 0, [resource]);
+  }
+
+  *#processSamples(): Generator<readonly [MetricDefinition, Iterable<Sample>]> {
+    const facts = this.#options.process?.();
+    if (!facts) return;
+    yield one(METRICS.cpu, facts.cpuSeconds);
+    yield one(METRICS.memory, facts.residentBytes);
+    yield one(METRICS.startTime, facts.startedAt / 1000);
+    yield one(METRICS.heapTotal, facts.heapTotalBytes);
+    yield one(METRICS.heapUsed, facts.heapUsedBytes);
+    yield one(METRICS.external, facts.externalBytes);
+    yield one(METRICS.nodeVersion, 1, [facts.nodeVersion]);
   }
 
   *#clusterSamples(): Generator<readonly [MetricDefinition, Iterable<Sample>]> {

@@ -108,7 +108,7 @@ test("the installation becomes available: two replicas, one of which leads", asy
         const value = await metricsOf(pod);
         const leads = value("quorate_lease_held");
         assert.equal(leads, pod.metadata?.name === (await leader()) ? 1 : 0);
-        t.diagnostic(`${pod.metadata?.name}: ${mb(value("quorate_resident_memory_bytes"))}, leads: ${leads}`);
+        t.diagnostic(`${pod.metadata?.name}: ${mb(value("process_resident_memory_bytes"))}, leads: ${leads}`);
         return true;
       },
       PATIENCE,
@@ -130,7 +130,7 @@ test("the sample of three members becomes available, with three voters under one
   await threeVoters();
   say(t, "three voters", started);
   const value = await leaderCounts('quorate_cluster_healthy_voters{namespace="default",cluster="three"}', 3);
-  t.diagnostic(`the leader with one cluster: ${mb(value("quorate_resident_memory_bytes"))}`);
+  t.diagnostic(`the leader with one cluster: ${mb(value("process_resident_memory_bytes"))}`);
 });
 
 /** What the operator that leads counts is what it saw last; a member that answered too late counts at the next look. */
