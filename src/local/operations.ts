@@ -19,6 +19,7 @@ import { corruptDatabase } from "./corrupt.ts";
 import type { Layout } from "./layout.ts";
 import type { LocalPlatform } from "./platform.ts";
 import type { StoredCluster } from "./store.ts";
+import { specWarnings } from "./warnings.ts";
 
 /** What a verb works on: a running controller's inside, or what was found on the disk. */
 export interface Subject {
@@ -247,9 +248,7 @@ export function warningsOf({ notApplicable, spec }: CheckedCluster): string[] {
     ...(notApplicable.length > 0
       ? [`These fields apply to Kubernetes only and are ignored here: ${notApplicable.join(", ")}`]
       : []),
-    ...(spec.replicas > 0 && spec.replicas % 2 === 0
-      ? [`spec.replicas: ${spec.replicas} members tolerate no more failures than ${spec.replicas - 1}`]
-      : []),
+    ...specWarnings(spec),
   ];
 }
 

@@ -31,6 +31,7 @@ import { Store, type StoredCluster, type StoreSeams } from "./store.ts";
 import { Volumes } from "./volumes.ts";
 import { Warming } from "./warming.ts";
 import { Workloads, type WorkloadSeams } from "./workloads.ts";
+import { specWarnings } from "./warnings.ts";
 
 export interface LocalSeams extends StoreSeams, WorkloadSeams {
   readonly pki: Pki;
@@ -308,6 +309,7 @@ export class LocalPlatform implements Platform {
     return {
       certificates: await this.certificates.describe(records),
       ...(notApplicable.length > 0 && { notApplicable }),
+      warnings: specWarnings(asked),
       ...(tlsPlanes(view.spec.tls).client && { clientSecret: this.#options.layout.pki }),
     };
   }

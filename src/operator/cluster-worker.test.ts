@@ -35,6 +35,7 @@ function failing(error: () => Error, refusal?: Error) {
     reach: () => ({}),
     events: { record: () => undefined },
     fence: { check: () => undefined },
+    log: () => undefined,
   } as unknown as WorkerOptions;
   const worker = new ClusterWorker("default/demo", "u", options);
   const turn = (expected?: RegExp) =>

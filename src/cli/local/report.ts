@@ -25,11 +25,12 @@ export function renderReport(report: LocalReport, shownDecisions: number): strin
     ];
   });
   const rows = [["MEMBER", "ROLE", "STATE", "VERSION", "DB", "PID", ""], ...members];
+  const warnings = (status?.warnings ?? []).map((text) => `Warning: ${text}`);
   const waiting = report.waiting.map((text) => `Waiting: ${text}`);
   const decisions = report.decisions
     .slice(-shownDecisions)
     .map((entry) => `${timeOf(entry.at)}  ${describeEntry(entry)}`);
-  const parts = [head, table(rows).trimEnd().split("\n"), waiting];
+  const parts = [head, table(rows).trimEnd().split("\n"), waiting, warnings];
   if (decisions.length > 0) parts.push(["Latest steps:", ...decisions.map((line) => `  ${line}`)]);
   return `${parts
     .filter((part) => part.length > 0)

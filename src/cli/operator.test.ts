@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import { systemClock } from "../seams/clock.ts";
+import { systemRandom } from "../seams/random.ts";
+import { UsageError, type CliIo } from "./io.ts";
+import { run, usage } from "./operator.ts";
+
+const io: CliIo = {
+  stdin: Readable.from([]),
+  stdout: { write: () => undefined },
+  stderr: { write: () => undefined },
+  env: {},
+  cwd: ".",
+  isTTY: false,
+  signal: new AbortController().signal,
+  clock: systemClock,
+  random: systemRandom,
+};
+
+const wrong: readonly [args: string[], says: RegExp][] = [
+  [["--log-level", "loud"], /--log-level "loud": use one of debug, info, warn, error/],
+  [["--metrics-address", "nowhere"], /--metrics-address nowhere/],
+  [["--namespace", "Not A Name"], /--namespace "Not A Name"/],
+  [["--no-such-option"], /no-such-option/],
+];
+
+for (const [args, says] of wrong) {
+  test(`${args.join(" ")}: refused before anything is begun`, async () => {
+    await assert.rejects(run(args, io), (error) => error instanceof UsageError && says.test(error.message));
+  });
+}
+
+test("the levels of the log are in the usage", () => {
+  assert.match(usage, /--log-level <level> +debug, info, warn, error; default: info/);
+});
