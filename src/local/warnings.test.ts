@@ -24,5 +24,8 @@ test("plaintext clients, an even size and compaction that is off are told as on 
 test("the size of a volume means nothing here", () => {
   const small = spec({ storage: { size: "3Gi" }, options: { quotaBackendBytes: "2Gi" } });
   assert.deepEqual(specWarnings(small), []);
-  assert.deepEqual(specWarnings(spec({ options: { quotaBackendBytes: "8Gi" }, storage: { size: "9Gi" } })), []);
+  assert.deepEqual(
+    specWarnings(spec({ options: { quotaBackendBytes: "8Gi" }, storage: { size: "9Gi" } })),
+    [],
+  );
 });

@@ -19,7 +19,12 @@ function metric(
 }
 
 /** Of any process, by the names that Prometheus' own clients give them: dashboards for these exist. */
-function standard(type: MetricType, name: string, help: string, labels: readonly string[] = []): MetricDefinition {
+function standard(
+  type: MetricType,
+  name: string,
+  help: string,
+  labels: readonly string[] = [],
+): MetricDefinition {
   return { name, type, labels, help };
 }
 
@@ -162,18 +167,18 @@ export const METRICS = {
     MEMBER,
     "Seconds until the first of a member's certificates expires; negative once expired.",
   ),
-  cpu: standard("counter", "process_cpu_seconds_total", "User and system CPU time of the process, in seconds."),
+  cpu: standard(
+    "counter",
+    "process_cpu_seconds_total",
+    "User and system CPU time of the process, in seconds.",
+  ),
   memory: standard("gauge", "process_resident_memory_bytes", "Resident memory of the process."),
   startTime: standard(
     "gauge",
     "process_start_time_seconds",
     "Start time of the process, in seconds since the Unix epoch.",
   ),
-  eventLoopLag: standard(
-    "gauge",
-    "nodejs_eventloop_lag_seconds",
-    "Event loop lag of the last heartbeat.",
-  ),
+  eventLoopLag: standard("gauge", "nodejs_eventloop_lag_seconds", "Event loop lag of the last heartbeat."),
   heapTotal: standard("gauge", "nodejs_heap_size_total_bytes", "Size of the JavaScript heap."),
   heapUsed: standard("gauge", "nodejs_heap_size_used_bytes", "Bytes in use in the JavaScript heap."),
   external: standard(

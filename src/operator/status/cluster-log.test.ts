@@ -6,11 +6,21 @@ import { ClusterLog } from "./cluster-log.ts";
 
 function world() {
   const lines: [string, string, LogFields | undefined][] = [];
-  const log = new ClusterLog((level, message, fields) => void lines.push([level, message, fields]), "prod/demo");
+  const log = new ClusterLog(
+    (level, message, fields) => void lines.push([level, message, fields]),
+    "prod/demo",
+  );
   return { lines, log };
 }
 
-const entry = { at: 0, rule: "rollout", step: "UpdateMember/roll", member: "demo-2", reason: "why", tookMs: 7 };
+const entry = {
+  at: 0,
+  rule: "rollout",
+  step: "UpdateMember/roll",
+  member: "demo-2",
+  reason: "why",
+  tookMs: 7,
+};
 const names = { namespace: "prod", cluster: "demo" };
 
 test("a step is logged with its names, and as a warning when it failed", () => {

@@ -28,7 +28,12 @@ export class ClusterLog {
     });
   }
 
-  pass({ number, status, decision, failure }: Pick<Pass, "number" | "status" | "decision" | "failure">): void {
+  pass({
+    number,
+    status,
+    decision,
+    failure,
+  }: Pick<Pass, "number" | "status" | "decision" | "failure">): void {
     const step = decision.act?.action.kind;
     const error = failure?.message;
     this.#log("debug", `pass ${number}`, {
