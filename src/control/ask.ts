@@ -15,7 +15,7 @@ import type { Endpoint } from "../seams/etcd-transport.ts";
 /** A healthy member answers in milliseconds; a longer wait would only delay what can be done elsewhere. */
 export const ASK_TIMEOUT_MS = 1_000;
 /** A member that starts takes connections long before it serves them: not until it has found a quorum. */
-const STARTING_TIMEOUT_MS = 200;
+const LEAST_TIMEOUT_MS = 200;
 /** Never written: reading an absent key through quorum proves as much as reading a present one. */
 const HEALTH_KEY = "quorate.dev/health";
 
@@ -25,12 +25,13 @@ export interface AskedMember {
   readonly troubled: boolean;
 }
 
+/** `startingMs`: how long it has run without an answer so far; undefined once it gave one. */
 export async function askMember(
   client: EtcdClient,
   endpoint: Endpoint,
-  starting: boolean,
+  startingMs: number | undefined,
 ): Promise<AskedMember> {
-  const options = { timeoutMs: starting ? STARTING_TIMEOUT_MS : ASK_TIMEOUT_MS };
+  const options = { timeoutMs: startingMs === undefined ? ASK_TIMEOUT_MS : patienceMs(startingMs) };
   let status: MemberStatus;
   try {
     status = await client.maintenance.status(endpoint, options);
@@ -41,6 +42,11 @@ export async function askMember(
   const readable = !status.isLearner && status.leader !== 0n;
   const read = readable ? await readThroughQuorum(client, endpoint) : "failed";
   return { answer: toAnswer(status, read), troubled: status.errors.length > 0 };
+}
+
+/** More, the longer it runs: one that takes half a second to answer would otherwise never be heard. */
+function patienceMs(startingMs: number): number {
+  return Math.min(ASK_TIMEOUT_MS, Math.max(LEAST_TIMEOUT_MS, startingMs / 10));
 }
 
 /** The revision that the quorum is at. `refused`: for who we are, which says nothing about the quorum. */

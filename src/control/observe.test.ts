@@ -90,6 +90,25 @@ test("a workload is as it is since we have seen it so, whatever the clock of its
   }
 });
 
+test("a member that has not answered so far is given more time the longer it runs, or a slow one is never heard", async () => {
+  const { clock, seen, observed } = world();
+  const since = clock.now();
+  const workload = { state: "running", startedFrom: "x", restarts: 0, since } as const;
+  seen.now = change(seen.now, "demo-1", { workload });
+  const waited = async () => {
+    const began = clock.now();
+    let over = false;
+    void observed().then(() => (over = true));
+    while (!over) await clock.advance(50);
+    return clock.now() - began;
+  };
+  assert.equal(await waited(), 200);
+  await clock.advance(5_000 - (clock.now() - since));
+  assert.equal(await waited(), 500);
+  await clock.advance(60_000);
+  assert.equal(await waited(), 1_000);
+});
+
 test("another template is another chance: it is not judged by how long the last one failed", async () => {
   const { clock, seen, since } = world();
   const first = await since();
@@ -108,7 +127,7 @@ test("a voter that answers serves only if a read goes through quorum; a learner 
       return range === "answers" ? { header } : new RpcFailure("UNAVAILABLE", "no leader", "not-sent");
     });
     const client = new EtcdClient({ transport, clock: new ManualClock(), endpoints: [] });
-    const { answer } = await askMember(client, { name: "demo-1", url: "http://demo-1:2379" }, false);
+    const { answer } = await askMember(client, { name: "demo-1", url: "http://demo-1:2379" }, undefined);
     const reads = transport.sent.filter(({ call }) => call.endsWith("Range")).length;
     return [answer.reachable && answer.linearizable, reads > 0];
   };
@@ -125,7 +144,7 @@ test("what failed tells why a member cannot be asked, by its kind and not by its
       clock: new ManualClock(),
       endpoints: [],
     });
-    const { answer } = await askMember(client, { name: "demo-1", url: "http://demo-1:2379" }, false);
+    const { answer } = await askMember(client, { name: "demo-1", url: "http://demo-1:2379" }, undefined);
     return !answer.reachable && answer.cause;
   };
   assert.equal(await cause(new RpcFailure("UNAVAILABLE", "connect ECONNREFUSED", "not-sent")), "network");
@@ -146,7 +165,7 @@ test("a read that is refused for who we are says nothing about the quorum (R40)"
     call.endsWith("Status") ? { header, version: "3.6.16", leader: 2n } : refusal,
   );
   const client = new EtcdClient({ transport, clock: new ManualClock(), endpoints: [] });
-  const { answer } = await askMember(client, { name: "demo-1", url: "http://demo-1:2379" }, false);
+  const { answer } = await askMember(client, { name: "demo-1", url: "http://demo-1:2379" }, undefined);
   assert.ok(answer.reachable && answer.refused && !answer.linearizable);
 });
 

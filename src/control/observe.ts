@@ -164,11 +164,19 @@ export class Observer {
     return workload.state === "running" && this.#answeredSince.get(record.name) === workload.since;
   }
 
+  /** How long it has been seen to run, while it has not answered. */
+  #startingMs(member: PlatformMember): number | undefined {
+    if (this.#hasAnswered(member)) return undefined;
+    this.#bySight(member);
+    const { at = this.#time.mark() } = this.#seen.get(member.record.name) ?? {};
+    return this.#time.mark() - at;
+  }
+
   async #askOne(member: PlatformMember): Promise<Answered | undefined> {
     const { record, workload } = member;
     if (workload.state !== "running") return undefined;
     const endpoint = this.#platform.endpoint(record);
-    const asked = await askMember(this.client, endpoint, !this.#hasAnswered(member));
+    const asked = await askMember(this.client, endpoint, this.#startingMs(member));
     if (asked.answer.reachable) this.#answeredSince.set(record.name, workload.since);
     return { endpoint, asked };
   }
