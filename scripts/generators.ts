@@ -6,6 +6,7 @@ import { referencePages, resourceDefinitions } from "./generators/api.ts";
 import { etcdProto } from "./generators/etcd-proto.ts";
 import { installation } from "./generators/install.ts";
 import { metricsPage } from "./generators/metrics.ts";
+import { reasonsPage } from "./generators/reasons.ts";
 import type { Generator } from "./generate/registry.ts";
 
 export const generators: readonly Generator[] = [
@@ -14,4 +15,5 @@ export const generators: readonly Generator[] = [
   etcdProto,
   installation,
   metricsPage,
+  reasonsPage,
 ];

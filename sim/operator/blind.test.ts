@@ -44,7 +44,7 @@ test("blind to all members, it says that it does not know, and restarts nobody f
     assert.equal(told(sim, type), "Unknown/EtcdUnreachable");
   const message = sim.cluster?.status?.conditions?.find(({ type }) => type === "Quorate")?.message ?? "";
   assert.match(message, /cannot reach etcd on demo-1, demo-2, demo-3/);
-  assert.match(message, /network policy/);
+  assert.match(message, /NetworkPolicy/);
   assert.equal(sim.cluster?.status?.readyReplicas, 3);
 
   await sim.pass(200_000);

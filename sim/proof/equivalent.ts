@@ -124,11 +124,7 @@ export const equivalents: readonly Equivalent[] = [
     ["rules/rollout.ts", "return template ? roll(view, template, step.to) : [];", "template → true"],
     ["rules/rollout.ts", 'if (!next) throw new RangeError("nothing to roll");', "!next → false"],
     ["rules/scale-in.ts", 'if (!first) throw new RangeError("no member to choose from");', "!first → false"],
-    [
-      "upgrade.ts",
-      'if (!nextMinor) return refused(`no known etcd minor follows ${base}`, "Use a newer operator.");',
-      "!nextMinor → false",
-    ],
+    ["upgrade.ts", 'if (!nextMinor) return refused("NoNextMinor", { minor: base });', "!nextMinor → false"],
   ]),
   ...because("No plan is nearly as long.", [
     ["plan.ts", "const LONGEST_PLAN = 400;", "400 → 401"],

@@ -124,9 +124,9 @@ test("what is asked about a cluster is answered with what happens, or whom it wa
     "Something is happening: create member demo-4, since demo-4 joins as a voter.",
   );
   const asleep = run(edit(three, { replicas: 0 }));
-  assert.equal(summary(asleep), "Nothing to do: hibernated; the data of 3 members is kept.");
+  assert.equal(summary(asleep), "Nothing to do: hibernated; the data of 3 members is retained.");
   assert.match(summary(edit(three, { paused: true })), /^Waiting for a person: spec\.paused is true/);
-  assert.match(summary(exited(three, "demo-2")), /^Waiting: demo-2 is not healthy/);
+  assert.match(summary(exited(three, "demo-2")), /^Waiting: demo-2 is down/);
   const held = why(decide(exited(edit(three, { options: { logLevel: "Debug" }, replicas: 4 }), "demo-2")));
   assert.ok(held.reasons.length > 0);
 });

@@ -41,7 +41,7 @@ test("all members wiped at once: status says that the data is gone, also to the 
     assert.equal(quorate?.status, "False");
     assert.equal(quorate?.reason, "DataGone");
     const { summary, reasons } = await operations.why(subjectOf(local));
-    assert.match(summary, /the data of all 3 voters is gone/);
+    assert.match(summary, /all 3 voters lost their data/);
     assert.match(reasons.find(({ reason }) => reason === "DataGone")?.next ?? "", /Restore a snapshot/);
   }
 });

@@ -64,7 +64,7 @@ const wrong: readonly { name: string; args: () => string[]; says: RegExp; code?:
   {
     name: "a version of an unknown minor",
     args: () => ["up", "--version", "3.99.1"],
-    says: /spec\.version: etcd 3\.99 is not known/,
+    says: /spec\.version: etcd 3\.99 is not supported/,
   },
   {
     name: "a version that was never released",

@@ -180,7 +180,7 @@ test("all members wiped at once: status says that the data is gone, and no empty
     TIMEOUT_MS,
   );
   const { status } = local.controller.loop.latest ?? {};
-  assert.match(status?.message ?? "", /data of all 3 voters is gone/);
+  assert.match(status?.message ?? "", /all 3 voters lost their data/);
   const quorate = status?.conditions?.find(({ type }) => type === "Quorate");
   assert.equal(quorate?.status, "False");
   assert.equal(starts(), before, "nothing was started on an empty directory");

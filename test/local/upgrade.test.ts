@@ -80,7 +80,7 @@ test("a bad option for the new version: the first member goes back by itself, no
   assert.deepEqual(versions(back.members), ["3.6.16", "3.6.16", "3.6.16"]);
   const [told] = local.controller.loop.latest?.decision.holds ?? [];
   assert.match(told?.message ?? "", new RegExp(`${canary} could not run .* unexpected TLS version`));
-  assert.match(told?.next ?? "", /Edit the spec/);
+  assert.match(told?.next ?? "", /Correct the spec/);
   const attempts = local.startsOf(canary);
   const report = await checker.stop();
   assert.deepEqual(report.violations, []);

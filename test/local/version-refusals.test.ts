@@ -9,14 +9,14 @@ import { etcdOf } from "../support/etcd-cluster.ts";
 import { Home } from "../support/quorate.ts";
 
 const NEW_CLUSTERS = [
-  ["a new cluster on 3.4", "3.4.23", /3\.4 is end of life: no new cluster/],
+  ["a new cluster on 3.4", "3.4.23", /3\.4 is end of life, so no new cluster/],
   [
     "a new cluster below the floor of 3.5",
     "3.5.16",
     /faults that can lose data; the oldest 3\.5 .* 3\.5\.26/,
   ],
   ["a new cluster below the floor of 3.6", "3.6.5", /the oldest 3\.6 for a new cluster is 3\.6\.11/],
-  ["a new cluster of an unknown minor", "3.9.1", /3\.9 is not known/],
+  ["a new cluster of an unknown minor", "3.9.1", /3\.9 is not supported/],
   [
     "a new cluster of a version that was never released",
     "3.6.99",
@@ -39,7 +39,7 @@ const CHANGES = [
   [
     "a downgrade over two minors",
     "3.5.35",
-    /one minor at a time: 3\.7 to 3\.5 is 2\. Set spec\.version to 3\.6\.16 first/,
+    /one minor version at a time, and 3\.7 to 3\.5 is 2\. Set spec\.version to 3\.6\.16 first/,
   ],
   ["a downgrade below the floor of 3.6", "3.6.5", /3\.6\.5/],
   ["a version that was never released", "3.7.99", /3\.7\.99 is not a version that can be installed/],

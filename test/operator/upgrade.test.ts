@@ -208,7 +208,8 @@ test("a spec that was stored before a rule forbade it: the status says which fie
   await withoutRules(() =>
     cluster.edit({ replicas: 42, version: "3.7.3", options: { snapshotCount: 5_000 } }),
   );
-  const says = /nothing of it is applied: spec\.replicas: replicas must be between 0 and 9.*Correct it/;
+  const says =
+    /invalid \(spec\.replicas: replicas must be between 0 and 9.*none of it is applied.*Correct the spec/;
   await told(cluster, "Stalled", "InvalidSpec", says);
   assert.deepEqual(await lives(cluster), before);
   await cluster.deletePod("odd-1");

@@ -252,13 +252,13 @@ export const refusedWithACondition: readonly Told[] = [
     title: "a release that nobody knows",
     spec: { version: "3.9.0" },
     reason: "VersionRefused",
-    says: /^etcd 3\.9 is not known.*Choose a version of/,
+    says: /^etcd 3\.9 is not supported.*Set spec\.version to a release of/,
   },
   {
     title: "a downgrade by two minors, to an end of life",
     spec: { version: "3.4.45" },
     reason: "VersionRefused",
-    says: /^etcd goes down one minor at a time.*Set spec\.version to 3\.5/,
+    says: /^etcd is downgraded one minor version at a time.*Set spec\.version to 3\.5/,
   },
   {
     title: "a downgrade below the safe floor",
@@ -359,12 +359,12 @@ export const foundOutByOne: readonly FoundOut[] = [
   {
     title: "an image that does not exist",
     spec: { image: { repository: "registry.example/nothing" } },
-    says: /was put back: (ErrImagePull|ImagePullBackOff).*registry\.example\/nothing.*Edit the spec/,
+    says: /was rolled back: (ErrImagePull|ImagePullBackOff).*registry\.example\/nothing.*Correct the spec/,
   },
   {
     title: "a thousand processors",
     spec: pod({ resources: { requests: { cpu: "1000" } } }),
-    says: /was put back: .*Insufficient cpu.*Edit the spec/,
+    says: /was rolled back: .*Insufficient cpu.*Correct the spec/,
   },
   {
     title: "a node that is nowhere, by affinity",
@@ -377,16 +377,16 @@ export const foundOutByOne: readonly FoundOut[] = [
         },
       },
     }),
-    says: /was put back: .*didn't match Pod's node affinity.*Edit the spec/,
+    says: /was rolled back: .*didn't match Pod's node affinity.*Correct the spec/,
   },
   {
     title: "a variable from a Secret that does not exist",
     spec: env({ name: "A", valueFrom: { secretKeyRef: { name: "no-such", key: "k" } } }),
-    says: /was put back: CreateContainerConfigError.*no-such.*Edit the spec/,
+    says: /was rolled back: CreateContainerConfigError.*no-such.*Correct the spec/,
   },
   {
     title: "a value that only etcd itself can refuse",
     spec: options({ extraArgs: { "cipher-suites": "TLS_NO_SUCH_SUITE" } }),
-    says: /was put back: .*TLS_NO_SUCH_SUITE.*Edit the spec/,
+    says: /was rolled back: .*TLS_NO_SUCH_SUITE.*Correct the spec/,
   },
 ];

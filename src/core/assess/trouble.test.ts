@@ -38,7 +38,7 @@ test("an end from before the trouble has nothing to do with it", () => {
 });
 
 test("each other state of its workload has its words", () => {
-  assert.equal(troubleWith({ state: "absent" }), "it does not run");
+  assert.equal(troubleWith({ state: "absent" }), "it is not running");
   assert.equal(troubleWith({ state: "waiting", reason: "ErrImagePull", since: 0 }), "ErrImagePull");
   assert.equal(troubleWith({ state: "stopping", since: 0 }), "it is being stopped");
   assert.equal(troubleWith({ state: "stopping", since: 0, lostNode: "n1" }), "its node n1 is gone");

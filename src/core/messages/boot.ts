@@ -1,6 +1,6 @@
 /** Messages of a first boot. */
 import { step, wait, type Names } from "./message.ts";
-import { list } from "./words.ts";
+import { list, plural } from "./words.ts";
 
 /** What keeps a founder from starting, where it lasts. */
 export type Obstacle =
@@ -23,26 +23,26 @@ function sayObstacle(obstacle: Obstacle): string {
 export const BOOT = {
   FounderCreated: step({
     say: ({ member, count }: { member: string; count: number }) =>
-      `${member} is one of the ${count} first members`,
+      `${member} is one of the ${count} initial members`,
     example: { member: "demo-1", count: 3 },
   }),
   FounderPermitted: step({
-    say: ({ member }: { member: string }) => `${member} may start on its volume`,
+    say: ({ member }: { member: string }) => `the volume of ${member} is ready, so it may start`,
     example: { member: "demo-1" },
   }),
   FounderLostVolume: step({
     say: ({ members }: { members: Names }) =>
-      `${list(members)} lost its volume or what was in it during the first boot: begin anew under another token`,
+      `${list(members)} lost ${plural(members, "its volume", "their volumes")} or data during bootstrap; bootstrapping again with a new cluster token`,
     example: { members: ["demo-2"] },
   }),
   FounderAwaitsOldVolume: step({
     say: ({ members }: { members: Names }) =>
-      `${list(members)} waits for a volume that the spec does not ask for any more: begin anew under another token`,
+      `${list(members)} ${plural(members, "waits", "wait")} for a volume that the spec no longer asks for; bootstrapping again with a new cluster token`,
     example: { members: ["demo-2"] },
   }),
   FoundersStarting: wait("Booting", {
     say: ({ members, obstacle }: { members: Names; obstacle?: Obstacle }) =>
-      `the first members start: waiting for ${list(members)}${sayObstacle(obstacle)}`,
+      `bootstrapping: waiting for ${list(members)}${sayObstacle(obstacle)}`,
     example: {
       members: ["demo-2", "demo-3"],
       obstacle: { kind: "waiting", member: "demo-2", why: "ErrImagePull" },
@@ -50,25 +50,25 @@ export const BOOT = {
   }),
   VolumeAwaited: wait("VolumePending", {
     say: ({ member, why }: { member: string; why?: string }) =>
-      `${member} waits for its volume${why === undefined ? "" : `: ${why}`}`,
+      `waiting for the volume of ${member}${why === undefined ? "" : `: ${why}`}`,
     example: { member: "demo-1", why: "waiting for a volume to be created by the provisioner" },
   }),
   NoAddress: wait("NoAddress", {
-    say: () => "the platform has no address for another member",
+    say: () => "no address is available for another member",
     next: () => "Free some ports, or choose another port range for this cluster.",
     example: {},
   }),
   ClusterSeen: step({
-    say: ({ member }: { member: string }) => `${member} serves: the cluster exists`,
+    say: ({ member }: { member: string }) => `${member} serves, so the cluster is bootstrapped`,
     example: { member: "demo-1" },
   }),
   MemberSeen: step({
-    say: ({ member }: { member: string }) => `${member} serves: from now on it starts only with its own data`,
+    say: ({ member }: { member: string }) => `${member} serves; from now on it starts only with its own data`,
     example: { member: "demo-1" },
   }),
   ClientsWait: wait("Booting", {
     say: ({ members }: { members: Names }) =>
-      `clients can connect once the nodes of ${list(members)} have picked up the configuration for later restarts`,
+      `clients can connect once the nodes of ${list(members)} have synced the configuration for later restarts`,
     example: { members: ["demo-1"] },
   }),
 } as const;

@@ -1,6 +1,6 @@
 /** Messages of data that differs, and of comparing it. */
 import { step, wait, type Names } from "./message.ts";
-import { list } from "./words.ts";
+import { list, plural } from "./words.ts";
 
 const COMPARE =
   "Compare the members' data, keep the right copy, and restore from it or from a verified snapshot.";
@@ -8,62 +8,64 @@ const COMPARE =
 /** Why a suspect's own copy has to be heard. */
 type WhyHeard = "others-differ" | "quorum-waits";
 const WHY_HEARD: Readonly<Record<WhyHeard, string>> = {
-  "others-differ": "the others differ from each other",
-  "quorum-waits": "quorum waits for it",
+  "others-differ": "the other voters differ from each other",
+  "quorum-waits": "quorum needs it",
 };
 
 export const CORRUPTION = {
-  ComparisonDue: step({ say: () => "time to compare the data of all voters", example: {} }),
+  ComparisonDue: step({ say: () => "the periodic comparison of the data of all voters is due", example: {} }),
   ComparedAfterEnd: step({
     say: ({ member }: { member: string }) =>
-      `${member} had ended and is back: does it still hold the same data?`,
+      `${member} restarted by itself; comparing its data with the other voters`,
     example: { member: "demo-2" },
   }),
   ComparedUnchecked: step({
-    say: ({ member }: { member: string }) => `${member} started without etcd's check`,
+    say: ({ member }: { member: string }) =>
+      `${member} started without etcd's corruption check; comparing its data now`,
     example: { member: "demo-2" },
   }),
-  ComparedForCorruption: step({ say: () => "find out which member is corrupt", example: {} }),
+  ComparedForCorruption: step({ say: () => "finding out which member is corrupt", example: {} }),
   ComparedAgain: step({
     say: ({ member }: { member: string }) => `${member} can be compared now`,
     example: { member: "demo-2" },
   }),
   CorruptLearnerReplaced: step({
-    say: ({ member }: { member: string }) => `the learner ${member} is corrupt`,
+    say: ({ member }: { member: string }) => `replacing the learner ${member}: etcd found its data corrupt`,
     example: { member: "demo-4" },
   }),
   CorruptMemberReplaced: step({
-    say: ({ member }: { member: string }) => `${member} is corrupt: the other voters agree with each other`,
+    say: ({ member }: { member: string }) =>
+      `replacing ${member}: its data is corrupt, and the other voters agree with each other`,
     example: { member: "demo-2" },
   }),
-  CorruptDisarmed: step({ say: () => "all voters hold equal data again", example: {} }),
+  CorruptDisarmed: step({ say: () => "all voters have equal data again", example: {} }),
   StartedUnchecked: step({
     say: ({ member, why }: { member: string; why: WhyHeard }) =>
-      `${member} starts without etcd's check, so that its data can be compared: ${WHY_HEARD[why]}`,
+      `starting ${member} without etcd's corruption check, so that its data can be compared: ${WHY_HEARD[why]}`,
     example: { member: "demo-2", why: "quorum-waits" },
   }),
   ComparedOnceMore: wait("Corrupt", {
-    say: ({ member }: { member: string }) => `${member} differs from a peer; all are compared once more`,
+    say: ({ member }: { member: string }) => `${member} differs from a peer; comparing all voters again`,
     example: { member: "demo-2" },
   }),
   NoMajority: wait("Corrupt", {
-    say: () => "the data of the members differs and no majority agrees: nobody can tell which copy is right",
+    say: () => "the members' data differs, and no majority agrees on one copy",
     next: () => COMPARE,
     example: {},
   }),
   CorruptAwaitsVoters: wait("Corrupt", {
     say: ({ member }: { member: string }) =>
-      `${member} is corrupt and is replaced once enough of the other voters are healthy`,
+      `${member} is corrupt and will be replaced once enough of the other voters are healthy`,
     example: { member: "demo-2" },
   }),
   NotComparedYet: wait("Corrupt", {
     say: ({ members }: { members: Names }) =>
-      `a CORRUPT alarm is armed and ${list(members)} could not be compared yet`,
+      `a CORRUPT alarm is raised, and ${list(members)} could not be compared yet`,
     example: { members: ["demo-3"] },
   }),
   SuspectAwaitsOthers: wait("Corrupt", {
     say: ({ member, others }: { member: string; others: Names }) =>
-      `${member} differs from a peer, and nobody can tell which copy is right before ${list(others)} can be asked`,
+      `${member} differs from a peer; ${list(others)} ${plural(others, "is", "are")} needed to decide which copy is right`,
     example: { member: "demo-2", others: ["demo-3"] },
   }),
   SuspectUndecided: wait("Corrupt", {

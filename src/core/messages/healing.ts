@@ -11,7 +11,7 @@ import {
   type Approval,
   type Unreachable,
 } from "./unreachable.ts";
-import { list } from "./words.ts";
+import { clockMinute, clockTime, list, plural } from "./words.ts";
 
 interface Broken {
   readonly member: string;
@@ -26,7 +26,13 @@ interface Unmade {
 
 const BROKEN: Broken = { member: "demo-2", cause: CAUSES.volumeGone };
 const TROUBLE: Trouble = { kind: "not-running" };
-const UNMADE: Unmade = { member: "demo-2", why: "exceeded quota: pods" };
+const WHY_UNMADE: Readonly<Record<NotMade["reason"], string>> = {
+  PodRefused: "the Pod of demo-2: exceeded quota: pods",
+  ObjectRefused: "the Secret demo-2: admission webhook denied the request",
+  AuthorityMissing: "the Secret demo-ca does not exist",
+  CertificateNotIssued: "the operator's clock is 2 h ahead",
+  NameClash: "the Secret demo-2 belongs to something else",
+};
 const RESTART: Approval = { what: "restart", member: "demo-3", after: "30s" };
 const REPLACE: Approval = { what: "replace", member: "demo-3", after: "5m" };
 
@@ -34,8 +40,8 @@ const RETRIED =
   "(quota, admission webhook or policy, RBAC); the operator retries, and the member returns with its data.";
 /** What a person can do about what keeps a workload from being made. */
 const WHAT_TO_DO: Readonly<Record<NotMade["reason"], string>> = {
-  PodRefused: `See what refuses the Pod ${RETRIED}`,
-  ObjectRefused: `See what refuses the object ${RETRIED}`,
+  PodRefused: `Check what rejects the Pod ${RETRIED}`,
+  ObjectRefused: `Check what rejects the object ${RETRIED}`,
   AuthorityMissing: "Restore the Secret of the certificate authority from a backup.",
   CertificateNotIssued:
     "Correct the clock of the operator's node (NTP); certificates are then issued without further action.",
@@ -44,9 +50,9 @@ const WHAT_TO_DO: Readonly<Record<NotMade["reason"], string>> = {
 
 function unmade(reason: NotMade["reason"]) {
   return wait(reason, {
-    say: ({ member, why }: Unmade) => `${member} cannot be started: ${why}. It is kept with its data`,
+    say: ({ member, why }: Unmade) => `${member} cannot be started: ${why}. Its data is kept`,
     next: () => WHAT_TO_DO[reason],
-    example: UNMADE,
+    example: { member: "demo-2", why: WHY_UNMADE[reason] },
   });
 }
 
@@ -56,26 +62,27 @@ function blocked(reason: NotMade["reason"]) {
     say: ({ member, why }: { member?: string; why: string }) =>
       `not adding a member, because it could not be started: ${member === undefined ? "" : `${member} cannot be started: `}${why}`,
     next: () => WHAT_TO_DO[reason],
-    example: UNMADE,
+    example: { member: "demo-2", why: WHY_UNMADE[reason] },
   });
 }
 
 export const HEALING = {
   MemberReplaced: step({
-    say: ({ member, cause }: Broken) => `${member} is replaced: ${cause}`,
+    say: ({ member, cause }: Broken) => `replacing ${member}: ${cause}`,
     example: BROKEN,
   }),
   MemberDown: wait("MemberUnhealthy", {
-    say: ({ member, trouble }: { member: string; trouble: Trouble; at: number }) =>
-      `${member} is not healthy (${sayTrouble(trouble)}); it is replaced if it stays so`,
+    say: ({ member, trouble, at }: { member: string; trouble: Trouble; at: number }) =>
+      `${member} is down (${sayTrouble(trouble)}); it will be replaced at ${clockTime(at)} unless it recovers`,
     volatile: ["at"],
     example: { member: "demo-2", trouble: TROUBLE, at: Date.UTC(2026, 0, 1, 12, 5, 10) },
   }),
   StorageLost: wait("StorageLost", {
-    say: ({ member, cause }: Broken & { at: number }) =>
-      `${member} is not healthy (${cause}); it is replaced if it stays so`,
+    say: ({ member, cause, at }: Broken & { at: number }) =>
+      `${member} is down (${cause}); it will be replaced at ${clockTime(at)} unless it recovers`,
     volatile: ["at"],
-    next: () => "Bring its node or disk back, or wait: it is replaced without its data.",
+    next: () =>
+      "Bring its node or disk back; otherwise a new member replaces it, and its copy of the data is given up.",
     example: {
       member: "demo-2",
       cause: CAUSES.volumeUnreachable("node-2 is not ready"),
@@ -84,63 +91,59 @@ export const HEALING = {
   }),
   FirstStart: wait("MemberStarting", {
     say: ({ member, trouble }: { member: string; trouble: Trouble }) =>
-      `${member} is starting for the first time (${sayTrouble(trouble)})`,
+      `waiting for ${member} to start for the first time (${sayTrouble(trouble)})`,
     example: { member: "demo-4", trouble: { kind: "not-serving", error: "connect ECONNREFUSED" } },
   }),
   TemplateKept: wait("TargetFailed", {
-    say: ({ member, cause, trouble }: Broken & { trouble: Trouble }) =>
-      `${member} keeps its data: ${cause} (${sayTrouble(trouble)})`,
+    say: ({ member, trouble }: { member: string; trouble: Trouble }) =>
+      `${member} cannot run its new template (${sayTrouble(trouble)}); it is not replaced and keeps its data`,
     next: () => TAKE_BACK,
-    example: {
-      member: "demo-3",
-      cause: CAUSES.templateFails,
-      trouble: { kind: "waiting", why: "ErrImagePull" },
-    },
+    example: { member: "demo-3", trouble: { kind: "waiting", why: "ErrImagePull" } },
   }),
   ReplacementAwaitsQuorum: wait("RemovalUnsafe", {
-    say: ({ member, cause }: Broken) => `${member}: ${cause}; it cannot be replaced without quorum`,
+    say: ({ member, cause }: Broken) => `${member} cannot be replaced without quorum (${cause})`,
     example: BROKEN,
   }),
   ReplacementAwaitsVoters: wait("RemovalUnsafe", {
-    say: ({ member, cause }: Broken) => `${member}: ${cause}; removing it now would cost the quorum`,
+    say: ({ member, cause }: Broken) =>
+      `${member} is not replaced yet (${cause}): removing it now would cost the quorum`,
     example: BROKEN,
   }),
   ReplacementLimit: wait("ReplacementBudget", {
-    say: ({ member, cause, limit }: Broken & { limit: number; at: number }) =>
+    say: ({ member, cause, limit, at }: Broken & { limit: number; at: number }) =>
       limit === 0
-        ? `${member}: ${cause}; replacing is turned off`
-        : `${member}: ${cause}; ${limit} members were replaced within the hour already`,
-    next: () =>
-      "Find out what breaks the members; raise spec.repair.maxReplacementsPerHour to go on at once.",
+        ? `${member} is not replaced (${cause}): spec.repair.maxReplacementsPerHour is 0`
+        : `${member} is not replaced yet (${cause}): replacement limit reached (${limit} in the last hour); the next replacement is allowed at ${clockMinute(at)}`,
+    next: () => "Find out why members fail; raise spec.repair.maxReplacementsPerHour to continue at once.",
     volatile: ["at"],
     example: { ...BROKEN, limit: 4, at: Date.UTC(2026, 0, 1, 13, 10) },
   }),
 
   MemberUnreachable: wait("MemberUnreachable", {
     say: ({ unreachable }: { unreachable: Unreachable; approval: Approval }) =>
-      `${sayUnreachable(unreachable)}; it is kept`,
+      `${sayUnreachable(unreachable)}; it is neither replaced nor restarted`,
     next: ({ unreachable, approval }) =>
-      `${whereToLook(unreachable)}. To replace it nevertheless, ${howToApprove(approval)}.`,
+      `${whereToLook(unreachable)}. To replace it anyway, ${howToApprove(approval)}.`,
     example: { unreachable: UNREACHABLE_EXAMPLE, approval: REPLACE },
   }),
   ApprovedReplacementWaits: wait("MemberUnreachable", {
     say: ({ unreachable }: { unreachable: Unreachable; approval: Approval }) =>
-      `${sayUnreachable(unreachable)}; it is kept`,
+      `${sayUnreachable(unreachable)}; it is neither replaced nor restarted`,
     next: ({ unreachable, approval }) =>
-      `${whereToLook(unreachable)}. Its replacement is approved, and begins once it has been out of reach for ${approval.after}.`,
+      `${whereToLook(unreachable)}. Its replacement is approved and begins once it has been unreachable for ${approval.after}.`,
     example: { unreachable: UNREACHABLE_EXAMPLE, approval: REPLACE },
   }),
   QuorumHidden: wait("EtcdUnreachable", {
     say: ({ unreachable }: { unreachable: Unreachable; approval: Approval }) =>
-      `${sayUnreachable(unreachable)}; nothing is changed until it can`,
+      `${sayUnreachable(unreachable)}; nothing is changed until it can be reached`,
     next: ({ unreachable, approval }) =>
-      `${whereToLook(unreachable)}. To restart a member with the present spec nevertheless, such as ${approval.member}, ${howToApprove(approval)}.`,
+      `${whereToLook(unreachable)}. To restart a member with the current spec anyway, such as ${approval.member}, ${howToApprove(approval)}.`,
     example: { unreachable: UNREACHABLE_EXAMPLE, approval: RESTART },
   }),
   AllDataGone: wait("DataGone", {
     say: ({ size, gone }: { size: number; gone: Names }) =>
-      `the data of all ${size} voters is gone (${list(gone)}); the cluster is not started over, since that would hide the loss`,
-    next: () => "Restore a snapshot into this cluster, or delete it and create it anew.",
+      `not bootstrapping an empty cluster: ${size === 1 ? "the only voter lost its" : `all ${size} voters lost their`} data (${list(gone)})`,
+    next: () => "Restore a snapshot into this cluster, or delete it and create it again.",
     example: { size: 3, gone: ["demo-1", "demo-2", "demo-3"] },
   }),
   QuorumAwaited: wait("Waking", {
@@ -154,19 +157,19 @@ export const HEALING = {
       size: number;
       needed: number;
       coming: Names;
-    }) => `${healthy} of ${size} voters are healthy and ${needed} are needed; waiting for ${list(coming)}`,
+    }) => `${healthy} of ${size} voters healthy, ${needed} needed; waiting for ${list(coming)}`,
     example: { healthy: 1, size: 3, needed: 2, coming: ["demo-2", "demo-3"] },
   }),
   QuorumLost: wait("QuorumLost", {
     say: ({ gone, left, needed }: { gone: Names; left: number; needed: number }) =>
-      `quorum is lost for good: ${list(gone)} lost their data and only ${left} of the ${needed} voters needed can return`,
+      `quorum is permanently lost: ${list(gone)} lost ${plural(gone, "its", "their")} data, and only ${left} of the ${needed} voters needed can return`,
     next: () => "Recover from a surviving member or restore a snapshot.",
     example: { gone: ["demo-1", "demo-2"], left: 1, needed: 2 },
   }),
 
   WorkloadEnded: step({
     say: ({ member, detail }: { member: string; detail: string }) =>
-      `${member} has ended and is made anew: ${detail}`,
+      `recreating ${member}, which has ended: ${detail}`,
     example: { member: "demo-2", detail: "Evicted: the node was low on memory" },
   }),
   OutdatedStopping: wait("Stopping", {
@@ -174,15 +177,15 @@ export const HEALING = {
     example: { member: "demo-2" },
   }),
   Resizing: wait("Resizing", {
-    say: ({ member }: { member: string }) => `${member} gets its new resources while it runs`,
+    say: ({ member }: { member: string }) => `${member} gets its new resources without a restart`,
     example: { member: "demo-2" },
   }),
   RestartLosesData: step({
-    say: ({ member, cause }: Broken) => `${member}: ${cause}: a newcomer takes its place`,
+    say: ({ member, cause }: Broken) => `replacing ${member} by a new member: ${cause}`,
     example: { member: "demo-2", cause: CAUSES.restartLosesData },
   }),
   MemberRestarted: step({
-    say: ({ member }: { member: string }) => `${member} restarts with what its record says`,
+    say: ({ member }: { member: string }) => `restarting ${member} with its recorded template`,
     example: { member: "demo-2" },
   }),
   LeaderRestarting: step({
@@ -195,25 +198,25 @@ export const HEALING = {
   }),
   RestartUnseen: wait("MemberUnreachable", {
     say: ({ unreachable, approval }: { unreachable: Unreachable; approval: Approval }) =>
-      `${approval.member} is not restarted now: ${sayUnreachable(unreachable)}`,
-    next: ({ approval }) => `To restart it nevertheless, ${howToApprove(approval)}.`,
+      `not restarting ${approval.member}: ${sayUnreachable(unreachable)}`,
+    next: ({ approval }) => `To restart it anyway, ${howToApprove(approval)}.`,
     example: { unreachable: UNREACHABLE_EXAMPLE, approval: RESTART },
   }),
   ApprovedRestartWaits: wait("MemberUnreachable", {
     say: ({ member, unreachable }: { member: string; unreachable: Unreachable }) =>
-      `${member} is not restarted now: ${sayUnreachable(unreachable)}`,
+      `not restarting ${member}: ${sayUnreachable(unreachable)}`,
     example: { member: "demo-3", unreachable: UNREACHABLE_EXAMPLE },
   }),
   RestartAwaitsFirst: wait("MemberStarting", {
     say: ({ approval, first }: { approval: Approval; first: string }) =>
-      `${approval.member} restarts once ${first} runs well with the same template`,
-    next: ({ approval }) => `To restart it nevertheless, ${howToApprove(approval)}.`,
+      `${approval.member} restarts once ${first} is healthy with the same template`,
+    next: ({ approval }) => `To restart it anyway, ${howToApprove(approval)}.`,
     example: { approval: RESTART, first: "demo-1" },
   }),
 
   StartAwaitsVolume: wait("VolumePending", {
     say: ({ member, why }: Unmade) =>
-      `${member} cannot be started before its volume is ready: ${why}. It is kept with its data`,
+      `${member} cannot be started before its volume is ready: ${why}. Its data is kept`,
     example: { member: "demo-2", why: "its claim is not bound" },
   }),
   StartAwaited: wait("MemberStarting", {
@@ -233,4 +236,4 @@ export const HEALING = {
 } as const;
 
 /** What a person can do about an edit that a member cannot run. */
-export const TAKE_BACK = "Revert the edit, or set spec.update.canary to true to have it taken back.";
+export const TAKE_BACK = "Revert the edit, or set spec.update.canary to true to have it rolled back.";

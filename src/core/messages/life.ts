@@ -1,6 +1,6 @@
 /** Messages of a cluster's life: created, paused, hibernated, deleted. */
 import { step, wait, type Names } from "./message.ts";
-import { list } from "./words.ts";
+import { list, plural } from "./words.ts";
 
 export const LIFE = {
   ClusterFenced: wait("Fenced", {
@@ -8,24 +8,24 @@ export const LIFE = {
     example: {},
   }),
   ClusterPaused: wait("Paused", {
-    say: () => "spec.paused is true: nothing is changed, and broken members stay broken",
+    say: () => "spec.paused is true, so nothing is changed and failed members are not replaced",
     next: () => "Set spec.paused to false.",
     example: {},
   }),
   SpecInvalid: wait("InvalidSpec", {
     say: ({ why }: { why: string }) =>
-      `the cluster cannot be understood, and nothing of it is applied: ${why}`,
-    next: () => "Correct it; until then the members are kept and healed as they are.",
+      `the spec is invalid (${why}), so none of it is applied; running members are unaffected`,
+    next: () => "Correct the spec; failed members are still replaced meanwhile.",
     example: { why: "spec.replicas: must be between 0 and 9" },
   }),
   MarkUnreadable: wait("MarkUnreadable", {
     say: ({ path, why }: { path: string; why: string }) => `${path} ${why}`,
-    next: () => "Put back what it was, or remove the annotation.",
+    next: () => "Restore its value, or remove the annotation.",
     example: { path: "metadata.annotations[etcd.quorate.dev/life]", why: "is not a number" },
   }),
   ObjectsOfOthers: wait("NameClash", {
     say: ({ objects, cluster }: { objects: Names; cluster: string }) =>
-      `${list(objects)} exists and does not belong to ${cluster}; it is not touched`,
+      `${list(objects)} ${plural(objects, "exists and does", "exist and do")} not belong to ${cluster}, so ${plural(objects, "it is", "they are")} left unchanged`,
     next: () => "Rename or delete the other object, or give this cluster another name.",
     example: { objects: ["Service default/demo-client"], cluster: "demo" },
   }),
@@ -34,20 +34,23 @@ export const LIFE = {
     example: { members: ["demo-1", "demo-2"] },
   }),
   ClusterHibernated: wait("Hibernated", {
-    say: ({ count }: { count: number }) => `hibernated; the data of ${count} members is kept`,
-    next: () => "Set spec.replicas to wake the cluster.",
+    say: ({ count }: { count: number }) => `hibernated; the data of ${count} members is retained`,
+    next: () => "Set spec.replicas to 1 or more to wake the cluster.",
     example: { count: 3 },
   }),
-  Hibernating: step({ say: () => "spec.replicas is 0: hibernate, keeping every copy", example: {} }),
+  Hibernating: step({ say: () => "spec.replicas is 0: hibernating with all data retained", example: {} }),
   StoppedToHibernate: step({ say: () => "spec.replicas is 0", example: {} }),
-  Woken: step({ say: () => "wake with the recorded version and options", example: {} }),
+  Woken: step({
+    say: () => "spec.replicas is no longer 0: waking with the recorded version and options",
+    example: {},
+  }),
   ClusterDeleted: step({ say: () => "the cluster is being deleted", example: {} }),
   VolumesDeleted: step({
-    say: () => "the cluster is being deleted and storage.retention.onDelete is Delete",
+    say: () => "the cluster is being deleted and spec.storage.retention.onDelete is Delete",
     example: {},
   }),
   NothingLeft: step({
-    say: () => "nothing of the cluster is left but what its retention keeps",
+    say: () => "only what spec.storage.retention keeps is left of the cluster",
     example: {},
   }),
 } as const;

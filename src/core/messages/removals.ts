@@ -21,30 +21,36 @@ const GHOST: ListedMember = { id: "8e9e05c52164694d", name: "demo-2", peerURLs: 
 
 export const REMOVALS = {
   AbandonedBoot: step({
-    say: ({ member }: { member: string }) => `${member} belongs to an abandoned first boot`,
+    say: ({ member }: { member: string }) => `${member} belongs to an abandoned bootstrap`,
     example: { member: "demo-1" },
   }),
-  MemberLeaving: step({ say: ({ cause }: Leaving) => cause, example: LEAVING }),
+  MemberLeaving: step({
+    say: ({ member, cause }: Leaving) => `removing ${member}: ${cause}`,
+    example: LEAVING,
+  }),
   NameUsed: step({
-    say: ({ member }: { member: string }) => `the name ${member} is never used again`,
+    say: ({ member }: { member: string }) => `recording the name ${member}, which is never reused`,
     example: { member: "demo-2" },
   }),
   LeaderLeaving: step({
-    say: ({ member }: { member: string }) => `${member} leads and is about to leave`,
+    say: ({ member }: { member: string }) => `${member} leads and is about to be removed`,
     example: { member: "demo-1" },
   }),
   MemberTooMany: step({
-    say: ({ member, cause }: Leaving) => `${member} leaves: ${cause}`,
+    say: ({ member, cause }: Leaving) => `removing ${member}: ${cause}`,
     example: { member: "demo-5", cause: CAUSES.fewerWanted("replicas", 3) },
   }),
-  ComparedBeforeRemoval: step({ say: () => "compare the copies before one of them goes", example: {} }),
+  ComparedBeforeRemoval: step({
+    say: () => "comparing the data of all voters before one is removed",
+    example: {},
+  }),
   DeletedByHand: step({
-    say: ({ member }: { member: string }) => `${member} was deleted by hand: replace it`,
+    say: ({ member }: { member: string }) => `the record of ${member} was deleted, so it is replaced`,
     example: { member: "demo-2" },
   }),
   RemovalAwaitsVoters: wait("RemovalUnsafe", {
     say: ({ member, cause }: Leaving) =>
-      `${member} leaves (${cause}) once enough of the other voters are healthy`,
+      `${member} is removed (${cause}) once enough of the other voters are healthy`,
     example: LEAVING,
   }),
   RemovedStillStopping: wait("Stopping", {
@@ -53,13 +59,13 @@ export const REMOVALS = {
   }),
   RemovedStuck: wait("Stopping", {
     say: ({ member }: { member: string }) =>
-      `${member} has left etcd, but its Pod has been terminating for more than 5 min, so its record and volume are still there`,
+      `${member} has left etcd, but its Pod has been terminating for more than 5 min, so its record and volume are kept`,
     next: ({ member }) =>
-      `See why ${member} does not stop: its node may be down or its container hang. If the node is gone for good, delete the Node object or force-delete the Pod.`,
+      `Check why ${member} does not stop: its node may be down, or its container may hang. If the node is gone for good, delete the Node object or force-delete the Pod.`,
     example: { member: "demo-2" },
   }),
   MemberStays: step({
-    say: ({ member }: { member: string }) => `${member} is what the spec asks for again: it stays`,
+    say: ({ member }: { member: string }) => `${member} again runs what the spec asks for, so it stays`,
     example: { member: "demo-2" },
   }),
   ForeignMember: wait("ForeignMember", {
@@ -74,7 +80,7 @@ export const REMOVALS = {
   }),
   GhostRemoved: step({
     say: ({ listed }: { listed: ListedMember }) =>
-      `${labelOf(listed)} has no record any more: a ghost of this cluster`,
+      `${labelOf(listed)} has no record: a leftover of this cluster`,
     example: { listed: GHOST },
   }),
 } as const;

@@ -21,45 +21,49 @@ const NO_IMAGE: Trouble = { kind: "waiting", why: "ErrImagePull" };
 
 export const ROLLOUTS = {
   RolloutAwaitsMembers: wait("MemberUnhealthy", {
-    say: ({ members }: { members: Names }) => `the rollout waits for ${list(members)}`,
+    say: ({ members }: { members: Names }) => `the rollout waits for ${list(members)} to be healthy`,
     example: { members: ["demo-2"] },
   }),
   RolloutAwaitsUnreachable: wait("MemberUnreachable", {
-    say: ({ members }: { members: Names }) => `the rollout waits for ${list(members)}`,
+    say: ({ members }: { members: Names }) =>
+      `the rollout waits until the operator can reach ${list(members)}`,
     example: { members: ["demo-2"] },
   }),
-  FailedTargetForgotten: step({ say: () => "the spec asks for something new", example: {} }),
+  FailedTargetForgotten: step({ say: () => "the spec changed since the rollout that failed", example: {} }),
   OtherVersionRuns: wait("VersionMismatch", {
     say: ({ member, runs, wanted }: { member: string; runs: string; wanted: string }) =>
-      `spec.image: ${member} runs etcd ${runs}, where ${wanted} was asked for`,
+      `spec.image: ${member} runs etcd ${runs} instead of ${wanted}`,
     next: () =>
-      "Correct spec.image.digest or spec.image.repository, or set spec.version to what the image holds.",
+      "Correct spec.image.digest or spec.image.repository, or set spec.version to the version that the image contains.",
     example: { member: "demo-3", runs: "3.6.15", wanted: "3.6.16" },
   }),
   RolledBack: wait("TargetFailed", {
     say: ({ member, why }: { member: string; why: string }) =>
-      `${member} could not run what the spec asks for and was put back: ${why}`,
-    next: () => "Edit the spec; the same edit is not tried again.",
+      `${member} could not run what the spec asks for and was rolled back: ${why}`,
+    next: () => "Correct the spec; the same edit is not tried again.",
     example: { member: "demo-3", why: "ErrImagePull" },
   }),
   ApprovalAwaited: wait("AwaitingApproval", {
     say: ({ hash }: { hash: string }) => `a rollout is ready and waits for approval ${hash}`,
     next: ({ hash }) =>
-      `Approve it: annotate the cluster with etcd.quorate.dev/approve=${hash}, or quorate local approve ${hash}.`,
+      `Approve it: annotate the cluster with etcd.quorate.dev/approve=${hash}, or run quorate local approve ${hash}.`,
     example: { hash: "1f0c2a9b" },
   }),
   CanaryWatched: wait("MemberStarting", {
-    say: ({ member }: { member: string }) => `${member} tries the change first`,
+    say: ({ member }: { member: string }) => `${member} is the canary; waiting for it to stay healthy`,
     example: { member: "demo-3" },
   }),
-  ComparedBeforeRollout: step({ say: () => "compare the copies before members restart", example: {} }),
+  ComparedBeforeRollout: step({
+    say: () => "comparing the data of all voters before members restart",
+    example: {},
+  }),
   VolumeCannotFollow: step({
     say: ({ member, change }: { member: string; change: TemplateChange }) =>
-      `${member} cannot follow on its volume (${sayChange(change)}): a newcomer takes its place`,
+      `replacing ${member} by a new member: it cannot take this change on its volume (${sayChange(change)})`,
     example: { member: "demo-2", change: { parts: ["storage"] } },
   }),
   LeaderRollsLast: step({
-    say: ({ member }: { member: string }) => `${member} leads and is next: hand over first`,
+    say: ({ member }: { member: string }) => `${member} leads and is next: moving leadership first`,
     example: { member: "demo-1" },
   }),
   MemberRolled: step({
@@ -74,50 +78,53 @@ export const ROLLOUTS = {
   }),
   StorageVersionAhead: wait("DowngradePreparing", {
     say: ({ members, to }: { members: Names; to: string }) =>
-      `etcd brings the storage of ${list(members)} down to ${to}`,
+      `etcd is migrating the storage of ${list(members)} down to ${to}`,
     example: { members: ["demo-1"], to: "3.5" },
   }),
   DowngradePreparing: wait("DowngradePreparing", {
-    say: ({ to }: { to: string }) => `etcd prepares the downgrade to ${to}`,
+    say: ({ to }: { to: string }) => `etcd is preparing the downgrade to ${to}`,
     example: { to: "3.5" },
   }),
   DowngradeEnabled: step({
-    say: ({ to }: { to: string }) => `etcd must bring its storage down to ${to} first`,
+    say: ({ to }: { to: string }) => `etcd has to prepare its storage for ${to} first`,
     example: { to: "3.5" },
   }),
   DowngradeCancelled: step({
-    say: () => "the downgrade that etcd prepares is not wanted any more",
+    say: () => "the downgrade that etcd prepares is no longer wanted",
     example: {},
   }),
   OldLogRecorded: step({
-    say: ({ minor }: { minor: string }) => `the log keeps what ${minor} wrote`,
+    say: ({ minor }: { minor: string }) =>
+      `the log contains requests of etcd ${minor}, which matters to later upgrades`,
     example: { minor: "3.4" },
   }),
   OldLogEnds: step({
-    say: ({ minor }: { minor: string }) => `what ${minor} wrote ends here in the log`,
+    say: ({ minor }: { minor: string }) =>
+      `all members have left etcd ${minor}: its requests end here in the log`,
     example: { minor: "3.4" },
   }),
   OldLogAdvanced: step({
-    say: ({ minor }: { minor: string }) => `every member has to snapshot its log past what ${minor} wrote`,
+    say: ({ minor }: { minor: string }) =>
+      `every member needs a raft snapshot past the requests of etcd ${minor} in its log`,
     example: { minor: "3.4" },
   }),
   OldLogForgotten: step({
-    say: ({ minor }: { minor: string }) => `no member replays what ${minor} wrote any more`,
+    say: ({ minor }: { minor: string }) => `no member can replay requests of etcd ${minor} any more`,
     example: { minor: "3.4" },
   }),
   OldMinorStillRuns: wait("ClusterVersionBehind", {
-    say: ({ minor }: { minor: string }) => `waiting until everybody has left etcd ${minor}`,
+    say: ({ minor }: { minor: string }) => `waiting for all members to leave etcd ${minor}`,
     example: { minor: "3.4" },
   }),
 
   OtherVolumeAsked: step({
     say: ({ member }: { member: string }) =>
-      `${member} has no volume yet, and the spec asks for another volume by now`,
+      `${member} has no volume yet, and the spec now asks for another one`,
     example: { member: "demo-4" },
   }),
   UnhealthyGivenTarget: step({
     say: ({ member }: { member: string }) =>
-      `${member} is not healthy and the spec asks for something else by now`,
+      `${member} is unhealthy, and the spec now asks for another template`,
     example: { member: "demo-3" },
   }),
   TargetFailedOnce: step({
@@ -126,12 +133,12 @@ export const ROLLOUTS = {
     example: { member: "demo-3", trouble: NO_IMAGE },
   }),
   MemberRolledBack: step({
-    say: ({ member }: { member: string }) => `${member} goes back to what its siblings run`,
+    say: ({ member }: { member: string }) => `rolling ${member} back to the template of the other members`,
     example: { member: "demo-3" },
   }),
   OnlyMemberGivenTarget: step({
     say: ({ member }: { member: string }) =>
-      `${member} cannot run its template, and the spec asks for something else by now`,
+      `${member} cannot run its template, and the spec now asks for another one`,
     example: { member: "demo-1" },
   }),
   NotHealthyWithTarget: wait("TargetFailed", {
@@ -142,13 +149,13 @@ export const ROLLOUTS = {
   }),
   CannotRunTemplate: wait("TargetFailed", {
     say: ({ member, trouble }: { member: string; trouble: Trouble }) =>
-      `${member} cannot run what it was given (${sayTrouble(trouble)})`,
-    next: () => "Edit the spec: take the last change back or correct it.",
+      `${member} cannot run its template (${sayTrouble(trouble)})`,
+    next: () => "Correct the spec, or revert the last change.",
     example: { member: "demo-1", trouble: NO_IMAGE },
   }),
   TrialAwaited: wait("MemberStarting", {
     say: ({ first, trouble, approval }: { first: string; trouble: Trouble; approval: Approval }) =>
-      `${approval.member} is given what the spec asks for once ${first} runs well with it (${sayTrouble(trouble)})`,
+      `${approval.member} gets the new template once ${first} is healthy with it (${sayTrouble(trouble)})`,
     next: ({ approval }) =>
       `Wait, or correct the spec; to restart ${approval.member} without waiting, ${howToApprove(approval)}.`,
     example: {

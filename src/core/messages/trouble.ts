@@ -17,13 +17,13 @@ export function sayTrouble(trouble: Trouble): string {
     case "not-made":
       return trouble.why;
     case "not-running":
-      return "it does not run";
+      return "it is not running";
     case "node-lost":
       return `its node ${trouble.node} is gone`;
     case "stopping":
       return "it is being stopped";
     case "not-serving": {
-      const now = trouble.error ?? "it does not serve";
+      const now = trouble.error ?? "it is not serving";
       return trouble.lastEnd === undefined ? now : `${now}; its last run ended: ${trouble.lastEnd}`;
     }
   }

@@ -27,9 +27,9 @@ export function sayUnreachable({ members, errors, ready, seenByPeers }: Unreacha
 
 const LOOK_AT: Readonly<Record<UnreachableCause, string>> = {
   network:
-    "Check what may keep the operator from the client port of these members: a network policy, a firewall, or the network of its node",
+    "Check what may keep the operator from the client port of these members: a NetworkPolicy, a firewall, or the network of its node",
   certificate:
-    "Check the operator's client certificate and the client CA: one side refuses the certificate of the other",
+    "Check the operator's client certificate and the client CA: one side rejects the certificate of the other",
   authentication:
     "Grant the role root to an etcd user named as the common name of the operator's client certificate, or disable authentication (etcdctl auth disable)",
   unknown: "Check what keeps the operator from the client port of these members",
@@ -50,7 +50,7 @@ export interface Approval {
 /** How the approval is given and when it counts, as the end of a sentence. */
 export function howToApprove({ what, member, after }: Approval): string {
   const word = `${what}-${member}`;
-  return `annotate the cluster with etcd.quorate.dev/approve=${word}, or run quorate local approve ${word}; this counts once ${member} has been out of reach for ${after}`;
+  return `annotate the cluster with etcd.quorate.dev/approve=${word}, or run quorate local approve ${word}; this takes effect once ${member} has been unreachable for ${after}`;
 }
 
 export const UNREACHABLE_EXAMPLE: Unreachable = {

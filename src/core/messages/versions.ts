@@ -12,18 +12,18 @@ const MINORS = ["3.5", "3.6", "3.7"];
 export const VERSIONS = {
   NotARelease: wait("VersionRefused", {
     say: ({ version }: { version: string }) =>
-      `version ${JSON.stringify(version)} is not a release such as 3.6.16`,
+      `${JSON.stringify(version)} is not an etcd release such as 3.6.16`,
     next: () => "Set spec.version to a released version.",
     example: { version: "latest" },
   }),
   MinorUnknown: wait("VersionRefused", {
-    say: ({ minor }: Minors) => `etcd ${minor} is not known to this operator`,
-    next: ({ known }) => `Choose a version of ${known.join(", ")}.`,
+    say: ({ minor }: Minors) => `etcd ${minor} is not supported by this operator`,
+    next: ({ known }) => `Set spec.version to a release of ${known.join(", ")}.`,
     example: { minor: "3.9", known: MINORS },
   }),
   EndOfLife: wait("VersionRefused", {
-    say: ({ minor }: Minors) => `etcd ${minor} is end of life: no new cluster is started with it`,
-    next: ({ known }) => `Choose a version of ${known.join(", ")}.`,
+    say: ({ minor }: Minors) => `etcd ${minor} is end of life, so no new cluster is started with it`,
+    next: ({ known }) => `Set spec.version to a release of ${known.join(", ")}.`,
     example: { minor: "3.4", known: MINORS },
   }),
   BelowStartFloor: wait("VersionRefused", {
@@ -40,23 +40,23 @@ export const VERSIONS = {
   }),
   RunningUnknown: wait("VersionRefused", {
     say: ({ minor }: { minor: string }) =>
-      `the cluster runs etcd ${minor}, which this operator does not know`,
-    next: () => "Upgrade it by hand to a known version first.",
+      `the cluster runs etcd ${minor}, which is not supported by this operator`,
+    next: () => "Upgrade it manually to a supported version first.",
     example: { minor: "3.3" },
   }),
   NoNextMinor: wait("VersionRefused", {
-    say: ({ minor }: { minor: string }) => `no known etcd minor follows ${minor}`,
-    next: () => "Use a newer operator.",
+    say: ({ minor }: { minor: string }) => `this operator supports no etcd minor version after ${minor}`,
+    next: () => "Upgrade the operator.",
     example: { minor: "3.7" },
   }),
   DowngradeTooFar: wait("VersionRefused", {
     say: ({ from, to, minors }: { from: string; to: string; minors: number; first: string }) =>
-      `etcd goes down one minor at a time: ${from} to ${to} is ${minors}`,
+      `etcd is downgraded one minor version at a time, and ${from} to ${to} is ${minors}`,
     next: ({ first }) => `Set spec.version to ${first} first.`,
     example: { from: "3.7", to: "3.5", minors: 2, first: "3.6.16" },
   }),
   NoOnlineDowngrade: wait("VersionRefused", {
-    say: ({ minor }: { minor: string }) => `etcd ${minor} has no online downgrade`,
+    say: ({ minor }: { minor: string }) => `etcd ${minor} cannot be downgraded while it runs`,
     next: () => "Restore a snapshot into a new cluster of the older version.",
     example: { minor: "3.5" },
   }),
@@ -66,13 +66,13 @@ export const VERSIONS = {
     example: {},
   }),
   VersionUnavailable: wait("VersionRefused", {
-    say: ({ version, why }: { version: string; why: string }) => `etcd ${version} cannot be had: ${why}`,
+    say: ({ version, why }: { version: string; why: string }) => `etcd ${version} is not available: ${why}`,
     next: () => "Set spec.version to a version that exists.",
     example: { version: "3.6.99", why: "there is no such release" },
   }),
   VersionArriving: wait("VersionArriving", {
     say: ({ version, progress }: { version: string; progress: string }) =>
-      `etcd ${version} is on its way: ${progress}`,
+      `etcd ${version} is not installed yet: ${progress}`,
     volatile: ["progress"],
     example: { version: "3.6.16", progress: "it is being installed (downloading)" },
   }),
@@ -82,12 +82,13 @@ export const VERSIONS = {
     example: { field: "options.maxConcurrentStreams", why: "etcd 3.4.45 has no limit of streams per client" },
   }),
   PodRefused: wait("PodRefused", {
-    say: ({ why }: { why: string }) => `spec.pod: ${why}`,
-    next: () => "Correct spec.pod, or what it names; what runs goes on as it was.",
-    example: { why: "the API server refuses such a Pod: spec.nodeName: Invalid value" },
+    say: ({ why }: { why: string }) => `spec.pod: the API server rejects the new Pod: ${why}`,
+    next: () => "Correct spec.pod, or what it refers to; running members are unaffected.",
+    example: { why: "spec.nodeName: Invalid value" },
   }),
   PodUnverified: wait("PodUnverified", {
-    say: ({ why }: { why: string }) => `spec.pod: ${why}`,
+    say: ({ why }: { why: string }) =>
+      `spec.pod: could not dry-run the new Pod (${why}); no member is restarted until it passes`,
     example: { why: 'failed calling webhook "policy.example": connection refused' },
   }),
 } as const;

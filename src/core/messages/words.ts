@@ -14,9 +14,19 @@ export function mebibytes(bytes: number): string {
   return `${Math.round(bytes / 1024 ** 2)} MiB`;
 }
 
+/** With one significant digit: 10,000 for 12300. */
+export function roughly(number: number): string {
+  return new Intl.NumberFormat("en-US", { maximumSignificantDigits: 1 }).format(number);
+}
+
 /** For a time that is minutes away. */
 export function clockTime(at: number): string {
   return `${iso(at).slice(11, 19)} UTC`;
+}
+
+/** For a time that nobody needs to the second: the next whole minute. */
+export function clockMinute(at: number): string {
+  return `${iso(Math.ceil(at / MINUTE_MS) * MINUTE_MS).slice(11, 16)} UTC`;
 }
 
 /** For a time that may be days away. */
@@ -29,4 +39,5 @@ function iso(at: number): string {
   return new Date(Math.min(Math.max(at || 0, 0), LAST_YEAR)).toISOString();
 }
 
+const MINUTE_MS = 60_000;
 const LAST_YEAR = Date.UTC(9999, 11, 31);

@@ -88,7 +88,7 @@ test("the conditions say that nothing is known, and where to look", () => {
     assert.deepEqual([verdict.status, verdict.reason], ["Unknown", "EtcdUnreachable"]);
     assert.match(
       verdict.message,
-      /cannot reach etcd on demo-1, demo-2, demo-3 \(connection timed out\), but their Pods are Ready; nothing is changed until it can\. Check .*network policy/,
+      /cannot reach etcd on demo-1, demo-2, demo-3 \(connection timed out\), but their Pods are Ready; nothing is changed until it can be reached\. Check .*NetworkPolicy/,
     );
   }
   assert.equal(statusOf(blind(), decide(blind()), undefined).readyReplicas, 3);
@@ -138,11 +138,11 @@ test("an approval that was left standing waits until the member has been out of 
   const [outcome] = replaceBroken(viewOf(left(1)));
   assert.ok(outcome && "hold" in outcome);
   assert.deepEqual([outcome.hold.reason, outcome.hold.until], ["MemberUnreachable", NOW + 299_000]);
-  assert.match(outcome.hold.next ?? "", /is approved, and begins once it has been out of reach for 5m\.$/);
+  assert.match(outcome.hold.next ?? "", /is approved and begins once it has been unreachable for 5m\.$/);
   assert.deepEqual(says(replaceBroken, left(300)), ["heal: leave demo-3"]);
   const [unasked] = replaceBroken(viewOf(hidden(1)));
   assert.ok(unasked && "hold" in unasked);
-  assert.match(unasked.hold.next ?? "", /counts once demo-3 has been out of reach for 5m\.$/);
+  assert.match(unasked.hold.next ?? "", /takes effect once demo-3 has been unreachable for 5m\.$/);
 
   const restart = (seconds: number) => approved(edit(hidden(seconds), EDITED), "restart-demo-3");
   assert.deepEqual(says(retemplate, restart(1)), []);
@@ -290,5 +290,5 @@ test("a founder that comes later than the others is starting: neither degraded n
   assert.deepEqual([status, reason], ["False", "MemberStarting"]);
   assert.equal(message, "2 of 3 members are healthy; demo-3 is starting (ContainerCreating)");
   const hold = decide(late).holds.find(({ rule }) => rule === "replace-broken");
-  assert.equal(hold?.message, "demo-3 is starting for the first time (ContainerCreating)");
+  assert.equal(hold?.message, "waiting for demo-3 to start for the first time (ContainerCreating)");
 });

@@ -87,7 +87,7 @@ test("a refused version starts nothing and says why", () => {
   for (const [version, reason] of [
     ["3.4.45", /end of life/],
     ["3.5.16", /lose data/],
-    ["3.9.1", /not known/],
+    ["3.9.1", /not supported/],
   ] as const) {
     const { act, holds, converged } = decide(asked({ version }));
     assert.equal(act, undefined);
@@ -104,7 +104,7 @@ test("a version the platform cannot get starts nothing", () => {
     ...world,
     platform: { ...world.platform, unavailableVersions: { "3.6.99": "no such release" } },
   });
-  assert.match(holds[0]?.message ?? "", /3\.6\.99 cannot be had: no such release/);
+  assert.match(holds[0]?.message ?? "", /3\.6\.99 is not available: no such release/);
 });
 
 test("without addresses nothing is begun half", () => {
@@ -148,7 +148,7 @@ test("a volume that never comes is waited for with its reason, until the spec as
     world = change(world, name, { volume: { state: "pending", reason: "no such class", uid: `c-${name}` } });
   const { act, holds } = decide(world);
   assert.equal(act, undefined);
-  assert.match(holds[0]?.message ?? "", /^demo-1 waits for its volume: no such class$/);
+  assert.match(holds[0]?.message ?? "", /^waiting for the volume of demo-1: no such class$/);
   const end = run(edit(world, { storage: { className: "fast" } }));
   assert.deepEqual(
     end.members.map(({ record }) => [record.name, record.template.storage.className]),

@@ -30,7 +30,7 @@ test("a learner that lags is waited for, with the number", () => {
   const { act, holds } = decide(learner(50_000));
   assert.equal(act, undefined);
   assert.equal(holds[0]?.reason, "LearnerBehind");
-  assert.match(holds[0]?.message ?? "", /demo-4 \(50000 entries behind\)/);
+  assert.match(holds[0]?.message ?? "", /demo-4 \(about 50,000 entries behind\)/);
 });
 
 test("a learner that never catches up does not block a scale-in", () => {
@@ -81,7 +81,7 @@ test("a learner is not promoted before a restart would read the configuration of
   const { act, holds, lookAgainAt } = decide(world);
   assert.equal(act, undefined);
   assert.equal(holds.at(-1)?.reason, "MemberStarting");
-  assert.match(holds.at(-1)?.message ?? "", /^demo-4 can vote once its node has picked up/);
+  assert.match(holds.at(-1)?.message ?? "", /^demo-4 can be promoted once its node has synced/);
   assert.ok((lookAgainAt ?? 0) > world.now);
   assert.equal(decide(change(world, "demo-4", () => ({ unconfirmed: false }))).act?.action.kind, "Promote");
 });

@@ -20,7 +20,7 @@ test("all down with their data: waiting, not lost", () => {
   assert.equal(act, undefined);
   const last = holds.at(-1);
   assert.equal(last?.reason, "Waking");
-  assert.match(last?.message ?? "", /0 of 3 voters are healthy and 2 are needed/);
+  assert.match(last?.message ?? "", /0 of 3 voters healthy, 2 needed/);
 });
 
 test("all data gone: said, and never started over (I3)", () => {
@@ -59,7 +59,7 @@ test("learners that answer are no voters to wait for: with the only voter, every
   const { act, holds } = decide(silent(world));
   assert.equal(act, undefined);
   assert.equal(holds.at(-1)?.reason, "DataGone");
-  assert.match(holds.at(-1)?.message ?? "", /all 1 voters is gone \(demo-1\)/);
+  assert.match(holds.at(-1)?.message ?? "", /the only voter lost its data \(demo-1\)/);
 });
 
 test("an only member that came back without its data is told as lost data, and nothing is changed (I3)", () => {

@@ -15,10 +15,10 @@ test("a killed member is waited for, and holds only what needs every voter", () 
 
 test("certain loss is acted on at once", () => {
   const cases = {
-    "its data is gone": exited(healthy(), "demo-2", "data-missing"),
+    "it lost its data": exited(healthy(), "demo-2", "data-missing"),
     "its data is corrupt": exited(healthy(), "demo-2", "data-corrupt"),
     "its volume is gone": change(exited(healthy(), "demo-2"), "demo-2", { volume: { state: "absent" } }),
-    "its volume was replaced by another one": change(exited(healthy(), "demo-2"), "demo-2", {
+    "its volume was replaced by another": change(exited(healthy(), "demo-2"), "demo-2", {
       volume: { state: "ready", uid: "another" },
     }),
     "etcd has removed it": exited(healthy(), "demo-2", "removed"),
@@ -108,7 +108,10 @@ test("with replacing turned off a broken member is told of, and left", () => {
   const world = exited(edit(healthy(), { repair: { maxReplacementsPerHour: 0 } }), "demo-2", "data-missing");
   const { act, holds } = decide(world);
   assert.equal(act, undefined);
-  assert.match(holds[0]?.message ?? "", /its data is gone; replacing is turned off/);
+  assert.match(
+    holds[0]?.message ?? "",
+    /not replaced \(it lost its data\): spec\.repair\.maxReplacementsPerHour is 0/,
+  );
 });
 
 test("a voter that came back without its data is not healthy, and is replaced (I4)", () => {
@@ -118,10 +121,7 @@ test("a voter that came back without its data is not healthy, and is replaced (I
   assert.equal(viewOf(world).healthyVoters, 2);
   const { act } = decide(world);
   assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "leave");
-  assert.match(
-    act?.message ?? "",
-    /^demo-2 is replaced: it came back without its data \(it is at revision 1/,
-  );
+  assert.match(act?.message ?? "", /^replacing demo-2: it came back without its data \(it is at revision 1/);
 });
 
 test("a member without a workload is not lost by time, and the cause is told (H16)", () => {
@@ -159,5 +159,8 @@ test("a member that is not made because its claim could not be read says so, and
   });
   const hold = decide(world).holds.find(({ rule }) => rule === "replace-broken");
   assert.equal(hold?.reason, "VolumePending");
-  assert.match(hold?.message ?? "", /demo-2 cannot be started .*could not be read: forbidden\. It is kept/);
+  assert.match(
+    hold?.message ?? "",
+    /demo-2 cannot be started .*could not be read: forbidden\. Its data is kept/,
+  );
 });

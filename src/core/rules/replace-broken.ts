@@ -82,8 +82,7 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
   // Not permitted to start yet: it cannot have failed.
   if (record.volumeUID === undefined) return undefined;
   // Without a canary nobody takes the edit back for the user.
-  if (!view.spec.update.canary && failsByTemplate(view, member))
-    return { cause: CAUSES.templateFails, kept: true };
+  if (!view.spec.update.canary && failsByTemplate(view, member)) return { cause: "", kept: true };
   // It serves everybody but us: what we cannot see is no evidence against it (H16).
   if (member.outOfReach) {
     if (!view.hasQuorum) return undefined; // Rule quorum-lost tells.
@@ -115,7 +114,7 @@ function replace(view: View, member: MemberView, fault: Fault): Outcome {
   const { name } = member;
   const { cause, until } = fault;
   const classes = waitsForVoters(member);
-  if (fault.kept) return hold(classes, "TemplateKept", { member: name, cause, trouble: troubleOf(member) });
+  if (fault.kept) return hold(classes, "TemplateKept", { member: name, trouble: troubleOf(member) });
   if (fault.unmade) return unmade(member, classes);
   if (fault.unseen) {
     const about = { unreachable: unreachable([member]), approval: approvalOf(view, "replace", member) };

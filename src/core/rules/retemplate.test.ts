@@ -253,7 +253,7 @@ test("a single member that cannot run its template says so, and what to do", () 
   }));
   const { list: _gone, ...etcd } = world.etcd;
   const told = decide({ ...world, etcd }).holds.find((hold) => hold.reason === "TargetFailed");
-  assert.match(told?.next ?? "", /take the last change back/);
+  assert.match(told?.next ?? "", /revert the last change/);
 });
 
 test("a single member is mended by a correction that also asks for another volume", () => {

@@ -39,11 +39,14 @@ test("the wait for a member says why it is not healthy, as near to the cause as 
     [ill(runs), "connection refused"],
   ];
   for (const [o, why] of told)
-    assert.equal(words(replaceBroken, o), `demo-2 is not healthy (${why}); it is replaced if it stays so`);
+    assert.equal(
+      words(replaceBroken, o),
+      `demo-2 is down (${why}); it will be replaced at 15:11:40 UTC unless it recovers`,
+    );
   const dumb = change(three, "demo-2", ({ answer }) => ({
     answer: answer.reachable ? { ...answer, linearizable: false } : answer,
   }));
-  assert.match(words(replaceBroken, dumb), /\(it does not serve\)/);
+  assert.match(words(replaceBroken, dumb), /\(it is not serving\)/);
 });
 
 test("only what needs every voter waits for a voter; a learner keeps nobody from joining", () => {
@@ -76,33 +79,36 @@ test("what is certain is told and acted on at once; storage that cannot be reach
 
 test("each certain fault has its own words", () => {
   const told = (o: Observation) => words(replaceBroken, o);
-  assert.equal(told(exited(three, "demo-2", "data-missing")), "demo-2 is replaced: its data is gone");
-  assert.equal(told(exited(three, "demo-2", "removed")), "demo-2 is replaced: etcd has removed it");
-  const met = "it was started for a new cluster, but the cluster exists";
-  assert.equal(told(exited(three, "demo-2", "already-bootstrapped")), `demo-2 is replaced: ${met}`);
+  assert.equal(told(exited(three, "demo-2", "data-missing")), "replacing demo-2: it lost its data");
+  assert.equal(told(exited(three, "demo-2", "removed")), "replacing demo-2: etcd has removed it");
+  const met = "it was started to bootstrap a cluster that already exists";
+  assert.equal(told(exited(three, "demo-2", "already-bootstrapped")), `replacing demo-2: ${met}`);
   assert.equal(told(exited(three, "demo-2", "data-differs")), "", "a voter that differs may be right (R33)");
   const list = three.etcd.list && {
     ...three.etcd.list,
     members: three.etcd.list.members.filter(({ name }) => name !== "demo-2"),
   };
   const unlisted = { ...exited(three, "demo-2"), etcd: { ...three.etcd, list } };
-  assert.equal(told(unlisted), "demo-2 is replaced: etcd does not list it any more");
+  assert.equal(told(unlisted), "replacing demo-2: etcd no longer lists it");
   const learner = three.etcd.list && {
     ...three.etcd.list,
     members: three.etcd.list.members.map((e) => (e.name === "demo-2" ? { ...e, isLearner: true } : e)),
   };
   const differs = { ...exited(three, "demo-2", "data-differs"), etcd: { ...three.etcd, list: learner } };
-  assert.equal(told(differs), "demo-2 is replaced: its data differs from a peer's");
+  assert.equal(told(differs), "replacing demo-2: its data differs from that of a peer");
 });
 
 test("a replacement that would cost the quorum, or is turned off, is told so", () => {
   const two = exited(exited(three, "demo-2", "data-missing"), "demo-3");
-  assert.match(words(replaceBroken, two), /demo-2: its data is gone; it cannot be replaced without quorum/);
+  assert.match(words(replaceBroken, two), /demo-2 cannot be replaced without quorum \(it lost its data\)/);
   const pair = healthy({ replicas: 2 });
   const unsafe = change(exited(pair, "demo-2", "data-missing"), "demo-2", {});
   assert.match(words(replaceBroken, unsafe), /without quorum/);
   const off = edit(exited(three, "demo-2", "data-missing"), { repair: { maxReplacementsPerHour: 0 } });
-  assert.match(words(replaceBroken, off), /demo-2: its data is gone; replacing is turned off/);
+  assert.match(
+    words(replaceBroken, off),
+    /demo-2 is not replaced \(it lost its data\): spec\.repair\.maxReplacementsPerHour is 0/,
+  );
   const [outcome] = replaceBroken(viewOf(exited(three, "demo-2", "data-missing")));
   const action = outcome && "act" in outcome ? outcome.act.action : undefined;
   assert.equal(action?.kind === "UpdateMember" && action.change.leaving?.broken, true);
@@ -127,7 +133,7 @@ test("a change that a member cannot run is told with what it said last", () => {
     [failing(ended("unknown flag")), "unknown flag"],
     [failing(ended("")), "killed"],
     [failing({ state: "waiting", reason: "image not found", since: NOW }), "image not found"],
-    [failing({ state: "absent" }), "it does not run"],
+    [failing({ state: "absent" }), "it is not running"],
     [failing(runs), "connection refused"],
   ];
   for (const [o, why] of told)
@@ -145,7 +151,7 @@ test("the first boot tells what keeps it, once it lasts", () => {
     members: three.members.map((facts) => ({ ...facts, record: { ...facts.record, joined: false } })),
   };
   const of = (workload: MemberFacts["workload"]) => words(firstBoot, ill(workload, {}, booting));
-  const start = "the first members start: waiting for demo-1, demo-2, demo-3";
+  const start = "bootstrapping: waiting for demo-1, demo-2, demo-3";
   assert.equal(of(ended("no room on the disk")), `${start} (demo-2 ended: no room on the disk)`);
   assert.equal(of(ended("")), `${start} (demo-2 ended: killed)`);
   const waiting = (ms: number) => ({ state: "waiting", reason: "no node fits", since: NOW - ms }) as const;

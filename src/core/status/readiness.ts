@@ -6,7 +6,7 @@
 import type { Condition } from "../../api/metadata.ts";
 import type { Decision, Hold, HoldReason } from "../action.ts";
 import type { View } from "../view.ts";
-import { no, unknown, yes, type Verdict } from "./condition.ts";
+import { no, timestamp, unknown, yes, type Verdict } from "./condition.ts";
 
 /** What keeps the cluster from being as its spec says. */
 export interface Work {
@@ -65,7 +65,7 @@ export function progressOf(
   const seconds = Math.floor((view.now - since) / 1000);
   if (seconds < view.spec.progressDeadlineSeconds)
     return { Reconciling: yes(reason, message), Stalled: no(reason, "work goes on by itself") };
-  const late = `no progress for ${seconds} s; still trying: ${message}`;
+  const late = `no progress since ${timestamp(since)}; still trying: ${message}`;
   return { Reconciling: no(DEADLINE, late), Stalled: yes(DEADLINE, late) };
 }
 

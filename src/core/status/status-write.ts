@@ -27,20 +27,13 @@ export function sameStatus(
   return sinceWriteMs < FAST_FACTS_MS || !movedALot(fast(written), fast(next));
 }
 
-/** All but the fast facts and the plan. */
+/** All but the fast facts and the plan. Sentences are slow: they say since when, and roughly how far. */
 function slow(status: EtcdClusterStatus): unknown {
-  const { revision: _revision, plan: _plan, members, message, conditions, ...rest } = status;
+  const { revision: _revision, plan: _plan, members, ...rest } = status;
   return {
     ...rest,
-    message: steady(message ?? ""),
-    conditions: conditions?.map((known) => ({ ...known, message: steady(known.message) })),
     members: members?.map(({ dbSize: _size, dbSizeInUse: _used, raftLag: _lag, ...member }) => member),
   };
-}
-
-/** A sentence without the numbers in it that count time or entries; all others mean something. */
-function steady(text: string): string {
-  return text.replaceAll(/\d+(?= (s|ms|entries)\b)/g, "…");
 }
 
 function fast(status: EtcdClusterStatus): Map<string, number> {

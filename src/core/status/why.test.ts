@@ -84,8 +84,8 @@ const SITUATIONS: readonly (readonly [
   [
     "a version that nobody knows",
     () => edit(healthy(), { version: "3.9.1" }),
-    /etcd 3\.9 is not known/,
-    /Choose a version of 3\.5, 3\.6, 3\.7/,
+    /etcd 3\.9 is not supported/,
+    /Set spec\.version to a release of 3\.5, 3\.6, 3\.7/,
   ],
   [
     "an option that this version does not have",
@@ -96,26 +96,26 @@ const SITUATIONS: readonly (readonly [
   [
     "a member is down",
     () => exited(healthy(), "demo-2"),
-    /demo-2 is not healthy \(killed\)/,
-    /it is replaced if it stays so/,
+    /demo-2 is down \(killed\)/,
+    /it will be replaced at 15:11:40 UTC unless it recovers/,
   ],
   [
     "quorum is lost for good",
     () => exited(exited(healthy(), "demo-1", "data-missing"), "demo-2", "data-missing"),
-    /quorum is lost for good: demo-1, demo-2 lost their data/,
+    /quorum is permanently lost: demo-1, demo-2 lost their data/,
     /Recover from a surviving member or restore a snapshot/,
   ],
   [
     "all data is gone",
     () =>
       ["demo-1", "demo-2", "demo-3"].reduce((world, name) => exited(world, name, "data-missing"), healthy()),
-    /the data of all 3 voters is gone/,
+    /all 3 voters lost their data/,
     /Restore a snapshot into this cluster/,
   ],
   [
     "replacing is turned off",
     () => exited(healthy({ repair: { maxReplacementsPerHour: 0 } }), "demo-2", "data-missing"),
-    /demo-2: its data is gone; replacing is turned off/,
+    /demo-2 is not replaced \(it lost its data\): spec\.repair\.maxReplacementsPerHour is 0/,
     /raise spec\.repair\.maxReplacementsPerHour/,
   ],
   [
@@ -131,8 +131,8 @@ const SITUATIONS: readonly (readonly [
   [
     "the first member could not run the change",
     failedCanary,
-    /demo-3 could not run what the spec asks for and was put back: unexpected TLS version/,
-    /Edit the spec/,
+    /demo-3 could not run what the spec asks for and was rolled back: unexpected TLS version/,
+    /Correct the spec/,
   ],
   [
     "live data fills the quota",
@@ -153,7 +153,7 @@ const SITUATIONS: readonly (readonly [
       const world = edit(healthy(), { replicas: 5 });
       return { ...world, platform: { ...world.platform, offers: [] } };
     },
-    /no address for another member/,
+    /no address is available for another member/,
     /Free some ports/,
   ],
   [

@@ -96,8 +96,8 @@ test("a downgrade that is not wanted any more is cancelled before anything else"
 
 test("refusals give the reason and the way out", () => {
   const rows: [string, VersionFacts, string, RegExp, RegExp][] = [
-    ["two minors down", facts(["3.7.3"]), "3.5.35", /one minor at a time/, /3\.6\.16 first/],
-    ["3.5 has no downgrade", facts(["3.5.35"]), "3.4.45", /no online downgrade/, /[Rr]estore/],
+    ["two minors down", facts(["3.7.3"]), "3.5.35", /one minor version at a time/, /3\.6\.16 first/],
+    ["3.5 has no downgrade", facts(["3.5.35"]), "3.4.45", /cannot be downgraded while it runs/, /[Rr]estore/],
     [
       "after a batch join (H1)",
       facts(["3.6.16"], { batchJoined: true }),
@@ -106,8 +106,8 @@ test("refusals give the reason and the way out", () => {
       /Stay on 3\.6/,
     ],
     ["below the floor", facts(["3.6.16"]), "3.5.16", /below the oldest safe 3\.5/, /3\.5\.26 or newer/],
-    ["unknown minor", facts(["3.7.3"]), "3.9.0", /3\.9 is not known/, /3\.5, 3\.6, 3\.7/],
-    ["not a version", facts(["3.7.3"]), "latest", /not a release/, /released version/],
+    ["unknown minor", facts(["3.7.3"]), "3.9.0", /3\.9 is not supported/, /3\.5, 3\.6, 3\.7/],
+    ["not a version", facts(["3.7.3"]), "latest", /not an etcd release/, /released version/],
   ];
   for (const [name, given, target, reason, next] of rows) {
     const step = versionStep(given, target);

@@ -84,17 +84,14 @@ export class Preflight {
       if (error.reason === "AlreadyExists" || NOT_MEANT.test(error.message)) return TAKEN;
       const { reason, message } = error;
       if (REFUSALS.has(reason) || DENIED.test(message)) return { refusedWorkload: textOf(error) };
-      return { unverifiedWorkload: `${UNKNOWN}: ${message}` };
+      return { unverifiedWorkload: message };
     }
   }
 }
 
-const UNKNOWN =
-  "whether the API server would take such a Pod is not known, since it gave no verdict; it is asked again, and nobody stops for it meanwhile";
-
 function textOf({ causes, message }: KubeError): string {
   const fields = causes.flatMap(({ field, message: why }) => (field ? [`${field}: ${why}`] : []));
-  return `the API server refuses such a Pod: ${fields.join("; ") || message}`;
+  return fields.join("; ") || message;
 }
 
 /** A member that is nobody's: only what its Pod is made from matters. */

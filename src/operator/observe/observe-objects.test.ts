@@ -117,7 +117,7 @@ describe("one Pod in CrashLoopBackOff", () => {
     const young = decide(observationOf(base));
     assert.equal(step(young), "nothing");
     assert.ok(reasons(young).includes("MemberUnhealthy"));
-    assert.match(words(young), /demo-2 is not healthy \(failed to verify flags/);
+    assert.match(words(young), /demo-2 is down \(failed to verify flags/);
     assert.equal(step(decide(observationOf(base, 5 * MINUTE))), "UpdateMember demo-2 leave");
   });
 
@@ -149,7 +149,7 @@ test("one Pod whose image does not come is waiting for it", () => {
   assert.ok(workload.state === "waiting");
   assert.match(workload.reason, /^ImagePullBackOff: /);
   const decision = decide(observationOf(base));
-  assert.match(words(decision), /demo-2 is not healthy \(ImagePullBackOff/);
+  assert.match(words(decision), /demo-2 is down \(ImagePullBackOff/);
   assert.equal(step(decision), "nothing");
 });
 
@@ -161,7 +161,7 @@ test("one Pod that fits on no node is waiting, in the scheduler's words", () => 
   assert.equal(workload.unschedulable, true);
   assert.equal(volume.state, "ready");
   const decision = decide(observationOf(base));
-  assert.match(words(decision), /demo-2 is not healthy \(Unschedulable: 0\/3 nodes/);
+  assert.match(words(decision), /demo-2 is down \(Unschedulable: 0\/3 nodes/);
   assert.equal(step(decide(observationOf(base, 5 * MINUTE))), "UpdateMember demo-2 leave");
 });
 
@@ -204,7 +204,7 @@ describe("one Pod that hangs on a lost node", () => {
     const { workload } = member(observationOf(base), "demo-3");
     assert.ok(workload.state === "stopping");
     assert.match(workload.lostNode ?? "", /^node-\d$/);
-    assert.match(words(decide(observationOf(base))), /demo-3 is not healthy \(its node node-\d is gone\)/);
+    assert.match(words(decide(observationOf(base))), /demo-3 is down \(its node node-\d is gone\)/);
   });
 
   test("it is replaced without waiting for the node", () => {

@@ -71,7 +71,7 @@ test("nothing of it is applied: neither its size nor its version, and the status
       [undefined, false, "InvalidSpec"],
       JSON.stringify(spec),
     );
-    assert.match(holds[0]?.message ?? "", /nothing of it is applied: spec\./);
+    assert.match(holds[0]?.message ?? "", /the spec is invalid \(spec\./);
   }
 });
 

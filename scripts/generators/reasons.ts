@@ -1,0 +1,68 @@
+/** Generates the page of reasons (`docs/reasons.md`) from the tables in src/core/messages. */
+import { REASONS, type HoldReason, type ReasonText } from "../../src/core/messages/reasons.ts";
+import { MESSAGES } from "../../src/core/messages/table.ts";
+import type { StepRow, WaitRow } from "../../src/core/messages/message.ts";
+import type { Generator } from "../generate/registry.ts";
+
+const INTRODUCTION = `<!-- Generated from src/core/messages by \`npm run generate\`. Do not edit. -->
+
+# Reasons
+
+When a cluster waits, the reason stands in the conditions \`Ready\`, \`Reconciling\` and \`Stalled\`, in events, in the label \`reason\` of metrics
+and in the output of \`quorate local why\`. Reasons are stable: one is renamed or removed only with a line in
+CHANGELOG.md. The sentences beside them are for people and may improve; do not match them in alerts or scripts.
+
+Reasons marked **needs a person** do not end by themselves. The examples use a cluster named \`demo\`.
+
+`;
+
+const STEPS = `## Why steps are taken
+
+Each step of the operator is shown with one of these explanations, in events, in \`status.plan\` and in the output of
+\`quorate local\`. The code is stable like a reason.
+
+| code | example |
+|---|---|
+`;
+
+type Row = StepRow<object> | WaitRow<object>;
+const rows = Object.entries(MESSAGES) as unknown as readonly [string, Row][];
+
+export const reasonsPage: Generator = {
+  name: "page of reasons (docs/reasons.md)",
+  outputs: ["docs/reasons.md"],
+  async generate() {
+    const names = (Object.keys(REASONS) as HoldReason[]).toSorted();
+    const steps = rows.flatMap(([code, row]) =>
+      row.kind === "step" ? [`| \`${code}\` | ${cell(row.say(row.example))} |`] : [],
+    );
+    const text = `${INTRODUCTION}${names.map(section).join("\n")}\n${STEPS}${steps.join("\n")}\n`;
+    return new Map([["docs/reasons.md", text]]);
+  },
+};
+
+function section(reason: HoldReason): string {
+  const { meaning, remedy }: ReasonText = REASONS[reason];
+  const waits = rows.flatMap(([code, row]) =>
+    row.kind === "wait" && row.reason === reason ? [{ code, row }] : [],
+  );
+  const needsPerson = waits.every(({ row }) => row.next !== undefined);
+  const examples = waits.map(({ code, row }) => {
+    const next = row.next === undefined ? "" : ` → ${row.next(row.example)}`;
+    return `- \`${code}\`: ${row.say(row.example)}${next}`;
+  });
+  return [
+    `## ${reason}`,
+    "",
+    `${meaning}${needsPerson ? " **Needs a person.**" : ""}`,
+    "",
+    `What to do: ${remedy}`,
+    "",
+    ...examples,
+    "",
+  ].join("\n");
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|");
+}
