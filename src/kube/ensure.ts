@@ -26,8 +26,8 @@ export interface EnsureWishes<T extends KubeObject> {
   readonly isOurs: (object: T) => boolean;
   /** The annotation that keeps the hash of what was applied last: by it we see what is not wanted any more. */
   readonly stamp: string;
-  /** Called before one that exists is written to; throws when that must wait. */
-  readonly beforeWrite?: (known: T, wanted: T) => Promise<void>;
+  /** Calls `write`, which writes to one that exists; or throws when that must wait. */
+  readonly rewrite?: (known: T, wanted: T, write: () => Promise<T>) => Promise<T>;
 }
 
 export async function ensure<T extends KubeObject>(
@@ -68,12 +68,15 @@ export async function ensure<T extends KubeObject>(
     if (Object.isFrozen(known)) found.set(known, wishes.wanted);
     return { done: "unchanged", object: known };
   }
-  await wishes.beforeWrite?.(known, wanted(hash));
+  const { rewrite = async (_known, _wanted, write) => await write() } = wishes;
   const uid = known.metadata?.uid ?? "";
-  if (stamped.endsWith(CREATED)) await ownByApply(client, resource, ref, uid, options);
   const rendered = wanted(hash);
-  const applied = { ...rendered, metadata: { ...rendered.metadata, name, uid } };
-  return { done: "applied", object: await client.apply(resource, applied, options) };
+  const object = await rewrite(known, rendered, async () => {
+    if (stamped.endsWith(CREATED)) await ownByApply(client, resource, ref, uid, options);
+    const applied = { ...rendered, metadata: { ...rendered.metadata, name, uid } };
+    return await client.apply(resource, applied, options);
+  });
+  return { done: "applied", object };
 }
 
 /** Cached objects that were found to be as wanted, and what was wanted: both never change. */

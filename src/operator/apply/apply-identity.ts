@@ -42,8 +42,8 @@ async function restoreLabels(
   const lost = Object.entries(wanted).filter(([label, value]) => OURS.has(label) && labels[label] !== value);
   if (lost.length === 0) return;
   const patch = { metadata: { labels: Object.fromEntries(lost) } };
-  await contests.enter(resource, object, patch);
-  await client.patch(resource, { name, namespace }, patch, { uid });
+  const write = () => client.patch(resource, { name, namespace }, patch, { uid });
+  await contests.write(resource, object, patch, write);
   tally.changed = true;
 }
 
@@ -58,9 +58,9 @@ export async function restoreRecord(
   if (object?.metadata.uid !== record.uid) return;
   const metadata = lostOf(object, cluster);
   if (Object.keys(metadata).length === 0) return;
-  await contests.enter(etcdMembers, object, { metadata });
   const { name, namespace = "", uid = "", resourceVersion = "" } = object.metadata;
-  await client.patch(etcdMembers, { name, namespace }, { metadata }, { uid, resourceVersion });
+  const write = () => client.patch(etcdMembers, { name, namespace }, { metadata }, { uid, resourceVersion });
+  await contests.write(etcdMembers, object, { metadata }, write);
   tally.changed = true;
 }
 

@@ -132,8 +132,8 @@ async function changePod(
     tally.changed = true;
   } else if (metadata) {
     await tally.part(partsOf.labels(name), async () => {
-      await contests.enter(pods, pod, { metadata });
-      await client.patch(pods, { name, namespace }, { metadata }, { uid });
+      const write = () => client.patch(pods, { name, namespace }, { metadata }, { uid });
+      await contests.write(pods, pod, { metadata }, write);
       tally.changed = true;
     });
   }

@@ -29,8 +29,7 @@ function world(answer: () => unknown = () => ({ items: [{ metadata: { managedFie
     let writes = 0;
     for (const end = now + ms; now < end; now += 100) {
       try {
-        await contests.enter(services, found, about);
-        writes++;
+        await contests.write(services, found, about, () => Promise.resolve(writes++));
       } catch (error) {
         assert.ok(error instanceof Contested);
         said.add(error.message);
@@ -100,8 +99,20 @@ test("what is undone every few minutes is told from the third time on, and writt
 test("two parts of one object are contested each for itself", async () => {
   const { contests, contest } = world();
   await contest(5_000);
-  await contests.enter(services, found, { spec: {} });
-  await assert.rejects(contests.enter(services, found, wanted), Contested);
+  const write = () => Promise.resolve("written");
+  assert.equal(await contests.write(services, found, { spec: {} }, write), "written");
+  await assert.rejects(contests.write(services, found, wanted, write), Contested);
+});
+
+test("writes that fail are no contest: nothing was undone", async () => {
+  const { contest, contests } = world();
+  const refused = new KubeError("Conflict", "PATCH", "another version");
+  const fails = () => contests.write(services, found, wanted, () => Promise.reject(refused));
+  for (let i = 0; i < 10; i++) await assert.rejects(fails(), refused);
+  assert.equal(contests.size, 0);
+  assert.deepEqual(await contest(100), { writes: 1, said: [] });
+  for (let i = 0; i < 10; i++) await assert.rejects(fails(), refused);
+  assert.deepEqual(await contest(100), { writes: 1, said: [] }, "as soon as the server takes it");
 });
 
 test("what was not contested for an hour is forgotten", async () => {

@@ -52,10 +52,16 @@ export class Contests {
   }
 
   /**
-   * Called before an object that exists is brought back to what is wanted; throws `Contested` when that must wait.
-   * `about` is what stays the same while the same is contested.
+   * Brings an object that exists back to what is wanted; throws `Contested` instead when that must wait. `about` is
+   * what stays the same while the same is contested. A write that fails undid nothing, and does not count.
    */
-  async enter(resource: Resource, known: KubeObject, wanted: object, about = wanted): Promise<void> {
+  async write<T>(
+    resource: Resource,
+    known: KubeObject,
+    wanted: object,
+    write: () => Promise<T>,
+    about = wanted,
+  ): Promise<T> {
     const { name = "", uid } = known.metadata ?? {};
     // One object may have several contested parts; each is told by the fields that we set.
     const key = `${resource.plural} ${name} ${Object.keys(about).join()}`;
@@ -63,9 +69,10 @@ export class Contests {
     const now = this.#clock.monotonic();
     const contest = this.#contests.get(key);
     if (!contest || contest.uid !== uid || contest.wanted !== hash || isForgotten(contest, now)) {
+      const written = await write();
       const begun = { writes: 1, wroteAt: now, times: 1, until: now, toldUntil: 0, message: undefined };
       this.#contests.set(key, { uid, wanted: hash, ...begun });
-      return;
+      return written;
     }
     if (now < contest.until) {
       contest.message ??= await this.#describe(resource, known, wanted);
@@ -73,16 +80,18 @@ export class Contests {
       contest.toldUntil = 0;
       throw new Contested(contest.message);
     }
+    const written = await write();
     const restedMs = now - contest.wroteAt;
     const rested = restedMs > Math.max(PAUSE_MS, 2 * waitMs(contest));
     contest.times++;
     contest.writes = rested ? 1 : contest.writes + 1;
     contest.wroteAt = now;
     contest.until = rested ? now : now + waitMs(contest);
-    if (!rested || contest.times < TOLD_FROM) return;
+    if (!rested || contest.times < TOLD_FROM) return written;
     // Nothing is thrown that would tell it; if it is undone again at this pace, it is told all along.
     contest.toldUntil = now + 2 * restedMs;
     contest.message ??= await this.#describe(resource, known, wanted);
+    return written;
   }
 
   /** What is undone again and again, with rests between that are too long for anything to wait. */

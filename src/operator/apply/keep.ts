@@ -68,7 +68,7 @@ export async function keepApplied<T extends KubeObject>(
   wanted: T,
   known: T | undefined,
   ownerUID: string,
-  contests: Pick<Contests, "enter">,
+  contests: Pick<Contests, "write">,
   asNew?: (wanted: T) => T,
 ): Promise<Kept<T>> {
   const isOurs = (object: T) => isControlledBy(object, ownerUID);
@@ -78,7 +78,7 @@ export async function keepApplied<T extends KubeObject>(
     asNew,
     isOurs,
     stamp: ANNOTATIONS.applied,
-    beforeWrite: (found, rendered) => contests.enter(resource, found, rendered),
+    rewrite: (found, rendered, write) => contests.write(resource, found, rendered, write),
   });
   return { done: done === "created" || done === "applied" ? "changed" : done, object };
 }
@@ -92,7 +92,7 @@ export async function keepSecret(
   wanted: Secret,
   known: Secret | undefined,
   ownerUID: string,
-  contests: Pick<Contests, "enter">,
+  contests: Pick<Contests, "write">,
   asked?: unknown,
 ): Promise<Kept<Secret>> {
   const kept = await keepCreated(client, secrets, wanted, known, (found) => isControlledBy(found, ownerUID));
@@ -104,8 +104,9 @@ export async function keepSecret(
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = kept.object.metadata ?? {};
   const version = { uid, resourceVersion };
   // A certificate that is issued again is another one each time: what stays the same is what it is issued for.
-  await contests.enter(secrets, kept.object, wanted, { config: wanted.data?.[FILES.config], asked });
-  return { done: "changed", object: await client.patch(secrets, { name, namespace }, { data }, version) };
+  const about = { config: wanted.data?.[FILES.config], asked };
+  const write = () => client.patch(secrets, { name, namespace }, { data }, version);
+  return { done: "changed", object: await contests.write(secrets, kept.object, wanted, write, about) };
 }
 
 /** By a list of one: who may list need not be allowed to get. */

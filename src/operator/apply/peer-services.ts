@@ -34,7 +34,7 @@ const MOVED_MS = 600_000;
 export class PeerServices {
   readonly #client: KubeClient;
   readonly #clock: Clock;
-  readonly #contests: Pick<Contests, "enter">;
+  readonly #contests: Pick<Contests, "write">;
   /** Why the last one was rejected, and until when none is asked for, by the monotonic clock. */
   #rejected: { readonly why: Error; readonly until: number } | undefined;
   #faults = 0;
@@ -43,7 +43,7 @@ export class PeerServices {
   /** When a Service was first seen at another address than its record remembers, by the monotonic clock. */
   readonly #movedAt = new Map<string, number>();
 
-  constructor(client: KubeClient, clock: Clock, contests: Pick<Contests, "enter">) {
+  constructor(client: KubeClient, clock: Clock, contests: Pick<Contests, "write">) {
     this.#client = client;
     this.#clock = clock;
     this.#contests = contests;

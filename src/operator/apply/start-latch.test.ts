@@ -2,14 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import { KubeError } from "../../kube/errors.ts";
-import { Contested } from "./contests.ts";
+import { Contested, type Contests } from "./contests.ts";
 import { ANNOTATIONS } from "../names.ts";
 import { lacksTouch, StartLatches, SYNCS_WITHIN_MS, touch, WRITES_WITHIN_MS } from "./start-latch.ts";
 
 const THEIRS = { key: "theirs", operator: "Exists" };
 const OURS = { key: ANNOTATIONS.latched, operator: "Exists" };
 
-const FREE = { contests: { enter: () => Promise.resolve() }, latches: { refused: assert.fail } };
+const FREELY: Contests["write"] = async (_resource, _known, _wanted, write) => await write();
+const FREE = { contests: { write: FREELY }, latches: { refused: assert.fail } };
 
 interface Seen {
   touched?: boolean;
@@ -75,7 +76,7 @@ test("where tolerations are restricted the touch is a note alone", async () => {
 });
 
 test("a touch that is contested waits", async () => {
-  const contested = { enter: () => Promise.reject(new Contested("not now")) };
+  const contested = { write: () => Promise.reject(new Contested("not now")) };
   const context = { ...FREE, client: { patch: assert.fail } as never, contests: contested };
   await assert.rejects(touch(context, pod("a.b/peers")), Contested);
 });

@@ -44,7 +44,7 @@ export function lacksTouch(pod: Pod, record: Pick<MemberRecord, "joined">): bool
 
 export interface TouchContext {
   readonly client: KubeClient;
-  readonly contests: Pick<Contests, "enter">;
+  readonly contests: Pick<Contests, "write">;
   readonly latches: Pick<StartLatches, "refused">;
 }
 
@@ -53,18 +53,20 @@ export async function touch({ client, contests, latches }: TouchContext, pod: Po
   const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
   const metadata = { annotations: { [ANNOTATIONS.latched]: "true" } };
   const spec = { tolerations: [...(pod.spec?.tolerations ?? []), MARK] };
-  await contests.enter(pods, pod, { metadata, spec }, { metadata, spec: MARK });
-  try {
-    await client.patch(pods, { name, namespace }, { metadata, spec }, { uid });
-  } catch (error) {
-    if (!isReason(error, "Forbidden", "Invalid")) throw error;
-    // Tolerations are restricted here, or were changed since: the kubelet syncs all the same, and confirms nothing.
+  const write = async () => {
     try {
+      await client.patch(pods, { name, namespace }, { metadata, spec }, { uid });
+    } catch (error) {
+      if (!isReason(error, "Forbidden", "Invalid")) throw error;
+      // Tolerations are restricted here, or were changed since: the kubelet syncs all the same, and confirms nothing.
       await client.patch(pods, { name, namespace }, { metadata }, { uid });
-    } catch (refusal) {
-      if (isReason(refusal, "Forbidden", "Invalid")) latches.refused(uid);
-      throw refusal;
     }
+  };
+  try {
+    await contests.write(pods, pod, { metadata, spec }, write, { metadata, spec: MARK });
+  } catch (error) {
+    if (isReason(error, "Forbidden", "Invalid")) latches.refused(uid);
+    throw error;
   }
 }
 
