@@ -107,7 +107,7 @@ test("blind to one member, it keeps it for as long as its peers see it, and says
   assert.equal(told(sim, "Degraded"), "Unknown/MemberUnreachable");
   assert.equal(told(sim, "Quorate"), "True/Quorum");
   const hold = sim.latest?.decision.holds.find(({ reason }) => reason === "MemberUnreachable");
-  assert.match(hold?.message ?? "", /its Pod is Ready and its peers are connected to it/);
+  assert.match(hold?.message ?? "", /its etcd container is ready and its peers are connected to it/);
   assert.match(hold?.next ?? "", /approve=replace-demo-3/);
 
   approve(sim, "replace-demo-3");

@@ -82,7 +82,7 @@ function removal(view: View, memberID: string): Violation | undefined {
 
 /**
  * Stopping a voter that serves, of a cluster that is meant to. Sizes 1 and 2 cannot restart without a gap (R2). Whether it
- * serves is not only for us to say: one whose Pod is Ready does, and so do the others, whether we see them or not (H16).
+ * serves is not only for us to say: one whose container is ready does, and so do the others, whether we see them or not (H16).
  */
 function stop(view: View, member: MemberView | undefined): Violation | undefined {
   const meantToServe = !view.observation.cluster.deleting && view.spec.replicas > 0;

@@ -95,7 +95,7 @@ test("what cannot be reached is not restarted for an edit, nor replaced; seen ag
   const [before, steps] = [await podUIDs(), running.steps.length];
   cut = true;
   try {
-    await unknownTo(/connect ETIMEDOUT.*Pods are Ready.*NetworkPolicy/);
+    await unknownTo(/connect ETIMEDOUT.*containers are ready.*NetworkPolicy/);
     await cluster.edit({ options: { snapshotCount: 20_000 } });
     await blindForLong((await cluster.get()).metadata.generation ?? 0);
     assert.deepEqual(running.steps.slice(steps), []);

@@ -18,7 +18,7 @@ export interface Unreachable {
 export function sayUnreachable({ members, errors, ready, seenByPeers }: Unreachable): string {
   const whose = plural(members, "its", "their");
   const witnesses = [
-    ...(ready ? [plural(members, "its Pod is Ready", "their Pods are Ready")] : []),
+    ...(ready ? [plural(members, "its etcd container is ready", "their etcd containers are ready")] : []),
     ...(seenByPeers ? [`${whose} peers are connected to ${plural(members, "it", "them")}`] : []),
   ];
   const why = witnesses.length > 0 ? `, but ${witnesses.join(" and ")}` : `, but ${whose} etcd answers`;

@@ -88,7 +88,7 @@ test("the conditions say that nothing is known, and where to look", () => {
     assert.deepEqual([verdict.status, verdict.reason], ["Unknown", "EtcdUnreachable"]);
     assert.match(
       verdict.message,
-      /cannot reach etcd on demo-1, demo-2, demo-3 \(connection timed out\), but their Pods are Ready; nothing is changed until it can be reached\. Check .*NetworkPolicy/,
+      /cannot reach etcd on demo-1, demo-2, demo-3 \(connection timed out\), but their etcd containers are ready; nothing is changed until it can be reached\. Check .*NetworkPolicy/,
     );
   }
   assert.equal(statusOf(blind(), decide(blind()), undefined).readyReplicas, 3);
@@ -112,10 +112,10 @@ test("a quorum that is not even said to be there is lost, not hidden", () => {
   world = exited(exited(world, "demo-1", "unknown"), "demo-2", "unknown");
   assert.deepEqual(says(quorumLost, world), ["Waking"]);
   assert.equal(quorate(viewOf(world)).status, "False");
-  assert.deepEqual(says(quorumLost, blind(healthy(), false)), ["Waking"], "not one Pod is Ready");
+  assert.deepEqual(says(quorumLost, blind(healthy(), false)), ["Waking"], "not one is ready");
 });
 
-test("one member that we do not see is kept while its Pod is Ready, unless its peers lost it or a person approves", () => {
+test("one member that we do not see is kept while it is ready, unless its peers lost it or a person approves", () => {
   const one = (ready: boolean, seenByPeers?: boolean) =>
     unseen(healthy(), "demo-3", ready, seenByPeers === undefined ? {} : { seenByPeers });
   assert.deepEqual(says(replaceBroken, one(true, true)), ["MemberUnreachable"]);
@@ -159,7 +159,10 @@ test("a member that is too slow for us and Ready is kept; without a leader, or n
   const [outcome] = replaceBroken(viewOf(slow(true)));
   assert.ok(outcome && "hold" in outcome);
   assert.equal(outcome.hold.reason, "MemberUnreachable");
-  assert.match(outcome.hold.message, /too slow to answer a linearizable read\), but its Pod is Ready/);
+  assert.match(
+    outcome.hold.message,
+    /too slow to answer a linearizable read\), but its etcd container is ready/,
+  );
   for (const down of [slow(false), slow(undefined), slow(true, "0")])
     assert.deepEqual(says(replaceBroken, down), ["heal: leave demo-3"]);
 });

@@ -69,14 +69,27 @@ test("a running container runs since its start, beside a sidecar that has ended"
   });
 });
 
-test("a Pod is ready only by its own word: one whose node is lost is not, nor one that has not said", () => {
-  const ready = (status?: string) => {
-    const conditions = status === undefined ? [] : [{ type: "Ready", status }];
-    const containerStatuses = [container({ running: { startedAt: LATER } })];
-    const facts = seen(pod({ phase: "Running", conditions, containerStatuses }));
-    return facts.state === "running" && facts.ready;
-  };
-  assert.deepEqual(["True", "False", "Unknown", undefined].map(ready), [true, false, false, false]);
+function readyBy(status?: string, reason?: string, etcd = true): boolean | undefined {
+  const conditions = status === undefined ? [] : [{ type: "Ready", status, ...(reason && { reason }) }];
+  const sidecar = container({ running: { startedAt: LATER } }, { name: "proxy", ready: !etcd });
+  const containerStatuses = [sidecar, container({ running: { startedAt: LATER } }, { ready: etcd })];
+  const facts = seen(pod({ phase: "Running", conditions, containerStatuses }));
+  return facts.state === "running" && facts.ready;
+}
+
+test("a member is ready only by its kubelet's word: one whose node is lost is not, nor one that has not said", () => {
+  const words = ["True", "False", "Unknown", undefined];
+  assert.deepEqual(
+    words.map((word) => readyBy(word)),
+    [true, false, false, false],
+  );
+});
+
+test("a member is as ready as its etcd container, whatever a sidecar or a readiness gate says", () => {
+  for (const reason of ["ContainersNotReady", "ReadinessGatesNotReady"])
+    assert.equal(readyBy("False", reason), true, reason);
+  assert.equal(readyBy("False", "ContainersNotReady", false), false);
+  assert.equal(readyBy("True", undefined, false), false);
 });
 
 test("a container that runs again says how its last run ended", () => {

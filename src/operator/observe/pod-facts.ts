@@ -59,8 +59,7 @@ function started(
   if (state?.running) {
     const lastEnd = lastState?.terminated && ending(lastState.terminated);
     const since = time(state.running.startedAt, pod);
-    // Unknown, which a lost node makes of it, is not True.
-    const ready = conditionOf(pod, "Ready")?.status === "True";
+    const ready = status.ready && isByItsKubelet(pod);
     return { state: "running", since, startedFrom, restarts, ...(lastEnd && { lastEnd }), ready };
   }
   // Between two attempts the kubelet shows a wait and keeps the end in lastState.
@@ -72,6 +71,18 @@ function started(
   const since = time(conditionOf(pod, "PodScheduled")?.lastTransitionTime, pod);
   return { state: "waiting", reason: join(reason, message), since, ...optionalStart(pod) };
 }
+
+/**
+ * Whether the readiness of a container still holds. Not that of the Pod: a readiness gate or a sidecar that is not
+ * ready says nothing about etcd. But when a node is lost, all that changes is the condition of the Pod, to False
+ * without one of the kubelet's reasons, or to Unknown.
+ */
+function isByItsKubelet(pod: Pod): boolean {
+  const { status, reason = "" } = conditionOf(pod, "Ready") ?? {};
+  return status === "True" || (status === "False" && KUBELETS_REASONS.has(reason));
+}
+
+const KUBELETS_REASONS: ReadonlySet<string> = new Set(["ContainersNotReady", "ReadinessGatesNotReady"]);
 
 function isBackOff({ state }: ContainerStatus): boolean {
   return state?.waiting?.reason === "CrashLoopBackOff";

@@ -108,7 +108,7 @@ test("the operator alone cannot reach the members: it says so and restarts nobod
   for (const node of NODES) await hide(node);
   try {
     const message = await says("Quorate", "Unknown/EtcdUnreachable");
-    assert.match(message, /their Pods are Ready and their peers are connected to them/);
+    assert.match(message, /their etcd containers are ready and their peers are connected to them/);
     await lab.call("edit", "demo", { options: { snapshotCount: 20_000 } });
     await says("Quorate", "Unknown/EtcdUnreachable", 20);
     for (const type of ["Available", "Degraded"]) await says(type, "Unknown/EtcdUnreachable");
