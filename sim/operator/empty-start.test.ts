@@ -4,8 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { API_VERSION } from "../../src/api/metadata.ts";
 import { services } from "../models/kube/kinds/service.ts";
-import { NAMESPACE } from "./environment.ts";
+import { NAME, NAMESPACE } from "./environment.ts";
 import { toldBy, wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
@@ -102,5 +103,27 @@ test("a learner is not promoted before its kubelet has confirmed the file for re
   sim.env.nodes.heal(node);
   await sim.settle();
   assert.equal(sim.converged, true, sim.whyNot());
+  assert.deepEqual(wrongWith(sim), []);
+});
+
+test("older data that somebody put back is told as lost until a person accepts it, also by the next operator", async () => {
+  const sim = new OperatorSimulation({ replicas: 1, version: VERSION }, { seed: 5, operators: 2 });
+  await sim.settle();
+  const path = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters/${NAME}`;
+  const patch = (body: object, at = path) =>
+    sim.user({ method: "PATCH", path: at, body, contentType: "application/merge-patch+json" });
+  // As far as any operator can tell, the same as an older copy in the place of the newest.
+  patch({ status: { revision: 48_211 } }, `${path}/status`);
+  await until(sim, "the loss is told", () => toldBy(sim).includes("DataGone"));
+  const { message = "" } = conditionOf(sim, "Quorate") ?? {};
+  assert.match(message, /approve=accept-data-48211/);
+  patch({ metadata: { annotations: { "etcd.quorate.dev/approve": "accept-data-48211" } } });
+  await sim.settle();
+  assert.equal(sim.converged, true, sim.whyNot());
+  assert.ok((sim.cluster?.status?.revision ?? 0) < 1_000, "measured by what was accepted");
+  patch({ metadata: { annotations: { "etcd.quorate.dev/approve": null } } });
+  for (const { life } of sim.seats) life.cut("killed");
+  await sim.pass(60_000);
+  await sim.settle();
   assert.deepEqual(wrongWith(sim), []);
 });

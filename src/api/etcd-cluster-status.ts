@@ -65,7 +65,9 @@ export const etcdClusterStatusSchema = z.strictObject({
     .optional()
     .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] })
     .describe("The members as last seen."),
-  revision: count().optional().describe("Highest revision ever seen."),
+  revision: count()
+    .optional()
+    .describe("Highest revision seen of this cluster; it starts over when a person accepts older data."),
   plan: z.array(planStepSchema).max(64).optional().describe("The next steps, in order."),
   warnings: z
     .array(text(1024))

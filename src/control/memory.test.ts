@@ -21,7 +21,9 @@ function every(world: Observation, answer: Answer): Observation {
 function judged(memory: Memory, { cluster, members }: Observation, revision?: number): string[] {
   const status = { clusterID: cluster.marks.established?.clusterID, revision };
   const facts = memory.judge(cluster, members, revision === undefined ? undefined : (status as never));
-  return facts.flatMap(({ record, forgot }) => (forgot === undefined ? [] : [`${record.name}: ${forgot}`]));
+  return facts.flatMap(({ record, forgot }) =>
+    forgot === undefined ? [] : [`${record.name}: ${forgot.evidence}`],
+  );
 }
 
 const one = healthy({ replicas: 1 });
@@ -100,4 +102,35 @@ test("another member under another record has nothing to remember, and another l
   const { established: _, ...marks } = three.cluster.marks;
   const unborn = { ...three, cluster: { ...three.cluster, marks } };
   assert.deepEqual(judged(memory, every(unborn, { revision: 1, raftIndex: 1 })), []);
+});
+
+function approving(world: Observation, approved: string): Observation {
+  return { ...world, cluster: { ...world.cluster, approved } };
+}
+
+test("older data that somebody put back is accepted by the word that names what was seen, and by no other", () => {
+  const memory = new Memory();
+  judged(memory, every(three, { revision: 900, raftIndex: 1_000 }));
+  const restored = every(three, { revision: 300, raftIndex: 7 });
+  assert.equal(judged(memory, restored).length, 3);
+  for (const word of ["accept-data-300", "accept-data-", "replace-demo-1"])
+    assert.equal(judged(memory, approving(restored, word)).length, 3, word);
+  const later = every(three, { revision: 310, raftIndex: 17 });
+  assert.deepEqual(judged(memory, approving(later, "accept-data-900")), []);
+  assert.deepEqual(judged(memory, later), [], "also when the approval is taken away again");
+  const lost = every(three, { revision: 1, raftIndex: 4 });
+  assert.equal(judged(memory, approving(lost, "accept-data-900")).length, 3, "the next loss is another one");
+});
+
+test("one that forgot beside others that did not is never accepted", () => {
+  const memory = new Memory();
+  judged(memory, every(three, { revision: 900, raftIndex: 1_000 }));
+  const one = at(every(three, { revision: 900, raftIndex: 1_000 }), "demo-2", { raftIndex: 7 });
+  assert.equal(judged(memory, approving(one, "accept-data-900")).length, 1);
+});
+
+test("what a new operator knows by the status alone can be accepted as well", () => {
+  const memory = new Memory();
+  const restored = approving(at(one, "demo-1", { revision: 5 }), "accept-data-900");
+  assert.deepEqual(judged(memory, restored, 900), []);
 });

@@ -3,10 +3,12 @@
  * known (H3). Two laws tell it from a crash. A read through quorum never returns an older revision than one that was
  * seen before. And a log is written before it counts: a process that starts again is behind by its last few entries
  * at most. Half of either is the bound, so that a corrupt copy whose revision ran ahead of the others' makes nobody
- * look empty. Beyond this process' life the status keeps the highest revision.
+ * look empty. Beyond this process' life the status keeps the highest revision. Somebody may have put older data back
+ * by hand: a person can accept what is there, and everything is measured by that from then on.
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
-import type { ClusterFacts, MemberAnswer, MemberFacts } from "../core/observation.ts";
+import { acceptingWord } from "../core/assess/approvals.ts";
+import type { ClusterFacts, LostData, MemberAnswer, MemberFacts } from "../core/observation.ts";
 import { isEstablished, type MemberRecord } from "../core/record.ts";
 
 type Answer = Extract<MemberAnswer, { reachable: true }>;
@@ -23,11 +25,11 @@ export class Memory {
   /** By the UID of the record. */
   readonly #seen = new Map<string, Seen>();
   /** What was noticed stays true, also when the member has caught up by another's log since. */
-  readonly #forgot = new Map<string, string>();
+  readonly #forgot = new Map<string, LostData>();
 
   /** The members, with a note on those that forgot. `status`: the last one that was written. */
   judge(
-    cluster: Pick<ClusterFacts, "uid" | "marks">,
+    cluster: Pick<ClusterFacts, "uid" | "marks" | "approved">,
     members: readonly MemberFacts[],
     status: EtcdClusterStatus | undefined,
   ): readonly MemberFacts[] {
@@ -44,21 +46,34 @@ export class Memory {
       this.#forgot.set(uid, forgot);
       return { ...facts, forgot };
     });
-    // Afterwards: what all of them hold now was not seen before any of them was asked.
-    for (const { record, answer } of members)
-      if (isItsOwn(clusterID, record, answer)) this.#remember(record.uid, answer);
+    if (isAccepted(cluster, judged, clusterID)) {
+      this.#forgetAll();
+      this.#rememberAll(clusterID, members);
+      return members;
+    }
+    this.#rememberAll(clusterID, members);
     return judged;
   }
 
-  #judgeOne(clusterID: string, { record, answer }: MemberFacts): string | undefined {
+  #rememberAll(clusterID: string, members: readonly MemberFacts[]): void {
+    // Afterwards: what all of them hold now was not seen before any of them was asked.
+    for (const { record, answer } of members)
+      if (isItsOwn(clusterID, record, answer)) this.#remember(record.uid, answer);
+  }
+
+  #judgeOne(clusterID: string, { record, answer }: MemberFacts): LostData | undefined {
     if (!record.joined || !isItsOwn(clusterID, record, answer)) return undefined;
     if (answer.linearizable && answer.revision < this.#revision / 2)
-      return `it is at revision ${answer.revision}, and ${this.#revision} was seen before`;
+      return this.#lost(`it is at revision ${answer.revision}, and ${this.#revision} was seen before`);
     const seen = this.#seen.get(record.uid);
     // A learner has promised nothing yet, and gets everything from the leader (R17).
     if (seen?.memberID !== answer.memberID || answer.isLearner || answer.raftIndex >= seen.index / 2)
       return undefined;
-    return `its log ends at ${answer.raftIndex}, and it was seen at ${seen.index}`;
+    return this.#lost(`its log ends at ${answer.raftIndex}, and it was seen at ${seen.index}`);
+  }
+
+  #lost(evidence: string): LostData {
+    return { evidence, seenRevision: this.#revision };
   }
 
   #remember(uid: string, { memberID, raftIndex, revision }: Answer): void {
@@ -68,17 +83,38 @@ export class Memory {
     this.#revision = Math.max(this.#revision, revision);
   }
 
+  #forgetAll(): void {
+    this.#revision = 0;
+    this.#seen.clear();
+    this.#forgot.clear();
+  }
+
   #keepOnly(clusterID: string | undefined, members: readonly MemberFacts[]): void {
     if (clusterID !== this.#clusterID) {
       this.#clusterID = clusterID;
-      this.#revision = 0;
-      this.#seen.clear();
-      this.#forgot.clear();
+      this.#forgetAll();
     }
     const present = new Set(members.map(({ record }) => record.uid));
     for (const map of [this.#seen, this.#forgot])
       for (const uid of map.keys()) if (!present.has(uid)) map.delete(uid);
   }
+}
+
+/**
+ * A person accepts the loss, and it is the cluster's: one that forgot beside others that did not is never accepted, since
+ * it would vote without its memory (I4).
+ */
+function isAccepted(
+  { approved }: Pick<ClusterFacts, "approved">,
+  judged: readonly MemberFacts[],
+  clusterID: string,
+): boolean {
+  const word = acceptingWord(judged);
+  if (word === undefined || approved !== word) return false;
+  return judged.every(
+    ({ record, answer, forgot }) =>
+      forgot !== undefined || !record.joined || !isItsOwn(clusterID, record, answer) || answer.isLearner,
+  );
 }
 
 /**

@@ -26,8 +26,8 @@ export interface ClusterFacts {
   readonly generation: number;
   readonly deleting: boolean;
   /**
-   * What a person approved: a rollout by its template hash (update.strategy OnApproval), or one step on a member that
-   * the operator cannot reach, as `replace-demo-3`.
+   * What a person approved: a rollout by its template hash (update.strategy OnApproval), one step on a member that
+   * the operator cannot reach, as `replace-demo-3`, or data older than what was seen, as `accept-data-900`.
    */
   readonly approved?: string;
   readonly spec: EtcdClusterSpec;
@@ -93,8 +93,8 @@ export interface MemberFacts {
    * that has (H3). Absent where every start reads the newest.
    */
   readonly unconfirmed?: boolean;
-  /** It serves, and without what it was seen to hold: it came back empty under its old identity. What shows it. */
-  readonly forgot?: string;
+  /** It serves, and without what it was seen to hold: it came back empty under its old identity. */
+  readonly forgot?: LostData;
   /**
    * Since when it has not been healthy; undefined while it is. It begins again when it becomes known that others cannot
    * reach it either. Losing it costs time, never safety.
@@ -104,6 +104,13 @@ export interface MemberFacts {
   readonly seenByPeers?: boolean;
   /** For one that does not answer us: whether its `/livez` does, which needs neither quorum nor credentials (R34). */
   readonly alive?: boolean;
+}
+
+export interface LostData {
+  /** What shows it. */
+  readonly evidence: string;
+  /** The highest revision that was seen before: what a person who accepts the loss names it by. */
+  readonly seenRevision: number;
 }
 
 export type VolumeFacts =

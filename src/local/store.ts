@@ -23,7 +23,7 @@ export interface StoredCluster {
   readonly generation: number;
   readonly resourceVersion: number;
   readonly deleting: boolean;
-  /** The hash of the rollout that a person approved. */
+  /** What a person approved. */
   readonly approved?: string;
   /** The first port of this cluster's block; chosen once (ports are part of a member's identity). */
   readonly basePort: number;

@@ -30,7 +30,7 @@ export const LABELS = {
 export const ANNOTATIONS = {
   /** On a Pod: the hash of what its record said when it was made, or when its resources were changed. */
   startedFrom: `${GROUP}/started-from`,
-  /** On an EtcdCluster, by a person: the hash of the rollout that may go on, or one step on an unreachable member. */
+  /** On an EtcdCluster, by a person: the hash of a rollout that may go on, a step on an unreachable member, or older data. */
   approve: `${GROUP}/approve`,
   /** On an EtcdCluster: how many members the newest spec asked for that could be understood. */
   size: `${GROUP}/size`,

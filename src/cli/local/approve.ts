@@ -4,11 +4,12 @@ import { print } from "./output.ts";
 import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 import { call } from "./session.ts";
 
-export const summary = "approve a rollout, or a step for a member that cannot be reached";
+export const summary = "approve a rollout, a step for a member that cannot be reached, or restored older data";
 export const usage = `Usage: quorate local approve <approval> [options]
 
 \`quorate local why\` shows the approval that a step waits for: the hash of a rollout (spec.update.strategy
-OnApproval), or a step for a member that the controller cannot reach, such as replace-etcd-3.
+OnApproval), a step for a member that the controller cannot reach, such as replace-etcd-3, or data that was restored
+by hand and is older than what was seen before, such as accept-data-48211.
 
 Options:
 ${placeUsage}

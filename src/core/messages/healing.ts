@@ -1,5 +1,6 @@
 /** Messages of members that are down, out of reach, restarted or replaced, and of a quorum that is not there. */
 import type { NotMade } from "../observation.ts";
+import { evidenceOf, howToAccept, type Loss } from "./approvals.ts";
 import { CAUSES } from "./causes.ts";
 import { step, wait, type Names } from "./message.ts";
 import { sayTrouble, type Trouble } from "./trouble.ts";
@@ -32,6 +33,10 @@ const WHY_UNMADE: Readonly<Record<NotMade["reason"], string>> = {
   AuthorityMissing: "the Secret demo-ca does not exist",
   CertificateNotIssued: "the operator's clock is 2 h ahead",
   NameClash: "the Secret demo-2 belongs to something else",
+};
+const LOSS: Loss = {
+  evidence: ["demo-1: it is at revision 5, and 48211 was seen before"],
+  approval: "accept-data-48211",
 };
 const RESTART: Approval = { what: "restart", member: "demo-3", after: "30s" };
 const REPLACE: Approval = { what: "replace", member: "demo-3", after: "5m" };
@@ -141,10 +146,11 @@ export const HEALING = {
     example: { unreachable: UNREACHABLE_EXAMPLE, approval: RESTART },
   }),
   AllDataGone: wait("DataGone", {
-    say: ({ size, gone }: { size: number; gone: Names }) =>
-      `not bootstrapping an empty cluster: ${size === 1 ? "the only voter lost its" : `all ${size} voters lost their`} data (${list(gone)})`,
-    next: () => "Restore a snapshot into this cluster, or delete it and create it again.",
-    example: { size: 3, gone: ["demo-1", "demo-2", "demo-3"] },
+    say: ({ size, gone, loss }: { size: number; gone: Names; loss?: Loss | undefined }) =>
+      `not bootstrapping an empty cluster: ${size === 1 ? "the only voter lost its" : `all ${size} voters lost their`} data (${list(gone)}${evidenceOf(loss)})`,
+    next: ({ loss }) =>
+      `Restore a snapshot into this cluster, or delete it and create it again.${howToAccept(loss)}`,
+    example: { size: 1, gone: ["demo-1"], loss: LOSS },
   }),
   QuorumAwaited: wait("Waking", {
     say: ({
@@ -161,9 +167,9 @@ export const HEALING = {
     example: { healthy: 1, size: 3, needed: 2, coming: ["demo-2", "demo-3"] },
   }),
   QuorumLost: wait("QuorumLost", {
-    say: ({ gone, left, needed }: { gone: Names; left: number; needed: number }) =>
+    say: ({ gone, left, needed }: { gone: Names; left: number; needed: number; loss?: Loss | undefined }) =>
       `quorum is permanently lost: ${list(gone)} lost ${plural(gone, "its", "their")} data, and only ${left} of the ${needed} voters needed can return`,
-    next: () => "Recover from a surviving member or restore a snapshot.",
+    next: ({ loss }) => `Recover from a surviving member or restore a snapshot.${howToAccept(loss)}`,
     example: { gone: ["demo-1", "demo-2"], left: 1, needed: 2 },
   }),
 

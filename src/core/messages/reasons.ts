@@ -53,7 +53,8 @@ export const REASONS = {
   DataGone: {
     meaning:
       "All voters lost their data. The operator never starts an empty cluster in place of one that existed.",
-    remedy: "Restore a snapshot, or delete the cluster and create it again.",
+    remedy:
+      "Restore a snapshot, or delete the cluster and create it again. If you restored older data by hand, accept it with the approval in the message.",
   },
   Corrupt: {
     meaning: "The data of members differs, or etcd raised a CORRUPT alarm.",

@@ -1,5 +1,6 @@
 /** What is said of members that serve everybody but the operator, and how a person approves a step on one of them. */
 import type { UnreachableCause } from "../observation.ts";
+import { givenBy } from "./approvals.ts";
 import type { Names } from "./message.ts";
 import { list, plural } from "./words.ts";
 
@@ -50,7 +51,7 @@ export interface Approval {
 /** How the approval is given and when it counts, as the end of a sentence. */
 export function howToApprove({ what, member, after }: Approval): string {
   const word = `${what}-${member}`;
-  return `annotate the cluster with etcd.quorate.dev/approve=${word}, or run quorate local approve ${word}; this takes effect once ${member} has been unreachable for ${after}`;
+  return `${givenBy(word)}; this takes effect once ${member} has been unreachable for ${after}`;
 }
 
 export const UNREACHABLE_EXAMPLE: Unreachable = {

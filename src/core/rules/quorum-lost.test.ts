@@ -63,10 +63,14 @@ test("learners that answer are no voters to wait for: with the only voter, every
 });
 
 test("an only member that came back without its data is told as lost data, and nothing is changed (I3)", () => {
-  const world = change(healthy({ replicas: 1 }), "demo-1", () => ({ forgot: "it is at revision 1" }));
+  const world = change(healthy({ replicas: 1 }), "demo-1", () => ({
+    forgot: { evidence: "it is at revision 1, and 900 was seen before", seenRevision: 900 },
+  }));
   const { act, holds } = decide(world);
   assert.equal(act, undefined);
   assert.equal(holds.at(-1)?.reason, "DataGone");
   assert.equal(holds.at(-1)?.classes, "all");
+  assert.match(holds.at(-1)?.message ?? "", /revision 1, and 900 was seen/);
+  assert.match(holds.at(-1)?.next ?? "", /approve=accept-data-900/);
   assert.equal(available(viewOf(world)).reason, "DataGone");
 });

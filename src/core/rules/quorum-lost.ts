@@ -2,6 +2,8 @@
  * Quorum is lost, not there yet, or hidden from us alone (H16). Nothing that needs it is tried; what is missing is
  * said, and whether the data is still somewhere. Never a new, empty cluster in place of the old one (I3).
  */
+import { acceptingWord } from "../assess/approvals.ts";
+import type { Loss } from "../messages/approvals.ts";
 import type { ExitCause } from "../observation.ts";
 import { approvalOf, hiddenQuorum, unreachable } from "../assess/out-of-reach.ts";
 import { hold } from "../outcome.ts";
@@ -27,17 +29,25 @@ export const quorumLost: Rule = (view) => {
   const size = view.voters || voters.length;
   const needed = quorum(size);
   if (voters.length > 0 && gone.length === voters.length) {
-    return [hold(HOLDS.everything, "AllDataGone", { size, gone: namesOf(gone) })];
+    return [hold(HOLDS.everything, "AllDataGone", { size, gone: namesOf(gone), loss: lossOf(gone) })];
   }
   const healthy = voters.filter((member) => member.healthy);
   const coming = voters.filter((member) => !member.healthy && !hasLostItsData(member));
   if (healthy.length + coming.length < needed) {
     const left = size - gone.length;
-    return [hold(HOLDS.everything, "QuorumLost", { gone: namesOf(gone), left, needed })];
+    const lost = { gone: namesOf(gone), left, needed, loss: lossOf(gone) };
+    return [hold(HOLDS.everything, "QuorumLost", lost)];
   }
   const awaited = { healthy: healthy.length, size, needed, coming: namesOf(coming) };
   return [hold(HOLDS.everything, "QuorumAwaited", awaited)];
 };
+
+/** What those that serve have lost, and how a person who put older data back accepts it. */
+function lossOf(gone: readonly MemberView[]): Loss | undefined {
+  const approval = acceptingWord(gone);
+  const evidence = gone.flatMap(({ name, forgot }) => (forgot ? [`${name}: ${forgot.evidence}`] : []));
+  return approval === undefined ? undefined : { evidence, approval };
+}
 
 function hasLostItsData({ record, volume, workload, forgot }: MemberView): boolean {
   if (forgot !== undefined) return true;

@@ -116,7 +116,7 @@ test("with replacing turned off a broken member is told of, and left", () => {
 
 test("a voter that came back without its data is not healthy, and is replaced (I4)", () => {
   const world = change(healthy(), "demo-2", () => ({
-    forgot: "it is at revision 1, and 900 was seen before",
+    forgot: { evidence: "it is at revision 1, and 900 was seen before", seenRevision: 900 },
   }));
   assert.equal(viewOf(world).healthyVoters, 2);
   const { act } = decide(world);

@@ -45,6 +45,13 @@ describe("the other fields", () => {
     );
     assert.equal(first.revision, 900);
     assert.equal(status(silent(healthy()), first).revision, 900);
+    const older = change(healthy({ replicas: 1 }), "demo-1", (f) => ({
+      answer: { ...f.answer, revision: 7 } as never,
+    }));
+    const accepting = { ...older, cluster: { ...older.cluster, approved: "accept-data-900" } };
+    assert.equal(status(accepting, first).revision, 7, "a person accepted older data");
+    const lost = change(accepting, "demo-1", () => ({ forgot: { evidence: "", seenRevision: 950 } }));
+    assert.equal(status(lost, first).revision, 900);
   });
 
   test("tell of an alarm at the member that has it", () => {

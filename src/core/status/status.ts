@@ -21,6 +21,7 @@ import { progressOf, readyOf, workingSince, workOf } from "./readiness.ts";
 import { clientURLOf } from "../config/flags.ts";
 import type { Observation } from "../observation.ts";
 import { seemsWell } from "../assess/out-of-reach.ts";
+import { acceptingRevision } from "../assess/approvals.ts";
 import { targetOf } from "../template/target.ts";
 import { sameTemplate, templateFor } from "../template/template.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
@@ -150,15 +151,21 @@ function versionOf(view: View): NonNullable<EtcdClusterStatus["version"]> {
   };
 }
 
-/** A high-water mark: after a restore the next revision must be above everything a watcher has ever seen. */
+/**
+ * A high-water mark: after a restore the next revision must be above everything a watcher has ever seen. Where a person
+ * accepted older data it begins again, or the next operator would take that data for a loss.
+ */
 function highestRevision(view: View, previous: EtcdClusterStatus | undefined): number {
-  const clusterID = view.observation.cluster.marks.established?.clusterID;
+  const { approved, marks } = view.observation.cluster;
+  const clusterID = marks.established?.clusterID;
+  const before = previous?.revision ?? 0;
   const isOfThis = ({ answer }: MemberView) =>
     answer.reachable && (clusterID === undefined || answer.clusterID === clusterID);
   const seen = view.members.map((member) =>
     isOfThis(member) && member.answer.reachable ? member.answer.revision : 0,
   );
-  return Math.max(0, previous?.revision ?? 0, ...seen);
+  const isAccepted = approved === acceptingRevision(before) && view.hasQuorum;
+  return Math.max(0, isAccepted ? 0 : before, ...seen);
 }
 
 function memberStatus(view: View, member: MemberView, given: GivenStatus): MemberStatus {
