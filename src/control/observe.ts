@@ -18,6 +18,7 @@ import type { Endpoint } from "../seams/etcd-transport.ts";
 import { askCluster, askMember, type Answered } from "./ask.ts";
 import { Peers, type Testimony } from "./ask-peers.ts";
 import { Memory } from "./memory.ts";
+import { Endings } from "./endings.ts";
 import { LogRate } from "./log-rate.ts";
 import { OwnTime } from "./own-time.ts";
 import type { Platform, PlatformMember } from "./platform.ts";
@@ -30,6 +31,7 @@ export class Observer {
   /** What is remembered below is kept as its marks. */
   readonly #time: OwnTime;
   readonly #unhealthy = new UnhealthySince();
+  readonly #endings = new Endings();
   readonly #peers: Peers;
   /** The start of the process that last answered, by member. */
   readonly #answeredSince = new Map<string, number>();
@@ -190,9 +192,13 @@ export class Observer {
     }
     const at = this.#time.mark();
     this.#unhealthy.see(view, at);
+    this.#endings.see(view.members, at);
     const members = observation.members.map((facts) => {
       const since = this.#unhealthy.of(facts.record.name);
-      return since === undefined ? facts : { ...facts, unhealthySince: this.#time.wall(since) };
+      const ends = this.#endings.of(facts.record.name);
+      if (since === undefined && ends === 0) return facts;
+      const unhealthySince = since === undefined ? undefined : this.#time.wall(since);
+      return { ...facts, ...(unhealthySince !== undefined && { unhealthySince }), ...(ends > 0 && { ends }) };
     });
     const entriesPerSecond = this.#logRate.measured(view, at);
     const etcd = { ...observation.etcd, ...(entriesPerSecond !== undefined && { entriesPerSecond }) };

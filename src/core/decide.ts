@@ -24,6 +24,7 @@ import { replaceBroken } from "./rules/replace-broken.ts";
 import { quorumLost } from "./rules/quorum-lost.ts";
 import { firstBoot } from "./rules/first-boot.ts";
 import { learners } from "./rules/learners.ts";
+import { remakeEnded } from "./rules/remake-ended.ts";
 import { restartOutdated } from "./rules/restart-outdated.ts";
 import { scaleIn } from "./rules/scale-in.ts";
 import { scaleOut } from "./rules/scale-out.ts";
@@ -45,6 +46,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["corrupt", corrupt],
   ["no-space", noSpace],
   ["retemplate", retemplate],
+  ["remake-ended", remakeEnded],
   ["restart-outdated", restartOutdated],
   ["replace-broken", replaceBroken],
   // A founder that was not permitted yet may be just what quorum is waiting for.

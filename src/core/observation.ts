@@ -100,6 +100,11 @@ export interface MemberFacts {
    * reach it either. Losing it costs time, never safety.
    */
   readonly unhealthySince?: number;
+  /**
+   * How often its workload ended for good since it last stayed healthy for a while; absent where it did not. Losing it
+   * costs an attempt, never safety.
+   */
+  readonly ends?: number | undefined;
   /** For one that we cannot reach: whether a peer is connected to it; undefined where none was or could be asked. */
   readonly seenByPeers?: boolean;
   /** For one that does not answer us: whether its `/livez` does, which needs neither quorum nor credentials (R34). */

@@ -178,6 +178,22 @@ export const HEALING = {
       `recreating ${member}, which has ended: ${detail}`,
     example: { member: "demo-2", detail: "Evicted: the node was low on memory" },
   }),
+  WorkloadBackOff: wait("PodBackOff", {
+    say: ({
+      member,
+      times,
+      detail,
+      seconds,
+    }: {
+      member: string;
+      times: number;
+      detail: string;
+      seconds: number;
+    }) =>
+      `the Pod of ${member} ended ${times} times (${detail}); the next one is created ${seconds} s after the last one ended`,
+    next: () => "Relieve the node that ends the Pod, or let the member run on another node.",
+    example: { member: "demo-2", times: 4, detail: "Evicted: the node was low on memory", seconds: 40 },
+  }),
   OutdatedStopping: wait("Stopping", {
     say: ({ member }: { member: string }) => `waiting for ${member} to stop`,
     example: { member: "demo-2" },

@@ -133,6 +133,12 @@ export const REASONS = {
     meaning: "The API server rejects the Pod that the spec asks for. Running members are unaffected.",
     remedy: "Correct `spec.pod`, or what rejects it: an admission policy, a quota, RBAC.",
   },
+  PodBackOff: {
+    meaning:
+      "A node evicted or rejected a member's Pod several times in a row, so the next Pod is created after a wait that grows up to 5 minutes.",
+    remedy:
+      "Relieve the node (memory, disk, taints), or let the member run on another node. The wait ends early with another Pod template, and starts over once the member has been healthy for 10 minutes.",
+  },
   PodUnverified: {
     meaning:
       "The API server could not say whether it accepts the new Pod. No member is restarted until it does.",

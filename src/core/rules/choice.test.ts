@@ -234,14 +234,7 @@ test("of several that may stay after all, the oldest is told first", () => {
   assert.deepEqual(says(stay, both), ["revert: stay demo-2"]);
 });
 
-test("who has ended for good is made anew in order; what lacks only resources waits behind what must restart", () => {
-  const ended = (o: Observation, name: string) =>
-    change(exited(o, name), name, ({ workload }) => ({
-      workload: workload.state === "exited" ? { ...workload, ended: true } : workload,
-    }));
-  assert.deepEqual(says(restartOutdated, ended(ended(five, "demo-3"), "demo-2")), [
-    "heal: stop workload demo-2",
-  ]);
+test("what lacks only resources waits behind what must restart", () => {
   const outdated = started(started(five, "demo-3", "old"), "demo-4", "old");
   assert.deepEqual(says(restartOutdated, outdated), ["revert: stop workload demo-3"]);
   const stopping = change(outdated, "demo-3", {

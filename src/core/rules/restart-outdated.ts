@@ -3,8 +3,7 @@
  * it anew; where it lacks only resources and the platform can give them to it as it runs, that is waited for.
  * This is the second half of a roll, and of a revert; a healthy voter goes down only when the
  * others keep quorum (I1), and hands leadership over first (R10); one that only we cannot see counts as healthy, and one
- * that seems ill is not stopped while another that was stopped before it has not come back (H16). A workload that has ended for good only
- * stands in the way of its successor, if its data has not ended with it.
+ * that seems ill is not stopped while another that was stopped before it has not come back (H16).
  */
 import {
   approvalOf,
@@ -29,17 +28,6 @@ import { successor } from "../assess/successor.ts";
 const RESIZE_LOOK_MS = 5_000;
 
 export const restartOutdated: Rule = (view) => {
-  const ended = view.staying.find(hasEnded);
-  if (ended) {
-    return [
-      act(
-        "heal",
-        "WorkloadEnded",
-        { member: ended.name, detail: ended.workload.detail },
-        { kind: "StopWorkload", member: ended.name },
-      ),
-    ];
-  }
   const outdated = view.staying.filter(
     (member) => !member.upToDate && member.workload.state !== "absent" && !isBeingSwapped(member),
   );
@@ -116,12 +104,4 @@ function losesData({ healthy, outOfReach, record }: MemberView): boolean {
 
 function isBeingSwapped(member: MemberView): boolean {
   return member.record.retiring !== undefined && losesData(member);
-}
-
-type Ended = MemberView & { readonly workload: Extract<MemberView["workload"], { state: "exited" }> };
-
-/** With its data lost it stays as it is until it is replaced (H4). */
-function hasEnded(member: MemberView): member is Ended {
-  const { workload } = member;
-  return workload.state === "exited" && workload.ended === true && workload.cause !== "data-missing";
 }
