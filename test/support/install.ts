@@ -15,8 +15,25 @@ export type Manifest = KubeObject & { apiVersion: string; kind: string; metadata
 
 /** Of `config/<file>`, in order. */
 export function manifests(file: string): Manifest[] {
-  const text = readFileSync(join(CONFIG, file), "utf8");
-  return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+  return parsed(document(file));
+}
+
+function document(file: string): string {
+  return readFileSync(join(CONFIG, file), "utf8");
+}
+
+function parsed(text: string): Manifest[] {
+  return parseAllDocuments(text).map((one) => one.toJS() as Manifest);
+}
+
+/** `config/install-namespaced.yaml` for another namespace, by the command that docs/install.md gives. */
+export function namespacedTo(namespace: string): Manifest[] {
+  const [, from = "", to = ""] =
+    /sed -E 's#(.+)#(.+team-a.+)#' config/.exec(document("../docs/install.md")) ?? [];
+  if (from === "") throw new Error("docs/install.md does not say how to install for another namespace");
+  const replacement = to.replaceAll(/\\(\d)/g, "$$$1").replace("team-a", namespace);
+  const text = document("install-namespaced.yaml").replaceAll(new RegExp(from, "gm"), replacement);
+  return parsed(text);
 }
 
 export function sample(name: string): Manifest {

@@ -11,26 +11,18 @@ export function memberPolicy(namespace: string): Manifest[] {
 }
 
 /**
- * For one namespace, with the operator in it. The policy names no namespace, so that several such installations share
- * it; only the binding, which each has for itself, does.
+ * For one namespace, with the operator in it. Policies are cluster-wide: each installation has one of its own name, so
+ * that whoever removes an installation takes no protection away from another.
  */
 export function namespacedMemberPolicy(namespace: string): Manifest[] {
   const operator = `'system:serviceaccount:' + request.namespace + ':${OPERATOR}'`;
   const selected = { "kubernetes.io/metadata.name": namespace };
   const matchResources = { namespaceSelector: { matchLabels: selected } };
-  return policy(`namespaced.etcdmembers.${GROUP}`, operator, {
-    name: `${namespace}.etcdmembers.${GROUP}`,
-    matchResources,
-  });
-}
-
-interface Bound {
-  readonly name: string;
-  readonly matchResources: object;
+  return policy(`${namespace}.etcdmembers.${GROUP}`, operator, matchResources);
 }
 
 /** `operator` is a CEL expression of its user name. */
-function policy(name: string, operator: string, bound?: Bound): Manifest[] {
+function policy(name: string, operator: string, matchResources?: object): Manifest[] {
   const record = "'EtcdMember ' + request.name + ' is the operator\\'s record of what runs. '";
   const instead =
     "'Change the EtcdCluster instead; to have this member replaced, delete the EtcdMember (kubectl delete etcdmember ' + request.name + ').'";
@@ -73,12 +65,8 @@ function policy(name: string, operator: string, bound?: Bound): Manifest[] {
     {
       apiVersion: "admissionregistration.k8s.io/v1",
       kind: "ValidatingAdmissionPolicyBinding",
-      metadata: metadata(bound?.name ?? name),
-      spec: {
-        policyName: name,
-        validationActions: ["Deny"],
-        ...(bound && { matchResources: bound.matchResources }),
-      },
+      metadata: metadata(name),
+      spec: { policyName: name, validationActions: ["Deny"], ...(matchResources && { matchResources }) },
     },
   ];
 }
