@@ -3,6 +3,7 @@
  * started again by itself with whatever its configuration file says by then (H3), also while no operator lives.
  */
 import { CAUSES } from "../../src/control/exit-causes.ts";
+import { meaningOf } from "../../src/core/assess/exit-causes.ts";
 import type { ExitCause, WorkloadFacts } from "../../src/core/observation.ts";
 import type { MemberRecord } from "../../src/core/record.ts";
 import { startHash } from "../../src/core/template/template.ts";
@@ -137,7 +138,7 @@ export class Pods {
         : explain(pod.lines, pod.file.joined);
     pod.exit = { at, cause, detail };
     pod.quickEnds = at - pod.since < STABLE_MS ? pod.quickEnds + 1 : 0;
-    if (cause === "data-missing" || cause === "removed") return;
+    if (meaningOf(cause).restart === "never") return;
     const delay = pod.quickEnds <= 1 ? 10 : Math.min(LONGEST_DELAY_MS, 1000 * 2 ** (pod.quickEnds - 2));
     pod.again = this.#scheduler.after(delay, () => {
       pod.restarts++;

@@ -2,6 +2,7 @@
  * What is remembered of a member's process, so that the next controller finds it again: from what it was
  * started, who it is, whether it is being stopped, how it ended. One file per member under `run/`.
  */
+import { meaningOf } from "../core/assess/exit-causes.ts";
 import type { ExitCause } from "../core/observation.ts";
 import type { Disk } from "../seams/disk.ts";
 import type { ProcessIdentity } from "../seams/processes.ts";
@@ -58,7 +59,7 @@ export async function writeRunFile(disk: Disk, layout: Layout, name: string, run
 const STABLE_MS = 30_000;
 const LONGEST_DELAY_MS = 10_000;
 /** Corrupt data does not heal; the rare misjudgement does. */
-const CORRUPT_RETRY_MS = 60_000;
+const SELDOM_MS = 60_000;
 
 export function quickEndsAfter(run: RunFile, now: number): number {
   return now - run.startedAt < STABLE_MS ? run.quickEnds + 1 : 0;
@@ -70,11 +71,10 @@ export function quickEndsAfter(run: RunFile, now: number): number {
  */
 export function restartAt({ exit, quickEnds }: RunFile, now: number): number | undefined {
   if (!exit) return undefined;
+  const { restart } = meaningOf(exit.cause);
   // Its data is gone or can never serve again; only a step can help (I4, R8).
-  if (exit.cause === "data-missing" || exit.cause === "removed") return undefined;
+  if (restart === "never") return undefined;
   if (exit.at > now) return now;
-  if (exit.cause === "data-corrupt") return exit.at + CORRUPT_RETRY_MS;
+  if (restart === "seldom") return exit.at + SELDOM_MS;
   return exit.at + (quickEnds <= 1 ? 0 : Math.min(LONGEST_DELAY_MS, 1000 * 2 ** (quickEnds - 2)));
 }
-
-export { CAUSES } from "../control/exit-causes.ts";

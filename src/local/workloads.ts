@@ -13,7 +13,8 @@ import { describeHolder, type Ports } from "../seams/ports.ts";
 import type { Processes } from "../seams/processes.ts";
 import { HOST, portsOf } from "./addresses.ts";
 import type { Layout } from "./layout.ts";
-import { CAUSES, quickEndsAfter, readRunFiles, restartAt, writeRunFile, type RunFile } from "./run-file.ts";
+import { CAUSES } from "../control/exit-causes.ts";
+import { quickEndsAfter, readRunFiles, restartAt, writeRunFile, type RunFile } from "./run-file.ts";
 
 export interface WorkloadSeams {
   readonly disk: Disk;

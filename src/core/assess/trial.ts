@@ -4,18 +4,10 @@
  */
 import { sameContent } from "../hash.ts";
 import { seemsWell } from "./out-of-reach.ts";
-import type { ExitCause } from "../observation.ts";
+import { exitOf } from "./exit-causes.ts";
 import type { MemberTemplate } from "../record.ts";
 import { sameTemplate } from "../template/template.ts";
 import type { MemberView, View } from "../view.ts";
-
-/** Ends that say nothing about the template: the member's own data, or its place in the cluster, is lost. */
-const OF_THE_MEMBER: ReadonlySet<ExitCause> = new Set([
-  "data-missing",
-  "data-corrupt",
-  "removed",
-  "already-bootstrapped",
-]);
 
 /** The member that was given this template before and was not seen well with it yet: `member`, which runs, waits for it. */
 export function triedBy(view: View, member: MemberView, template: MemberTemplate): MemberView | undefined {
@@ -38,7 +30,8 @@ function othersWith(view: View, member: MemberView, template: MemberTemplate): M
       other.record.run &&
       !other.record.retiring &&
       sameTemplate(other.record.template, template) &&
-      !isLostItself(other) &&
+      // Its own data, or its place in the cluster, is lost: that says nothing about the template.
+      exitOf(other)?.cure !== "replacement" &&
       !isWithoutNode(view, other),
   );
 }
@@ -47,10 +40,6 @@ function othersWith(view: View, member: MemberView, template: MemberTemplate): M
 function runsWell(view: View, member: MemberView): boolean {
   if (!member.upToDate) return false;
   return seemsWell(member) || (!view.hasQuorum && (member.answer.reachable || member.alive === true));
-}
-
-function isLostItself({ workload }: MemberView): boolean {
-  return workload.state === "exited" && OF_THE_MEMBER.has(workload.cause);
 }
 
 /**

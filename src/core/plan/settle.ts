@@ -4,12 +4,12 @@
  */
 import type {
   EtcdMemberEntry,
-  ExitCause,
   MemberAnswer,
   MemberFacts,
   Observation,
   WorkloadFacts,
 } from "../observation.ts";
+import { wouldRepeat } from "../assess/exit-causes.ts";
 import { quorum } from "../quorum.ts";
 import { lacksOnlyResources, sameStart, startHash } from "../template/template.ts";
 import { minorNumber, minorOf } from "../version/version.ts";
@@ -38,7 +38,7 @@ function startWorkloads(o: Observation): Observation {
     if (isResizable(facts) && lacksOnlyResources(facts.workload.startedFrom, record))
       return { ...facts, workload: { ...facts.workload, startedFrom: startHash(record) } };
     if (workload.state !== "absent" && workload.state !== "exited") return facts;
-    if (workload.state === "exited" && repeats(workload.cause, sameStart(workload.startedFrom, record)))
+    if (workload.state === "exited" && wouldRepeat(workload.cause, sameStart(workload.startedFrom, record)))
       return facts;
     const running: WorkloadFacts = {
       state: "running",
@@ -49,13 +49,6 @@ function startWorkloads(o: Observation): Observation {
     return { ...facts, workload: running };
   });
   return { ...o, members, platform: { ...o.platform, offers } };
-}
-
-/** Would the next start end the same way? Only a new template cures a fault of the template. */
-function repeats(cause: ExitCause, sameStart: boolean): boolean {
-  if (cause === "killed" || cause === "unknown") return false;
-  const dataIsLost = cause === "data-missing" || cause === "data-corrupt" || cause === "removed";
-  return dataIsLost || sameStart;
 }
 
 /** Addresses of members that exist by now are taken; the rest is still on offer. */

@@ -4,6 +4,7 @@
  * record says on which volume (H2); when such a volume is lost before the cluster was seen, the attempt is
  * abandoned as a whole and begun anew under another token.
  */
+import { exitOf } from "../assess/exit-causes.ts";
 import { hiddenQuorum } from "../assess/out-of-reach.ts";
 import type { Obstacle } from "../messages/boot.ts";
 import { act, hold, holdFor, update } from "../outcome.ts";
@@ -81,14 +82,12 @@ function beginAnew(
  * The volume it was permitted to start on is gone, or is there and empty although it was used: the platform says so,
  * or its peers do, who know a member of its name that had begun already (R6).
  */
-function hasLostItsVolume({ record, volume, workload }: MemberView): boolean {
+function hasLostItsVolume(member: MemberView): boolean {
+  const { record, volume } = member;
   if (record.volumeUID === undefined) return false;
   if (volume.state === "absent") return true;
   if (volume.state === "ready" && volume.uid !== record.volumeUID) return true;
-  return (
-    workload.state === "exited" &&
-    (workload.cause === "data-missing" || workload.cause === "already-bootstrapped")
-  );
+  return exitOf(member)?.data === "gone";
 }
 
 /**

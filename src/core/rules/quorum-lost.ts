@@ -4,7 +4,7 @@
  */
 import { acceptingWord } from "../assess/approvals.ts";
 import type { Loss } from "../messages/approvals.ts";
-import type { ExitCause } from "../observation.ts";
+import { exitOf } from "../assess/exit-causes.ts";
 import { approvalOf, hiddenQuorum, unreachable } from "../assess/out-of-reach.ts";
 import { hold } from "../outcome.ts";
 import { HOLDS } from "../hold-classes.ts";
@@ -49,11 +49,9 @@ function lossOf(gone: readonly MemberView[]): Loss | undefined {
   return approval === undefined ? undefined : { evidence, approval };
 }
 
-function hasLostItsData({ record, volume, workload, forgot }: MemberView): boolean {
+function hasLostItsData(member: MemberView): boolean {
+  const { record, volume, forgot } = member;
   if (forgot !== undefined) return true;
   if (volume.state === "absent" || (volume.state === "ready" && volume.uid !== record.volumeUID)) return true;
-  return workload.state === "exited" && LOST.has(workload.cause);
+  return (exitOf(member)?.data ?? "kept") !== "kept";
 }
-
-/** Its peers refuse a founder that begins anew only if they know it as one that had begun already (R6). */
-const LOST: ReadonlySet<ExitCause> = new Set(["data-missing", "data-corrupt", "already-bootstrapped"]);

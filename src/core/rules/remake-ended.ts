@@ -3,6 +3,7 @@
  * and the platform makes it anew. One that ends again and again is made anew ever more seldom. With its data lost it
  * stays as it is until it is replaced (H4).
  */
+import { meaningOf } from "../assess/exit-causes.ts";
 import { HOLDS } from "../hold-classes.ts";
 import { act, hold } from "../outcome.ts";
 import type { Rule } from "../rule.ts";
@@ -47,7 +48,7 @@ export const remakeEnded: Rule = (view) => {
 
 function hasEnded(member: MemberView): member is Ended {
   const { workload } = member;
-  return workload.state === "exited" && workload.ended === true && workload.cause !== "data-missing";
+  return workload.state === "exited" && workload.ended === true && meaningOf(workload.cause).data === "kept";
 }
 
 function wait({ ends = 1 }: MemberView): number {

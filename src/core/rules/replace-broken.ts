@@ -14,6 +14,8 @@ import {
 import { CAUSES } from "../messages/causes.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome, StepClass } from "../action.ts";
+import { meaningOf } from "../assess/exit-causes.ts";
+import type { ExitCause } from "../observation.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { survivesRemoval } from "../quorum.ts";
@@ -23,12 +25,14 @@ import { failsByTemplate } from "./retemplate.ts";
 import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../view.ts";
 
 const HOUR_MS = 3_600_000;
-/** Exits after which the same data directory can never serve again. */
-const FATAL = {
+/** Why a member that can never serve again is replaced, in words. */
+const LOST_FOR_GOOD: Partial<Record<ExitCause, string>> = {
   "data-missing": CAUSES.dataMissing,
   "data-corrupt": CAUSES.dataCorrupt,
   removed: CAUSES.removedFromEtcd,
-} as const;
+  // Another founder that met an existing cluster: it must join it properly (H2).
+  "already-bootstrapped": CAUSES.startedForNewCluster,
+};
 
 export const replaceBroken: Rule = (view) => {
   if (!view.established) return [];
@@ -67,15 +71,11 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
     if (volume.state === "absent") return { cause: CAUSES.volumeGone };
     if (volume.state === "ready" && volume.uid !== record.volumeUID) return { cause: CAUSES.volumeReplaced };
   }
-  if (workload.state === "exited" && workload.cause in FATAL)
-    return { cause: FATAL[workload.cause as keyof typeof FATAL] };
+  if (workload.state === "exited" && meaningOf(workload.cause).cure === "replacement")
+    return { cause: LOST_FOR_GOOD[workload.cause] ?? workload.detail };
   // A copy of a voter may be the good one: rule corrupt finds out, and replaces whoever is the odd one (R33).
   if (workload.state === "exited" && workload.cause === "data-differs")
     return isOrWasVoter(view, member) ? undefined : { cause: CAUSES.differsFromPeer };
-  // Another founder that met an existing cluster: it must join it properly (H2).
-  if (workload.state === "exited" && workload.cause === "already-bootstrapped") {
-    return { cause: CAUSES.startedForNewCluster };
-  }
   // It must not vote on without its memory; where a quorum forgot, there is none left to remove it by (I4).
   if (member.forgot !== undefined) return { cause: CAUSES.forgot(member.forgot.evidence) };
   if (member.deleting) return { cause: CAUSES.deletedByHand };

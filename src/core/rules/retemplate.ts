@@ -4,6 +4,7 @@
  * its new template is put back to what its siblings run, and the target is remembered as failed.
  */
 import { millisecondsOf } from "../../api/duration.ts";
+import { exitOf, meaningOf } from "../assess/exit-causes.ts";
 import { approvalOf, hiddenQuorum, isApproved } from "../assess/out-of-reach.ts";
 import { CAUSES } from "../messages/causes.ts";
 import { sayTrouble } from "../messages/trouble.ts";
@@ -19,8 +20,6 @@ import { triedBy } from "../assess/trial.ts";
 import { lastEndOf, troubleOf } from "../assess/trouble.ts";
 import { healthyVotersBut, isUnveiled, type MemberView, type View } from "../view.ts";
 
-/** Exits that speak of the template, not of the member or its data. */
-const TEMPLATE_FAULTS = new Set(["bad-configuration", "data-newer"]);
 /** A template fault is believed at its second exit, any other trouble after `repair.unhealthyAfter`. */
 const CERTAIN_AFTER_RESTARTS = 2;
 
@@ -208,14 +207,15 @@ function alone(view: View, member: MemberView, wanted: MemberTemplate | undefine
 export function failsByTemplate(view: View, member: MemberView): boolean {
   const { record } = member;
   // For a moment it runs again: what ended it the last time will do so again.
-  const again = TEMPLATE_FAULTS.has(lastEndOf(member)?.cause ?? "");
+  const last = lastEndOf(member);
+  const again = last !== undefined && meaningOf(last.cause).cure === "template";
   if (!record.joined || !(again || isTemplateFault(member) || lacksImage(member))) return false;
   const good = fitted(member, lastGood(view, member));
   return good !== undefined && !sameTemplate(record.template, good);
 }
 
-function isTemplateFault({ workload }: MemberView): boolean {
-  return workload.state === "exited" && TEMPLATE_FAULTS.has(workload.cause);
+function isTemplateFault(member: MemberView): boolean {
+  return exitOf(member)?.cure === "template";
 }
 
 /** It ran, and its new image cannot be had; a node or a volume that is missing is no fault of the template. */
