@@ -66,7 +66,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a member starts on whatever volume is there",
     breaks: "I4",
-    file: "src/control/should-run.ts",
+    file: "src/core/assess/should-run.ts",
     find: " || record.volumeUID !== volume.uid",
     replace: "",
   },

@@ -82,7 +82,7 @@ const tools: readonly Tool[] = [
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 function roomOf(file: string): Room {
-  if (file.startsWith("src/core/") || file === "src/control/should-run.ts") return "rules";
+  if (file.startsWith("src/core/")) return "rules";
   if (file.startsWith("src/control/")) return "control";
   return file.startsWith("src/local/") ? "machine" : "operator";
 }

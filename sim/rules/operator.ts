@@ -3,7 +3,7 @@
  * any effect; the next one starts with empty memory and finds its way by what it sees.
  */
 import type { Failure } from "../../src/control/retries.ts";
-import { shouldRun } from "../../src/control/should-run.ts";
+import { shouldRun } from "../../src/core/assess/should-run.ts";
 import type { Act, Decision } from "../../src/core/action.ts";
 import { decide } from "../../src/core/decide.ts";
 import type { Observation } from "../../src/core/observation.ts";
@@ -158,7 +158,12 @@ export class Operator {
       if (needsVolume(objects, member)) effect(`volume ${member.name}`, () => objects.ensureVolume(record));
       if (objects.ensureConfig(record)) effect(`config ${member.name}`, () => true);
       const volume = objects.volumes.get(member.name);
-      if (member.workload.state === "absent" && volume && !objects.refusing && shouldRun(view, member)) {
+      if (
+        member.workload.state === "absent" &&
+        volume &&
+        !objects.refusing &&
+        shouldRun(view.observation, member)
+      ) {
         effect(`start ${member.name}`, () => pods.create(record, volume));
       }
     }

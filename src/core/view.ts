@@ -6,7 +6,7 @@ import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdMemberEntry, MemberFacts, Observation, WorkloadFacts } from "./observation.ts";
 import { isOutOfReach } from "./assess/reach.ts";
 import { quorum } from "./quorum.ts";
-import { clusterToken, isEstablished, ordinalOf } from "./record.ts";
+import { clusterToken, isEstablished, ordinalOf, type MemberRecord } from "./record.ts";
 import { lacksOnlyResources, sameStart } from "./template/template.ts";
 
 export interface MemberView extends MemberFacts {
@@ -98,15 +98,21 @@ function isQuorumConfirmed(members: readonly MemberView[], voters: number): bool
   return confirmed.length >= quorum(voters || joined.length);
 }
 
+/** A member's entry in etcd's list: by its ID once that is known, else by the peer URL that it was added with. */
+export function entryOf(
+  { memberID, address }: Pick<MemberRecord, "memberID" | "address">,
+  list: readonly EtcdMemberEntry[],
+): EtcdMemberEntry | undefined {
+  return list.find((entry) => (memberID ? entry.id === memberID : entry.peerURLs.includes(address.peerURL)));
+}
+
 function memberView(
   facts: MemberFacts,
   list: readonly EtcdMemberEntry[],
   clusterID: string | undefined,
 ): MemberView {
   const { record, answer, workload } = facts;
-  const entry = list.find((candidate) =>
-    record.memberID ? candidate.id === record.memberID : candidate.peerURLs.includes(record.address.peerURL),
-  );
+  const entry = entryOf(record, list);
   const isVoter = entry !== undefined && !entry.isLearner;
   const answers =
     answer.reachable &&

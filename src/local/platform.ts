@@ -10,7 +10,7 @@ import {
   type Platform,
   type PlatformState,
 } from "../control/platform.ts";
-import { shouldRun } from "../control/should-run.ts";
+import { shouldRun } from "../core/assess/should-run.ts";
 import { clientURLOf } from "../core/config/flags.ts";
 import type { PlatformFacts } from "../core/observation.ts";
 import { ordinalOf, type MemberRecord } from "../core/record.ts";
@@ -229,7 +229,7 @@ export class LocalPlatform implements Platform {
     // A pause makes nothing new; what ended is started again, as a kubelet would go on doing.
     if (paused && workload.state !== "exited") return "left";
     const startableAt = this.workloads.startableAt(record.name);
-    if (!shouldRun(view, member) || startableAt === undefined) return "left";
+    if (!shouldRun(view.observation, member) || startableAt === undefined) return "left";
     if (this.#options.seams.clock.now() < startableAt) return "left";
     return await this.#start(record, view.established);
   }

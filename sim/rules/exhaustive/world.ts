@@ -3,7 +3,7 @@
  * time passes. Each is a step of its own, so that the operator may look and act in between. And what goes
  * wrong: members crash, freeze or lose their volume, operators are restarted, people edit and delete.
  */
-import { shouldRun } from "../../../src/control/should-run.ts";
+import { shouldRun } from "../../../src/core/assess/should-run.ts";
 import { minorNumber } from "../../../src/core/version/version.ts";
 import { viewOf } from "../../../src/core/view.ts";
 import { observe, type Setting } from "./observe.ts";
@@ -104,7 +104,7 @@ export function settleSteps(state: State, setting: Setting): Step[] {
     const seen = view.members[i];
     if (!member.permitted && !member.leaving && member.volume === "absent" && !state.deleting)
       add(`the volume of ${name} is made`, withMember(state, ordinal, { volume: "own" }));
-    if (process === "absent" && !state.deleting && seen && shouldRun(view, seen)) {
+    if (process === "absent" && !state.deleting && seen && shouldRun(view.observation, seen)) {
       const from = { template: member.template, ...(!member.joined && { peers: member.peers }) };
       add(`${name} starts`, withMember(state, ordinal, { process: "starting", from }));
     }

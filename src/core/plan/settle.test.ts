@@ -62,7 +62,9 @@ test("only who may run is started: by its record, on its own volume, and not whi
   const leaving = { reason: "it goes", volume: "Retain" } as const;
   // As long as etcd counts it, its vote may be needed.
   assert.equal(started(withRecord(stopped, "demo-2", { leaving })), true);
-  assert.equal(started(withRecord(stopped, "demo-2", { leaving, joined: false })), false);
+  const early = { leaving, joined: false } as const;
+  assert.equal(started(withRecord(stopped, "demo-2", { ...early, boot: "Join" })), false);
+  assert.equal(started(withRecord(stopped, "demo-2", { ...early, boot: "New" })), true, "a founder votes");
   assert.equal(started(withRecord(stopped, "demo-2", { leaving, memberID: "gone" })), false);
 });
 

@@ -10,10 +10,11 @@ import type {
   WorkloadFacts,
 } from "../observation.ts";
 import { wouldRepeat } from "../assess/exit-causes.ts";
+import { shouldRun } from "../assess/should-run.ts";
 import { quorum } from "../quorum.ts";
 import { lacksOnlyResources, sameStart, startHash } from "../template/template.ts";
 import { minorNumber, minorOf } from "../version/version.ts";
-import { isResizable } from "../view.ts";
+import { entryOf, isResizable } from "../view.ts";
 
 type Answering = Extract<MemberAnswer, { reachable: true }>;
 
@@ -26,13 +27,8 @@ export function settle(observation: Observation): Observation {
 function startWorkloads(o: Observation): Observation {
   const offers = reoffer(o);
   const members = o.members.map((facts): MemberFacts => {
-    const { record, volume, workload } = facts;
-    const permitted =
-      record.volumeUID !== undefined && volume.state === "ready" && volume.uid === record.volumeUID;
-    // Until etcd has let it go, the vote of one that leaves may still be needed.
-    const counts = record.joined && o.etcd.list?.members.some((entry) => entry.id === record.memberID);
-    const wanted = record.run && permitted && (!record.leaving || counts) && !o.cluster.deleting;
-    if (!wanted) return facts;
+    const { record, workload } = facts;
+    if (o.cluster.deleting || !shouldRun(o, facts)) return facts;
     // A latch rewrites the file only; what runs goes on.
     if (workload.state === "running" && sameStart(workload.startedFrom, record)) return facts;
     if (isResizable(facts) && lacksOnlyResources(facts.workload.startedFrom, record))
@@ -108,12 +104,7 @@ function returning(o: Observation): readonly EtcdMemberEntry[] {
 function answerAll(o: Observation): Observation {
   const { list } = o.etcd;
   if (!list) return o;
-  const find = (facts: MemberFacts) =>
-    list.members.find((entry) =>
-      facts.record.memberID
-        ? entry.id === facts.record.memberID
-        : entry.peerURLs.includes(facts.record.address.peerURL),
-    );
+  const find = ({ record }: MemberFacts) => entryOf(record, list.members);
   const pattern = o.members
     .map((facts) => facts.answer)
     .find((answer): answer is Answering => answer.reachable);

@@ -4,7 +4,7 @@
  */
 import type { PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
-import { shouldRun } from "../../control/should-run.ts";
+import { shouldRun } from "../../core/assess/should-run.ts";
 import { isVolatile, startHash } from "../../core/template/template.ts";
 import type { MemberView, View } from "../../core/view.ts";
 import { isReason } from "../../kube/errors.ts";
@@ -82,7 +82,7 @@ export async function applyPod(
   if (pod) return await changePod(context, view, member, pod, object, isConfigured, tally);
   // Its Pod is its volume: it has to exist before the record can permit it.
   const gated = isVolatile(record.template) && record.volumeUID === undefined && !record.leaving;
-  if (!isConfigured || workload.state !== "absent" || !(gated || shouldRun(view, member))) return;
+  if (!isConfigured || workload.state !== "absent" || !(gated || shouldRun(view.observation, member))) return;
   // A Pod names its claim and not the UID: what came into its place since the view was made is not its volume (H2).
   if (record.template.storage.medium === "Persistent") {
     const claim = context.stores.claim(`${cluster.namespace}/${claimName(record.name)}`);
@@ -121,7 +121,7 @@ async function changePod(
   const { name = "", namespace = "", uid = "", deletionTimestamp } = pod.metadata ?? {};
   if (deletionTimestamp !== undefined) return;
   const gated = (pod.spec?.schedulingGates?.length ?? 0) > 0;
-  const open = gated && isConfigured && record.volumeUID === uid && shouldRun(view, member);
+  const open = gated && isConfigured && record.volumeUID === uid && shouldRun(view.observation, member);
   const wanted = wantedPod(view, member, object, pod, gated);
   const metadata = metadataPatch(pod, wanted, record.template.pod)?.metadata;
   if (open) {

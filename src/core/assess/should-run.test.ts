@@ -1,18 +1,16 @@
 /** Whose workload has to be there. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MemberFacts, Observation } from "../core/observation.ts";
-import { change, exited, healthy } from "../core/testing/cluster.ts";
-import { viewOf } from "../core/view.ts";
+import type { MemberFacts, Observation } from "../observation.ts";
+import { change, exited, healthy } from "../testing/cluster.ts";
 import { shouldRun } from "./should-run.ts";
 
 const leaving = { reason: "it has been down for 600 s", volume: "Delete" as const };
 
 function runs(o: Observation, name: string): boolean {
-  const view = viewOf(o);
-  const member = view.members.find((candidate) => candidate.name === name);
+  const member = o.members.find(({ record: candidate }) => candidate.name === name);
   assert.ok(member);
-  return shouldRun(view, member);
+  return shouldRun(o, member);
 }
 
 function record(o: Observation, name: string, more: Partial<MemberFacts["record"]>): Observation {
