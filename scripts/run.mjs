@@ -29,7 +29,7 @@ const tasks = {
   "sim:enumerate": ["sim/main.ts", "--operator", "--enumerate"],
   "sim:schema": ["sim/schema/main.ts"],
   "sim:conformance": ["test/conformance/main.ts"],
-  e2e: ["scripts/test.ts", "--stage", "apiserver", "--stage", "nodes", "--file", "operator"],
+  e2e: ["scripts/test.ts", "--stage", "etcd", "--stage", "apiserver", "--stage", "nodes"],
   proof: ["sim/proof/main.ts"],
   "proof:planted": ["sim/proof/planted.ts"],
   "proof:mutation": ["sim/proof/mutation.ts"],

@@ -1,5 +1,5 @@
 /**
- * `npm test`: every stage of stages/table.ts, the checks first, then a table and one sum.
+ * `npm test`: the checks and every stage of stages/table.ts, then a table and one sum.
  * `npm test -- --stage etcd --file snapshot --name "a learner"` narrows it; `--fast` is the first three; `--all` runs
  * every case where a test usually takes a sample, for hours if need be.
  */
@@ -12,7 +12,7 @@ import { checks, runChecks } from "./check/run.ts";
 import { exitCodeOf, summary, type StageResult } from "./stages/result.ts";
 import { runStages, type StageRun } from "./stages/run-stage.ts";
 import { stages } from "./stages/table.ts";
-import { terminalVoice, voicesFor, type Voice } from "./stages/voice.ts";
+import { terminalVoice, type Voice } from "./stages/voice.ts";
 
 const options = {
   fast: { type: "boolean" },
@@ -42,27 +42,24 @@ async function main(argv: string[]): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
 
   const results: StageResult[] = [];
-  const goOn = () =>
+  const isWanted = () =>
     !stop.signal.aborted && !(chosen.bail && exitCodeOf(results, false) !== 0 && results.length > 0);
-  if (wants(chosen, "check") && !chosen.file && chosen.name === undefined)
-    results.push(await checkStage(repo, voice));
+  const checking = wants(chosen, "check") && !chosen.file && chosen.name === undefined;
+  const beside = checking ? [{ speaker: "check", run: (told: Voice) => checkStage(repo, told) }] : [];
   const { signal } = stop;
-  for (const batch of batches(chosen, repo)) {
-    if (!goOn()) break;
-    const voices = voicesFor(
-      voice,
-      batch.map(({ stage }) => stage.id),
-    );
-    const narrow = chosen.name === undefined ? {} : { namePattern: chosen.name };
+  const narrow = chosen.name === undefined ? {} : { namePattern: chosen.name };
+  for (const [index, batch] of batches(chosen, repo).entries()) {
+    if (!isWanted()) break;
     voice.say("");
-    const runs = batch.map((one, i) => ({
-      ...one,
-      root: repo.root,
-      signal,
-      voice: voices[i] ?? voice,
-      ...narrow,
-    }));
-    results.push(...(await runStages(runs)));
+    const runs = batch.map((one) => ({ ...one, root: repo.root, signal, ...narrow }));
+    results.push(
+      ...(await runStages({
+        runs,
+        voice,
+        beside: index === 0 ? beside : [],
+        ...(chosen.bail && { bail: true }),
+      })),
+    );
   }
 
   if (results.length === 0) {
@@ -79,23 +76,23 @@ async function main(argv: string[]): Promise<number> {
   return exitCodeOf(results, isCi(process.env["CI"]));
 }
 
-/** The stages that are wanted and have files, those together that run at the same time. */
+/** The stages that are wanted and have files: those without servers, then those with them. */
 function batches(chosen: Chosen, repo: Repo): Pick<StageRun, "stage" | "files">[][] {
-  const found: Pick<StageRun, "stage" | "files">[][] = [];
-  for (const stage of stages) {
-    if (!wants(chosen, stage.id) || (chosen.fast && !stage.fast)) continue;
+  const found = stages.flatMap((stage) => {
+    if (!wants(chosen, stage.id) || (chosen.fast && !stage.fast)) return [];
     const files = repo.files.filter(
       (path) =>
         stage.files.some((glob) => matchesGlob(path, glob)) &&
         (!chosen.file || chosen.file.some((part) => path.includes(part))),
     );
-    if (files.length === 0) continue;
-    const one = { stage: chosen.all ? { ...stage, ...ALL_LIMITS } : stage, files };
-    const last = found.at(-1);
-    if (stage.beside && last?.at(-1)?.stage.processes === "apart") last.push(one);
-    else found.push([one]);
-  }
-  return found;
+    const limits = chosen.all ? ALL_LIMITS : {};
+    return files.length === 0 ? [] : [{ stage: { ...stage, ...limits }, files }];
+  });
+  const kinds = (["together", "apart"] as const).map((kind) =>
+    found.filter(({ stage }) => stage.processes === kind),
+  );
+  // Without any stage there may still be the checks.
+  return found.length === 0 ? [[]] : kinds.filter((batch) => batch.length > 0);
 }
 
 type Chosen = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];

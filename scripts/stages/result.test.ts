@@ -45,6 +45,12 @@ real API server could not run: no Go
   );
 });
 
+test("of many files the slowest are named", () => {
+  const files = Array.from({ length: 9 }, (_, index) => ({ file: `${index}.test.ts`, ms: index * 1000 }));
+  assert.match(summary([{ ...passed, files }], 0), /^slowest: 8\.test\.ts 8\.0 s, .*, 1\.test\.ts 1\.0 s$/m);
+  assert.doesNotMatch(summary([{ ...passed, files: files.slice(1) }], 0), /slowest/);
+});
+
 test("a failed test fails the run", () => {
   assert.equal(exitCodeOf([passed], false), 0);
   assert.equal(exitCodeOf([passed, failed], false), 1);

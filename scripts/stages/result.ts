@@ -9,6 +9,11 @@ export interface FlakyFile {
   readonly text: string;
 }
 
+export interface FileTime {
+  readonly file: string;
+  readonly ms: number;
+}
+
 export interface StageResult {
   readonly title: string;
   readonly tests: number;
@@ -21,6 +26,8 @@ export interface StageResult {
   readonly failures: readonly string[];
   /** Failed, and passed when their file was run again alone: no failure, but a bug to mend. */
   readonly flaky: readonly FlakyFile[];
+  /** How long each file took, where each has a process of its own. */
+  readonly files?: readonly FileTime[];
   /** Why the stage did not run, and what to do about it. */
   readonly couldNotRun?: string;
 }
@@ -63,9 +70,23 @@ export function summary(results: readonly StageResult[], ms: number): string {
       );
     if (ranNothing(one)) lines.push(`${one.title} executed no test, which counts as a failure`);
   }
+  lines.push(...slowest(results));
   const flaky = flakyFiles(results);
   const last = flaky.length > 0 ? [`flaky: ${flaky.join(", ")}`] : [];
   return [...lines, "", ...closingLines(results, ms), ...last].join("\n");
+}
+
+/** Where to look when a whole run takes longer than people wait for it. */
+const SLOWEST = 8;
+
+function slowest(results: readonly StageResult[]): string[] {
+  const files = results.flatMap((one) => one.files ?? []);
+  if (files.length <= SLOWEST) return [];
+  const named = files
+    .toSorted((a, b) => b.ms - a.ms)
+    .slice(0, SLOWEST)
+    .map(({ file, ms }) => `${file} ${seconds(ms)}`);
+  return [`slowest: ${named.join(", ")}`];
 }
 
 function flakyFiles(results: readonly StageResult[]): string[] {

@@ -50,7 +50,7 @@ async function run(
     processLimitMs: 60_000,
   };
   const { signal } = new AbortController();
-  const [result] = await runStages([{ root, stage, files, signal, voice: QUIET }]);
+  const [result] = await runStages({ runs: [{ root, stage, files, signal }], voice: QUIET });
   return result;
 }
 

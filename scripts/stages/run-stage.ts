@@ -1,12 +1,16 @@
 /**
- * Runs one stage: prepares it, runs its files together or apart, and tells what happens as it happens. A file that
- * failed is run once more alone at the end: when it passes then, it is told as flaky and does not fail the run.
+ * Runs stages beside each other: prepares them, runs their files together or apart, and tells what happens as it
+ * happens. A file that failed is run once more alone at the end: when it passes then, it is told as flaky and does not
+ * fail the run.
  */
+import { availableParallelism } from "node:os";
+import { roomByLoad, runInLanes, type Job, type Lanes } from "./lanes.ts";
+import { longestFirst, processesOf, type Planned } from "./order.ts";
 import { seconds, type StageResult } from "./result.ts";
 import type { Stage } from "./table.ts";
 import { Tally } from "./tally.ts";
 import { runTestProcess } from "./test-process.ts";
-import type { Voice } from "./voice.ts";
+import { heldBack, voicesFor, type Voice } from "./voice.ts";
 
 export interface StageRun {
   readonly root: string;
@@ -14,82 +18,137 @@ export interface StageRun {
   readonly files: readonly string[];
   readonly namePattern?: string;
   readonly signal: AbortSignal;
+}
+
+export interface Batch {
+  readonly runs: readonly StageRun[];
   readonly voice: Voice;
+  /** What else is done meanwhile; begun first. */
+  readonly beside?: readonly {
+    readonly speaker: string;
+    readonly run: (voice: Voice) => Promise<StageResult>;
+  }[];
+  /** Nothing further is begun after the first failure. */
+  readonly bail?: boolean;
 }
 
 /** More than this is no accident: the change is broken, and a second look would only cost time. */
 const MOST_AGAIN = 4;
+const CORES = availableParallelism();
+/** Tests without servers compute all the time. */
+const COMPUTING: Lanes = { least: CORES, most: CORES };
+/** With servers they mostly wait. Two at once is what a slow or busy machine gets, too. */
+const WAITING = { least: 2, most: Math.max(2, Math.min(8, 3 * CORES)) };
 
-/** A stage whose files have run. */
-interface Finished {
+/** A stage on its way. */
+interface Begun {
   readonly run: StageRun;
   readonly tally: Tally;
-  readonly ms: number;
+  readonly preparedMs: number;
   readonly couldNotRun?: string;
+  /** When its first process began, and when its last one ended. */
+  from?: number;
+  to?: number;
 }
 
-/** One stage, or several at the same time: then each line says whose it is. What they need is made one by one. */
-export async function runStages(runs: readonly StageRun[]): Promise<StageResult[]> {
-  const prepared: (() => Promise<Finished>)[] = [];
-  for (const run of runs) prepared.push(await prepareStage(run));
-  const finished = await Promise.all(prepared.map((runAll) => runAll()));
+/** All of them at the same time, as far as the machine carries them. What they need is made one by one before. */
+export async function runStages({ runs, voice, beside = [], bail }: Batch): Promise<StageResult[]> {
+  const begun: Begun[] = [];
+  for (const run of runs) begun.push(await prepareStage(run, voice));
   const results: StageResult[] = [];
+  const work = [
+    ...beside.map(({ speaker, run }) => ({
+      speaker,
+      needs: undefined,
+      run: async (_lane: number, told: Voice) => void results.push(await run(told)),
+    })),
+    ...longestFirst(begun.flatMap(planned)).map(({ of, files, needs }) => ({
+      speaker: of.run.stage.id,
+      needs,
+      run: (lane: number, told: Voice) => runProcess(of, files, lane, told),
+    })),
+  ];
+  const voices = voicesFor(
+    voice,
+    work.map(({ speaker }) => speaker),
+  );
+  const jobs = work.map(({ needs, run }, index): Job => {
+    const own = voices[index] ?? voice;
+    const whole = (lane: number) => asAWhole(own, (held) => run(lane, held));
+    return { needs, run: work.length === 1 ? (lane) => run(lane, own) : whole };
+  });
+  const hasFailed = () =>
+    [...results, ...begun.map(({ tally }) => tally.result(0))].some(({ failed }) => failed > 0);
+  const goOn = () => !runs.some(({ signal }) => signal.aborted) && !(bail && hasFailed());
+  const servers = runs.some(({ stage }) => stage.processes === "apart");
+  await runInLanes(jobs, { ...(servers ? { ...WAITING, hasRoom: roomByLoad() } : COMPUTING), goOn });
+
   // Alone: after all of them.
-  for (const { run, tally, ms, couldNotRun } of finished) {
-    const againMs = await runAgain(run, tally);
-    const result = tally.result(ms + againMs);
+  for (const one of begun) {
+    const againMs = await runAgain(one, voice);
+    const { tally, couldNotRun, preparedMs, from = 0, to = 0 } = one;
+    const result = tally.result(preparedMs + (to - from) + againMs);
     results.push(couldNotRun === undefined ? result : { ...result, couldNotRun });
   }
   return results;
 }
 
-async function prepareStage(run: StageRun): Promise<() => Promise<Finished>> {
-  const { stage, voice } = run;
+function planned(of: Begun): (Planned & { readonly of: Begun })[] {
+  const { stage, files } = of.run;
+  return of.couldNotRun === undefined ? processesOf(stage, files).map((one) => ({ ...one, of })) : [];
+}
+
+/** What is said is told when the work has ended, so that it stands together. */
+async function asAWhole(voice: Voice, work: (voice: Voice) => Promise<void>): Promise<void> {
+  const { held, release } = heldBack(voice);
+  try {
+    await work(held);
+  } finally {
+    release();
+  }
+}
+
+async function prepareStage(run: StageRun, voice: Voice): Promise<Begun> {
   const started = performance.now();
-  voice.say(`▶ ${stage.title}`);
-  const couldNotRun = await prepare(run);
-  if (couldNotRun !== undefined) {
-    voice.say(`  could not run: ${couldNotRun}`);
-    const ms = performance.now() - started;
-    return () => Promise.resolve({ run, tally: new Tally(run), ms, couldNotRun });
-  }
-  const preparedMs = performance.now() - started;
-  return () => runFiles(run, preparedMs);
+  voice.say(`▶ ${run.stage.title}`);
+  const couldNotRun = await prepare(run, voice);
+  if (couldNotRun !== undefined) voice.say(`  could not run: ${couldNotRun}`);
+  const begun = { run, tally: new Tally(run), preparedMs: performance.now() - started };
+  return couldNotRun === undefined ? begun : { ...begun, couldNotRun };
 }
 
-async function runFiles(run: StageRun, preparedMs: number): Promise<Finished> {
-  const started = performance.now() - preparedMs;
-  const tally = new Tally(run);
-  const groups = run.stage.processes === "together" ? [run.files] : run.files.map((file) => [file]);
-  for (const files of groups) {
-    if (run.signal.aborted) break;
-    await runGroup(run, files, tally);
-  }
-  return { run, tally, ms: performance.now() - started };
+async function runProcess(of: Begun, files: readonly string[], lane: number, voice: Voice): Promise<void> {
+  of.from ??= performance.now();
+  await runFiles(of.run, of.tally, files, lane, voice);
+  of.to = performance.now();
 }
 
-async function runGroup(run: StageRun, files: readonly string[], tally: Tally): Promise<void> {
-  const { stage, voice, root, namePattern, signal } = run;
-  // With every case, where a sample is taken otherwise, files take many times as long.
-  const times = process.env["QUORATE_ALL"] === "1" ? 8 : 1;
-  const [testLimitMs, processLimitMs] = [stage.testLimitMs * times, stage.processLimitMs * times];
+async function runFiles(
+  { stage, root, namePattern, signal }: StageRun,
+  tally: Tally,
+  files: readonly string[],
+  lane: number,
+  voice: Voice,
+): Promise<void> {
   voice.working(files.length === 1 ? (files[0] ?? "") : `${files.length} files`);
+  const own = tally.begin(files, voice);
+  const started = performance.now();
   const end = await runTestProcess({
     root,
     files,
-    testLimitMs,
-    processLimitMs,
+    testLimitMs: stage.testLimitMs,
+    processLimitMs: stage.processLimitMs,
+    lane,
     signal,
     ...(namePattern === undefined ? {} : { namePattern }),
-    onRecord: (record) => tally.take(record),
+    onRecord: (record) => own.take(record),
   });
   voice.idle();
-  tally.end(end, files);
+  own.end(end, performance.now() - started);
 }
 
 /** Returns how long it took. */
-async function runAgain(run: StageRun, tally: Tally): Promise<number> {
-  const { voice } = run;
+async function runAgain({ run, tally }: Begun, voice: Voice): Promise<number> {
   const failed = tally.failedFiles;
   if (failed?.length === 0 || run.signal.aborted) return 0;
   if (failed === undefined || failed.length > MOST_AGAIN) {
@@ -103,7 +162,7 @@ async function runAgain(run: StageRun, tally: Tally): Promise<number> {
     if (run.signal.aborted) break;
     voice.say(`▶ again, alone: ${file}`);
     const again = new Tally(run);
-    await runGroup(run, [file], again);
+    await runFiles(run, again, [file], 0, voice);
     const { tests, failed: failedAgain, skipped } = again.result(0);
     if (failedAgain === 0 && tests > skipped) passed.add(file);
   }
@@ -111,7 +170,7 @@ async function runAgain(run: StageRun, tally: Tally): Promise<number> {
   return performance.now() - started;
 }
 
-async function prepare({ stage, voice, signal }: StageRun): Promise<string | undefined> {
+async function prepare({ stage, signal }: StageRun, voice: Voice): Promise<string | undefined> {
   if (!stage.prepare) return undefined;
   const started = performance.now();
   try {

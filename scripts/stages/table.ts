@@ -13,15 +13,17 @@ export interface Stage {
   /** Globs from the root. */
   readonly files: readonly string[];
   /**
-   * "together": all files in one process, which takes a second for a thousand tests, but one open handle
-   * hangs the run. "apart": a process per file, one after the other, for tests with real servers.
+   * "together": all files in one process or a few, which takes a second for a thousand tests, but one open handle
+   * hangs the run. "apart": a process per file, for tests with real servers. Stages of one kind run beside each
+   * other, first those without servers.
    */
   readonly processes: "together" | "apart";
-  /**
-   * Runs at the same time as the stage before it: both mostly wait for servers, and neither uses ports or addresses
-   * of the other's.
-   */
-  readonly beside?: boolean;
+  /** Over how many processes files that run together are dealt; one unless said otherwise. */
+  readonly shares?: number;
+  /** Files that take long, with seconds on a quiet machine: they begin first, so that none is waited for in the end. */
+  readonly long?: Readonly<Record<string, number>>;
+  /** What only one test file on a machine can have at a time, and which files need it. */
+  readonly needs?: { readonly what: string; readonly files: readonly string[] };
   /** How long one test may take, unless it says otherwise. */
   readonly testLimitMs: number;
   /** How long one process may take before it is ended and counted as failed. */
@@ -39,6 +41,17 @@ export const stages: readonly Stage[] = [
     fast: true,
     files: ["src/**/*.test.ts", "scripts/**/*.test.ts", "testbed/**/*.test.ts", "test/linear/*.test.ts"],
     processes: "together",
+    shares: 2,
+    long: {
+      "scripts/stages/test-process.test.ts": 8,
+      "scripts/check/tools.test.ts": 8,
+      "src/core/decide.test.ts": 8,
+      "scripts/build/image.test.ts": 7,
+      "scripts/run.test.ts": 5,
+      "test/linear/search.test.ts": 4,
+      "test/linear/check.test.ts": 4,
+      "scripts/build/bundle.test.ts": 3,
+    },
     testLimitMs: MINUTE,
     processLimitMs: 5 * MINUTE,
   },
@@ -57,6 +70,18 @@ export const stages: readonly Stage[] = [
     fast: false,
     files: ["sim/{operator,schema}/**/*.test.ts", "test/scenarios/*.test.ts"],
     processes: "together",
+    shares: 2,
+    long: {
+      "sim/operator/random-run.test.ts": 44,
+      "sim/operator/clocks.test.ts": 21,
+      "sim/schema/schema.test.ts": 16,
+      "sim/operator/blind.test.ts": 11,
+      "sim/operator/refused.test.ts": 11,
+      "sim/operator/tampered.test.ts": 8,
+      "sim/operator/peer-services.test.ts": 7,
+      "test/scenarios/simulated.test.ts": 6,
+      "sim/operator/simulation.test.ts": 5,
+    },
     testLimitMs: 5 * MINUTE,
     processLimitMs: 15 * MINUTE,
   },
@@ -70,6 +95,21 @@ export const stages: readonly Stage[] = [
       "test/conformance/etcd.test.ts",
     ],
     processes: "apart",
+    long: {
+      "test/local/crash.test.ts": 260,
+      "test/local/broken-data.test.ts": 80,
+      "test/local/upgrade.test.ts": 75,
+      "test/local/up.test.ts": 65,
+      "test/linear/on-etcd/linearizability.test.ts": 55,
+      "test/local/scale.test.ts": 45,
+      "test/etcd/tls.test.ts": 45,
+      "test/etcd/hazards/h07-joining-lists.test.ts": 45,
+    },
+    // The program itself takes the first free ports of the machine.
+    needs: {
+      what: "the first free ports",
+      files: ["test/local/{input,up,version-refusals}.test.ts"],
+    },
     testLimitMs: 5 * MINUTE,
     processLimitMs: 15 * MINUTE,
     prepare: prepareEtcd,
@@ -80,7 +120,23 @@ export const stages: readonly Stage[] = [
     fast: false,
     files: ["test/{kube,operator,testbed}/*.test.ts", "test/conformance/kube*.test.ts"],
     processes: "apart",
-    beside: true,
+    long: {
+      "test/operator/input.test.ts": 180,
+      "test/operator/outage.test.ts": 160,
+      "test/operator/rest.test.ts": 150,
+      "test/operator/in-place.test.ts": 115,
+      "test/operator/known-faults.test.ts": 115,
+      "test/operator/hazards.test.ts": 100,
+      "test/operator/crash.test.ts": 95,
+      "test/operator/heal.test.ts": 90,
+      "test/operator/scale.test.ts": 75,
+      "test/operator/upgrade.test.ts": 65,
+      "test/operator/storage.test.ts": 65,
+      "test/operator/objects.test.ts": 60,
+      "test/operator/rights.test.ts": 60,
+      "test/operator/blind.test.ts": 60,
+      "test/operator/refused.test.ts": 55,
+    },
     testLimitMs: 5 * MINUTE,
     processLimitMs: 15 * MINUTE,
     prepare: prepareApiServer,
@@ -91,6 +147,13 @@ export const stages: readonly Stage[] = [
     fast: false,
     files: ["test/{operator,testbed}/on-nodes/*.test.ts"],
     processes: "apart",
+    long: {
+      "test/operator/on-nodes/faults.test.ts": 240,
+      "test/operator/on-nodes/empty-start.test.ts": 130,
+      "test/testbed/on-nodes/nodes.test.ts": 100,
+    },
+    // Some of them compare the machine before and after.
+    needs: { what: "real nodes", files: ["test/**/on-nodes/*.test.ts"] },
     testLimitMs: 5 * MINUTE,
     processLimitMs: 15 * MINUTE,
     prepare: prepareNodes,

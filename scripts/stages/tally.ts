@@ -4,7 +4,7 @@
  */
 import { relative, resolve } from "node:path";
 import type { Counts, StageRecord, TestRecord } from "./records.ts";
-import { seconds, type FlakyFile, type StageResult } from "./result.ts";
+import { seconds, type FileTime, type FlakyFile, type StageResult } from "./result.ts";
 import type { Stage } from "./table.ts";
 import type { TestProcessEnd } from "./test-process.ts";
 import type { Voice } from "./voice.ts";
@@ -12,7 +12,6 @@ import type { Voice } from "./voice.ts";
 export interface Told {
   readonly root: string;
   readonly stage: Pick<Stage, "title" | "processes">;
-  readonly voice: Voice;
 }
 
 interface Failure {
@@ -23,21 +22,29 @@ interface Failure {
 
 /** One process of the test runner, when it has ended. */
 interface Ended {
+  readonly time?: FileTime;
   readonly counts: Counts;
   readonly failures: readonly Failure[];
 }
 
 const NO_TESTS: Counts = { tests: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0 };
 
-export class Tally {
-  readonly #told: Told;
-  readonly #ended: Ended[] = [];
-  readonly #flaky: FlakyFile[] = [];
-  #failures: Failure[] = [];
+/** One process of the test runner while it runs: what it says is told by its own voice. */
+class ProcessTally {
+  readonly #told: Told & { readonly voice: Voice };
+  readonly #files: readonly string[];
+  readonly #ended: (ended: Ended) => void;
+  readonly #failures: Failure[] = [];
   #file: { name: string; tests: number; failed: number; ms: number } | undefined;
 
-  constructor(told: Told) {
+  constructor(
+    told: Told & { readonly voice: Voice },
+    files: readonly string[],
+    ended: (ended: Ended) => void,
+  ) {
     this.#told = told;
+    this.#files = files;
+    this.#ended = ended;
   }
 
   take(record: StageRecord): void {
@@ -62,14 +69,15 @@ export class Tally {
     }
   }
 
-  /** A process has ended: its own counts are the truth, its faults count as one failed test each. */
-  end({ counts = NO_TESTS, faults, output }: TestProcessEnd, files: readonly string[]): void {
-    this.#tellFile();
+  /** The process has ended: its own counts are the truth, its faults count as one failed test each. */
+  end({ counts = NO_TESTS, faults, output }: TestProcessEnd, ms: number): void {
     const { voice, root } = this.#told;
-    // Of one file alone a fault of the process is that file's.
-    const [only = ""] = files;
-    const file = files.length === 1 ? relative(root, resolve(root, only)) : undefined;
-    const name = file ?? `${files.length} files`;
+    // Of one file alone a fault of the process is that file's, and so is the time that its servers took to start.
+    const [only = ""] = this.#files;
+    const file = this.#files.length === 1 ? relative(root, resolve(root, only)) : undefined;
+    if (this.#file && file !== undefined) this.#file.ms = ms;
+    this.#tellFile();
+    const name = file ?? `${this.#files.length} files`;
     for (const fault of faults) {
       this.#failures.push({ file, text: `${name}: ${fault}` });
       voice.say(`  ✖ ${name}: ${fault}`);
@@ -78,11 +86,35 @@ export class Tally {
     if (failed > 0 && this.#failures.length === 0)
       this.#failures.push({ file, text: `${name}: ${failed} failed` });
     if (failed > 0 && output.trim() !== "") voice.say(`  what ${name} printed:\n${indent(output.trimEnd())}`);
-    this.#ended.push({
+    this.#ended({
+      ...(file !== undefined && { time: { file, ms } }),
       counts: { ...counts, tests: counts.tests + faults.length, failed, cancelled: 0 },
       failures: this.#failures,
     });
-    this.#failures = [];
+  }
+
+  #tellFile(): void {
+    if (!this.#file) return;
+    const { name, tests, failed, ms } = this.#file;
+    const count = failed > 0 ? `${failed} of ${tests} failed` : `${tests}`;
+    this.#told.voice.say(`  ${failed > 0 ? "✖" : "✔"} ${name} (${count}, ${seconds(ms)})`);
+    this.#file = undefined;
+  }
+}
+
+/** A stage: what its processes came to. */
+export class Tally {
+  readonly #told: Told;
+  readonly #ended: Ended[] = [];
+  readonly #flaky: FlakyFile[] = [];
+
+  constructor(told: Told) {
+    this.#told = told;
+  }
+
+  /** Another process begins. */
+  begin(files: readonly string[], voice: Voice): ProcessTally {
+    return new ProcessTally({ ...this.#told, voice }, files, (ended) => void this.#ended.push(ended));
   }
 
   /** The files that failed; undefined when a failure cannot be traced to a file. */
@@ -100,7 +132,7 @@ export class Tally {
       // Counted as passed only when nothing of its process is left that failed: counts do not tell files apart.
       const failed = left.length === 0 ? 0 : counts.failed;
       const passed = counts.passed + counts.failed - failed;
-      this.#ended[index] = { counts: { ...counts, passed, failed }, failures: left };
+      this.#ended[index] = { ...this.#ended[index], counts: { ...counts, passed, failed }, failures: left };
     }
   }
 
@@ -117,15 +149,8 @@ export class Tally {
       ms,
       failures: this.#ended.flatMap(({ failures }) => failures.map(({ text }) => text)),
       flaky: this.#flaky,
+      files: this.#ended.flatMap(({ time }) => time ?? []),
     };
-  }
-
-  #tellFile(): void {
-    if (!this.#file) return;
-    const { name, tests, failed, ms } = this.#file;
-    const count = failed > 0 ? `${failed} of ${tests} failed` : `${tests}`;
-    this.#told.voice.say(`  ${failed > 0 ? "✖" : "✔"} ${name} (${count}, ${seconds(ms)})`);
-    this.#file = undefined;
   }
 }
 

@@ -16,6 +16,8 @@ export interface TestProcess {
   readonly processLimitMs: number;
   /** Only tests whose name matches. */
   readonly namePattern?: string;
+  /** No other test process of this run has the same meanwhile: tests choose their ports by it. */
+  readonly lane?: number;
   readonly signal: AbortSignal;
   readonly onRecord: (record: StageRecord) => void;
 }
@@ -44,8 +46,15 @@ export async function runTestProcess(options: TestProcess): Promise<TestProcessE
     ...options.files,
   ];
   const folder = makeFolder();
-  // Inside another run of the test runner (our own tests) the context would change the reporter.
-  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, TMPDIR: folder };
+  const env = {
+    ...process.env,
+    // Inside another run of the test runner (our own tests) the context would change the reporter.
+    NODE_TEST_CONTEXT: undefined,
+    TMPDIR: folder,
+    QUORATE_LANE: String(options.lane ?? 0),
+    // What was compiled once is not compiled again by the next of hundreds of processes.
+    NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"),
+  };
   const child = spawn(process.execPath, args, {
     cwd: root,
     env,

@@ -1,7 +1,7 @@
 /** Stages that run at the same time can be told apart, and what each waits for is shown. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { voicesFor, type Voice } from "./voice.ts";
+import { heldBack, voicesFor, type Voice } from "./voice.ts";
 
 function recorded(): { readonly heard: string[]; readonly voice: Voice } {
   const heard: string[] = [];
@@ -33,9 +33,30 @@ test("of two, each line says whose it is, and the work of both is shown until th
   assert.deepEqual(heard, [
     "etcd      │ a\netcd      │ b",
     "working on x",
-    "working on x and y",
+    "working on x, y",
     "progress apiserver │ half",
     "working on y",
     "idle",
   ]);
+});
+
+test("two of one name are two", () => {
+  const { heard, voice } = recorded();
+  const [first, second] = voicesFor(voice, ["etcd", "etcd"]);
+  first?.working("x");
+  second?.working("y");
+  first?.idle();
+  assert.deepEqual(heard, ["working on x", "working on x, y", "working on y"]);
+});
+
+test("what is held back is told together when it is released, and only what is being done before", () => {
+  const { heard, voice } = recorded();
+  const { held, release } = heldBack(voice);
+  held.say("a");
+  held.working("x");
+  held.say("b");
+  assert.deepEqual(heard, ["working on x"]);
+  release();
+  release();
+  assert.deepEqual(heard, ["working on x", "a\nb"]);
 });

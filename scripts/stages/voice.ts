@@ -49,26 +49,37 @@ export function terminalVoice(out: Terminal): Voice {
   };
 }
 
+/** What is said through it waits until it is released; what is being done is told at once. */
+export function heldBack(voice: Voice): { readonly held: Voice; readonly release: () => void } {
+  const said: string[] = [];
+  return {
+    held: { ...voice, say: (text) => void said.push(text) },
+    release: () => {
+      if (said.length > 0) voice.say(said.splice(0).join("\n"));
+    },
+  };
+}
+
 /** A voice for each of those who speak at the same time; one alone speaks as it is. */
 export function voicesFor(voice: Voice, speakers: readonly string[]): Voice[] {
   if (speakers.length < 2) return speakers.map(() => voice);
   const width = Math.max(...speakers.map((name) => name.length));
-  const doing = new Map<string, string>();
+  const doing = new Map<number, string>();
   const tellWork = () => {
     if (doing.size === 0) voice.idle();
-    else voice.working([...doing.values()].join(" and "));
+    else voice.working([...doing.values()].join(", "));
   };
-  return speakers.map((name) => {
+  return speakers.map((name, index) => {
     const spoken = (text: string) => text.replaceAll(/^/gm, `${name.padEnd(width)} │ `);
     return {
       say: (text) => voice.say(spoken(text)),
       progress: (text) => voice.progress(spoken(text)),
       working(what) {
-        doing.set(name, what);
+        doing.set(index, what);
         tellWork();
       },
       idle() {
-        doing.delete(name);
+        doing.delete(index);
         tellWork();
       },
     };

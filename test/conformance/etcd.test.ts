@@ -1,14 +1,14 @@
 /**
- * The model etcd of the simulator against real etcd of each version: the same random calls and lives of processes, the
- * same answers. All versions at once, since it is mostly waiting; the long run is `npm run sim:conformance -- --etcd`.
+ * The model etcd of the simulator against real etcd: the same random calls and lives of processes, the same answers.
+ * The newest version here, each with `--all`, and in the long run, which is `npm run sim:conformance -- --etcd`.
  */
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { compareEtcd } from "./etcd.ts";
-import { newestVersions } from "../support/etcd-versions.ts";
+import { sampledVersions } from "../support/sample.ts";
 
 suite("the model etcd and the real one", { concurrency: true }, () => {
-  for (const version of newestVersions)
+  for (const version of sampledVersions)
     test(`the model answers random calls as etcd ${version} does, and its processes end as that one's do`, async (t) => {
       const found: string[] = [];
       const report = await compareEtcd({

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isEtcdError } from "../../src/etcd/errors.ts";
 import { corruptDatabase } from "../../src/local/corrupt.ts";
-import { newestVersions } from "../support/etcd-versions.ts";
+import { sampledVersions } from "../support/sample.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { LocalCluster } from "../support/local-cluster.ts";
 import { operations, subjectOf } from "../support/local-operations.ts";
@@ -88,7 +88,7 @@ test("a full quota of 16 MiB: blocked with the reason while live data fills it, 
   for (const { answer } of view.members) assert.ok(answer.reachable && answer.dbSize < 8 * 1024 ** 2);
 });
 
-for (const version of newestVersions) {
+for (const version of sampledVersions) {
   test(`a flipped page in one member's database, etcd ${version}: that member, and only that one, is replaced`, async () => {
     await using local = await LocalCluster.start({ version, replicas: 3 });
     const client = await local.client();

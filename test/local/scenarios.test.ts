@@ -5,11 +5,12 @@
 import { test } from "node:test";
 import { scenariosFor } from "../scenarios/all.ts";
 import { onLocal } from "../scenarios/on-local.ts";
+import { EVERY_CASE } from "../support/sample.ts";
 
 const SAMPLE = ["hibernate and wake", "a total outage", "quorum lost for good"];
 
 for (const scenario of scenariosFor("machine")) {
-  if (process.env["QUORATE_ALL"] === undefined && !SAMPLE.includes(scenario.name)) continue;
+  if (!EVERY_CASE && !SAMPLE.includes(scenario.name)) continue;
   test(`${scenario.name}: on local processes`, async () => {
     await using platform = await onLocal(scenario);
     await scenario.run(platform);

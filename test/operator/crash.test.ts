@@ -11,8 +11,7 @@ import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { ClusterOnBed, upWithDefinitions } from "../support/operator.ts";
 import { OperatorLives } from "../support/operator-lives.ts";
-
-const EVERY = process.env["QUORATE_ALL"] === "1";
+import { EVERY_CASE } from "../support/sample.ts";
 
 let bed: TestTestbed;
 let fault: Faults;
@@ -82,7 +81,7 @@ async function enumerate(
   operation: Operation,
   points: readonly number[],
 ): Promise<void> {
-  const every = EVERY ? Array.from({ length: 200 }, (_, i) => i + 1) : points;
+  const every = EVERY_CASE ? Array.from({ length: 200 }, (_, i) => i + 1) : points;
   for (const point of every) {
     const effects = await survive(`${name}-${point}`, operation, point);
     t.diagnostic(`killed after effect ${point}${effects < point ? `: there were only ${effects}` : ""}`);

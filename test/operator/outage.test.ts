@@ -21,6 +21,7 @@ import {
 } from "../support/operator.ts";
 import { OperatorChecker } from "../support/operator-checker.ts";
 import { OperatorProcess } from "../support/operator-process.ts";
+import { EVERY_CASE } from "../support/sample.ts";
 
 let bed: TestTestbed;
 
@@ -32,11 +33,8 @@ after(async () => {
   await bed?.down();
 });
 
-/** `npm run e2e -- --all` tries every change with every outage. */
-const EVERY = process.env["QUORATE_ALL"] === "1";
-
 interface Outage {
-  /** The changes that are tried with it otherwise. */
+  /** The changes that are tried with it unless every case is: one of each is enough for what an outage may break. */
   readonly sample: readonly string[];
   /** Ends with a server that answers. */
   readonly happens: () => Promise<void>;
@@ -56,7 +54,7 @@ const outages: Readonly<Record<string, Outage>> = {
   },
   // Less than the lease lasts: an operator that loses it ends, and its Pod begins afresh.
   "freezes for three seconds": {
-    sample: ["shrinks", "rolled out"],
+    sample: ["rolled out"],
     happens: async () => {
       const pid = apiServerPid(bed);
       process.kill(pid, "SIGSTOP");
@@ -128,7 +126,7 @@ for (const [outage, { sample, happens }] of Object.entries(outages))
 
     test("while a cluster is made", () => during(() => cluster.create({ replicas: 3 }), 3));
     for (const [title, change] of Object.entries(changes))
-      if (EVERY || sample.some((part) => title.includes(part))) test(`while ${title}`, change);
+      if (EVERY_CASE || sample.some((part) => title.includes(part))) test(`while ${title}`, change);
   });
 
 test("H10: an operator that cannot reach the API server any more changes nothing, while another one does its work", async (t) => {

@@ -7,6 +7,7 @@ import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { scenariosFor } from "../scenarios/all.ts";
 import { onTestbed } from "../scenarios/on-testbed.ts";
 import { startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+import { EVERY_CASE } from "../support/sample.ts";
 
 const SAMPLE = ["a total outage", "quorum lost for good"];
 
@@ -24,7 +25,7 @@ after(async () => {
 });
 
 for (const [index, scenario] of scenariosFor("kubernetes").entries()) {
-  if (process.env["QUORATE_ALL"] === undefined && !SAMPLE.includes(scenario.name)) continue;
+  if (!EVERY_CASE && !SAMPLE.includes(scenario.name)) continue;
   test(`${scenario.name}: the operator on the testbed`, async () => {
     await using platform = await onTestbed(scenario, bed, running, `scenario-${index + 1}`);
     await scenario.run(platform);

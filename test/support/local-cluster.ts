@@ -29,10 +29,10 @@ import { createPki } from "../../src/pki/issue.ts";
 import { systemClock, type Clock } from "../../src/seams/clock.ts";
 import { systemDisk } from "../../src/seams/disk.ts";
 import type { Pki } from "../../src/seams/pki.ts";
-import { systemPorts } from "../../src/seams/ports.ts";
 import { systemProcesses, type Processes, type RunningProcess } from "../../src/seams/processes.ts";
 import { systemRandom } from "../../src/seams/random.ts";
 import { etcdOf } from "./etcd-cluster.ts";
+import { blockPorts } from "./free-ports.ts";
 
 export const CLUSTER = "demo";
 const PATIENCE_MS = 150_000;
@@ -41,7 +41,7 @@ const seams = {
   disk: systemDisk,
   clock: systemClock,
   random: systemRandom,
-  ports: systemPorts,
+  ports: blockPorts,
   pki: createPki(systemClock, systemRandom),
   env: { PATH: process.env["PATH"] },
 };

@@ -10,12 +10,12 @@ import { EtcdProcess } from "../../../src/etcd/process.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { etcdOf, TestCluster, world, type TestMember } from "../../support/etcd-cluster.ts";
 import { LocalCluster } from "../../support/local-cluster.ts";
-import { newestVersions } from "../../support/etcd-versions.ts";
+import { sampledVersions } from "../../support/sample.ts";
 
 const AT_ONCE = "--strict-reconfig-check=false";
 
 describe("H3 start parameters", { concurrency: 2 }, () => {
-  for (const version of newestVersions) {
+  for (const version of sampledVersions) {
     test(`fault, etcd ${version}: a single member, wiped and started as before, is empty and has the same IDs`, async () => {
       await using cluster = await TestCluster.start({ version, members: 1 });
       const [member] = cluster.members as [TestMember];

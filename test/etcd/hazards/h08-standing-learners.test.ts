@@ -8,10 +8,10 @@ import { describe, test } from "node:test";
 import { isEtcdError } from "../../../src/etcd/errors.ts";
 import { TestCluster } from "../../support/etcd-cluster.ts";
 import { inOrder, LocalCluster } from "../../support/local-cluster.ts";
-import { newestVersions } from "../../support/etcd-versions.ts";
+import { sampledVersions } from "../../support/sample.ts";
 
 describe("H8 standing learners", { concurrency: 2 }, () => {
-  for (const version of newestVersions) {
+  for (const version of sampledVersions) {
     test(`fault, etcd ${version}: a second learner is refused with the default limit, and a learner refuses to be hashed and defragmented`, async () => {
       await using cluster = await TestCluster.start({
         version,

@@ -9,10 +9,10 @@ import { isEtcdError } from "../../../src/etcd/errors.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { TestCluster } from "../../support/etcd-cluster.ts";
 import { LocalCluster } from "../../support/local-cluster.ts";
-import { newestVersions } from "../../support/etcd-versions.ts";
+import { sampledVersions } from "../../support/sample.ts";
 
 describe("H10 two controllers", { concurrency: 2 }, () => {
-  for (const version of newestVersions) {
+  for (const version of sampledVersions) {
     test(`fault, etcd ${version}: the same peer URL added twice, or a member removed twice, is answered with an error though it is done`, async () => {
       await using cluster = await TestCluster.start({
         version,

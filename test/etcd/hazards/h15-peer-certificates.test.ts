@@ -20,6 +20,7 @@ import { eventually } from "../../../testbed/eventually.ts";
 import { etcdOf, world } from "../../support/etcd-cluster.ts";
 import { makeTestPki, type TestPki } from "../../support/etcd-pki.ts";
 import { freePorts } from "../../support/free-ports.ts";
+import { sampledVersions } from "../../support/sample.ts";
 
 /** In no certificate, and under no name. */
 const ANOTHER_ADDRESS = "127.0.0.9";
@@ -142,7 +143,7 @@ class Pair implements AsyncDisposable {
   }
 }
 
-for (const version of ["3.5.35", "3.6.16", "3.7.3"]) {
+for (const version of sampledVersions) {
   await etcdOf(version);
 
   test(`peers that dial without names in their certificates find each other (etcd ${version})`, async () => {

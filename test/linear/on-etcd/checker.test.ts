@@ -12,6 +12,7 @@ import {
 import { eventually } from "../../../testbed/eventually.ts";
 import { TestCluster } from "../../support/etcd-cluster.ts";
 import { newestVersions } from "../../support/etcd-versions.ts";
+import { sampledVersions } from "../../support/sample.ts";
 
 /** A store in memory that keeps its word, unless a test overrides a part of it. */
 class MemoryStore implements CheckedStore {
@@ -177,7 +178,7 @@ test("the time without writes is measured", async () => {
   assert.ok(longestWriteGapAtMs > 0 && writes.refused > 10);
 });
 
-for (const version of newestVersions)
+for (const version of sampledVersions)
   test(`etcd ${version}: the leader is killed under load; nothing acknowledged is lost`, async (t) => {
     await using cluster = await TestCluster.start({ version, members: 3 });
     const store = new EtcdStore({ transport: cluster.transport(), endpoints: cluster.endpoints });

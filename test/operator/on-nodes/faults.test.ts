@@ -14,6 +14,7 @@ import { entering, nodeVerb, type NodeVerb } from "../../../testbed/nodes/verbs.
 import { bedPaths } from "../../../testbed/paths.ts";
 import { PATHS } from "../../support/kube-paths.ts";
 import { OperatorLives } from "../../support/operator-lives.ts";
+import { EVERY_CASE } from "../../support/sample.ts";
 import { Lab } from "../../testbed/on-nodes/lab.ts";
 import { kubectl } from "../../testbed/on-nodes/support.ts";
 
@@ -304,7 +305,7 @@ async function members(cluster = "crash"): Promise<string[]> {
 }
 
 for (const [what, { after: point, begin, size, always, isNew }] of Object.entries(CRASHES))
-  if (always || process.env["QUORATE_ALL"] === "1")
+  if (always || EVERY_CASE)
     test(`the operator is killed while a cluster is ${what}, and the next one finishes it`, async (t) => {
       await lab.call("stopOperator");
       const cluster = what.startsWith("made anew") ? "crash-again" : "crash";
