@@ -42,7 +42,7 @@ interface Hooked extends Running {
 function start(change: Partial<OperatorOptions> = {}): Hooked {
   const hooks = new HookedTransport(bed);
   const lease = { namespace: "default", name: `lease-${++operators}` };
-  return { ...startOperator(bed, { transport: hooks, lease, ...change }), hooks };
+  return Object.assign(startOperator(bed, { transport: hooks, lease, ...change }), { hooks });
 }
 
 async function withCluster(

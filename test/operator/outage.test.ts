@@ -14,6 +14,7 @@ import { apiServerPid, configOf, relayTo } from "../support/kube-runtime.ts";
 import {
   ClusterOnBed,
   isTold,
+  startOneLife,
   startOperator,
   upWithDefinitions,
   writes,
@@ -68,22 +69,14 @@ for (const [outage, { sample, happens }] of Object.entries(outages))
   describe(`the API server ${outage}`, () => {
     let running: Running;
     let cluster: ClusterOnBed;
-    let isOver = false;
-    /** As the kubelet does it: whoever ends because the outage outlasted its lease begins afresh. */
-    const begin = () => {
-      running = startOperator(bed);
-      const again = () => void setTimeout(() => isOver || begin(), 500);
-      running.end.then(again, again);
-    };
     before(() => {
-      begin();
+      running = startOperator(bed);
       cluster = new ClusterOnBed(bed, `demo-${Object.keys(outages).indexOf(outage)}`, running);
     });
     after(async () => {
       await cluster.delete();
       await cluster.gone(`${PATHS.clusters}/${cluster.name}`);
       await cluster.close();
-      isOver = true;
       await running.stop();
     });
 
@@ -131,7 +124,7 @@ for (const [outage, { sample, happens }] of Object.entries(outages))
 
 test("H10: an operator that cannot reach the API server any more changes nothing, while another one does its work", async (t) => {
   const relay = await relayTo(bed.access.server);
-  const first = startOperator(bed, { config: configOf(bed, { server: relay.url }) });
+  const first = startOneLife(bed, { config: configOf(bed, { server: relay.url }) });
   await eventually("the first leads", () => first.operator.leads);
   const second = startOperator(bed);
   const cluster = new ClusterOnBed(bed, "fenced", second);

@@ -5,7 +5,7 @@ import { judgeReadiness } from "../../src/operator/serve/health.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { HookedTransport } from "../support/hooked-transport.ts";
-import { ClusterOnBed, startOperator, upWithDefinitions, writes, type Running } from "../support/operator.ts";
+import { ClusterOnBed, startOneLife, upWithDefinitions, writes, type Running } from "../support/operator.ts";
 
 let bed: TestTestbed;
 const running: Running[] = [];
@@ -20,14 +20,14 @@ after(async () => {
 });
 
 test("a new leader acts only when its caches have caught up, and then goes on with what was begun", async (t) => {
-  const former = startOperator(bed, { identity: "former" });
+  const former = startOneLife(bed, { identity: "former" });
   running.push(former);
   const cluster = new ClusterOnBed(bed, "demo");
   await cluster.create({ replicas: 1 });
   await cluster.converged(1);
 
   const transport = new HookedTransport(bed);
-  const next = startOperator(bed, { identity: "next", transport });
+  const next = startOneLife(bed, { identity: "next", transport });
   running.push(next);
   await next.operator.whenSynced();
   transport.keepNews();
@@ -54,7 +54,7 @@ test("a new leader acts only when its caches have caught up, and then goes on wi
 
   // With nothing held back it takes no time that anybody would notice.
   assert.equal(await next.stop(), "stopped");
-  const third = startOperator(bed, { identity: "third" });
+  const third = startOneLife(bed, { identity: "third" });
   running.push(third);
   const caught = () => third.log.find((line) => line.includes("caught up with the API server in"));
   await eventually("the third has taken over", caught);

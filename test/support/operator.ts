@@ -17,7 +17,7 @@ import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import type { CallReport } from "../../src/kube/client.ts";
 import { LABELS } from "../../src/operator/names.ts";
 import { Operator, type OperatorOptions } from "../../src/operator/runtime.ts";
-import { systemClock } from "../../src/seams/clock.ts";
+import { sleep, systemClock } from "../../src/seams/clock.ts";
 import { systemDisk } from "../../src/seams/disk.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import { systemRandom } from "../../src/seams/random.ts";
@@ -61,6 +61,7 @@ export async function define(bed: TestTestbed): Promise<void> {
 }
 
 export interface Running {
+  /** The present one. */
   readonly operator: Operator;
   /** Every call to the API server, in order. */
   readonly calls: CallReport[];
@@ -72,13 +73,49 @@ export interface Running {
   stop(): Promise<"stopped" | "lost">;
 }
 
-export function startOperator(
+type Told = Pick<Running, "calls" | "steps" | "log">;
+/** As a kubelet waits before it starts a container again. */
+const AFRESH_MS = 500;
+
+/**
+ * One that loses its lease ends, and another begins in its place, as a Pod's container does: a machine that is busy for
+ * longer than the lease lasts costs time, and not the test.
+ */
+export function startOperator(bed: TestTestbed, options: Partial<OperatorOptions> = {}): Running {
+  const told: Told = { calls: [], steps: [], log: [] };
+  const stopped = new AbortController();
+  let life = startOneLife(bed, options, told);
+  const live = async (): Promise<"stopped" | "lost"> => {
+    for (;;) {
+      // An error is in the log; the next one begins after it as well.
+      const end = await life.end.catch(() => "lost" as const);
+      if (end === "stopped" || stopped.signal.aborted) return end;
+      await sleep(systemClock, AFRESH_MS);
+      if (stopped.signal.aborted) return "stopped";
+      life = startOneLife(bed, options, told);
+    }
+  };
+  const end = live();
+  return {
+    ...told,
+    get operator() {
+      return life.operator;
+    },
+    end,
+    async stop() {
+      stopped.abort();
+      await life.stop();
+      return await end;
+    },
+  };
+}
+
+/** When it loses its lease it is gone. */
+export function startOneLife(
   bed: TestTestbed,
   { hooks, ...change }: Partial<OperatorOptions> = {},
+  { calls, steps, log }: Told = { calls: [], steps: [], log: [] },
 ): Running {
-  const calls: CallReport[] = [];
-  const steps: string[] = [];
-  const log: string[] = [];
   const operator = new Operator({
     config: configOf(bed),
     clock: systemClock,
