@@ -1,7 +1,8 @@
 /**
  * `npm test`: the checks and every stage of stages/table.ts, then a table and one sum.
  * `npm test -- --stage etcd --file snapshot --name "a learner"` narrows it; `--fast` is the first three; `--all` runs
- * every case where a test usually takes a sample, for hours if need be.
+ * every case where a test usually takes a sample, for hours if need be; `--lanes 4` runs as many files with servers
+ * beside each other, whatever the load.
  */
 import { matchesGlob } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,6 +22,7 @@ const options = {
   name: { type: "string" },
   bail: { type: "boolean" },
   all: { type: "boolean" },
+  lanes: { type: "string" },
 } as const;
 
 /** A sample is quick; the whole may take hours. */
@@ -58,6 +60,7 @@ async function main(argv: string[]): Promise<number> {
         voice,
         beside: index === 0 ? beside : [],
         ...(chosen.bail && { bail: true }),
+        ...(chosen.lanes !== undefined && { lanes: Number(chosen.lanes) }),
       })),
     );
   }
@@ -103,6 +106,7 @@ function parse(args: string[]): Chosen | string {
     const { values } = parseArgs({ args, options });
     const known = ["check", ...stages.map(({ id }) => id)];
     const unknown = values.stage?.find((id) => !known.includes(id));
+    if (values.lanes !== undefined && !/^[1-8]$/.test(values.lanes)) return "--lanes is a number from 1 to 8";
     return unknown === undefined ? values : `no stage ${unknown}: one of ${known.join(", ")}`;
   } catch (error) {
     return (error as Error).message;

@@ -15,7 +15,10 @@ import type { BedPaths } from "./paths.ts";
 import { shortHash } from "./paths.ts";
 import { endOwned, ownedProcesses, startOwned } from "./processes.ts";
 
-const READY_MS = 60_000;
+/** A quiet machine needs seconds; one with twenty times as much to do is slow, and nothing is wrong with it. */
+const READY_MS = 180_000;
+/** Each look is a TLS handshake, while the server has enough to do with its start. */
+const LOOK_MS = 100;
 
 export interface World {
   paths: BedPaths;
@@ -52,7 +55,7 @@ async function ensureRunning({ paths, ca, progress }: World, component: Componen
         `${role} ${what}; the end of ${logFile(paths, role)}:\n${tail(logFile(paths, role), 2000)}`,
       );
     }
-    await sleep(25);
+    await sleep(LOOK_MS);
   }
   if (child) progress(`${role} is ready (${((Date.now() - started) / 1000).toFixed(1)} s)`);
 }

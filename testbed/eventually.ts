@@ -11,7 +11,7 @@ export async function eventually<T>(
   look: () => Promise<T> | T,
   options: { withinMs?: number; everyMs?: number } = {},
 ): Promise<Exclude<T, Falsy>> {
-  const { withinMs = 60_000, everyMs = 50 } = options;
+  const { withinMs = 120_000, everyMs = 50 } = options;
   const end = Date.now() + withinMs;
   for (;;) {
     let last: unknown;

@@ -132,7 +132,10 @@ export function removeBed(name: string): void {
 
 /** Chooses addresses that nobody else has and records the new testbed. */
 export async function createBed(name: string, options: BedOptions): Promise<OwnBed> {
-  const lock = await acquire(join(bedsDir(), "slots"), { purpose: "choosing addresses", deadlineMs: 30_000 });
+  const lock = await acquire(join(bedsDir(), "slots"), {
+    purpose: "choosing addresses",
+    deadlineMs: 120_000,
+  });
   try {
     const taken = new Set(
       listBeds().map((other) => {

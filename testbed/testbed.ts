@@ -148,7 +148,7 @@ async function start(
 
 /** Pods are refused until their namespace has its service account. */
 async function defaultAccount(client: Client): Promise<void> {
-  const end = Date.now() + 30_000;
+  const end = Date.now() + 120_000;
   try {
     for (;;) {
       const found = await client

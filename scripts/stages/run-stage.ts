@@ -30,6 +30,8 @@ export interface Batch {
   }[];
   /** Nothing further is begun after the first failure. */
   readonly bail?: boolean;
+  /** As many files with servers at once, whatever the load. */
+  readonly lanes?: number;
 }
 
 /** More than this is no accident: the change is broken, and a second look would only cost time. */
@@ -52,7 +54,7 @@ interface Begun {
 }
 
 /** All of them at the same time, as far as the machine carries them. What they need is made one by one before. */
-export async function runStages({ runs, voice, beside = [], bail }: Batch): Promise<StageResult[]> {
+export async function runStages({ runs, voice, beside = [], bail, lanes }: Batch): Promise<StageResult[]> {
   const begun: Begun[] = [];
   for (const run of runs) begun.push(await prepareStage(run, voice));
   const results: StageResult[] = [];
@@ -81,7 +83,8 @@ export async function runStages({ runs, voice, beside = [], bail }: Batch): Prom
     [...results, ...begun.map(({ tally }) => tally.result(0))].some(({ failed }) => failed > 0);
   const goOn = () => !runs.some(({ signal }) => signal.aborted) && !(bail && hasFailed());
   const servers = runs.some(({ stage }) => stage.processes === "apart");
-  await runInLanes(jobs, { ...(servers ? { ...WAITING, hasRoom: roomByLoad() } : COMPUTING), goOn });
+  const asked = lanes === undefined ? WAITING : { least: lanes, most: lanes };
+  await runInLanes(jobs, { ...(servers ? { ...asked, hasRoom: roomByLoad() } : COMPUTING), goOn });
 
   // Alone: after all of them.
   for (const one of begun) {
