@@ -7,7 +7,7 @@ import { readKubeconfig } from "../../../testbed/kubeconfig.ts";
 import { readBed } from "../../../testbed/state.ts";
 import type { TestTestbed } from "../../../testbed/for-tests.ts";
 import { bedPaths } from "../../../testbed/paths.ts";
-import { ClusterOnBed, define, startOperator as runOperator, type Running } from "../../support/operator.ts";
+import { ClusterOnBed, define, startOperator, type Running } from "../../support/operator.ts";
 import { OperatorChecker } from "../../support/operator-checker.ts";
 
 const name = process.argv[2] ?? "";
@@ -23,17 +23,6 @@ const bed: TestTestbed = {
 };
 
 let running: Running | undefined;
-
-/** One that lost its lease ends, as a busy machine may have it, and is started again, as a kubelet does. */
-function startOperator(): void {
-  const started = runOperator(bed);
-  running = started;
-  const again = (how: "stopped" | "lost") => {
-    if (how === "lost" && running === started) startOperator();
-  };
-  started.end.then(again, () => again("lost"));
-}
-
 const clusters = new Map<string, ClusterOnBed>();
 const checkers = new Map<string, OperatorChecker>();
 
@@ -45,11 +34,12 @@ function cluster(of: string): ClusterOnBed {
 
 const methods = {
   define: () => define(bed),
-  startOperator,
+  startOperator(): void {
+    running = startOperator(bed);
+  },
   async stopOperator(): Promise<void> {
-    const before = running;
+    await running?.stop();
     running = undefined;
-    await before?.stop();
   },
   create: (of: string, spec: object) => cluster(of).create(spec),
   edit: (of: string, spec: object) => cluster(of).edit(spec),
@@ -90,7 +80,7 @@ const methods = {
   async end(): Promise<void> {
     for (const checker of checkers.values()) await checker[Symbol.asyncDispose]().catch(() => undefined);
     for (const one of clusters.values()) await one.close();
-    await methods.stopOperator();
+    await running?.stop();
     bed.client.close();
     setImmediate(() => process.disconnect());
   },
