@@ -11,6 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** Caches that tools keep in the temporary folder for their next run. */
 const CACHES = ["node-compile-cache", "jiti"];
 const GRACE_MS = 2000;
+const KILLED_MS = 20_000;
 
 /** Short, because paths of sockets may have no more than 107 bytes; open, because some tests act as another user. */
 export function makeFolder(): string {
@@ -34,6 +35,9 @@ export async function endChildren(group: number | undefined, folder: string): Pr
   }
   const left = childrenOf(group, folder);
   for (const { pid } of left) signalProcess(pid, "SIGKILL");
+  // On a busy machine a process that was killed takes a while to go.
+  for (let waited = 0; waited < KILLED_MS && childrenOf(group, folder).length > 0; waited += 50)
+    await sleep(50);
   return left.map(({ command }) => command);
 }
 
