@@ -10,6 +10,7 @@ import { sameHolds } from "../core/outcome.ts";
 import { viewOf, type View } from "../core/view.ts";
 import type { Clock } from "../seams/clock.ts";
 import { execute } from "./execute.ts";
+import { Forecast } from "./forecast.ts";
 import { Observer } from "./observe.ts";
 import type { Applied, Platform } from "./platform.ts";
 import { passStatus } from "./status.ts";
@@ -71,6 +72,7 @@ export class Loop {
   readonly #options: LoopOptions;
   readonly #waker: Waker;
   readonly #retries = new Retries();
+  readonly #forecast = new Forecast();
   #latest: Pass | undefined;
   #passes = 0;
   #stepsInARow = 0;
@@ -125,8 +127,10 @@ export class Loop {
     // After a step nothing was applied, and what could not be made before is not made now either.
     const problems = step.done ? (this.#latest?.problems ?? []) : applied.problems;
     const facts = { observation, decision, failure: step.failure, problems };
-    const { platform } = this.#options;
-    const status = await passStatus(platform, facts, this.#latest?.status ?? platform.lastStatus?.());
+    const { platform, clock } = this.#options;
+    const plan = this.#forecast.stepsFor(observation, decision, clock.monotonic());
+    const previous = this.#latest?.status ?? platform.lastStatus?.();
+    const status = await passStatus(platform, { ...facts, plan }, previous);
     const pass: Pass = { number: ++this.#passes, ...facts, status };
     await platform.report(status, view, step.done || applied.changed);
     this.#latest = pass;

@@ -1,4 +1,5 @@
 /** The two subjects that operations work on: a running controller, and a directory without one. */
+import { Forecast } from "../control/forecast.ts";
 import { passStatus } from "../control/status.ts";
 import { Observer } from "../control/observe.ts";
 import { decide } from "../core/decide.ts";
@@ -69,6 +70,8 @@ export async function withDirectory<T>(
 async function seen(platform: LocalPlatform, observer: Observer, layout: Layout): Promise<Seen> {
   const observation = await observer.observe();
   if (!observation) throw new Refused(`there is no cluster in ${layout.dir}`);
-  const facts = { observation, decision: decide(observation), problems: [] };
-  return { ...facts, status: await passStatus(platform, facts, undefined) };
+  const decision = decide(observation);
+  const plan = new Forecast().stepsFor(observation, decision, 0);
+  const facts = { observation, decision, problems: [] };
+  return { ...facts, status: await passStatus(platform, { ...facts, plan }, undefined) };
 }
