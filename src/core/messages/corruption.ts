@@ -44,6 +44,11 @@ export const CORRUPTION = {
       `starting ${member} without etcd's corruption check, so that its data can be compared: ${WHY_HEARD[why]}`,
     example: { member: "demo-2", why: "quorum-waits" },
   }),
+  SuspectStartedAgain: step({
+    say: ({ member, other }: { member: string; other: string }) =>
+      `${member} ended because it differed from a peer, and ${other} was removed since: ${member} starts again`,
+    example: { member: "demo-2", other: "demo-3" },
+  }),
   ComparedOnceMore: wait("Corrupt", {
     say: ({ member }: { member: string }) => `${member} differs from a peer; comparing all voters again`,
     example: { member: "demo-2" },
@@ -66,6 +71,11 @@ export const CORRUPTION = {
   SuspectAwaitsOthers: wait("Corrupt", {
     say: ({ member, others }: { member: string; others: Names }) =>
       `${member} differs from a peer; ${list(others)} ${plural(others, "is", "are")} needed to decide which copy is right`,
+    example: { member: "demo-2", others: ["demo-3"] },
+  }),
+  SuspectAwaitsRemoval: wait("Corrupt", {
+    say: ({ member, others }: { member: string; others: Names }) =>
+      `${member} differs from a peer and starts again after the removal of ${list(others)}`,
     example: { member: "demo-2", others: ["demo-3"] },
   }),
   SuspectUndecided: wait("Corrupt", {

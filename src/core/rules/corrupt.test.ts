@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
+import { viewOf } from "../view.ts";
+import { corrupt } from "./corrupt.ts";
 import type { HashReport, Observation } from "../observation.ts";
 import { change, edit, exited, healthy, run, unchecked } from "../testing/cluster.ts";
 
@@ -93,6 +95,32 @@ test("a suspect is replaced when the others agree without it, and its volume is 
   const { act } = decide(suspected({ "demo-1": good, "demo-2": good }));
   assert.ok(act?.action.kind === "UpdateMember" && act.action.member === "demo-3");
   assert.equal(act.action.change.leaving?.volume, "Retain");
+});
+
+test("a suspect that ended beside one that was removed since starts again before anything is said of it (R33)", () => {
+  const world = suspected({ "demo-1": good, "demo-2": good });
+  const { marks } = world.cluster;
+  const after = (at: number) => ({
+    ...world,
+    cluster: { ...world.cluster, marks: { ...marks, replaced: { "demo-9": at } } },
+  });
+  const { workload } = world.members[2] ?? {};
+  assert.ok(workload?.state === "exited");
+  const { act } = decide(after(workload.since + 1));
+  assert.deepEqual(act?.action, { kind: "StopWorkload", member: "demo-3" });
+  const guilty = decide(after(workload.since - 1)).act;
+  assert.equal(guilty?.action.kind, "UpdateMember", "it has met only those that are left");
+});
+
+test("a suspect waits for the removal of another corrupt one", () => {
+  const leaving = { reason: "its data differs", volume: "Retain" as const, broken: true };
+  const five = exited(healthy({ replicas: 5 }), "demo-3", "data-differs");
+  const world = change(five, "demo-4", ({ record }) => ({ record: { ...record, leaving } }));
+  const byMember = { "demo-1": good, "demo-2": good, "demo-5": good };
+  const hashes = { at: world.now, revision: 7, byMember };
+  const [outcome] = corrupt(viewOf({ ...world, etcd: { ...world.etcd, hashes } }));
+  assert.ok(outcome && "hold" in outcome);
+  assert.equal(outcome.hold.code, "SuspectAwaitsRemoval");
 });
 
 test("when the others differ, the suspect may be the good one: it starts without the check, to be compared", () => {

@@ -4,8 +4,8 @@
  * disarmed. Without a majority nobody can know who is right, and that is said.
  *
  * A member that etcd's check at the start ended is only a suspect: any peer that differs ends it, also when
- * the peer is the corrupt one (R33). It is replaced when the others agree without it; when they do not, or
- * cannot be asked because quorum waits for it, it is started without that check, so that its hash can decide.
+ * the peer is the corrupt one (R33). It is replaced when the others agree without it, and have done so since it
+ * ended; when they do not, or cannot be asked because quorum waits for it, it is started without that check, so that its hash can decide.
  */
 import { millisecondsOf } from "../../api/duration.ts";
 import { hiddenQuorum } from "../assess/out-of-reach.ts";
@@ -74,7 +74,7 @@ export const corrupt: Rule = (view) => {
     };
     return [act("heal", "CorruptMemberReplaced", { member: odd.name }, update(odd, "leave", { leaving }))];
   }
-  if (suspect) return [replaceSuspect(view, suspect)];
+  if (suspect) return [metAnother(view, suspect) ?? replaceSuspect(view, suspect)];
   if (verdict.missing.length > 0) {
     const members = namesOf(verdict.missing);
     return [hold(HOLDS.disruptions, "NotComparedYet", { members }, { until: hashes.at + FRESH_MS })];
@@ -141,6 +141,22 @@ function unveil(suspect: MemberView, why: "others-differ" | "quorum-waits"): Out
     { member: suspect.name, why },
     update(suspect, "revert", { template: { ...template, options: { ...template.options, corruptCheck } } }),
   );
+}
+
+/**
+ * While it ran, a corrupt peer was there that has been taken out since: that one may be why it was ended. It has its
+ * chance among those that are left, at once and not when its backoff is over.
+ */
+function metAnother(view: View, suspect: MemberView): Outcome | undefined {
+  const { workload, name: member } = suspect;
+  const leaving = view.members.filter((other) => other !== suspect && other.record.leaving?.broken);
+  if (leaving.length > 0)
+    return hold(HOLDS.allButHealing, "SuspectAwaitsRemoval", { member, others: namesOf(leaving) });
+  const { replaced = {} } = view.observation.cluster.marks;
+  const isEarlier = (at: number) => workload.state === "exited" && workload.since < at;
+  const other = Object.keys(replaced).find((one) => isEarlier(replaced[one] ?? 0));
+  if (other === undefined) return undefined;
+  return act("heal", "SuspectStartedAgain", { member, other }, { kind: "StopWorkload", member });
 }
 
 function replaceSuspect(view: View, suspect: MemberView): Outcome {
