@@ -28,6 +28,8 @@ interface Down {
 
 /** The operator may count from a little earlier than the model does. */
 const SLACK_MS = 5_000;
+/** Who is well for less is counted on: one that flaps is not spared for ever (src/control/unhealthy-since.ts). */
+const SETTLED_MS = 10_000;
 
 export class Needless {
   readonly #keeping: Keeping;
@@ -46,21 +48,25 @@ export class Needless {
   look(now: number): void {
     const { voterNames, healthy } = this.#oracle.truth();
     for (const [id, name] of voterNames) {
-      const isDown = this.#down.get(id)?.until === Infinity;
+      const down = this.#down.get(id);
+      const isDown = down?.until === Infinity;
       if (healthy.has(id)) {
-        const down = this.#down.get(id);
-        if (down && isDown) down.until = now;
+        if (isDown) down.until = now;
         this.#wellAt.set(id, now);
         continue;
       }
-      const since = this.#wellAt.get(id) ?? now;
-      const down = isDown ? this.#down.get(id) : undefined;
-      const known = down ?? { since, lackingMs: 0, until: Infinity };
+      const known = isDown ? down : this.#begin(down, this.#wellAt.get(id) ?? now);
       if (!this.#keeping.hasWorkload(name) && this.#isIntact(name, id))
         known.lackingMs += now - Math.max(known.since, this.#lookedAt);
       this.#down.set(id, known);
     }
     this.#lookedAt = now;
+  }
+
+  #begin(before: Down | undefined, since: number): Down {
+    const isFlapping = before !== undefined && since - before.until < SETTLED_MS;
+    const countedMs = isFlapping ? before.until - before.since : 0;
+    return { since: since - countedMs, lackingMs: isFlapping ? before.lackingMs : 0, until: Infinity };
   }
 
   /** For how long, of what could be seen at a moment, it had been down by itself. */

@@ -110,8 +110,10 @@ export class Oracle {
 
   mayPromote(): void {
     if (!this.#watching()) return;
-    const { voters, healthy } = this.truth();
-    if (healthy.size < voters) {
+    const { voters, voterIDs, voterNames, healthy } = this.truth();
+    // A voter without a name was added by somebody else, who has not started it: it need not keep ours from voting.
+    const down = [...voterIDs].filter((id) => voterNames.has(id) && !healthy.has(id));
+    if (down.length > 0 || healthy.size + 1 < quorum(voters + 1)) {
       throw new Violation("I2", `a voter is promoted while ${healthy.size} of ${voters} voters are healthy`);
     }
   }
@@ -133,10 +135,26 @@ export class Oracle {
     if (
       this.#subject.establishedAs() !== undefined &&
       !hasData &&
-      /"initial-cluster-state":\s*"new"/.test(configText)
+      /"initial-cluster-state":\s*"new"/.test(configText) &&
+      !this.#finishesFirstBoot(configText)
     ) {
       throw new Violation("I3", "a process starts a new cluster though the cluster exists");
     }
+  }
+
+  /**
+   * One of the first members that has not served yet may still start as it was first meant to: it is listed, has nothing
+   * to forget, and alone it is no quorum of a cluster that could begin anew (H2).
+   */
+  #finishesFirstBoot(configText: string): boolean {
+    const config = JSON.parse(configText) as Readonly<Record<string, unknown>>;
+    const url = String(config["initial-advertise-peer-urls"]);
+    const running = this.#world.network.all().filter((server) => server.runs);
+    const leader = running.find((server) => this.#world.raftOf(server).leader === server);
+    const listed = [...(leader?.dir.state.members.values() ?? [])].find(({ peerURLs }) =>
+      peerURLs.includes(url),
+    );
+    return listed?.clientURLs.length === 0 && !this.#dirOf.has(listed.id);
   }
 
   /** I4: a process made its data directory anew; a member has one directory in its life. */

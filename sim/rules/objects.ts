@@ -97,15 +97,18 @@ export class Objects implements DataDirs {
     return isEstablished(this.cluster.uid, this.cluster.marks);
   }
 
-  /** Clients were let in: a quorum of the first members had files by then with which none of them starts over (H3). */
+  /** Clients were let in. */
   get open(): boolean {
-    if (!this.established) return false;
+    return this.established && this.#openedAs === this.cluster.marks.established?.token;
+  }
+
+  /** Makes what leads clients to it, as soon as a quorum of the first members would not start over (H3). */
+  openToClients(): void {
     const { token = "" } = this.cluster.marks.established ?? {};
-    if (this.#openedAs === token) return true;
+    if (!this.established || this.open) return;
     const own = [...this.records.values()].filter((record) => record.token === token);
-    const joined = own.filter((record) => record.joined);
-    if (joined.length >= quorum(own.length)) this.#openedAs = token;
-    return this.#openedAs === token;
+    const confirmed = own.filter(({ name, joined }) => joined && this.configs.get(name)?.joined);
+    if (confirmed.length >= quorum(own.length)) this.#openedAs = token;
   }
 
   create(record: NewMemberRecord): void {

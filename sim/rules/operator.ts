@@ -148,6 +148,7 @@ export class Operator {
   #apply(view: View): boolean {
     const { objects, pods } = this.#hands;
     if (view.spec.paused || view.observation.cluster.deleting) return false;
+    objects.openToClients();
     let changed = false;
     const effect = (name: string, run: () => boolean | void) => {
       changed = this.#effects.run(name, run) !== false || changed;
