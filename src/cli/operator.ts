@@ -57,7 +57,12 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   const { clock, random } = io;
   const { wishes, metricsAddress, healthAddress, logLevel } = readOptions(args, io);
   const log = atLeast(logLevel, jsonLog(io));
-  const metrics = new OperatorMetrics({ clock, version: manifest.version, process: processFacts });
+  const startedAt = clock.now();
+  const metrics = new OperatorMetrics({
+    clock,
+    version: manifest.version,
+    process: () => processFacts(startedAt),
+  });
   const endpoints = await openEndpoints({ clock, metrics, metricsAddress, healthAddress });
   try {
     const options = await wishes();
@@ -167,12 +172,12 @@ function jsonLog(io: CliIo): Log {
   };
 }
 
-function processFacts(): ProcessFacts {
+function processFacts(startedAt: number): ProcessFacts {
   const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   return {
     cpuSeconds: (user + system) / 1e6,
-    startedAt: performance.timeOrigin,
+    startedAt,
     residentBytes: rss,
     heapTotalBytes: heapTotal,
     heapUsedBytes: heapUsed,
