@@ -7,6 +7,7 @@ import { bytesOf, quotaOf } from "../../api/quantity.ts";
 import { canonical, shortHash } from "../hash.ts";
 import { asBefore } from "./later-fields.ts";
 import type { InitialPeer, MemberRecord, MemberTemplate } from "../record.ts";
+import { readStart, writeStart, type Start } from "./start.ts";
 
 /** Raised when our own rendering changes in a way that would restart members. */
 export const RENDER_VERSION = 1;
@@ -57,24 +58,38 @@ export function templateHash(template: MemberTemplate): string {
   return shortHash(text(template));
 }
 
-const starts = new WeakMap<MemberTemplate, string>();
+type Started = Pick<MemberRecord, "template" | "joined" | "initialCluster">;
 
-/** What a workload was started from. A running workload with another value is out of date. */
-export function startHash(record: Pick<MemberRecord, "template" | "joined" | "initialCluster">): string {
-  let base = starts.get(record.template);
-  if (base === undefined) {
+const starts = new WeakMap<MemberTemplate, Start>();
+
+/** What a workload of this record is started from. */
+export function startOf(record: Started): Start {
+  let start = starts.get(record.template);
+  if (start === undefined) {
     // The volume is not part of it: a grown volume needs no restart, another one is another member (I4).
     // Nor are names in certificates: etcd reads its leaves anew at every handshake (R45). Labels and
     // annotations of a Pod change in place.
     const { storage: _volume, renderVersion: _ours, tls, pod, ...process } = asBefore(record.template);
     const { extraSANs: _names, ...planes } = tls;
     const { labels: _labels, annotations: _annotations, resources, ...workload } = pod;
-    // Apart, because a platform may be able to change them while the member runs.
-    base = `${shortHash(canonical({ ...process, tls: planes, pod: workload }))}.${shortHash(canonical(resources))}`;
-    starts.set(record.template, base);
+    start = {
+      process: shortHash(canonical({ ...process, tls: planes, pod: workload })),
+      resources: shortHash(canonical(resources)),
+    };
+    starts.set(record.template, start);
   }
   // Once joined, etcd ignores the list (R4) and the file holds only the member itself (H3).
-  return record.joined ? base : `${base}/${peersHash(record.initialCluster)}`;
+  return record.joined ? start : { ...start, peers: peersHash(record.initialCluster) };
+}
+
+const startTexts = new WeakMap<MemberTemplate, string>();
+
+/** The same as text. A running workload with another one is out of date. */
+export function startHash(record: Started): string {
+  if (!record.joined) return writeStart(startOf(record));
+  let known = startTexts.get(record.template);
+  if (known === undefined) startTexts.set(record.template, (known = writeStart(startOf(record))));
+  return known;
 }
 
 const peers = new WeakMap<readonly InitialPeer[], string>();
@@ -85,16 +100,19 @@ function peersHash(list: readonly InitialPeer[]): string {
   return hash;
 }
 
-/** The part of `startHash` that does not change when a member joins. */
+/** Started from what its record says. That a member has joined since restarts nobody. */
 export function sameStart(startedFrom: string, record: MemberRecord): boolean {
-  const wanted = startHash(record);
-  return startedFrom === wanted || (record.joined && startedFrom.startsWith(`${wanted}/`));
+  if (startedFrom === startHash(record)) return true;
+  const started = record.joined ? readStart(startedFrom) : undefined;
+  if (started?.peers === undefined) return false;
+  const { process, resources } = startOf(record);
+  return started.process === process && started.resources === resources;
 }
 
 /** Its workload lacks nothing but the resources that its record asks for. */
 export function lacksOnlyResources(startedFrom: string, record: MemberRecord): boolean {
-  const [process = ""] = startHash(record).split(".");
-  return record.joined && !sameStart(startedFrom, record) && startedFrom.startsWith(`${process}.`);
+  if (!record.joined || sameStart(startedFrom, record)) return false;
+  return readStart(startedFrom)?.process === startOf(record).process;
 }
 
 export function sortPeers(peers: readonly InitialPeer[]): InitialPeer[] {
@@ -153,10 +171,10 @@ export function transition(
     from.storage.className !== to.storage.className ||
     from.storage.hostPath !== to.storage.hostPath;
   if (volumeMoves) return "swap";
-  const [before, after] = [from, to].map((template) =>
-    startHash({ template, joined: true, initialCluster: [] }).split("."),
-  );
-  if (before?.[0] !== after?.[0] || (before?.[1] !== after?.[1] && !resizable))
+  const joined = (template: MemberTemplate) => startOf({ template, joined: true, initialCluster: [] });
+  const [before, after] = [joined(from), joined(to)];
+  const sameResources = before.resources === after.resources;
+  if (before.process !== after.process || (!sameResources && !resizable))
     return hasData && isVolatile(from) ? "swap" : "restart";
-  return before?.[1] === after?.[1] ? "record" : "resize";
+  return sameResources ? "record" : "resize";
 }

@@ -4,7 +4,8 @@
  */
 import type { Pod, ResourceRequirements } from "kubernetes-types/core/v1.d.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { startHash } from "../../core/template/template.ts";
+import { writeStart } from "../../core/template/start.ts";
+import { startHash, startOf } from "../../core/template/template.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
 import { pods } from "../../kube/resources.ts";
@@ -14,9 +15,6 @@ import { resourcesOf } from "../render/pod.ts";
 
 /** A kubelet that can does it within seconds; one that puts it off waits for room that a restart may find elsewhere. */
 const PATIENCE_MS = 60_000;
-
-/** Behind the hash of what a Pod was started from: asked for, and not confirmed so far. */
-const ASKED = "~";
 
 type Amounts = Readonly<Record<string, string>>;
 
@@ -54,9 +52,10 @@ export class Resizing {
     const startedFrom = annotations[ANNOTATIONS.startedFrom] ?? "";
     const wanted = resourcesOf(record.template) ?? {};
     const hash = startHash(record);
+    const asked = writeStart({ ...startOf(record), resizing: true });
     // First the note: whoever comes after a crash knows that the Pod may have either.
-    if (startedFrom !== `${hash}${ASKED}`) {
-      await this.#note(pod, `${hash}${ASKED}`);
+    if (startedFrom !== asked) {
+      await this.#note(pod, asked);
       return true;
     }
     const request = this.#requests.get(name);

@@ -7,6 +7,7 @@
  */
 import type { Pod, Toleration } from "kubernetes-types/core/v1.d.ts";
 import type { MemberRecord } from "../../core/record.ts";
+import { readStart } from "../../core/template/start.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
 import { pods } from "../../kube/resources.ts";
@@ -25,7 +26,7 @@ export const SYNCS_WITHIN_MS = 120_000;
 
 /** Its container may have been started with the file of its first start. */
 export function startedBeforeJoining({ metadata }: Pod): boolean {
-  return metadata?.annotations?.[ANNOTATIONS.startedFrom]?.includes("/") ?? false;
+  return readStart(metadata?.annotations?.[ANNOTATIONS.startedFrom] ?? "")?.peers !== undefined;
 }
 
 /** Either half is proof of it, and no reason to do it again: another controller may have taken the other half off. */
