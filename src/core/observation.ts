@@ -173,6 +173,8 @@ export type WorkloadFacts =
       readonly reason: string;
       /** No node takes it. */
       readonly unschedulable?: boolean;
+      /** Its image cannot be had, or cannot be run: its template is wrong, not the member. */
+      readonly badImage?: boolean;
       readonly since: number;
       readonly startedFrom?: string;
     }

@@ -121,7 +121,7 @@ test("what is asked about a cluster is answered with what happens, or whom it wa
   const summary = (o: Observation) => why(decide(o)).summary;
   assert.equal(
     summary(edit(three, { replicas: 4 })),
-    "Something is happening: create member demo-4, since demo-4 joins as a voter.",
+    "In progress: create member demo-4 (demo-4 joins as a voter).",
   );
   const asleep = run(edit(three, { replicas: 0 }));
   assert.equal(summary(asleep), "Nothing to do: hibernated; the data of 3 members is retained.");

@@ -83,7 +83,13 @@ function halfOfTwo(
       record.name,
       record.name === canary
         ? {
-            workload: { state: "waiting", since, reason: "ImagePullBackOff", startedFrom: startHash(given) },
+            workload: {
+              state: "waiting",
+              since,
+              reason: "ImagePullBackOff",
+              badImage: true,
+              startedFrom: startHash(given),
+            },
             answer: { reachable: false, error: "no process runs" },
             unhealthySince: since,
           }
@@ -156,7 +162,13 @@ test("a single member whose new image cannot be had is told to a person, and com
   world = predict(world, decide(world).act!.action);
   const since = world.now - 10 * 60_000;
   world = change(world, "demo-1", ({ record }) => ({
-    workload: { state: "waiting", since, reason: "ImagePullBackOff", startedFrom: startHash(record) },
+    workload: {
+      state: "waiting",
+      since,
+      reason: "ImagePullBackOff",
+      badImage: true,
+      startedFrom: startHash(record),
+    },
     answer: { reachable: false, error: "no process runs" },
     unhealthySince: since,
   }));

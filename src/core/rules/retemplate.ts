@@ -220,7 +220,7 @@ function isTemplateFault(member: MemberView): boolean {
 
 /** It ran, and its new image cannot be had; a node or a volume that is missing is no fault of the template. */
 function lacksImage({ workload, record }: MemberView): boolean {
-  return record.joined && workload.state === "waiting" && /image/i.test(workload.reason);
+  return record.joined && workload.state === "waiting" && workload.badImage === true;
 }
 
 /** What the siblings run, on the volume that it has: theirs may be of the class that it was to leave. */

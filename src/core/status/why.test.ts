@@ -175,10 +175,10 @@ for (const [what, observation, cause, next] of SITUATIONS) {
     const text = told(observation());
     assert.match(text, cause);
     assert.match(text, next);
-    assert.doesNotMatch(text, /undefined|Nothing to do|Something is happening/);
+    assert.doesNotMatch(text, /undefined|Nothing to do|In progress/);
   });
 }
 
 test("why, when all is well: nothing to do", () => {
-  assert.equal(told(healthy()), "Nothing to do: the cluster is as its spec says.");
+  assert.equal(told(healthy()), "Nothing to do: the cluster matches its spec.");
 });

@@ -21,7 +21,7 @@ export function why(decision: Decision): Explanation {
   const then = decision.heldBack.map(describeStep);
   if (decision.act) {
     return {
-      summary: `Something is happening: ${describeStep(decision.act)}, since ${decision.act.message}.`,
+      summary: `In progress: ${describeStep(decision.act)} (${decision.act.message}).`,
       reasons,
       then,
     };
@@ -32,7 +32,7 @@ export function why(decision: Decision): Explanation {
     return {
       summary: remark
         ? `${needsPerson ? "Needs attention" : "Nothing to do"}: ${remark.message}.`
-        : "Nothing to do: the cluster is as its spec says.",
+        : "Nothing to do: the cluster matches its spec.",
       reasons,
       then,
     };

@@ -20,8 +20,20 @@ export function writeStart({ process, resources, peers, resizing }: Start): stri
   return `${process}.${resources}${peers === undefined ? "" : `/${peers}`}${resizing ? "~" : ""}`;
 }
 
+/** Every pass asks of every member again, and texts are few. */
+const known = new Map<string, Start | undefined>();
+const MOST_KNOWN = 4_096;
+
 /** Undefined for a text that no operator wrote: such a workload is out of date. */
 export function readStart(text: string): Start | undefined {
+  if (known.has(text)) return known.get(text);
+  const start = parse(text);
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(text, start);
+  return start;
+}
+
+function parse(text: string): Start | undefined {
   const found = FORM.exec(text)?.groups;
   if (!found) return undefined;
   const { process = "", resources = "", peers, resizing } = found;

@@ -202,6 +202,7 @@ const workloadOf = (record: MemberRecord): fc.Arbitrary<WorkloadFacts> => {
         state: fc.constant("waiting" as const),
         since: past,
         reason: fc.constant("unschedulable"),
+        badImage: maybe(fc.constant(true)),
       }),
     },
   );

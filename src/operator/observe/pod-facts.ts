@@ -5,7 +5,7 @@
 import type { ContainerStatus, Node, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { NotMade, WorkloadFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { startHash } from "../../core/template/template.ts";
+import { sameStart } from "../../core/template/template.ts";
 import { ANNOTATIONS, ETCD_CONTAINER } from "../names.ts";
 import { etcdEnding, initEnding, type Ending } from "./pod-exit.ts";
 
@@ -69,7 +69,10 @@ function started(
   const { reason = "", message } = state?.waiting ?? {};
   if (reason === "") return { state: "waiting", ...placement(pod), ...optionalStart(pod) };
   const since = time(conditionOf(pod, "PodScheduled")?.lastTransitionTime, pod);
-  return { state: "waiting", reason: join(reason, message), since, ...optionalStart(pod) };
+  const why = join(reason, message);
+  // ErrImagePull, ImagePullBackOff, InvalidImageName, or in the kubelet's words: "image will run as root".
+  const badImage = /image/i.test(why);
+  return { state: "waiting", reason: why, ...(badImage && { badImage }), since, ...optionalStart(pod) };
 }
 
 /**
@@ -99,8 +102,7 @@ function hasNotSucceeded({ state, started: runs }: ContainerStatus): boolean {
  */
 function isGated(pod: Pod, record: MemberRecord): boolean {
   if ((pod.spec?.schedulingGates?.length ?? 0) === 0) return false;
-  const [made] = (startOf(pod) ?? "").split("/");
-  return made === startHash({ ...record, joined: true });
+  return sameStart(startOf(pod) ?? "", { ...record, joined: true });
 }
 
 /** Where the scheduler stands with it. */
