@@ -1,5 +1,5 @@
 /** Generates the page of reasons (`docs/reasons.md`) from the tables in src/core/messages. */
-import { REASONS, type HoldReason, type ReasonText } from "../../src/core/messages/reasons.ts";
+import { REASONS, WORK, type HoldReason, type ReasonText } from "../../src/core/messages/reasons.ts";
 import { MESSAGES } from "../../src/core/messages/table.ts";
 import type { StepRow, WaitRow } from "../../src/core/messages/message.ts";
 import type { Generator } from "../generate/registry.ts";
@@ -16,7 +16,14 @@ Reasons marked **needs a person** do not end by themselves. The examples use a c
 
 `;
 
-const STEPS = `## Why steps are taken
+const WORKING = `## While steps are taken
+
+| reason | meaning |
+|---|---|
+`;
+
+const STEPS = `
+## Why steps are taken
 
 Each step of the operator is shown with one of these explanations, in events, in \`status.plan\` and in the output of
 \`quorate local\`. The code is stable like a reason.
@@ -36,7 +43,9 @@ export const reasonsPage: Generator = {
     const steps = rows.flatMap(([code, row]) =>
       row.kind === "step" ? [`| \`${code}\` | ${cell(row.say(row.example))} |`] : [],
     );
-    const text = `${INTRODUCTION}${names.map(section).join("\n")}\n${STEPS}${steps.join("\n")}\n`;
+    const working = Object.values(WORK).map(({ reason, meaning }) => `| \`${reason}\` | ${meaning} |`);
+    const parts = [names.map(section).join("\n"), WORKING + working.join("\n"), STEPS + steps.join("\n")];
+    const text = `${INTRODUCTION}${parts.join("\n")}\n`;
     return new Map([["docs/reasons.md", text]]);
   },
 };

@@ -214,7 +214,7 @@ test("a budget or a Service of somebody else's under our name keeps no Pod from 
   assert.equal(sim.oracle.truth().healthy.size, 3);
   assert.match(
     sim.cluster?.status?.message ?? "",
-    /PodDisruptionBudget default\/demo.* does not belong to demo/,
+    /PodDisruptionBudget default\/demo.* do not belong to demo/,
   );
   assert.equal(sim.edit({ replicas: 5 }), true);
   await sim.pass(60_000);

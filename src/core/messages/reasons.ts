@@ -200,3 +200,22 @@ export const REASONS = {
 } as const satisfies Readonly<Record<string, ReasonText>>;
 
 export type HoldReason = keyof typeof REASONS;
+
+/** While steps are taken, the reason tells of which class the next one is. */
+export const WORK = {
+  life: { reason: "LifeCycle", meaning: "The cluster hibernates, wakes or is being deleted." },
+  record: { reason: "Recording", meaning: "A fact is recorded before the step that depends on it." },
+  heal: {
+    reason: "Healing",
+    meaning: "A failed member is restarted or replaced, or an alarm is dealt with.",
+  },
+  revert: {
+    reason: "Reverting",
+    meaning: "A member is rolled back, or restarts with its recorded template.",
+  },
+  join: { reason: "Joining", meaning: "Members are created, added to etcd and started." },
+  promote: { reason: "Promoting", meaning: "A learner that has caught up becomes a voter." },
+  shrink: { reason: "ScalingIn", meaning: "Members are removed because fewer are wanted." },
+  roll: { reason: "RollingOut", meaning: "Members get what the spec asks for, one at a time." },
+  maintain: { reason: "Maintaining", meaning: "Data is compared or defragmented." },
+} as const;

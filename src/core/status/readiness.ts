@@ -5,6 +5,7 @@
  */
 import type { Condition } from "../../api/metadata.ts";
 import type { Decision, Hold, HoldReason } from "../action.ts";
+import { WORK } from "../messages/reasons.ts";
 import type { View } from "../view.ts";
 import { no, timestamp, unknown, yes, type Verdict } from "./condition.ts";
 
@@ -29,7 +30,7 @@ export function workOf(decision: Decision, problems: readonly string[], failure?
   const { act, holds } = decision;
   if (act && (act.class !== "maintain" || failure !== undefined)) {
     const failed = failure === undefined ? "" : ` (the last try failed: ${failure})`;
-    return { reason: REASON_OF_CLASS[act.class], message: `${act.message}${failed}`, needsPerson: false };
+    return { reason: WORK[act.class].reason, message: `${act.message}${failed}`, needsPerson: false };
   }
   const wait = mainHold(holds) ?? holds.find(({ reason }) => reason === "ForeignMember");
   if (wait) {
@@ -39,18 +40,6 @@ export function workOf(decision: Decision, problems: readonly string[], failure?
   if (problems.length === 0) return undefined;
   return { reason: "PlatformProblem", message: problems.join("; "), needsPerson: false };
 }
-
-const REASON_OF_CLASS = {
-  life: "LifeCycle",
-  record: "Recording",
-  heal: "Healing",
-  revert: "Reverting",
-  join: "Joining",
-  promote: "Promoting",
-  shrink: "ScalingIn",
-  roll: "RollingOut",
-  maintain: "Maintaining",
-} as const;
 
 /** `since` is when the present work began or last moved. */
 export function progressOf(
