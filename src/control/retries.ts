@@ -4,6 +4,7 @@
  * back must not make a step wait until that time comes again.
  */
 import type { Action } from "../core/action.ts";
+import { doubledMs, type Backoff } from "../seams/backoff.ts";
 import { isEtcdError } from "../etcd/errors.ts";
 import { stepName } from "./transcript.ts";
 
@@ -18,8 +19,7 @@ export interface Failure {
 
 /** etcd itself says "not yet": it will take the step in a moment, and nothing is gained by waiting longer. */
 const NOT_YET_MS = 500;
-const FIRST_RETRY_MS = 200;
-const LONGEST_RETRY_MS = 10_000;
+const BACKOFF: Backoff = { firstMs: 200, longestMs: 10_000 };
 
 export class Retries {
   readonly #failures = new Map<string, Failure>();
@@ -32,7 +32,7 @@ export class Retries {
 
   failed(action: Action, error: unknown, now: number): Failure {
     const attempts = (this.#failures.get(keyOf(action))?.attempts ?? 0) + 1;
-    const doubled = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (attempts - 1));
+    const doubled = doubledMs(attempts, BACKOFF);
     const delay = isNotYet(error) ? Math.min(NOT_YET_MS, doubled) : doubled;
     const message = error instanceof Error ? error.message : String(error);
     const failure: Failure = {

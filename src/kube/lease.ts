@@ -7,7 +7,7 @@ import { hostname } from "node:os";
 import type { Lease as LeaseObject, LeaseSpec } from "kubernetes-types/coordination/v1.d.ts";
 import { sleep, type Clock } from "../seams/clock.ts";
 import { hex, type Random } from "../seams/random.ts";
-import { fraction } from "./backoff.ts";
+import { fraction } from "../seams/backoff.ts";
 import type { CallOptions, KubeClient } from "./client.ts";
 import { isReason } from "./errors.ts";
 import { silent, textOf, type Log } from "./log.ts";

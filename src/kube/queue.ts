@@ -5,7 +5,7 @@
  */
 import type { Clock, Timer } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
-import { backoffMs, type Backoff } from "./backoff.ts";
+import { backoffMs, type Backoff } from "../seams/backoff.ts";
 
 /** What came of one run: done until the next event, or look again after a time; a throw is a failure. */
 export type Outcome = { readonly againMs?: number } | void;

@@ -5,7 +5,7 @@
  */
 import { sleep, type Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
-import { backoffMs, fraction, type Backoff } from "./backoff.ts";
+import { backoffMs, fraction, type Backoff } from "../seams/backoff.ts";
 import type { KubeClient } from "./client.ts";
 import { errorFromFailure, errorFromResponse, isReason, isStatus, KubeError } from "./errors.ts";
 import type { KubeObject, Resource } from "./resources.ts";

@@ -4,6 +4,7 @@
  */
 import { meaningOf } from "../core/assess/exit-causes.ts";
 import type { ExitCause } from "../core/observation.ts";
+import { doubledMs, type Backoff } from "../seams/backoff.ts";
 import type { Disk } from "../seams/disk.ts";
 import type { ProcessIdentity } from "../seams/processes.ts";
 import type { Layout } from "./layout.ts";
@@ -57,7 +58,7 @@ export async function writeRunFile(disk: Disk, layout: Layout, name: string, run
 
 /** A process that ran this long counts as having worked. */
 const STABLE_MS = 30_000;
-const LONGEST_DELAY_MS = 10_000;
+const BACKOFF: Backoff = { firstMs: 1_000, longestMs: 10_000 };
 /** Corrupt data does not heal; the rare misjudgement does. */
 const SELDOM_MS = 60_000;
 
@@ -76,5 +77,5 @@ export function restartAt({ exit, quickEnds }: RunFile, now: number): number | u
   if (restart === "never") return undefined;
   if (exit.at > now) return now;
   if (restart === "seldom") return exit.at + SELDOM_MS;
-  return exit.at + (quickEnds <= 1 ? 0 : Math.min(LONGEST_DELAY_MS, 1000 * 2 ** (quickEnds - 2)));
+  return exit.at + (quickEnds <= 1 ? 0 : doubledMs(quickEnds - 1, BACKOFF));
 }

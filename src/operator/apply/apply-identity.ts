@@ -5,7 +5,7 @@
 import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import type { MemberView, View } from "../../core/view.ts";
-import type { KubeObject, Resource } from "../../kube/resources.ts";
+import { isControlledBy, type KubeObject, type Resource } from "../../kube/resources.ts";
 import type { Unseen } from "../cache/live-reads.ts";
 import { memberIdentity } from "../records/member-object.ts";
 import { LABELS, MEMBER_FINALIZER } from "../names.ts";
@@ -64,15 +64,14 @@ export async function restoreRecord(
   tally.changed = true;
 }
 
-function lostOf({ metadata }: EtcdMember, cluster: Parameters<typeof ownedByCluster>[0]) {
-  const { labels = {}, ownerReferences = [], finalizers = [], deletionTimestamp } = metadata;
+function lostOf(member: EtcdMember, cluster: Parameters<typeof ownedByCluster>[0]) {
+  const { labels = {}, ownerReferences = [], finalizers = [], deletionTimestamp } = member.metadata;
   const lost = Object.entries(memberIdentity(cluster)).filter(([label, value]) => labels[label] !== value);
-  const owned = ownerReferences.some(({ uid, controller }) => controller && uid === cluster.uid);
   const others = ownerReferences.filter(({ uid }) => uid !== cluster.uid);
   const held = deletionTimestamp !== undefined || finalizers.includes(MEMBER_FINALIZER);
   return {
     ...(lost.length > 0 && { labels: Object.fromEntries(lost) }),
-    ...(!owned && { ownerReferences: [...others, ownedByCluster(cluster)] }),
+    ...(!isControlledBy(member, cluster.uid) && { ownerReferences: [...others, ownedByCluster(cluster)] }),
     ...(!held && { finalizers: [...finalizers, MEMBER_FINALIZER] }),
   };
 }

@@ -10,6 +10,7 @@ import { KubeError } from "../../kube/errors.ts";
 import { differencesOf, managersOf, pathText, type ManagedFields } from "../../kube/field-owners.ts";
 import { pathOf, type KubeObject, type Resource } from "../../kube/resources.ts";
 import { selectors } from "../../kube/scope.ts";
+import { doubledMs, type Backoff } from "../../seams/backoff.ts";
 import type { Clock } from "../../seams/clock.ts";
 
 /** Thrown instead of writing: it is not our turn yet. */
@@ -32,8 +33,7 @@ interface Contest {
   message: string | undefined;
 }
 
-const FIRST_MS = 1_000;
-const LONGEST_MS = 5 * 60_000;
+const BACKOFF: Backoff = { firstMs: 1_000, longestMs: 5 * 60_000 };
 /** Undisturbed for this long and longer than the last wait, it is written at once again. */
 const PAUSE_MS = 60_000;
 /** Undone again only after this long, it was somebody's slip each time. */
@@ -142,7 +142,7 @@ export class Contests {
 }
 
 function waitMs({ writes }: Contest): number {
-  return Math.min(LONGEST_MS, FIRST_MS * 2 ** (writes - 2));
+  return doubledMs(writes - 1, BACKOFF);
 }
 
 function isForgotten({ wroteAt }: Contest, now: number): boolean {

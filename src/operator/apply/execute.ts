@@ -8,7 +8,7 @@ import { Conflict, type ObjectAction } from "../../control/platform.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
-import { pods, type Ref } from "../../kube/resources.ts";
+import { isControlledBy, pods, type Ref } from "../../kube/resources.ts";
 import { findOne } from "./keep.ts";
 import { marksToAnnotations } from "../records/marks.ts";
 import { belongsTo, changedMember, newMember } from "../records/member-object.ts";
@@ -117,8 +117,8 @@ class Executor {
     const pod = this.#stores.pod(this.#key(name));
     if (!pod?.metadata?.uid || pod.metadata.deletionTimestamp !== undefined) return;
     const record = this.#stores.member(this.#key(name));
-    const ours = pod.metadata.ownerReferences?.some(({ uid }) => uid === record?.metadata.uid);
-    if (ours) await this.#client.delete(pods, this.#ref(name), { uid: pod.metadata.uid });
+    if (record && isControlledBy(pod, record.metadata.uid ?? ""))
+      await this.#client.delete(pods, this.#ref(name), { uid: pod.metadata.uid });
   }
 
   /** A volume in the memory or on the disk of a Pod went with it. */

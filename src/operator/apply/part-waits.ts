@@ -2,6 +2,7 @@
  * When a part of the objects that could not be made may be tried again: each for itself, so that a refused budget
  * does not keep a Pod from being made, and a server that refuses is not asked on every pass.
  */
+import { doubledMs, type Backoff } from "../../seams/backoff.ts";
 import type { Clock } from "../../seams/clock.ts";
 
 interface Wait {
@@ -11,8 +12,7 @@ interface Wait {
   readonly until: number;
 }
 
-const FIRST_MS = 200;
-const LONGEST_MS = 10_000;
+const BACKOFF: Backoff = { firstMs: 200, longestMs: 10_000 };
 
 export class PartWaits {
   readonly #clock: Pick<Clock, "monotonic" | "now">;
@@ -42,8 +42,8 @@ export class PartWaits {
 
   failed(part: string, problem: string): void {
     const failures = (this.#waits.get(part)?.failures ?? 0) + 1;
-    const waitMs = Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1));
-    this.#waits.set(part, { failures, problem, until: this.#clock.monotonic() + waitMs });
+    const until = this.#clock.monotonic() + doubledMs(failures, BACKOFF);
+    this.#waits.set(part, { failures, problem, until });
   }
 
   /** Something changed that any of them may have waited for. */

@@ -9,6 +9,7 @@ import type { EtcdMember } from "../../api/etcd-member.ts";
 import type { ApiError } from "../../api/validate.ts";
 import type { PlatformMember, PlatformState } from "../../control/platform.ts";
 import type { Clash, ClusterFacts, NotMade, PlatformFacts } from "../../core/observation.ts";
+import { isControlledBy } from "../../kube/resources.ts";
 import { ordinalOf, type MemberAddress, type MemberRecord } from "../../core/record.ts";
 import { isVolatile } from "../../core/template/template.ts";
 import { clashOf } from "../apply/clashes.ts";
@@ -79,7 +80,7 @@ export function observeObjects(
   const members = own.map((object): PlatformMember => {
     const record = recordOf(object);
     const named = { pod: pods.get(record.name), claim: claims.get(claimName(record.name)) };
-    const pod = named.pod && isControlledBy(record.uid, named.pod) ? named.pod : undefined;
+    const pod = named.pod && isControlledBy(named.pod, record.uid) ? named.pod : undefined;
     const claim = named.claim && isOurClaim(cluster.uid, record, named.claim) ? named.claim : undefined;
     if (named.pod && !pod) told("Pod", named.pod);
     const takenClaim = named.claim && !claim && record.template.storage.medium === "Persistent";
@@ -154,10 +155,6 @@ export function isOurClaim(
 /** An object that bears a name of ours but is somebody else's does not count, and is told of. */
 export function takenBy({ object }: Pick<Clash, "object">): NotMade {
   return { reason: "NameClash", message: `${object} exists and belongs to another owner` };
-}
-
-function isControlledBy(uid: string, { metadata }: KubeObject): boolean {
-  return metadata?.ownerReferences?.some((owner) => owner.controller && owner.uid === uid) ?? false;
 }
 
 /** Whoever they belong to: a name that is taken is not given out (H11). */

@@ -2,7 +2,7 @@
  * How often clusters at rest are looked at, by how many there are. Events wake a cluster at once; looks are for what
  * makes no event, such as an etcd that hangs, and those of a few hundred clusters must not cost a processor.
  */
-import { fraction } from "../../kube/backoff.ts";
+import { fraction } from "../../seams/backoff.ts";
 import type { Random } from "../../seams/random.ts";
 
 /** With up to so many, each is looked at every five seconds. */
