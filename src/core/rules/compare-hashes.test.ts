@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
-import type { Observation } from "../observation.ts";
-import { change, healthy } from "../testing/cluster.ts";
+import type { HashReport, Observation } from "../observation.ts";
+import { NOW, change, healthy } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { compareHashes } from "./compare-hashes.ts";
 
 test("the data of the voters is compared once per interval", () => {
   const world = healthy();
@@ -48,4 +50,40 @@ test("comparisons have some time between them", () => {
   );
   assert.ok(decide(justNow).converged);
   assert.equal(decide({ ...justNow, now: world.now + 5_000 }).act?.action.kind, "CompareHashes");
+});
+
+const three = healthy();
+const HOUR = 3_600_000;
+const at = (o: Observation, ms: number): Observation => ({ ...o, now: NOW + ms });
+
+const hashed = (o: Observation, hashes: HashReport | undefined): Observation => ({
+  ...o,
+  etcd: { ...o.etcd, hashes },
+});
+
+test("data is compared when its interval is over, not before, and not where there is nobody to compare with", () => {
+  const { interval } = three.cluster.spec.maintenance.hashCheck;
+  assert.equal(interval, "1h");
+  assert.deepEqual(says(compareHashes, at(three, HOUR - 1)), []);
+  assert.deepEqual(says(compareHashes, at(three, HOUR)), ["maintain: compare hashes"]);
+  assert.deepEqual(says(compareHashes, hashed(three, undefined)), ["maintain: compare hashes"]);
+  assert.deepEqual(says(compareHashes, at(healthy({ replicas: 2 }), HOUR)), ["maintain: compare hashes"]);
+  assert.deepEqual(says(compareHashes, at(healthy({ replicas: 1 }), HOUR)), []);
+});
+
+test("a 3.5 voter that ended and is back is compared, ten seconds after the last comparison at the earliest", () => {
+  const old = healthy({ version: "3.5.35" });
+  const back = (o: Observation, since: number, restarts = 1) =>
+    change(o, "demo-2", ({ workload }) => ({
+      workload: workload.state === "running" ? { ...workload, since, restarts } : workload,
+    }));
+  assert.deepEqual(says(compareHashes, at(back(old, NOW + 1), 9_999)), []);
+  assert.deepEqual(says(compareHashes, at(back(old, NOW + 1), 10_000)), ["maintain: compare hashes"]);
+  assert.deepEqual(says(compareHashes, at(back(old, NOW), 10_000)), []);
+  assert.deepEqual(says(compareHashes, at(back(old, NOW + 1, 0), 10_000)), []);
+  assert.deepEqual(
+    says(compareHashes, at(back(three, NOW + 1), 10_000)),
+    [],
+    "3.6 has compared at its start",
+  );
 });

@@ -4,7 +4,8 @@ import { decide } from "../decide.ts";
 import { viewOf } from "../view.ts";
 import { corrupt } from "./corrupt.ts";
 import type { HashReport, Observation } from "../observation.ts";
-import { change, edit, exited, healthy, run, unchecked } from "../testing/cluster.ts";
+import { NOW, change, edit, exited, healthy, run, unchecked } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
 
 function alarmed(observation: Observation, byMember?: HashReport["byMember"]): Observation {
   const { hashes: _none, ...etcd } = observation.etcd;
@@ -228,4 +229,90 @@ test("a suspect is not let in without its check while the others serve everybody
   assert.equal(act, undefined);
   const told = holds.map(({ reason }) => reason);
   assert.ok(told.includes("EtcdUnreachable") && told.includes("Corrupt"), told.join());
+});
+
+const three = healthy();
+const at = (o: Observation, ms: number): Observation => ({ ...o, now: NOW + ms });
+
+const hashed = (o: Observation, hashes: HashReport | undefined): Observation => ({
+  ...o,
+  etcd: { ...o.etcd, hashes },
+});
+
+const report = (hashes: readonly number[], when = NOW, compacted: readonly number[] = []): HashReport => ({
+  at: when,
+  revision: 9,
+  byMember: Object.fromEntries(
+    hashes.map((hash, i) => [`demo-${i + 1}`, { hash, compactRevision: compacted[i] ?? 3 }]),
+  ),
+});
+
+const alarm = (o: Observation, kind: "CORRUPT" | "NOSPACE", memberID = "0"): Observation => ({
+  ...o,
+  etcd: { ...o.etcd, alarms: [...o.etcd.alarms, { memberID, alarm: kind }] },
+});
+
+test("an alarm is judged by a comparison of the last minute, and by no older one", () => {
+  const armed = alarm(hashed(three, report([1, 1, 2])), "CORRUPT");
+  assert.deepEqual(says(corrupt, at(armed, 60_000)), ["heal: leave demo-3"]);
+  assert.deepEqual(says(corrupt, at(armed, 60_001)), ["heal: compare hashes"]);
+  assert.deepEqual(says(corrupt, hashed(armed, undefined)), ["heal: compare hashes"]);
+  assert.deepEqual(says(corrupt, hashed(three, undefined)), [], "without an alarm there is nothing to ask");
+});
+
+test("where no majority agrees, that is told until it can be compared again; who was hidden is compared soon", () => {
+  const armed = (o: Observation) => alarm(hashed(o, report([1, 2, 3])), "CORRUPT");
+  assert.deepEqual(says(corrupt, armed(three)), ["Corrupt for 60000 ms"]);
+  assert.deepEqual(says(corrupt, at(armed(three), 6_000)), ["Corrupt for 54000 ms"]);
+  const hidden = alarm(hashed(three, report([1, 2])), "CORRUPT");
+  assert.deepEqual(says(corrupt, at(hidden, 5_000)), ["Corrupt for 55000 ms"]);
+  assert.deepEqual(says(corrupt, at(hidden, 5_001)), ["heal: compare hashes"]);
+});
+
+test("the odd one goes only while the others keep quorum, counts as broken, and the largest group is right", () => {
+  const five = healthy({ replicas: 5 });
+  const odd = hashed(five, report([2, 1, 1, 1, 2]));
+  assert.deepEqual(says(corrupt, odd), ["heal: leave demo-1"]);
+  assert.deepEqual(says(corrupt, exited(exited(odd, "demo-3"), "demo-4")), ["Corrupt"]);
+  const [outcome] = corrupt(viewOf(odd));
+  const action = outcome && "act" in outcome ? outcome.act.action : undefined;
+  assert.ok(action?.kind === "UpdateMember");
+  assert.deepEqual([action.change.leaving?.broken, action.change.leaving?.volume], [true, "Retain"]);
+});
+
+test("a voter at another compact revision cannot be compared, and is not accused (H14)", () => {
+  const apart = alarm(hashed(three, report([1, 1, 2], NOW, [3, 3, 4])), "CORRUPT");
+  assert.deepEqual(says(corrupt, apart), ["Corrupt for 60000 ms"]);
+  const equal = alarm(hashed(three, report([1, 1, 1])), "CORRUPT");
+  assert.deepEqual(says(corrupt, equal), ["heal: disarm CORRUPT"]);
+  assert.deepEqual(says(corrupt, hashed(three, report([1, 1, 1]))), []);
+});
+
+test("a learner that etcd calls corrupt is made anew, and only the one it names", () => {
+  const grown = run(edit(three, { learners: 1 }));
+  const learner = grown.etcd.list?.members.find((entry) => entry.isLearner);
+  assert.ok(learner);
+  const agreed = hashed(grown, report([1, 1, 1]));
+  assert.deepEqual(says(corrupt, alarm(agreed, "CORRUPT", learner.id)), ["heal: leave demo-4"]);
+  assert.deepEqual(says(corrupt, alarm(agreed, "CORRUPT", "another")), ["heal: disarm CORRUPT"]);
+});
+
+test("a suspect is replaced when the others agree without it; when they do not, it starts without the check", () => {
+  const suspect = exited(three, "demo-3", "data-differs");
+  assert.deepEqual(says(corrupt, hashed(suspect, report([1, 1]))), ["heal: leave demo-3"]);
+  assert.deepEqual(says(corrupt, hashed(suspect, report([1, 1, 1]))), ["heal: compare hashes"]);
+  assert.deepEqual(says(corrupt, hashed(suspect, report([1, 2]))), ["heal: revert demo-3"]);
+  const unchecked = change(suspect, "demo-3", ({ record: known }) => ({
+    record: {
+      ...known,
+      template: {
+        ...known.template,
+        options: {
+          ...known.template.options,
+          corruptCheck: { ...known.template.options.corruptCheck, initial: false },
+        },
+      },
+    },
+  }));
+  assert.deepEqual(says(corrupt, hashed(unchecked, report([1, 2]))), ["Corrupt"]);
 });

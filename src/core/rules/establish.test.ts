@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { available } from "../status/conditions.ts";
+import fc from "fast-check";
 import { decide } from "../decide.ts";
-import type { Observation } from "../observation.ts";
+import type { MemberFacts, Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
-import { asked, change, healthy } from "../testing/cluster.ts";
+import { available } from "../status/conditions.ts";
+import { arbitraryObservation } from "../testing/arbitrary-observation.ts";
+import { answering, asked, change, healthy, record } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
 import { viewOf } from "../view.ts";
+import { establish } from "./establish.ts";
 
 test("the cluster is latched before anything else once it serves (I3)", () => {
   let world = asked();
@@ -81,4 +85,55 @@ test("clients are let in once a quorum would not start over from an empty direct
   const { list: _list, ...etcd } = waiting.etcd;
   assert.equal(viewOf({ ...unconfirmed("demo-1"), etcd }).open, true);
   assert.equal(viewOf({ ...waiting, etcd }).open, false);
+});
+
+const RUNS = { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 200) };
+const always = (holds: (o: Observation) => void) => fc.assert(fc.property(arbitraryObservation, holds), RUNS);
+const three = healthy();
+
+const silent = (o: Observation, name: string) =>
+  change(o, name, { answer: { reachable: false, error: "connection refused" } });
+
+const listed = (o: Observation, name: string, more: { name?: string; isLearner?: boolean }): Observation => ({
+  ...o,
+  etcd: {
+    ...o.etcd,
+    list: o.etcd.list && {
+      ...o.etcd.list,
+      members: o.etcd.list.members.map((entry) => (entry.name === name ? { ...entry, ...more } : entry)),
+    },
+  },
+});
+
+test("nobody is marked or latched before etcd has told who is in its list (I3, H3)", () => {
+  always((o) => {
+    if (o.etcd.list === undefined) assert.deepEqual(says(establish, o), []);
+  });
+});
+
+test("a cluster is seen to exist by a founder that serves, or by one who had joined; no newcomer proves it (I3)", () => {
+  const unmarked: Observation = {
+    ...three,
+    cluster: { ...three.cluster, marks: { life: 1, highestOrdinal: 0 } },
+    members: three.members.map((facts) => ({ ...facts, record: { ...facts.record, joined: false } })),
+  };
+  const only = (more: Partial<MemberFacts["record"]>) => {
+    const rest = ["demo-2", "demo-3"].reduce((o, name) => silent(o, name), unmarked);
+    return record(rest, "demo-1", more);
+  };
+  assert.deepEqual(says(establish, only({})), ["record: mark establish"]);
+  assert.deepEqual(says(establish, only({ boot: "Join" })), []);
+  assert.deepEqual(says(establish, only({ boot: "Join", joined: true })), ["record: mark establish"]);
+  assert.deepEqual(says(establish, answering(only({}), "demo-1", { leaderID: "0" })), []);
+  assert.deepEqual(says(establish, answering(only({}), "demo-1", { memberID: "another" })), []);
+  assert.deepEqual(says(establish, listed(only({}), "demo-1", { name: "" })), []);
+});
+
+test("who serves is latched in order, and only as a member of this very cluster (H3)", () => {
+  const fresh = record(record(three, "demo-2", { joined: false }), "demo-3", { joined: false });
+  assert.deepEqual(says(establish, fresh), ["record: latch-joined demo-2"]);
+  assert.deepEqual(says(establish, answering(fresh, "demo-2", { clusterID: "other" })), [
+    "record: latch-joined demo-3",
+  ]);
+  assert.deepEqual(says(establish, silent(fresh, "demo-2")), ["record: latch-joined demo-3"]);
 });

@@ -4,7 +4,11 @@ import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
 import { settle } from "../plan/settle.ts";
-import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
+import { startHash } from "../template/template.ts";
+import { NOW, change, edit, exited, healthy, record, run } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { viewOf } from "../view.ts";
+import { finishJoins } from "./finish-joins.ts";
 
 function passes(observation: Observation, count: number): Observation {
   let world = observation;
@@ -132,4 +136,120 @@ test("a joiner that a person took out of etcd before it served makes room for an
     run(world).members.map(({ record }) => record.name),
     ["demo-1", "demo-2", "demo-3", "demo-5"],
   );
+});
+
+const three = healthy();
+
+const silent = (o: Observation, name: string) =>
+  change(o, name, { answer: { reachable: false, error: "connection refused" } });
+
+const listed = (o: Observation, name: string, more: { name?: string; isLearner?: boolean }): Observation => ({
+  ...o,
+  etcd: {
+    ...o.etcd,
+    list: o.etcd.list && {
+      ...o.etcd.list,
+      members: o.etcd.list.members.map((entry) => (entry.name === name ? { ...entry, ...more } : entry)),
+    },
+  },
+});
+
+/** demo-4 joins three others: etcd knows it, and it was permitted to start. */
+function starting(): Observation {
+  let world = edit(three, { replicas: 4 });
+  for (let act = decide(world).act; act; act = decide(world).act) {
+    world = predict(world, act.action);
+    if (act.action.kind === "UpdateMember" && act.action.purpose === "permit-start") break;
+  }
+  return silent(listed(world, "demo-4", { name: "" }), "demo-4");
+}
+
+test("a joiner that etcd knows is started before the next one is added (H7)", () => {
+  const grown = run(edit(three, { replicas: 5 }));
+  const joiner = { boot: "Join", joined: false, volumeUID: undefined, memberID: undefined } as const;
+  const known = record(grown, "demo-4", joiner);
+  const blank = record(known, "demo-5", joiner);
+  const listed = (o: Observation, name: string): Observation => ({
+    ...o,
+    etcd: {
+      ...o.etcd,
+      list: o.etcd.list && {
+        ...o.etcd.list,
+        members: o.etcd.list.members.flatMap((entry) =>
+          entry.name === "demo-5"
+            ? []
+            : [entry.name === name ? { ...entry, name: "", isLearner: true } : entry],
+        ),
+      },
+    },
+  });
+  assert.deepEqual(says(finishJoins, listed(blank, "demo-4")), ["join: permit-start demo-4"]);
+  const pending = change(listed(blank, "demo-4"), "demo-4", { volume: { state: "pending", reason: "none" } });
+  assert.deepEqual(says(finishJoins, pending), ["VolumePending"]);
+});
+
+test("a joiner that runs is waited for, and nudged after two seconds of silence, again and again", () => {
+  const joining = starting();
+  assert.deepEqual(says(finishJoins, joining), ["MemberStarting for 2000 ms"]);
+  const at = (ms: number, o = joining): Observation => ({ ...o, now: NOW + ms });
+  assert.deepEqual(says(finishJoins, at(1_999)), ["MemberStarting for 1 ms"]);
+  assert.deepEqual(says(finishJoins, at(2_000)), ["join: nudge the log"]);
+  const nudged = { ...joining, etcd: { ...joining.etcd, nudgedAt: NOW + 2_000 } };
+  assert.deepEqual(says(finishJoins, at(3_000, nudged)), ["MemberStarting for 1000 ms"]);
+  const waiting = change(joining, "demo-4", {
+    workload: { state: "waiting", reason: "no node fits", since: NOW },
+  });
+  assert.deepEqual(says(finishJoins, at(9_000, waiting)), ["MemberStarting"]);
+});
+
+test("a list that went stale before its member started is rebuilt; who had started keeps its own (H7)", () => {
+  const joining = starting();
+  const stale = record(joining, "demo-4", { initialCluster: [] });
+  const old = change(stale, "demo-4", ({ record: known, workload }) => ({
+    workload: workload.state === "running" ? { ...workload, startedFrom: startHash(known) } : workload,
+  }));
+  assert.deepEqual(says(finishJoins, old), ["heal: rebuild-list demo-4"]);
+  const named = listed(old, "", { name: "demo-4" });
+  assert.deepEqual(says(finishJoins, named), ["MemberStarting for 2000 ms"]);
+  const mismatch = (cause: "member-list-mismatch" | "killed") =>
+    change(named, "demo-4", ({ workload }) => ({
+      workload: {
+        state: "exited",
+        since: NOW,
+        restarts: 1,
+        cause,
+        detail: "",
+        startedFrom: ("startedFrom" in workload && workload.startedFrom) || "",
+      },
+    }));
+  assert.deepEqual(says(finishJoins, mismatch("member-list-mismatch")), ["heal: rebuild-list demo-4"]);
+  assert.deepEqual(says(finishJoins, mismatch("killed")), [], "what is wrong with it is for other rules");
+});
+
+test("one that runs with an old list is stopped, once", () => {
+  const joining = starting();
+  const outdated = change(joining, "demo-4", ({ workload }) => ({
+    workload: workload.state === "running" ? { ...workload, startedFrom: "older" } : workload,
+  }));
+  assert.deepEqual(says(finishJoins, outdated), ["heal: stop workload demo-4"]);
+  const stopping = change(outdated, "demo-4", {
+    workload: { state: "stopping", since: NOW, startedFrom: "older" },
+  });
+  assert.deepEqual(says(finishJoins, stopping), ["MemberStarting"]);
+});
+
+test("nobody is added while a voter is down, or on 3.5 while there is a learner (R19, H1)", () => {
+  let world = edit(three, { replicas: 4 });
+  const { act } = decide(world);
+  assert.ok(act);
+  world = predict(world, act.action);
+  assert.deepEqual(says(finishJoins, world), ["join: add learner demo-4"]);
+  assert.deepEqual(says(finishJoins, exited(world, "demo-2")), ["MemberUnhealthy"]);
+  assert.deepEqual(says(finishJoins, change(world, "demo-4", { deleting: true })), []);
+  const standing = listed(world, "demo-3", { isLearner: true });
+  assert.deepEqual(says(finishJoins, standing), ["join: add learner demo-4"]);
+  const old = record(standing, "demo-1", {
+    template: { ...viewOf(three).members[0]!.record.template, version: "3.5.35" },
+  });
+  assert.deepEqual(says(finishJoins, old), ["LearnerBehind"]);
 });

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { decide } from "../decide.ts";
+import type { MemberFacts, Observation } from "../observation.ts";
 import { describeStep, plan } from "../plan/plan.ts";
-import { change, edit, exited, healthy, leaderOf } from "../testing/cluster.ts";
+import { arbitraryObservation } from "../testing/arbitrary-observation.ts";
+import { NOW, change, edit, exited, healthy, leaderOf, record } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { viewOf } from "../view.ts";
+import { finishRemovals } from "./finish-removals.ts";
 
 test("out of etcd first, then the process, the volume, the record; and its name is remembered", () => {
   const world = edit(healthy(), { replicas: 2 });
@@ -52,4 +58,94 @@ test("a volume that was put in the place of the member's own is left where it is
     volume: { state: "ready", uid: "restored-by-hand" },
   }));
   assert.ok(!plan(world).steps.some(({ action }) => action.kind === "DeleteVolume"));
+});
+
+const RUNS = { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 200) };
+const always = (holds: (o: Observation) => void) => fc.assert(fc.property(arbitraryObservation, holds), RUNS);
+const five = healthy({ replicas: 5 });
+const leaving = { reason: "it goes", volume: "Retain" } as const;
+const three = healthy();
+const HOUR = 3_600_000;
+
+test("of those who leave, one that may go now goes, whoever else has to wait (H10)", () => {
+  always((o) => {
+    const said = says(finishRemovals, o);
+    assert.ok(said.filter((outcome) => outcome.includes(": ")).length <= 1);
+  });
+});
+
+test("among those who leave, the first that can go goes; its volume and its record wait for its end", () => {
+  const gone = (o: Observation, name: string): Observation => ({
+    ...o,
+    etcd: {
+      ...o.etcd,
+      list: o.etcd.list && {
+        ...o.etcd.list,
+        members: o.etcd.list.members.filter((entry) => entry.name !== name),
+      },
+    },
+  });
+  const both = record(record(five, "demo-2", { leaving }), "demo-3", { leaving });
+  assert.deepEqual(says(finishRemovals, both), ["heal: remove from etcd demo-2"]);
+  const out = gone(gone(both, "demo-2"), "demo-3");
+  assert.deepEqual(says(finishRemovals, out), ["heal: stop workload demo-2"]);
+  const stopping = { state: "stopping", since: five.now } as const;
+  const waits = change(out, "demo-2", { workload: stopping });
+  assert.deepEqual(says(finishRemovals, waits), ["record: mark remember-member"]);
+  const counted = {
+    ...waits,
+    cluster: { ...waits.cluster, marks: { ...waits.cluster.marks, highestOrdinal: 5 } },
+  };
+  assert.deepEqual(says(finishRemovals, counted), ["Stopping for 10000 ms", "heal: stop workload demo-3"]);
+  const lost = change(out, "demo-2", { workload: { ...stopping, lostNode: "node-7" } });
+  assert.deepEqual(says(finishRemovals, lost), ["record: mark remember-member"]);
+  const known = {
+    ...lost,
+    cluster: { ...lost.cluster, marks: { ...lost.cluster.marks, highestOrdinal: 5 } },
+  };
+  assert.deepEqual(says(finishRemovals, known), ["heal: delete member demo-2"]);
+  const old = {
+    ...known,
+    etcd: { ...known.etcd, list: known.etcd.list && { ...known.etcd.list, linearizable: false } },
+  };
+  assert.deepEqual(says(finishRemovals, old), [], "as long as etcd cannot confirm it, nothing is deleted");
+});
+
+test("a record of an abandoned first boot goes, and keeps a volume that may have been used", () => {
+  const former = record(record(three, "demo-2", { token: "older" }), "demo-3", {
+    token: "older",
+    volumeUID: undefined,
+  });
+  assert.deepEqual(says(finishRemovals, former), ["heal: leave demo-2"]);
+  const volumeOf = (o: Observation) => {
+    const [outcome] = finishRemovals(viewOf(o));
+    const action = outcome && "act" in outcome ? outcome.act.action : undefined;
+    return action?.kind === "UpdateMember" ? action.change.leaving?.volume : undefined;
+  };
+  assert.equal(volumeOf(former), "Retain");
+  assert.equal(volumeOf(record(former, "demo-2", { leaving })), "Delete");
+});
+
+test("a replacement is remembered for an hour, with those of that hour, and only if the member was broken", () => {
+  const gone = (leaving: NonNullable<MemberFacts["record"]["leaving"]>) => {
+    const o = change(record(three, "demo-2", { leaving }), "demo-2", { workload: { state: "absent" } });
+    const list = o.etcd.list && {
+      ...o.etcd.list,
+      members: o.etcd.list.members.filter((entry) => entry.name !== "demo-2"),
+    };
+    const replaced = { "demo-8": NOW - HOUR, "demo-9": NOW - HOUR + 1 };
+    const marks = { ...o.cluster.marks, replaced };
+    return { ...o, etcd: { ...o.etcd, list }, cluster: { ...o.cluster, marks } };
+  };
+  const kept = (o: Observation) => {
+    const [outcome] = finishRemovals(viewOf(o));
+    const action = outcome && "act" in outcome ? outcome.act.action : undefined;
+    assert.ok(action?.kind === "MarkCluster");
+    return action.change;
+  };
+  assert.deepEqual(kept(gone({ reason: "it broke", volume: "Retain", broken: true })), {
+    highestOrdinal: 2,
+    replaced: { "demo-9": NOW - HOUR + 1, "demo-2": NOW },
+  });
+  assert.deepEqual(kept(gone({ reason: "it goes", volume: "Retain" })), { highestOrdinal: 2 });
 });

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
-import type { Observation } from "../observation.ts";
+import type { MemberFacts, Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
 import { startHash } from "../template/template.ts";
-import { asked, change, edit, exited, healthy, run } from "../testing/cluster.ts";
-import { says } from "../testing/says.ts";
+import { NOW, asked, change, edit, exited, healthy, run } from "../testing/cluster.ts";
+import { says, words } from "../testing/says.ts";
+import { viewOf } from "../view.ts";
 import { firstBoot } from "./first-boot.ts";
 
 function after(observation: Observation, passes: number): Observation {
@@ -179,4 +180,59 @@ test("what keeps the first members from starting is told when it lasts, and a co
   );
   const { act } = decide(edit(later, { image: {} }));
   assert.equal(act?.action.kind === "UpdateMember" && act.action.purpose, "revert");
+});
+
+const three = healthy();
+const UNREACHABLE = { reachable: false, error: "connection refused" } as const;
+
+/** demo-2 as it is not well. */
+function ill(
+  workload: MemberFacts["workload"],
+  more: Partial<MemberFacts> = {},
+  o: Observation = three,
+): Observation {
+  return change(o, "demo-2", { workload, answer: UNREACHABLE, unhealthySince: NOW, ...more });
+}
+
+const runs = three.members[1]?.workload;
+assert.ok(runs?.state === "running");
+
+const ended = (detail: string, cause: "killed" | "unknown" = "killed") =>
+  ({ state: "exited", since: NOW, restarts: 1, cause, detail, startedFrom: runs.startedFrom }) as const;
+
+test("a founder on a volume that is not its own any more, or is empty though used, begins the boot anew", () => {
+  const booting = {
+    ...three,
+    cluster: { ...three.cluster, marks: { life: 1, highestOrdinal: 0 } },
+    etcd: { ...three.etcd, list: undefined },
+    members: three.members.map((facts) => ({ ...facts, record: { ...facts.record, joined: false } })),
+  };
+  const said = (how: Partial<MemberFacts>) => says(firstBoot, change(booting, "demo-2", how));
+  assert.deepEqual(said({}), ["Booting"]);
+  assert.deepEqual(said({ volume: { state: "ready", uid: "another" } }), ["heal: mark new-life"]);
+  assert.deepEqual(said({ volume: { state: "absent" } }), ["heal: mark new-life"]);
+  assert.deepEqual(says(firstBoot, exited(booting, "demo-2", "data-missing")), ["heal: mark new-life"]);
+  assert.deepEqual(says(firstBoot, exited(booting, "demo-2", "already-bootstrapped")), [
+    "heal: mark new-life",
+  ]);
+  assert.deepEqual(says(firstBoot, exited(booting, "demo-2", "killed")), ["Booting"]);
+  const [outcome] = firstBoot(viewOf(change(booting, "demo-2", { volume: { state: "absent" } })));
+  const action = outcome && "act" in outcome ? outcome.act.action : undefined;
+  assert.deepEqual(action?.kind === "MarkCluster" && action.change, { life: 2, highestOrdinal: 3 });
+});
+
+test("the first boot tells what keeps it, once it lasts", () => {
+  const booting: Observation = {
+    ...three,
+    cluster: { ...three.cluster, marks: { life: 1, highestOrdinal: 0 } },
+    etcd: { ...three.etcd, list: undefined },
+    members: three.members.map((facts) => ({ ...facts, record: { ...facts.record, joined: false } })),
+  };
+  const of = (workload: MemberFacts["workload"]) => words(firstBoot, ill(workload, {}, booting));
+  const start = "bootstrapping: waiting for demo-1, demo-2, demo-3";
+  assert.equal(of(ended("no room on the disk")), `${start} (demo-2 ended: no room on the disk)`);
+  assert.equal(of(ended("")), `${start} (demo-2 ended: killed)`);
+  const waiting = (ms: number) => ({ state: "waiting", reason: "no node fits", since: NOW - ms }) as const;
+  assert.equal(of(waiting(5_000)), `${start} (demo-2 cannot start: no node fits)`);
+  assert.equal(of(waiting(4_999)), start);
 });

@@ -3,7 +3,9 @@ import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
-import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
+import { NOW, answering, change, edit, exited, healthy, run } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { learners } from "./learners.ts";
 
 /** Four voters are wanted; demo-4 has joined as a learner. */
 function learner(lag: number): Observation {
@@ -95,4 +97,21 @@ test("under heavy writes, behind by less than a second of them is as good as lev
   assert.notEqual(busy(20_001, 20_000), "Promote");
   assert.equal(busy(1_000, 3), "Promote", "a quiet cluster is judged as before");
   assert.notEqual(busy(1_001, 3), "Promote");
+});
+
+const three = healthy();
+
+test("a learner that lags is asked again in a second", () => {
+  const grown = run(edit(three, { replicas: 4 }));
+  const list = grown.etcd.list && {
+    ...grown.etcd.list,
+    members: grown.etcd.list.members.map((e) => (e.name === "demo-4" ? { ...e, isLearner: true } : e)),
+  };
+  const behind = answering({ ...grown, etcd: { ...grown.etcd, list } }, "demo-1", { raftIndex: 9_000 });
+  assert.deepEqual(says(learners, behind), ["LearnerBehind for 1000 ms"]);
+  assert.deepEqual(says(learners, exited(behind, "demo-2")), ["MemberUnhealthy"]);
+  const silent = change(behind, "demo-4", { workload: { state: "waiting", reason: "none", since: NOW } });
+  assert.deepEqual(says(learners, answering(silent, "demo-4", { raftAppliedIndex: 9_000 })), [
+    "LearnerBehind for 1000 ms",
+  ]);
 });

@@ -4,8 +4,10 @@ import { decide } from "../decide.ts";
 import type { MemberFacts, Observation } from "../observation.ts";
 import { describeStep, plan } from "../plan/plan.ts";
 import { startHash, templateFor } from "../template/template.ts";
-import { answering, change, edit, healthy } from "../testing/cluster.ts";
+import { NOW, answering, change, edit, exited, healthy } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
 import { viewOf } from "../view.ts";
+import { noSpace } from "./no-space.ts";
 
 const MIB = 1024 ** 2;
 
@@ -144,3 +146,54 @@ function startedFromRecord(facts: MemberFacts): MemberFacts {
     ? { ...facts, workload: { ...workload, startedFrom: startHash(record) } }
     : facts;
 }
+
+const NAMES = ["demo-1", "demo-2", "demo-3"];
+
+const alarm = (o: Observation, kind: "CORRUPT" | "NOSPACE", memberID = "0"): Observation => ({
+  ...o,
+  etcd: { ...o.etcd, alarms: [...o.etcd.alarms, { memberID, alarm: kind }] },
+});
+
+/** The alarm is armed; quota 100 MiB, room again below 95. */
+function noRoom(size: number, used: number, compacted?: { revision: number; at: number }): Observation {
+  const world = healthy({ options: { quotaBackendBytes: "100Mi" } });
+  const filled = NAMES.reduce(
+    (o, name) => answering(o, name, { dbSize: size * MIB, dbSizeInUse: used * MIB, revision: 1000 }),
+    world,
+  );
+  const armed = alarm(filled, "NOSPACE", "a1");
+  return { ...armed, etcd: { ...armed.etcd, ...(compacted && { compacted }) } };
+}
+
+test("a full database is compacted to its newest revision, and again when ten seconds brought another one", () => {
+  assert.deepEqual(says(noSpace, noRoom(100, 50)), ["heal: compact to revision 1000"]);
+  const older = (ms: number, revision = 999) => noRoom(100, 98, { revision, at: NOW - ms });
+  assert.deepEqual(says(noSpace, older(10_000)), ["heal: compact to revision 1000"]);
+  assert.deepEqual(says(noSpace, older(9_999)), ["NoSpace for 1 ms"]);
+  assert.deepEqual(
+    says(noSpace, older(20_000, 1000)),
+    ["NoSpace for 10000 ms"],
+    "what has not changed is looked at again, and not at once",
+  );
+  const one = exited(noRoom(100, 50), "demo-3");
+  assert.deepEqual(says(noSpace, one), ["heal: compact to revision 1000"]);
+});
+
+test("then each full member gives its pages back once, and the alarm is disarmed when all have room", () => {
+  const compacted = { revision: 1000, at: NOW };
+  const full = noRoom(95, 50, compacted);
+  const done = (o: Observation, ...names: string[]): Observation => ({
+    ...o,
+    etcd: { ...o.etcd, defragmentedAt: Object.fromEntries(names.map((name) => [name, NOW])) },
+  });
+  assert.deepEqual(says(noSpace, full), ["heal: defragment demo-2"]);
+  assert.deepEqual(says(noSpace, done(full, "demo-2")), ["heal: defragment demo-3"]);
+  assert.deepEqual(says(noSpace, done(full, ...NAMES)), ["NoSpace for 10000 ms"]);
+  assert.deepEqual(says(noSpace, noRoom(94, 50, compacted)), ["heal: disarm NOSPACE"]);
+  assert.deepEqual(says(noSpace, answering(noRoom(94, 50, compacted), "demo-3", { dbSize: 95 * MIB })), [
+    "heal: defragment demo-3",
+  ]);
+  // Live data that leaves no twentieth free is for a person.
+  assert.deepEqual(says(noSpace, noRoom(99, 95, compacted)), ["NoSpace for 10000 ms"]);
+  assert.deepEqual(says(noSpace, noRoom(99, 94, compacted)), ["heal: defragment demo-2"]);
+});

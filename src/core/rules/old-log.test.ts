@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Observation } from "../observation.ts";
 import { describeStep, plan } from "../plan/plan.ts";
-import { edit, healthy, run } from "../testing/cluster.ts";
+import { answering, edit, healthy, record, run } from "../testing/cluster.ts";
+import { viewOf } from "../view.ts";
+import { closeOldLog, leaveOldLog, rememberOldLog } from "./old-log.ts";
 
 /** Steps without those that every roll has; who is rolled when is another matter. */
 function told(observation: Observation): string[] {
@@ -83,4 +85,59 @@ test("a visit to 3.5 brings it back", () => {
   const down = run(edit(healthy({ version: "3.6.16" }), { version: "3.5.35" }));
   const up = run(edit(down, { version: "3.6.16" }));
   assert.equal(up.cluster.marks.oldLog?.minor, "3.5");
+});
+
+/** All on 3.6, with what 3.5 wrote up to entry 5000 in their log. */
+function passing(until?: number): Observation {
+  const world = run(edit(healthy({ version: "3.5.35" }), { version: "3.6.16" }));
+  const marks = { ...world.cluster.marks, oldLog: { minor: "3.5", ...(until !== undefined && { until }) } };
+  return { ...world, cluster: { ...world.cluster, marks } };
+}
+
+const step = (outcome: ReturnType<typeof closeOldLog>) =>
+  outcome && ("act" in outcome ? outcome.act.action : outcome.hold.reason);
+const three = healthy();
+
+test("the old log is closed at the highest index that anybody has, once everybody has left the old minor", () => {
+  const world = answering(passing(), "demo-2", { raftIndex: 7_000 });
+  const closed = step(closeOldLog(viewOf(world)));
+  assert.deepEqual(typeof closed === "object" && closed.kind === "MarkCluster" && closed.change, {
+    oldLog: { minor: "3.5", until: 7_000 },
+  });
+  assert.equal(closeOldLog(viewOf(passing(7_000))), undefined);
+  const speaks = { ...world, etcd: { ...world.etcd, clusterVersion: "3.5" } };
+  assert.equal(closeOldLog(viewOf(speaks)), undefined);
+  const one = record(world, "demo-3", {
+    template: { ...viewOf(world).members[2]!.record.template, version: "3.5.35" },
+  });
+  assert.equal(closeOldLog(viewOf(one)), undefined);
+  assert.equal(step(leaveOldLog(viewOf(one))), "ClusterVersionBehind");
+});
+
+test("the log is advanced by what the last member lacks, and forgotten when nobody does (H5)", () => {
+  const all = (o: Observation, raftAppliedIndex: number) =>
+    ["demo-1", "demo-2", "demo-3"].reduce((each, name) => answering(each, name, { raftAppliedIndex }), o);
+  const far = all(passing(5_000), 15_200);
+  const done = step(leaveOldLog(viewOf(far)));
+  assert.equal(typeof done === "object" && done.kind === "MarkCluster" && done.purpose, "forget-old-log");
+  const near = step(leaveOldLog(viewOf(answering(far, "demo-2", { raftAppliedIndex: 15_100 }))));
+  assert.deepEqual(near, { kind: "AdvanceLog", entries: 100 });
+});
+
+test("what 3.5 wrote is remembered before its first member leaves it, by the lowest of those that do", () => {
+  const world = healthy({ version: "3.5.35" });
+  const remembered = (o: Observation, to: string) => {
+    const view = viewOf(o);
+    const action = step(rememberOldLog(view, view.members, to));
+    return typeof action === "object" && action.kind === "MarkCluster"
+      ? action.change.oldLog?.minor
+      : undefined;
+  };
+  assert.equal(remembered(world, "3.6.16"), "3.5");
+  assert.equal(remembered(world, "3.5.33"), undefined);
+  assert.equal(remembered(three, "3.7.3"), undefined, "3.6 keeps nothing of the kind");
+  const mixed = record(three, "demo-3", {
+    template: { ...viewOf(three).members[2]!.record.template, version: "3.5.35" },
+  });
+  assert.equal(remembered(mixed, "3.6.16"), "3.5");
 });

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { available } from "../status/conditions.ts";
 import { decide } from "../decide.ts";
-import type { Observation } from "../observation.ts";
-import { change, exited, healthy } from "../testing/cluster.ts";
+import type { MemberFacts, Observation } from "../observation.ts";
+import { available, degraded, quorate } from "../status/conditions.ts";
+import { statusOf } from "../status/status.ts";
+import { change, edit, exited, healthy } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { EDITED, SILENT, blind } from "../testing/unseen.ts";
 import { viewOf } from "../view.ts";
+import { quorumLost } from "./quorum-lost.ts";
 
 function silent(observation: Observation): Observation {
   const { list, ...etcd } = observation.etcd;
@@ -73,4 +77,71 @@ test("an only member that came back without its data is told as lost data, and n
   assert.match(holds.at(-1)?.message ?? "", /revision 1, and 900 was seen/);
   assert.match(holds.at(-1)?.next ?? "", /approve=accept-data-900/);
   assert.equal(available(viewOf(world)).reason, "DataGone");
+});
+
+const three = healthy();
+
+test("without quorum it is told who is missing, and for good only when too few can return", () => {
+  const unseen = (o: Observation): Observation => ({ ...o, etcd: { ...o.etcd, list: undefined } });
+  const none = unseen(exited(exited(three, "demo-2"), "demo-3"));
+  assert.deepEqual(says(quorumLost, none), ["Waking"]);
+  const gone = (o: Observation, name: string) => exited(o, name, "data-missing");
+  assert.deepEqual(says(quorumLost, unseen(gone(three, "demo-2"))), ["Waking"]);
+  assert.deepEqual(says(quorumLost, unseen(gone(gone(three, "demo-2"), "demo-3"))), ["QuorumLost"]);
+  const all = gone(gone(gone(three, "demo-1"), "demo-2"), "demo-3");
+  assert.deepEqual(says(quorumLost, unseen(all)), ["DataGone"]);
+  for (const volume of [{ state: "absent" }, { state: "ready", uid: "another" }] as const) {
+    const lost = (o: Observation, name: string) => change(exited(o, name), name, { volume });
+    assert.deepEqual(says(quorumLost, unseen(lost(lost(three, "demo-2"), "demo-3"))), ["QuorumLost"]);
+  }
+  const nobody = { ...unseen(three), members: [] };
+  assert.deepEqual(
+    says(quorumLost, nobody),
+    ["QuorumLost"],
+    "nothing is known to be gone where nobody is left",
+  );
+});
+
+test("members that serve everybody but us get no template, are not stopped and not replaced", () => {
+  for (const o of [blind(), edit(blind(), EDITED)]) {
+    const { act, holds } = decide(o);
+    assert.equal(act, undefined);
+    assert.deepEqual(
+      holds.map(({ reason }) => reason),
+      ["EtcdUnreachable"],
+    );
+  }
+});
+
+test("the conditions say that nothing is known, and where to look", () => {
+  const view = viewOf(blind());
+  for (const verdict of [quorate(view), available(view), degraded(view, [])]) {
+    assert.deepEqual([verdict.status, verdict.reason], ["Unknown", "EtcdUnreachable"]);
+    assert.match(
+      verdict.message,
+      /cannot reach etcd on demo-1, demo-2, demo-3 \(connection timed out\), but their etcd containers are ready; nothing is changed until it can be reached\. Check .*NetworkPolicy/,
+    );
+  }
+  assert.equal(statusOf(blind(), decide(blind()), undefined).readyReplicas, 3);
+});
+
+test("the advice follows the kind of the failure", () => {
+  const advice = (answer: MemberFacts["answer"]) => {
+    const [outcome] = quorumLost(viewOf(blind(healthy(), true, { answer })));
+    return outcome && "hold" in outcome ? outcome.hold.next : "";
+  };
+  assert.match(advice({ ...SILENT, cause: "certificate" }) ?? "", /certificate.*approve=restart-demo-1/);
+  assert.match(advice({ ...SILENT, cause: "authentication" }) ?? "", /auth disable/);
+  assert.match(advice({ reachable: false, error: "?" }) ?? "", /^Check what keeps the operator/);
+  const [first] = healthy().members;
+  assert.ok(first?.answer.reachable);
+  assert.match(advice({ ...first.answer, linearizable: false, refused: true }) ?? "", /auth disable/);
+});
+
+test("a quorum that is not even said to be there is lost, not hidden", () => {
+  let world = blind();
+  world = exited(exited(world, "demo-1", "unknown"), "demo-2", "unknown");
+  assert.deepEqual(says(quorumLost, world), ["Waking"]);
+  assert.equal(quorate(viewOf(world)).status, "False");
+  assert.deepEqual(says(quorumLost, blind(healthy(), false)), ["Waking"], "not one is ready");
 });

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
-import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
+import type { MemberFacts, Observation } from "../observation.ts";
+import { degraded } from "../status/conditions.ts";
+import { NOW, change, edit, exited, healthy, record, run } from "../testing/cluster.ts";
+import { says, words } from "../testing/says.ts";
 import { viewOf } from "../view.ts";
+import { replaceBroken } from "./replace-broken.ts";
 
 const MINUTE = 60_000;
 
@@ -163,4 +167,139 @@ test("a member that is not made because its claim could not be read says so, and
     hold?.message ?? "",
     /demo-2 cannot be started .*could not be read: forbidden\. Its data is kept/,
   );
+});
+
+const HOUR = 3_600_000;
+const three = healthy();
+const UNREACHABLE = { reachable: false, error: "connection refused" } as const;
+
+/** demo-2 as it is not well. */
+function ill(
+  workload: MemberFacts["workload"],
+  more: Partial<MemberFacts> = {},
+  o: Observation = three,
+): Observation {
+  return change(o, "demo-2", { workload, answer: UNREACHABLE, unhealthySince: NOW, ...more });
+}
+
+const runs = three.members[1]?.workload;
+assert.ok(runs?.state === "running");
+
+const ended = (detail: string, cause: "killed" | "unknown" = "killed") =>
+  ({ state: "exited", since: NOW, restarts: 1, cause, detail, startedFrom: runs.startedFrom }) as const;
+
+test("replacements within the hour are counted, and the next one waits until the oldest is an hour old", () => {
+  const limited = edit(healthy({ replicas: 5 }), { repair: { maxReplacementsPerHour: 2 } });
+  const lost = (replaced: Record<string, number>) => {
+    const o = exited(limited, "demo-2", "data-missing");
+    return { ...o, cluster: { ...o.cluster, marks: { ...o.cluster.marks, replaced } } };
+  };
+  assert.deepEqual(says(replaceBroken, lost({})), ["heal: leave demo-2"]);
+  assert.deepEqual(says(replaceBroken, lost({ a: NOW - 1 })), ["heal: leave demo-2"]);
+  assert.deepEqual(says(replaceBroken, lost({ a: NOW - 1, b: NOW - 1000 })), [
+    `ReplacementBudget for ${HOUR - 1000} ms`,
+  ]);
+  assert.deepEqual(says(replaceBroken, lost({ a: NOW - 1, b: NOW - HOUR })), ["heal: leave demo-2"]);
+  const leaving = { reason: "it broke", volume: "Retain", broken: true } as const;
+  const underWay = record(lost({ a: NOW - 1000 }), "demo-5", { leaving });
+  assert.deepEqual(says(replaceBroken, underWay), [`ReplacementBudget for ${HOUR - 1000} ms`]);
+});
+
+test("the wait for a member says why it is not healthy, as near to the cause as can be seen", () => {
+  const told: readonly [Observation, string][] = [
+    [ill(ended("out of memory")), "out of memory"],
+    [ill(ended("")), "killed"],
+    [ill({ state: "waiting", reason: "no node fits", since: NOW }), "no node fits"],
+    [ill({ state: "stopping", since: NOW }), "it is being stopped"],
+    [ill({ state: "stopping", since: NOW, lostNode: "node-7" }), "its node node-7 is gone"],
+    [ill(runs), "connection refused"],
+  ];
+  for (const [o, why] of told)
+    assert.equal(
+      words(replaceBroken, o),
+      `demo-2 is down (${why}); it will be replaced at 15:11:40 UTC unless it recovers`,
+    );
+  const dumb = change(three, "demo-2", ({ answer }) => ({
+    answer: answer.reachable ? { ...answer, linearizable: false } : answer,
+  }));
+  assert.match(words(replaceBroken, dumb), /\(it is not serving\)/);
+});
+
+test("only what needs every voter waits for a voter; a learner keeps nobody from joining", () => {
+  const classes = (o: Observation) =>
+    replaceBroken(viewOf(o)).flatMap((outcome) => ("hold" in outcome ? [outcome.hold.classes] : []));
+  const down = ill(ended("killed"));
+  assert.deepEqual(classes(down), [["join", "promote", "roll", "maintain"]]);
+  const list = down.etcd.list && {
+    ...down.etcd.list,
+    members: down.etcd.list.members.map((e) => (e.name === "demo-2" ? { ...e, isLearner: true } : e)),
+  };
+  assert.deepEqual(classes({ ...down, etcd: { ...down.etcd, list } }), [["roll", "maintain"]]);
+});
+
+test("what is certain is told and acted on at once; storage that cannot be reached is waited for", () => {
+  const lostAfter = 300_000;
+  assert.equal(three.cluster.spec.repair.memberLostAfter, "5m");
+  const at = (how: Partial<MemberFacts>) => change(ill(ended("killed")), "demo-2", how);
+  const volume = { state: "unreachable", uid: runs ? "volume-of-demo-2" : "", reason: "node gone" } as const;
+  assert.deepEqual(says(replaceBroken, at({ volume })), [`StorageLost for ${lostAfter} ms`]);
+  const since = NOW - lostAfter;
+  assert.deepEqual(says(replaceBroken, at({ volume, unhealthySince: since })), ["heal: leave demo-2"]);
+  assert.deepEqual(says(replaceBroken, at({ volume, unhealthySince: since + 1 })), ["StorageLost for 1 ms"]);
+  assert.deepEqual(says(replaceBroken, at({ unhealthySince: since })), ["heal: leave demo-2"]);
+  assert.deepEqual(says(replaceBroken, at({ unhealthySince: since + 1 })), ["MemberUnhealthy for 1 ms"]);
+  assert.deepEqual(says(replaceBroken, at({ deleting: true })), ["heal: leave demo-2"]);
+  const blank = change(at({}), "demo-2", ({ record }) => ({ record: { ...record, volumeUID: undefined } }));
+  assert.deepEqual(says(replaceBroken, blank), [], "who was not permitted to start cannot have failed");
+});
+
+test("each certain fault has its own words", () => {
+  const told = (o: Observation) => words(replaceBroken, o);
+  assert.equal(told(exited(three, "demo-2", "data-missing")), "replacing demo-2: it lost its data");
+  assert.equal(told(exited(three, "demo-2", "removed")), "replacing demo-2: etcd has removed it");
+  const met = "it was started to bootstrap a cluster that already exists";
+  assert.equal(told(exited(three, "demo-2", "already-bootstrapped")), `replacing demo-2: ${met}`);
+  assert.equal(told(exited(three, "demo-2", "data-differs")), "", "a voter that differs may be right (R33)");
+  const list = three.etcd.list && {
+    ...three.etcd.list,
+    members: three.etcd.list.members.filter(({ name }) => name !== "demo-2"),
+  };
+  const unlisted = { ...exited(three, "demo-2"), etcd: { ...three.etcd, list } };
+  assert.equal(told(unlisted), "replacing demo-2: etcd no longer lists it");
+  const learner = three.etcd.list && {
+    ...three.etcd.list,
+    members: three.etcd.list.members.map((e) => (e.name === "demo-2" ? { ...e, isLearner: true } : e)),
+  };
+  const differs = { ...exited(three, "demo-2", "data-differs"), etcd: { ...three.etcd, list: learner } };
+  assert.equal(told(differs), "replacing demo-2: its data differs from that of a peer");
+});
+
+test("a replacement that would cost the quorum, or is turned off, is told so", () => {
+  const two = exited(exited(three, "demo-2", "data-missing"), "demo-3");
+  assert.match(words(replaceBroken, two), /demo-2 cannot be replaced without quorum \(it lost its data\)/);
+  const pair = healthy({ replicas: 2 });
+  const unsafe = change(exited(pair, "demo-2", "data-missing"), "demo-2", {});
+  assert.match(words(replaceBroken, unsafe), /without quorum/);
+  const off = edit(exited(three, "demo-2", "data-missing"), { repair: { maxReplacementsPerHour: 0 } });
+  assert.match(
+    words(replaceBroken, off),
+    /demo-2 is not replaced \(it lost its data\): spec\.repair\.maxReplacementsPerHour is 0/,
+  );
+  const [outcome] = replaceBroken(viewOf(exited(three, "demo-2", "data-missing")));
+  const action = outcome && "act" in outcome ? outcome.act.action : undefined;
+  assert.equal(action?.kind === "UpdateMember" && action.change.leaving?.broken, true);
+});
+
+test("a founder that comes later than the others is starting: neither degraded nor about to be replaced", () => {
+  const late = change(healthy(), "demo-3", ({ record }) => ({
+    record: { ...record, joined: false },
+    workload: { state: "waiting", reason: "ContainerCreating", since: NOW },
+    answer: { reachable: false, error: "no process runs" },
+    unhealthySince: NOW,
+  }));
+  const { status, reason, message } = degraded(viewOf(late), []);
+  assert.deepEqual([status, reason], ["False", "MemberStarting"]);
+  assert.equal(message, "2 of 3 members are healthy; demo-3 is starting (ContainerCreating)");
+  const hold = decide(late).holds.find(({ rule }) => rule === "replace-broken");
+  assert.equal(hold?.message, "waiting for demo-3 to start for the first time (ContainerCreating)");
 });

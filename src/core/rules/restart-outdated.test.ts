@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
-import { change, exited, healthy, leaderOf, run } from "../testing/cluster.ts";
+import { change, edit, exited, healthy, leaderOf, run } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { EDITED, approved, blind, done, restarted, unseen } from "../testing/unseen.ts";
+import { restartOutdated } from "./restart-outdated.ts";
+import { retemplate } from "./retemplate.ts";
 
 function outdated(observation: Observation, name: string): Observation {
   return change(observation, name, ({ workload }) => ({
@@ -88,4 +92,58 @@ test("H4: a workload whose data ended with it is not made anew under its old ide
 
 test("a latch is no reason to restart", () => {
   assert.ok(decide(healthy()).converged);
+});
+
+const five = healthy({ replicas: 5 });
+const three = healthy();
+
+const started = (o: Observation, name: string, startedFrom: string) =>
+  change(o, name, ({ workload }) => ({
+    workload: workload.state === "running" ? { ...workload, startedFrom } : workload,
+  }));
+
+test("what lacks only resources waits behind what must restart", () => {
+  const outdated = started(started(five, "demo-3", "old"), "demo-4", "old");
+  assert.deepEqual(says(restartOutdated, outdated), ["revert: stop workload demo-3"]);
+  const stopping = change(outdated, "demo-3", {
+    workload: { state: "stopping", since: five.now, startedFrom: "old" },
+  });
+  assert.deepEqual(says(restartOutdated, stopping), ["Stopping"]);
+  assert.deepEqual(says(restartOutdated, started(five, "demo-1", "old")), ["revert: move leader demo-2"]);
+  const two = healthy({ replicas: 2 });
+  assert.deepEqual(says(restartOutdated, started(two, "demo-1", "old")), ["revert: move leader demo-2"]);
+  assert.deepEqual(says(restartOutdated, started(healthy({ replicas: 1 }), "demo-1", "old")), [
+    "revert: stop workload demo-1",
+  ]);
+  // Ill already: it costs no vote, so it need not wait.
+  assert.deepEqual(says(restartOutdated, started(exited(three, "demo-2"), "demo-3", "old")), [
+    "MemberUnhealthy",
+  ]);
+});
+
+test("a running member is not stopped before the one that restarted ahead of it is back", () => {
+  let world = edit(blind(healthy(), false), EDITED);
+  world = done(retemplate, world);
+  const { template } = world.members[0]!.record;
+  world = change(world, "demo-2", ({ record }) => ({ record: { ...record, template } }));
+  const gone = change(world, "demo-1", { workload: { state: "absent" } });
+  assert.deepEqual(says(restartOutdated, gone), ["MemberStarting"]);
+  const back = change(restarted(gone, "demo-1"), "demo-1", { alive: true });
+  assert.deepEqual(says(restartOutdated, back), ["revert: stop workload demo-2"]);
+});
+
+test("blind, a member is restarted only by approval, and only while enough others are Ready", () => {
+  let world = blind();
+  world = change(edit(world, EDITED), "demo-1", ({ record }) => ({
+    record: {
+      ...record,
+      template: { ...record.template, options: { ...record.template.options, logLevel: "Debug" } },
+    },
+  }));
+  assert.deepEqual(says(restartOutdated, world), ["MemberUnreachable"]);
+  assert.deepEqual(says(restartOutdated, approved(world, "restart-demo-1")), [
+    "revert: stop workload demo-1",
+  ]);
+  const less = approved(unseen(world, "demo-2", false), "restart-demo-1");
+  assert.deepEqual(says(restartOutdated, less), ["MemberUnreachable"]);
 });

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
 import { decide } from "../decide.ts";
-import type { Observation } from "../observation.ts";
+import type { MemberFacts, Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
 import { settle } from "../plan/settle.ts";
 import { startHash, templateFor } from "../template/template.ts";
-import { change, edit, exited, healthy, run, unchecked } from "../testing/cluster.ts";
-import { says } from "../testing/says.ts";
+import { NOW, change, edit, exited, healthy, record, run, unchecked } from "../testing/cluster.ts";
+import { says, words } from "../testing/says.ts";
 import { retemplate } from "./retemplate.ts";
 
 const bad = { options: { extraArgs: { "cipher-suites": "NO_SUCH_SUITE" } } };
@@ -333,4 +333,67 @@ test("without a canary, a template that failed one member is not given to anothe
   assert.deepEqual(says(retemplate, down), ["MemberStarting"]);
   const mended = edit(down, { options: { logLevel: "Debug" } });
   assert.deepEqual(says(retemplate, mended), ["revert: revert demo-2"]);
+});
+
+const three = healthy();
+const UNREACHABLE = { reachable: false, error: "connection refused" } as const;
+
+/** demo-2 as it is not well. */
+function ill(
+  workload: MemberFacts["workload"],
+  more: Partial<MemberFacts> = {},
+  o: Observation = three,
+): Observation {
+  return change(o, "demo-2", { workload, answer: UNREACHABLE, unhealthySince: NOW, ...more });
+}
+
+const runs = three.members[1]?.workload;
+assert.ok(runs?.state === "running");
+
+const ended = (detail: string, cause: "killed" | "unknown" = "killed") =>
+  ({ state: "exited", since: NOW, restarts: 1, cause, detail, startedFrom: runs.startedFrom }) as const;
+
+test("a template is blamed at its second exit; anything else after the time that the spec gives it", () => {
+  const rolled = edit(three, { options: { logLevel: "Debug" } });
+  const bad = (restarts: number) => exited(rolled, "demo-3", "bad-configuration", { restarts });
+  assert.deepEqual(says(retemplate, bad(1)), []);
+  assert.deepEqual(says(retemplate, bad(2)), ["revert: revert demo-3"]);
+  const after = 120_000;
+  assert.equal(rolled.cluster.spec.repair.unhealthyAfter, "2m");
+  const ill = (ms: number) => exited(rolled, "demo-3", "killed", { since: NOW - ms });
+  assert.deepEqual(says(retemplate, ill(after - 1)), []);
+  assert.deepEqual(says(retemplate, ill(after)), ["revert: revert demo-3"]);
+  const stopping = change(ill(after), "demo-3", { workload: { state: "stopping", since: NOW } });
+  assert.deepEqual(says(retemplate, stopping), [], "whoever stops is made anew by itself");
+  assert.deepEqual(says(retemplate, record(ill(after), "demo-3", { retiring: { reason: "old" } })), []);
+  assert.deepEqual(says(retemplate, record(ill(after), "demo-3", { run: false })), []);
+});
+
+test("a change that a member cannot run is told with what it said last", () => {
+  const long = NOW - 600_000;
+  const rolled = edit(three, { options: { logLevel: "Debug" }, update: { canary: false } });
+  const template = templateFor(rolled.cluster.spec, rolled.cluster.spec.version);
+  const failing = (workload: MemberFacts["workload"], more: Partial<MemberFacts> = {}) =>
+    change(ill(workload, { unhealthySince: long, ...more }, rolled), "demo-2", ({ record }) => ({
+      record: { ...record, template: { ...record.template, ...template } },
+    }));
+  const started = (o: Observation) => {
+    const member = o.members[1];
+    assert.ok(member);
+    return change(o, "demo-2", ({ workload }) => ({
+      workload: "startedFrom" in workload ? { ...workload, startedFrom: startHash(member.record) } : workload,
+    }));
+  };
+  const told: readonly [Observation, string][] = [
+    [failing(ended("unknown flag")), "unknown flag"],
+    [failing(ended("")), "killed"],
+    [failing({ state: "waiting", reason: "image not found", since: NOW }), "image not found"],
+    [failing({ state: "absent" }), "it is not running"],
+    [failing(runs), "connection refused"],
+  ];
+  for (const [o, why] of told)
+    assert.equal(
+      words(retemplate, started(o)),
+      `demo-2 does not become healthy with its new template (${why})`,
+    );
 });

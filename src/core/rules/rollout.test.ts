@@ -1,8 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
+import type { Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
-import { asked, change, edit, exited, healthy, leaderOf, NOW, run } from "../testing/cluster.ts";
+import {
+  NOW,
+  answering,
+  asked,
+  change,
+  edit,
+  exited,
+  healthy,
+  leaderOf,
+  record,
+  run,
+} from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { rollout } from "./rollout.ts";
 
 test("an edited spec changes one record, of a follower", () => {
   const world = edit(healthy(), { options: { snapshotCount: 5000 } });
@@ -205,4 +219,67 @@ test("a spec from which no workload can be made stops nobody, and newcomers run 
   const begun = decide({ ...first, platform: { ...first.platform, refusedWorkload: refused } });
   assert.equal(begun.act, undefined);
   assert.equal(begun.holds[0]?.reason, "PodRefused");
+});
+
+const three = healthy();
+
+test("the next to be rolled is the youngest follower; the leader comes last, and hands over first", () => {
+  const world = edit(three, { options: { logLevel: "Debug" }, update: { canary: false } });
+  assert.deepEqual(says(rollout, world), ["roll: roll demo-3"]);
+  const template = run(world).members[0]?.record.template;
+  assert.ok(template);
+  const rolled = (o: Observation, name: string) => record(o, name, { template });
+  assert.deepEqual(says(rollout, rolled(world, "demo-3")), ["roll: roll demo-2"]);
+  const last = rolled(rolled(world, "demo-3"), "demo-2");
+  assert.deepEqual(says(rollout, last), ["roll: move leader demo-2"]);
+});
+
+test("a rollout waits for whoever is ill, if there is anything to roll or to tell etcd", () => {
+  const debug = edit(three, { options: { logLevel: "Debug" } });
+  assert.deepEqual(says(rollout, exited(debug, "demo-2")), ["MemberUnhealthy"]);
+  assert.deepEqual(says(rollout, exited(three, "demo-2")), []);
+  const down = edit(healthy({ version: "3.7.3" }), { version: "3.6.16" });
+  assert.deepEqual(says(rollout, down), ["roll: enable downgrade to 3.6.0"]);
+  assert.deepEqual(says(rollout, exited(down, "demo-2")), ["MemberUnhealthy"]);
+  assert.deepEqual(says(rollout, edit(three, { version: "3.9.0" })), ["VersionRefused"]);
+});
+
+test("a downgrade is prepared by etcd before a binary changes, one member's word is enough", () => {
+  const down = edit(healthy({ version: "3.7.3" }), { version: "3.6.16" });
+  const downgrade = { enabled: true, target: "3.6.0" };
+  const told = answering(down, "demo-2", { downgrade });
+  assert.deepEqual(says(rollout, told), ["DowngradePreparing for 1000 ms"]);
+  const spoken = { ...told, etcd: { ...told.etcd, clusterVersion: "3.6" } };
+  assert.deepEqual(says(rollout, spoken), ["DowngradePreparing for 1000 ms"]);
+  const ready = ["demo-1", "demo-2", "demo-3"].reduce<Observation>(
+    (o, name) => answering(o, name, { storageVersion: "3.6.0" }),
+    spoken,
+  );
+  assert.deepEqual(says(rollout, ready), ["roll: roll demo-3"]);
+  assert.deepEqual(says(rollout, edit(told, { version: "3.7.3" })), ["revert: cancel downgrade"]);
+});
+
+test("the cluster version is waited for once all run the next minor", () => {
+  const raised = { ...healthy({ version: "3.7.3" }) };
+  const behind = { ...raised, etcd: { ...raised.etcd, clusterVersion: "3.6" } };
+  assert.deepEqual(says(rollout, behind), ["ClusterVersionBehind for 1000 ms"]);
+  assert.deepEqual(says(rollout, raised), []);
+  assert.deepEqual(says(rollout, { ...raised, etcd: { ...raised.etcd, clusterVersion: undefined } }), []);
+});
+
+test("the first to run a change is given three seconds, unless nobody asked for a canary", () => {
+  let world = edit(three, { options: { logLevel: "Debug" } });
+  for (let i = 0; i < 2; i++) world = predict(world, decide(world).act!.action);
+  assert.deepEqual(says(rollout, world), ["MemberStarting for 3000 ms"]);
+  assert.deepEqual(says(rollout, { ...world, now: NOW + 3_000 }), ["roll: roll demo-2"]);
+  assert.deepEqual(says(rollout, edit(world, { update: { canary: false } })), ["roll: roll demo-2"]);
+});
+
+test("an image that holds another version than asked for is told, and nobody follows it", () => {
+  const other = answering(three, "demo-3", { version: "3.6.12" });
+  assert.deepEqual(says(rollout, other), ["VersionMismatch"]);
+  const old = change(other, "demo-3", ({ workload }) => ({
+    workload: workload.state === "running" ? { ...workload, startedFrom: "older" } : workload,
+  }));
+  assert.deepEqual(says(rollout, old), [], "it does not run what its record says yet");
 });

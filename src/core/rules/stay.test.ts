@@ -3,7 +3,9 @@ import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
-import { change, edit, healthy, run } from "../testing/cluster.ts";
+import { change, edit, healthy, record, run } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { stay } from "./stay.ts";
 
 /** demo-3 retires for another class of volume, and the newcomer waits for one that never comes. */
 function stuckSwap(): Observation {
@@ -33,4 +35,12 @@ test("who was deleted by hand, or has outgrown its volume, is replaced all the s
     volume: volume.state === "ready" ? { ...volume, tooSmall: "20Gi are asked for" } : volume,
   }));
   assert.notEqual(decide(small).act?.rule, "stay");
+});
+
+const three = healthy();
+const retiring = { reason: "it is old" };
+
+test("of several that may stay after all, the oldest is told first", () => {
+  const both = record(record(three, "demo-2", { retiring }), "demo-3", { retiring });
+  assert.deepEqual(says(stay, both), ["revert: stay demo-2"]);
 });

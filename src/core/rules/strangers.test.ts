@@ -4,8 +4,10 @@ import { decide } from "../decide.ts";
 import type { EtcdMemberEntry, Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
 import { statusOf } from "../status/status.ts";
-import { edit, exited, healthy } from "../testing/cluster.ts";
 import { why } from "../status/why.ts";
+import { edit, exited, healthy } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { strangers } from "./strangers.ts";
 
 function withEntry(observation: Observation, entry: Partial<EtcdMemberEntry>): Observation {
   const { list } = observation.etcd;
@@ -93,4 +95,29 @@ test("on 3.5 the member that takes the only place for learners is named to those
     /demo-4 cannot join: etcd lists an unstarted member \(f00, .*the last place/,
   );
   assert.match(hold?.next ?? "", /member remove f00/);
+});
+
+const three = healthy();
+
+test("a ghost of ours goes while the rest keeps quorum; it is called by its name, or by its ID", () => {
+  const entry = three.etcd.list?.members[0];
+  assert.ok(three.etcd.list && entry);
+  const { list } = three.etcd;
+  const ghost = (more: Partial<typeof entry>) => ({
+    ...entry,
+    id: "77",
+    name: "demo-9",
+    peerURLs: ["https://demo-9.demo:2380"],
+    ...more,
+  });
+  const seen = (o: Observation, more: Partial<typeof entry> = {}): Observation => ({
+    ...o,
+    etcd: { ...o.etcd, list: { ...list, members: [...list.members, ghost(more)] } },
+  });
+  assert.deepEqual(says(strangers, seen(three)), ["heal: remove from etcd demo-9"]);
+  assert.deepEqual(says(strangers, seen(three, { name: "" })), ["heal: remove from etcd 77"]);
+  assert.deepEqual(says(strangers, seen(three, { ours: false })), ["ForeignMember"]);
+  assert.deepEqual(says(strangers, seen(exited(three, "demo-2"))), [], "two of four voters are no quorum");
+  const pair = { ...seen(exited(three, "demo-2"), { isLearner: true }) };
+  assert.deepEqual(says(strangers, pair), ["heal: remove from etcd demo-9"]);
 });

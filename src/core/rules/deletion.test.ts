@@ -1,0 +1,32 @@
+/** A deleted cluster: everybody stops, then the records go. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { MemberFacts, Observation } from "../observation.ts";
+import { change, healthy } from "../testing/cluster.ts";
+import { says } from "../testing/says.ts";
+import { deletion } from "./deletion.ts";
+
+const three = healthy();
+const NAMES = ["demo-1", "demo-2", "demo-3"];
+
+test("a deletion stops everybody, waits for them, and then takes the records in order (I5)", () => {
+  const world = { ...three, cluster: { ...three.cluster, deleting: true } };
+  const set = (o: Observation, workload: MemberFacts["workload"], ...names: string[]) =>
+    names.reduce((all, name) => change(all, name, { workload }), o);
+  const absent = { state: "absent" } as const;
+  const stopping = { state: "stopping", since: three.now } as const;
+  assert.deepEqual(says(deletion, world), ["life: stop workload demo-1"]);
+  assert.deepEqual(says(deletion, set(world, absent, "demo-1")), ["life: stop workload demo-2"]);
+  assert.deepEqual(says(deletion, set(world, stopping, "demo-1")), ["life: stop workload demo-2"]);
+  assert.deepEqual(says(deletion, set(world, stopping, "demo-1", "demo-2", "demo-3")), ["Stopping"]);
+  assert.deepEqual(says(deletion, set(set(world, absent, ...NAMES), stopping, "demo-2")), ["Stopping"]);
+  // A node that is gone never confirms: it is not waited for.
+  const lost = { ...stopping, lostNode: "node-7" };
+  assert.deepEqual(says(deletion, set(set(world, absent, ...NAMES), lost, "demo-2")), [
+    "life: delete member demo-1",
+  ]);
+  const fenced = { ...world, platform: { ...world.platform, fenced: true } };
+  assert.deepEqual(says(deletion, fenced), []);
+  assert.deepEqual(says(deletion, three), []);
+  assert.deepEqual(says(deletion, { ...world, members: [] }), ["life: finish deletion"]);
+});
