@@ -4,6 +4,7 @@
  */
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
 import { quorum } from "../../src/core/quorum.ts";
+import { sameStatus } from "../../src/core/status/status-write.ts";
 import { claimName } from "../../src/operator/names.ts";
 import { certificatesIn } from "../machine/model-pki.ts";
 import type { Kind } from "../models/kube/kind.ts";
@@ -143,14 +144,24 @@ export function untrue(sim: OperatorSimulation): string[] {
 
 /** Comparing and giving free pages back is what maintenance is for. */
 const MAINTENANCE = /^Maintenance\./;
+const STATUS_WRITE = /^PATCH etcdclusters \S+ status$/;
 
 export async function staysQuiet(sim: OperatorSimulation, ms = 60_000): Promise<void> {
   const { version } = sim.env.server.storage;
   const before = sim.effects.count;
+  const told = statusOf(sim);
   await sim.pass(ms);
   const since = sim.effects.names.slice(before).filter((name) => !MAINTENANCE.test(name));
-  if (since.length > 0) throw new Violation("I7", `converged, and yet: ${since.slice(0, 5).join(", ")}`);
+  // Numbers that have moved a lot are told once in ten minutes (status-write.ts).
+  const isNumbers =
+    since.length === 1 && STATUS_WRITE.test(since[0] ?? "") && sameStatus(told, statusOf(sim), 0);
+  if (since.length > 0 && !isNumbers)
+    throw new Violation("I7", `converged, and yet: ${since.slice(0, 5).join(", ")}`);
   const changed = COUNTED.filter((kind) => [...sim.env.server.storage.since(kind, version)].length > 0);
   if (changed.length > 0)
     throw new Violation("I7", `converged, and yet ${changed.map(({ plural }) => plural).join(", ")} changed`);
+}
+
+function statusOf(sim: OperatorSimulation): EtcdClusterStatus {
+  return (json(sim.env.cluster()) as { status?: EtcdClusterStatus }).status ?? {};
 }

@@ -72,7 +72,7 @@ export class OperatorSimulation {
   readonly troubles: string[] = [];
   passes = 0;
   steps = 0;
-  readonly aheadMs: number;
+  aheadMs: number;
   readonly #nodesForbidden: boolean;
   /** Faults that keep every operator from seeing or telling anything, as many as last. */
   impediments = 0;

@@ -56,3 +56,11 @@ test("an object of our name that is not ours is told of, and one on its way out 
   assert.equal((await ensure(client, configMaps, wishes())).done, "ending");
   assert.equal(server.list(CONFIG_MAPS)[0]?.metadata.resourceVersion, metadata.resourceVersion);
 });
+
+test("one that is gone while a cache still has it is waited for: nobody is told of a failure (H9)", async () => {
+  const { object: known } = await ensure(bench().client, configMaps, wishes());
+  const { client, server } = bench();
+  const changed = { ...wishes(known), wanted: wanted({ a: "2" }) };
+  assert.equal((await ensure(client, configMaps, changed)).done, "ending");
+  assert.equal(server.list(CONFIG_MAPS).length, 0);
+});

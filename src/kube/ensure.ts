@@ -71,12 +71,18 @@ export async function ensure<T extends KubeObject>(
   const { rewrite = async (_known, _wanted, write) => await write() } = wishes;
   const uid = known.metadata?.uid ?? "";
   const rendered = wanted(hash);
-  const object = await rewrite(known, rendered, async () => {
+  const write = async () => {
     if (stamped.endsWith(CREATED)) await ownByApply(client, resource, ref, uid, options);
     const applied = { ...rendered, metadata: { ...rendered.metadata, name, uid } };
     return await client.apply(resource, applied, options);
-  });
-  return { done: "applied", object };
+  };
+  try {
+    return { done: "applied", object: await rewrite(known, rendered, write) };
+  } catch (error) {
+    if (!isReason(error, "NotFound")) throw error;
+    // It is gone, and the cache is behind: made anew when that is known.
+    return { done: "ending", object: known };
+  }
 }
 
 /** Cached objects that were found to be as wanted, and what was wanted: both never change. */

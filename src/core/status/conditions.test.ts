@@ -23,6 +23,26 @@ test("Quorate tells how many more may fail", () => {
   assert.equal(told(exited(three, "demo-3")), "2 of 3 voters are healthy: none may fail now");
 });
 
+test("who answers a read through quorum has one, also where its Pods are not counted", () => {
+  const hanging = change(three, "demo-2", {
+    workload: { state: "stopping", since: NOW },
+    answer: { reachable: false, error: "no process runs" },
+  });
+  const taken = change(hanging, "demo-1", { workload: { state: "absent" }, answer: UNREACHABLE });
+  const types = (o: Observation) =>
+    ["Quorate", "Available", "Degraded"].map(
+      (type) => status(o).conditions?.find((one) => one.type === type)?.status,
+    );
+  assert.deepEqual(types(taken), ["True", "True", "True"]);
+  assert.match(quorate(viewOf(taken)).message, /sees 1 of 3 voters healthy: none may fail now/);
+  const { list } = taken.etcd;
+  assert.ok(list);
+  const unanswered = { ...taken, etcd: { ...taken.etcd, list: { ...list, linearizable: false } } };
+  assert.deepEqual(types(unanswered), ["False", "False", "True"]);
+  const emptied = change(taken, "demo-3", { forgot: { evidence: "its log ends at 3", seenRevision: 900 } });
+  assert.equal(types(emptied)[0], "False", "one that came back empty answers too");
+});
+
 test("Degraded tells of each member why, and whether it is on its way back", () => {
   const told = (workload: MemberFacts["workload"], o = three) => {
     const { reason, message } = degraded(viewOf(change(o, "demo-2", { workload, answer: UNREACHABLE })), []);

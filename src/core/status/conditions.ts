@@ -42,12 +42,29 @@ export function quorate(view: View): Verdict {
     const unseen = hidden === 0 ? "" : ` and ${hidden} cannot be reached`;
     return yes("Quorum", `${view.healthyVoters} of ${view.voters} voters are healthy${unseen}: ${may}`);
   }
+  if (isServed(view))
+    return yes(
+      "Quorum",
+      `etcd answers with a quorum, of which the operator sees ${view.healthyVoters} of ${view.voters} voters healthy: none may fail now`,
+    );
   return whyNoQuorum(view, no);
+}
+
+/**
+ * A read through quorum is answered, also where fewer Pods than a quorum count as ours and running: one that hangs in
+ * termination, or that somebody took from the cluster, serves on.
+ */
+function isServed(view: View): boolean {
+  const { etcd, cluster } = view.observation;
+  if (view.hasQuorum || etcd.list?.linearizable !== true) return view.hasQuorum;
+  const isOurs = etcd.list.clusterID === cluster.marks.established?.clusterID;
+  const isMeantTo = !cluster.deleting && view.spec.replicas > 0 && view.established;
+  return isOurs && isMeantTo && view.members.every(({ forgot }) => forgot === undefined);
 }
 
 /** Clients can read and write. */
 export function available(view: View): Verdict {
-  if (!view.hasQuorum) return whyNoQuorum(view, no);
+  if (!isServed(view)) return whyNoQuorum(view, no);
   if (!view.open) return no("Booting", "the first members serve, and clients are about to be let in");
   const { alarms } = view.observation.etcd;
   if (alarms.some(({ alarm }) => alarm === "CORRUPT"))
@@ -61,7 +78,7 @@ export function available(view: View): Verdict {
 export function degraded(view: View, problems: readonly string[]): Verdict {
   if (view.observation.cluster.deleting) return no("Deleting", "the cluster is being deleted");
   if (view.spec.replicas === 0) return no("Hibernated", "spec.replicas is 0: no member is meant to run");
-  if (!view.hasQuorum) {
+  if (!isServed(view)) {
     const why = whyNoQuorum(view, yes);
     if (view.established || why.status === "Unknown") return why;
   }
