@@ -75,7 +75,7 @@ async function applyAuthority(
     if (!found || !isOurs(found)) {
       // Members trust the old one until they restart (R45): a new one now would part them from each other.
       const what = found ? "belongs to another owner" : "is gone";
-      const message = `Secret ${cluster.namespace}/${name} ${what}, and members run with its certificates; put it back from a backup`;
+      const message = `Secret ${cluster.namespace}/${name} ${what}, and members run with its certificates; restore it from a backup`;
       certificates.tellProblem(plane, message);
       return false;
     }

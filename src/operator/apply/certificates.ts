@@ -119,7 +119,7 @@ export class Certificates {
         this.#authorities.set(plane, { from: secret, authority });
       } catch (error) {
         if (!(error instanceof PkiError)) throw error;
-        this.#problems.set(plane, `${error.message}; put back what it was`);
+        this.#problems.set(plane, `${error.message}; restore it from a backup`);
         return false;
       }
     }

@@ -99,7 +99,10 @@ describe("marks as annotations", () => {
   test("one that cannot be read is an error that names it, never a guess", () => {
     const damaged = object({ ...marksToAnnotations(all), "etcd.quorate.dev/life": "two" });
     const [error = ""] = errors(readCluster(damaged, []));
-    assert.match(error, /^metadata\.annotations\[etcd\.quorate\.dev\/life\] cannot be read: put back/);
+    assert.match(
+      error,
+      /^metadata\.annotations\[etcd\.quorate\.dev\/life\] cannot be read \(.*\): restore its value/,
+    );
   });
 
   test("one that cannot be read stops only what needs it, where the latch is known", () => {
@@ -143,11 +146,11 @@ describe("marks as annotations", () => {
     assert.equal(facts(readCluster(object(), later)).marks.life, 5);
   });
 
-  test("I3: joined records without any latch stop everything, and the message says what to put back", () => {
+  test("I3: joined records without any latch stop everything, and the message says what to restore", () => {
     const [error = ""] = errors(readCluster(object(), membersWith(FIRST_MARKS)));
     assert.match(
       error,
-      /established\] is missing, but demo-1 has joined: put it back as \{"token":"11111111-2222-1"/,
+      /established\] is missing, but demo-1 has joined: restore it as \{"token":"11111111-2222-1"/,
     );
   });
 });

@@ -102,7 +102,7 @@ export function marksOf(
   const joined = members.find(({ spec }) => spec.joined && spec.token === token);
   if (joined && !isEstablished(clusterUID, marks)) {
     // Without the latch this cluster would look as if it had never existed (I3).
-    const message = `is missing, but ${joined.metadata.name} has joined: put it back as {"token":"${token}","clusterID":"<etcd's cluster ID in hexadecimal>"}`;
+    const message = `is missing, but ${joined.metadata.name} has joined: restore it as {"token":"${token}","clusterID":"<etcd's cluster ID in hexadecimal>"}`;
     errors.push({ path: `metadata.annotations[${KEYS.established}]`, message });
   }
   // By a latch of this very life everybody knows that the cluster exists, and which life it is in.
@@ -112,7 +112,7 @@ export function marksOf(
     if (isVital(key) && !known)
       errors.push({
         path,
-        message: `cannot be read: put back what it was, or remove the annotation (${text})`,
+        message: `cannot be read (${text}): restore its value, or remove the annotation`,
       });
   const unreadable = unread.map(({ key, path, text }) => ({
     path,
