@@ -196,7 +196,8 @@ export function empty(pid: number): void {
   process.kill(pid, "SIGKILL");
 }
 
-function namesItselfAlone(pid: number): boolean {
+/** A restart in place would read the file of a member that has joined. */
+export function namesItselfAlone(pid: number): boolean {
   const config = JSON.parse(readFileSync(inside(pid, IN_POD.configFile), "utf8")) as Record<string, string>;
   const [peers = "", state] = [config["initial-cluster"], config["initial-cluster-state"]];
   return state === "existing" && !peers.includes(",");
