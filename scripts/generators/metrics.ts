@@ -38,6 +38,12 @@ groups:
       - alert: EtcdClusterDegraded
         expr: quorate_cluster_condition{condition="Degraded"} == 1
         for: 15m
+      - alert: EtcdClusterStalled
+        expr: quorate_cluster_condition{condition="Stalled"} == 1
+        for: 5m
+      - alert: EtcdClusterNotReady
+        expr: quorate_cluster_condition{condition="Ready"} != 1
+        for: 1h
       - alert: EtcdSpaceLow
         expr: quorate_cluster_condition{condition="SpaceLow"} == 1
       - alert: EtcdCertificateExpiresSoon

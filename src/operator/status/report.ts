@@ -67,17 +67,15 @@ export class Reporter {
     const object = this.#stores.member(`${ref.namespace}/${ref.name}`);
     if (!object || object.metadata.uid !== member.record.uid) return;
     const status = fitMember(memberStatusOf(view, member, object.metadata.generation, object.status));
+    if (!member.healthy && !this.#lasts(member.name, status)) return;
+    // Another generation of the record alone is news: who waits for the member does not believe an older one.
     if (sameContent(object.status, status)) return;
-    // Each write of the record is another generation of it: that alone is told when it has come to rest.
-    const isNews =
-      member.healthy && !sameContent(withoutGeneration(object.status), withoutGeneration(status));
-    if (!isNews && !this.#lasts(member.name, status)) return;
     await this.#write(etcdMembers, ref, object, object.status, status);
   }
 
-  #lasts(name: string, { conditions, observedGeneration }: EtcdMemberStatus): boolean {
+  #lasts(name: string, status: EtcdMemberStatus): boolean {
     const now = this.#clock.monotonic();
-    const state = `${conditions?.[0]?.reason} ${observedGeneration}`;
+    const state = status.conditions?.[0]?.reason ?? "";
     const known = this.#passing.get(name);
     if (known?.state === state) return now - known.since >= PASSING_MS;
     this.#passing.set(name, { state, since: now });
@@ -110,12 +108,4 @@ function isUrgent(before: EtcdClusterStatus | undefined, after: EtcdClusterStatu
       conditions?.map(({ type, status, observedGeneration: seen }) => [type, status, seen]),
     ]);
   return before === undefined || essence(before) !== essence(after);
-}
-
-function withoutGeneration(status: EtcdMemberStatus | undefined): unknown {
-  return {
-    ...status,
-    observedGeneration: undefined,
-    conditions: status?.conditions?.map((condition) => ({ ...condition, observedGeneration: undefined })),
-  };
 }
