@@ -10,7 +10,9 @@ import type {
   EtcdMemberEntry,
   MemberAnswer,
   MemberFacts,
+  NotMade,
   Observation,
+  UnreadableMark,
   VolumeFacts,
   WorkloadFacts,
 } from "../observation.ts";
@@ -230,6 +232,7 @@ const answerOf = (ordinal: number, { leader, version }: Common): fc.Arbitrary<Me
           storageVersion: fc.constantFrom("", "", "3.6.0", "3.7.0"),
           raftAppliedIndex: fc.constantFrom(5000, 4990, 10),
           dbSize: usually(1e6, fc.constant(1e9), fc.constant(2 ** 31)),
+          dbSizeQuota: fc.constantFrom(undefined, undefined, 2 ** 31, 1e6),
           linearizable: mostly,
           refused: seldom,
           downgrade: usually<{ enabled: boolean; target: string } | undefined>(
@@ -258,6 +261,11 @@ const memberOf = (ordinal: number, common: Common): fc.Arbitrary<MemberFacts> =>
       volume: volumeOf(ordinal),
       workload: workloadOf(record),
       answer: answerOf(ordinal, common),
+      unconfirmed: seldom,
+      forgot: usually<MemberFacts["forgot"]>(
+        undefined,
+        fc.constant({ evidence: "it is at revision 1, and 900 was seen before", seenRevision: 900 }),
+      ),
       unhealthySince: maybe(past),
       seenByPeers: fc.constantFrom(undefined, true, false),
       alive: fc.constantFrom(undefined, true, false),
@@ -272,6 +280,7 @@ function entryOf(ordinal: number): fc.Arbitrary<EtcdMemberEntry> {
     clientURLs: fc.constant([`https://demo-${ordinal}.demo:2379`]),
     isLearner: usually(false, fc.constant(true), fc.constant(true), fc.constant(true)),
     ours: mostly,
+    recordUnconfirmed: seldom,
   });
 }
 
@@ -318,6 +327,8 @@ function etcdOf(ordinals: readonly number[], { version }: Common): fc.Arbitrary<
             : fc.constant({}),
       }),
     ),
+    nudgedAt: maybe(past),
+    disarmedAt: maybe(fc.dictionary(fc.constantFrom("a1", "a2", "0"), past, { maxKeys: 2 })),
     compacted: maybe(fc.record({ revision: fc.constantFrom(1000, 500), at: past })),
     defragmentedAt: fc.constant({}),
   });
@@ -346,6 +357,11 @@ export const arbitraryObservation: fc.Arbitrary<Observation> = fc
         ),
         spec,
         marks,
+        unreadable: usually<UnreadableMark[] | undefined>(
+          undefined,
+          fc.constant([{ path: "metadata.annotations[replaced]", message: "no JSON", holds: ["heal"] }]),
+          fc.constant([{ path: "metadata.annotations[target]", message: "no JSON", holds: ["roll"] }]),
+        ),
       }),
       members: fc.tuple(...sorted.map((ordinal) => memberOf(ordinal, common))),
       etcd: etcdOf(sorted, common),
@@ -358,6 +374,11 @@ export const arbitraryObservation: fc.Arbitrary<Observation> = fc
         highestLeftover: fc.integer({ min: 0, max: 3 }),
         unavailableVersions: fc.constantFrom<Record<string, string>>({}, {}, { "3.7.3": "no such release" }),
         clashes: usually<Clash[]>([], clash),
+        newcomersBlocked: usually<NotMade | undefined>(
+          undefined,
+          fc.constant({ reason: "PodRefused", message: "exceeded quota" }),
+        ),
+        opened: fc.constantFrom(undefined, true, true, false),
         progressAt: maybe(past),
       }),
     });
