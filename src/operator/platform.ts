@@ -149,7 +149,7 @@ export class KubePlatform implements Platform {
 
   async execute(decided: ObjectAction): Promise<void> {
     const { client, stores, key } = this.#options;
-    if (!this.#decided) throw new TypeError("nothing was read yet");
+    if (!this.#decided) throw new TypeError("nothing has been read yet");
     const { facts } = this.#decided;
     const records = stores.objectsOf(key)?.members ?? [];
     const action =

@@ -128,10 +128,10 @@ export class PodPlatform implements Platform {
 
   async execute(action: ObjectAction): Promise<void> {
     const [objects, cluster] = [this.#objects, this.#state?.cluster];
-    if (!objects || !cluster) throw new Error("nothing was read yet");
+    if (!objects || !cluster) throw new Error("nothing has been read yet");
     const member = (name: string) => {
       const found = objects.members.find(({ metadata }) => metadata.name === name);
-      if (!found) throw new Conflict(`EtcdMember ${name} is gone`);
+      if (!found) throw new Conflict(`EtcdMember ${name} no longer exists`);
       return found;
     };
     switch (action.kind) {

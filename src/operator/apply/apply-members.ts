@@ -60,7 +60,7 @@ async function growClaim(
   } catch (error) {
     if (!isReason(error, "Forbidden", "Invalid")) throw error;
     tally.problems.push(
-      `the claim ${name} cannot grow to ${size} (${error.message}); choose another storage.className, and the members move one at a time`,
+      `the claim ${name} cannot be expanded to ${size} (${error.message}); set another storage.className to replace the members one at a time`,
     );
   }
 }

@@ -35,7 +35,7 @@ export async function applySecrets(
   const usable = new Set<Plane>();
   await Promise.all(
     planesOf(view).map((plane) =>
-      tally.part(`the ${plane} authority`, async () => {
+      tally.part(`the ${plane} CA`, async () => {
         if (await applyAuthority(context, view, plane, secrets, tally)) usable.add(plane);
       }),
     ),

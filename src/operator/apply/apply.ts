@@ -20,7 +20,7 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
   const { waits } = context;
   waits.follow(view.observation.cluster.generation);
   const tally = new Tally(waits);
-  await tally.part("objects of our names", async () => {
+  await tally.part("objects with the operator's names", async () => {
     if (!(await context.clashes.recheck())) return;
     // What waited for one of them need not any more.
     waits.clear();
@@ -68,7 +68,7 @@ async function applyAll(context: ApplyContext, view: View, tally: Tally): Promis
     // What a spec asks of them that cannot be understood is not known; they stay as they are.
     ...(cluster.invalid === undefined ? [applyNetwork(context, view, tally)] : []),
     applyPeerServices(context, view, tally),
-    tally.part("the note of the size", () => noteSize(context, view, tally)),
+    tally.part("the recorded size", () => noteSize(context, view, tally)),
     ...view.members.map((member) =>
       tally.part(partsOf.claim(member.name), () => applyClaim(context, view, member, tally)),
     ),

@@ -165,7 +165,7 @@ test("what a member has is good while it is valid, also for an operator that nev
   assert.equal(await blind.memberFiles(cluster, record, secretOf(files)), undefined, "expired");
   assert.equal(blind.areValid(record, secretOf(files)), false);
   assert.equal(blind.unissuedFor(record.name)?.reason, "AuthorityMissing");
-  assert.match(blind.unissuedFor(record.name)?.message ?? "", /no authority of the client plane/);
+  assert.match(blind.unissuedFor(record.name)?.message ?? "", /the client CA is missing/);
 });
 
 test("a plane is in use once a member of this cluster holds its authority, and not by a Secret of another", () => {

@@ -192,7 +192,7 @@ export class Certificates {
     const byClock = contradiction !== undefined && (this.canIssue(plane) || why === contradiction);
     this.#unissued.set(member, {
       reason: byClock ? "CertificateNotIssued" : "AuthorityMissing",
-      message: `its certificate cannot be issued: ${why ?? `there is no authority of the ${plane} plane`}`,
+      message: `its certificate cannot be issued: ${why ?? `the ${plane} CA is missing`}`,
     });
     return undefined;
   }
@@ -210,7 +210,7 @@ export class Certificates {
     const [text, ca] = [textIn(present, pemFile), textIn(present, caFile)];
     if (text === undefined || ca === undefined) return undefined;
     const pem = { text, where: `the certificate of ${name}` };
-    const found = findLeaf(this.#pki, pem, pem, { text: ca, where: `the CA beside it` });
+    const found = findLeaf(this.#pki, pem, pem, { text: ca, where: `the CA next to it` });
     const now = this.#time.now();
     if (found.kind !== "present") return undefined;
     const { isCa, keyMatches, issuedBy, notBefore, notAfter } = found.facts;
@@ -267,7 +267,7 @@ export class Certificates {
     key: string | undefined,
   ): Promise<Leaf> {
     const ca = this.#authorities.get(plane)?.authority;
-    if (!ca) return { problem: `no authority of the ${plane} plane` };
+    if (!ca) return { problem: `no ${plane} CA` };
     const now = this.#time.now();
     const both = certificate !== undefined && certificate === key;
     const present =
@@ -277,7 +277,7 @@ export class Certificates {
     if (present && checked && sameContent(checked.asked, asked) && now < checked.until) return present;
     const pem = (text: string | undefined, file: string) =>
       text === undefined ? undefined : { text, where: `the certificate of ${name}, ${file}` };
-    const trust = { text: ca.pair.certificate, where: `the authority of the ${plane} plane` };
+    const trust = { text: ca.pair.certificate, where: `the ${plane} CA` };
     const found = findLeaf(this.#pki, pem(certificate, "certificate"), pem(key, "key"), trust);
     const renewal = await renewLeaf(this.#pki, {
       name,

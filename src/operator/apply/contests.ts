@@ -118,7 +118,7 @@ export class Contests {
       others.length > 0
         ? `another manager (${others.join(", ")}) keeps changing`
         : "another controller or a mutating admission webhook keeps changing";
-    return `${resource.kind} ${namespace}/${name}: ${who} ${pathText(path)}, which this operator sets too; it is written less and less often until one of the two stops`;
+    return `${resource.kind} ${namespace}/${name}: ${who} ${pathText(path)}, which the operator also sets. The operator backs off; remove the field from one of the two`;
   }
 
   /** Caches keep none of them; who may list need not be allowed to get. */

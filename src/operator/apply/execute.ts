@@ -136,7 +136,7 @@ class Executor {
 
   #member(name: string): EtcdMember {
     const member = this.#stores.member(this.#key(name));
-    if (!member) throw new Conflict(`EtcdMember ${name} is gone`);
+    if (!member) throw new Conflict(`EtcdMember ${name} no longer exists`);
     return member;
   }
 

@@ -15,8 +15,8 @@ export const partsOf = {
   record: (member: string) => `the record of ${member}`,
   claim: (member: string) => `the claim of ${member}`,
   secret: (member: string) => `the Secret of ${member}`,
-  labels: (member: string) => `the labels of what ${member} runs on`,
-  latch: (member: string) => `the note on the Pod of ${member} that it has joined`,
+  labels: (member: string) => `the labels of the objects of ${member}`,
+  latch: (member: string) => `the joined annotation on the Pod of ${member}`,
   pod: (member: string) => `the Pod of ${member}`,
 } as const;
 

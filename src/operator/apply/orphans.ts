@@ -58,7 +58,7 @@ export class Orphans {
       if (failed) throw failed.reason;
       return undefined;
     } catch (error) {
-      log("warn", `EtcdMembers of the removed EtcdCluster ${key} are still there: ${textOf(error)}`, {
+      log("warn", `could not delete the EtcdMembers of the deleted EtcdCluster ${key}: ${textOf(error)}`, {
         ...clusterFields(key),
         error,
       });
@@ -82,7 +82,7 @@ function isOrphan(member: EtcdMember, cluster: string, uid: string | undefined):
 async function release({ client, stores, events, log }: OrphanOptions, key: string, orphan: EtcdMember) {
   const ref = refOf(keyOf(orphan));
   const { uid = "", finalizers = [] } = orphan.metadata;
-  const note = `EtcdCluster ${key} was removed without its members being stopped; the Pod of ${ref.name} is stopped now, and its volume is kept`;
+  const note = `EtcdCluster ${key} was deleted without its finalizer; deleting the Pod of ${ref.name} and retaining its volume`;
   log("warn", note, { ...clusterFields(key), member: ref.name, reason: "ClusterGone" });
   events.record({ regarding: orphan, type: "Warning", reason: "ClusterGone", action: "Release", note });
   const pod = stores.pod(keyOf(orphan));

@@ -273,7 +273,7 @@ export class Stores {
     } catch (error) {
       if (isReason(error, "Forbidden")) {
         this.#forbidden.add(reflector);
-        log("info", `${resource.plural} may not be read: ${error.message}`);
+        log("info", `cannot read ${resource.plural}: ${error.message}`);
         return;
       }
     }

@@ -48,7 +48,7 @@ test("what fails is tried again every second, and told", async () => {
   await clock.advance(31_000);
   await clock.advance(3_000);
   assert.ok(tries.length >= 3);
-  assert.match(log.at(-1) ?? "", /nothing is done before the cache of pods has caught up: .*busy/);
+  assert.match(log.at(-1) ?? "", /waiting for the cache of pods to catch up before acting: .*busy/);
   assert.equal(isOver(), false);
   answers.set("pods", "now");
   await clock.advance(1_000);

@@ -54,7 +54,7 @@ export class TakeOver {
     await Promise.all([...this.#behind].map((cache) => this.#follow(cache, signal)));
     this.#behind.clear();
     const tookMs = Math.round(clock.monotonic() - this.#since);
-    if (!signal.aborted) log("info", `the caches have caught up with the API server in ${tookMs} ms`);
+    if (!signal.aborted) log("info", `the caches caught up with the API server in ${tookMs} ms`);
   }
 
   async #follow(cache: CatchingCache, signal: AbortSignal): Promise<void> {
@@ -67,7 +67,7 @@ export class TakeOver {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        log("warn", `nothing is done before the cache of ${cache.resource} has caught up: ${textOf(error)}`, {
+        log("warn", `waiting for the cache of ${cache.resource} to catch up before acting: ${textOf(error)}`, {
           error,
         });
       }

@@ -56,7 +56,7 @@ export class NodeClocks {
     const skew = known?.steps.of(known.aheadMs);
     return (
       skew &&
-      `The clock of node ${node} is more than ${skew.said} ${skew.direction} the API server's. Check its time synchronization (NTP): members on it judge certificates by that clock`
+      `The clock of node ${node} is more than ${skew.said} ${skew.direction} the API server's. Check its time synchronization (NTP): members on it validate certificates by that clock`
     );
   }
 

@@ -180,7 +180,7 @@ describe("one claim whose PersistentVolume is gone", () => {
   test("is a volume that exists and cannot be reached", () => {
     const { volume, workload } = member(observationOf(base), "demo-2");
     assert.ok(volume.state === "unreachable");
-    assert.match(volume.reason, /^the PersistentVolume pvc-\S+ is gone$/);
+    assert.match(volume.reason, /^the PersistentVolume pvc-\S+ no longer exists$/);
     assert.equal(workload.state, "absent");
   });
 

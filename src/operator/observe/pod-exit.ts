@@ -30,7 +30,7 @@ export interface EndingContext {
 
 export function etcdEnding(terminated: ContainerStateTerminated, context: EndingContext): Ending {
   const { exitCode, reason, message } = terminated;
-  if (reason === "OOMKilled") return { cause: "killed", detail: "it went over its memory limit (OOMKilled)" };
+  if (reason === "OOMKilled") return { cause: "killed", detail: "it exceeded its memory limit (OOMKilled)" };
   if (reason !== undefined && CANNOT_RUN.has(reason))
     return { cause: "bad-configuration", detail: message ?? reason };
   const signal = signalOf(terminated);

@@ -134,7 +134,7 @@ describe("a Pod that cannot start waits, and says for what", () => {
   };
 
   test("a moment after it was made", () => {
-    assert.equal(reasonOf({ phase: "Pending" }), "its Pod is being placed");
+    assert.equal(reasonOf({ phase: "Pending" }), "its Pod is being scheduled");
   });
 
   test("behind a gate", () => {
@@ -266,7 +266,7 @@ describe("a Pod that was evicted", () => {
     for (const medium of ["Memory", "Ephemeral"] as const) {
       const [cause, detail] = exit(evicted, recordIn(medium));
       assert.equal(cause, "data-missing");
-      assert.match(detail, /its data ended with the Pod$/);
+      assert.match(detail, /its data was lost with the Pod$/);
     }
   });
 });

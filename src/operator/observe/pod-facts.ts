@@ -109,7 +109,7 @@ function isGated(pod: Pod, record: MemberRecord): boolean {
 function placement(pod: Pod): { reason: string; since: number; unschedulable?: boolean } {
   const scheduled = conditionOf(pod, "PodScheduled");
   if (scheduled?.status !== "False")
-    return { reason: "its Pod is being placed", since: time(undefined, pod) };
+    return { reason: "its Pod is being scheduled", since: time(undefined, pod) };
   const { reason = "Unschedulable" } = scheduled;
   return {
     reason: join(reason, scheduled.message),
@@ -121,7 +121,10 @@ function placement(pod: Pod): { reason: string; since: number; unschedulable?: b
 function finished(pod: Pod, record: MemberRecord): WorkloadFacts {
   const status = pod.status?.containerStatuses?.find(({ name }) => name === ETCD_CONTAINER);
   const disruption = conditionOf(pod, "DisruptionTarget");
-  const why = join(pod.status?.reason ?? "its Pod has ended", pod.status?.message ?? disruption?.message);
+  const why = join(
+    pod.status?.reason ?? "its Pod has terminated",
+    pod.status?.message ?? disruption?.message,
+  );
   const { medium } = record.template.storage;
   const dataEnded = medium === "Memory" || medium === "Ephemeral";
   return {
@@ -130,7 +133,7 @@ function finished(pod: Pod, record: MemberRecord): WorkloadFacts {
     startedFrom: startOf(pod) ?? "",
     restarts: status?.restartCount ?? 0,
     cause: dataEnded ? "data-missing" : "killed",
-    detail: dataEnded ? `${why}; its data ended with the Pod` : why,
+    detail: dataEnded ? `${why}; its data was lost with the Pod` : why,
     ended: true,
   };
 }

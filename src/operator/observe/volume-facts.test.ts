@@ -44,14 +44,14 @@ describe("a claim", () => {
     const waiting = claim("Pending", { class: "Immediate" });
     assert.deepEqual(volumeOf(record, { claim: waiting, classes }), {
       state: "pending",
-      reason: "its claim waits for a volume of class Immediate",
+      reason: "its claim is waiting for a volume of class Immediate",
       uid: waiting.metadata?.uid,
     });
     const nowhere = volumeOf(record, { claim: claim("Pending", { class: "no-such" }), classes });
     assert.ok(nowhere.state === "pending");
     assert.match(
       nowhere.reason,
-      /class no-such, which does not exist: make it, or set spec.storage.className/,
+      /class no-such, which does not exist: create it, or set another spec.storage.className/,
     );
     const classless = volumeOf(record, { claim: claim("Pending"), classes });
     assert.ok(classless.state === "pending");
@@ -71,7 +71,7 @@ describe("a claim", () => {
     assert.ok(fixed.state === "ready");
     assert.match(
       fixed.tooSmall ?? "",
-      /^10Gi are asked for, and its storage class fixed does not let it grow$/,
+      /^10Gi are requested, but its storage class fixed does not support expansion$/,
     );
     for (const objects of [{ claim: small("elastic"), classes: known }, { claim: small("fixed") }])
       assert.deepEqual(volumeOf(record, objects), { state: "ready", uid: "c-1" });
@@ -79,7 +79,11 @@ describe("a claim", () => {
 
   test("that lost its volume cannot be reached", () => {
     const lost = volumeOf(record, { claim: claim("Lost") });
-    assert.deepEqual(lost, { state: "unreachable", uid: "c-1", reason: "the PersistentVolume pv-1 is gone" });
+    assert.deepEqual(lost, {
+      state: "unreachable",
+      uid: "c-1",
+      reason: "the PersistentVolume pv-1 no longer exists",
+    });
   });
 
   test("that is being deleted is kept by who has started on it, and taken by nobody else (I5)", () => {
@@ -99,7 +103,7 @@ test("what is on its way out already is not deleted again and again", () => {
   assert.equal(volumeOf(on("Memory"), { pod, ending }).state, "pending");
   assert.deepEqual(volumeOf(on("HostPath"), { node: "node-1", ending }), {
     state: "pending",
-    reason: "its directory stays on node-1",
+    reason: "its directory remains on node-1",
   });
 });
 
@@ -120,7 +124,7 @@ test("a directory on a node is reached as long as the node exists", () => {
   assert.deepEqual(volumeOf(on("HostPath"), { pod, nodes: new Map() }), {
     state: "unreachable",
     uid: record.uid,
-    reason: "its node node-1 is gone",
+    reason: "its node node-1 no longer exists",
   });
   const remembered = volumeOf(on("HostPath"), { node: "node-1", nodes: new Map() });
   assert.equal(remembered.state, "unreachable", "also when its Pod is gone");

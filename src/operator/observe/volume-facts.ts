@@ -24,7 +24,7 @@ export interface VolumeObjects {
 
 export function volumeOf(record: MemberRecord, objects: VolumeObjects): VolumeFacts {
   if (objects.unread !== undefined)
-    return { state: "pending", reason: `whether it still exists could not be read: ${objects.unread}` };
+    return { state: "pending", reason: `could not check whether it still exists: ${objects.unread}` };
   switch (record.template.storage.medium) {
     case "Persistent":
       return claimFacts(record, objects);
@@ -46,7 +46,11 @@ function claimFacts(record: MemberRecord, { claim, classes, ending }: VolumeObje
     case "Bound":
       return { state: "ready", uid, ...growth(record, claim, classes) };
     case "Lost":
-      return { state: "unreachable", uid, reason: `the PersistentVolume ${claim.spec?.volumeName} is gone` };
+      return {
+        state: "unreachable",
+        uid,
+        reason: `the PersistentVolume ${claim.spec?.volumeName} no longer exists`,
+      };
     default:
       return waitsForPod(claim, classes) ? { state: "ready", uid } : pending(claim, uid, classes);
   }
@@ -62,7 +66,7 @@ function growth(
   const name = claim.spec?.storageClassName ?? "";
   if (wanted === undefined || !classes || classes.get(name)?.allowVolumeExpansion === true) return {};
   return {
-    tooSmall: `${wanted} are asked for, and its storage class ${name || "(none)"} does not let it grow`,
+    tooSmall: `${wanted} are requested, but its storage class ${name || "(none)"} does not support expansion`,
   };
 }
 
@@ -80,11 +84,11 @@ function pending(claim: PersistentVolumeClaim, uid: string, classes: VolumeObjec
   const name = claim.spec?.storageClassName;
   const missing =
     name && classes && !classes.has(name)
-      ? ", which does not exist: make it, or set spec.storage.className to another"
+      ? ", which does not exist: create it, or set another spec.storage.className"
       : "";
   const reason = name
-    ? `its claim waits for a volume of class ${name}${missing}`
-    : "its claim has no storage class, and the cluster has no default one: set spec.storage.className";
+    ? `its claim is waiting for a volume of class ${name}${missing}`
+    : "its claim has no storage class, and there is no default one: set spec.storage.className";
   return { state: "pending", reason, uid };
 }
 
@@ -92,7 +96,7 @@ function podFacts({ pod, ending }: VolumeObjects): VolumeFacts {
   const uid = pod?.metadata?.uid;
   // On a lost node a Pod never ends; there is nothing to be deleted but the Pod itself.
   if (ending && pod?.metadata?.deletionTimestamp !== undefined)
-    return { state: "pending", reason: "it ends with its Pod" };
+    return { state: "pending", reason: "it is lost with its Pod" };
   return uid === undefined ? { state: "absent" } : { state: "ready", uid };
 }
 
@@ -100,8 +104,8 @@ function podFacts({ pod, ending }: VolumeObjects): VolumeFacts {
 function hostFacts({ uid }: MemberRecord, { pod, nodes, node: pinned, ending }: VolumeObjects): VolumeFacts {
   const node = pod?.spec?.nodeName ?? pinned;
   // Nothing of ours runs on the node to delete it with.
-  if (ending && !pod) return { state: "pending", reason: `its directory stays on ${node ?? "its node"}` };
+  if (ending && !pod) return { state: "pending", reason: `its directory remains on ${node ?? "its node"}` };
   if (node && nodes && !nodes.has(node))
-    return { state: "unreachable", uid, reason: `its node ${node} is gone` };
+    return { state: "unreachable", uid, reason: `its node ${node} no longer exists` };
   return { state: "ready", uid };
 }

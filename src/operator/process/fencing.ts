@@ -23,7 +23,7 @@ export class Fence {
 
   /** Throws `LeaseLost` when nothing may be done. */
   check(): void {
-    if (this.#term === undefined) throw new LeaseLost("not done: we do not hold the lease");
+    if (this.#term === undefined) throw new LeaseLost("not done: this process does not hold the lease");
     this.#term.check(EFFECT_MS);
   }
 }

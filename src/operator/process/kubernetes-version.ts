@@ -24,17 +24,17 @@ export function judgeKubernetes(version: string): VersionVerdict {
   if (minor === undefined)
     return {
       verdict: "untested",
-      message: `the server calls its version ${JSON.stringify(version)}; ${range}`,
+      message: `the API server reports the unknown version ${JSON.stringify(version)}; ${range}`,
     };
   if (minor < (minorOf(oldest) ?? 0))
     return {
       verdict: "unsupported",
-      message: `the server runs Kubernetes ${version}, and ${range}: upgrade it, or use an older Quorate`,
+      message: `the API server runs Kubernetes ${version}, but ${range}: upgrade Kubernetes, or use an older Quorate`,
     };
   if (minor > (minorOf(newest) ?? 0))
     return {
       verdict: "untested",
-      message: `the server runs Kubernetes ${version}, which is newer than what was tested; ${range}`,
+      message: `the API server runs Kubernetes ${version}, which is newer than the tested versions; ${range}`,
     };
   return { verdict: "supported" };
 }

@@ -24,15 +24,15 @@ export const NAMESPACED: readonly Permission[] = [
     group: GROUP,
     resource: "etcdclusters",
     verbs: [...SEE, "patch"],
-    why: "what is wanted; marks and finalizer as metadata",
+    why: "the desired state; annotations and the finalizer",
   },
-  { group: GROUP, resource: "etcdclusters/status", verbs: ["patch"], why: "what is so" },
+  { group: GROUP, resource: "etcdclusters/status", verbs: ["patch"], why: "the observed state" },
   {
     group: GROUP,
     resource: "etcdclusters/finalizers",
     verbs: [],
     rarely: ["update"],
-    why: "owners that hold back their deletion, where the server asks who may say so (OpenShift)",
+    why: "owner references that block deletion, where the API server restricts them (OpenShift)",
   },
   {
     group: GROUP,
@@ -40,13 +40,13 @@ export const NAMESPACED: readonly Permission[] = [
     verbs: [...SEE, "create", "update", "patch", "delete"],
     why: "the records of members",
   },
-  { group: GROUP, resource: "etcdmembers/status", verbs: ["patch"], why: "what a member is doing" },
+  { group: GROUP, resource: "etcdmembers/status", verbs: ["patch"], why: "the observed state of a member" },
   {
     group: GROUP,
     resource: "etcdmembers/finalizers",
     verbs: [],
     rarely: ["update"],
-    why: "owners that hold back their deletion, where the server asks who may say so (OpenShift)",
+    why: "owner references that block deletion, where the API server restricts them (OpenShift)",
   },
   {
     group: "",
@@ -54,7 +54,7 @@ export const NAMESPACED: readonly Permission[] = [
     verbs: [...SEE, "create", "patch", "delete"],
     why: "members' workloads",
   },
-  { group: "", resource: "pods/resize", verbs: ["patch"], why: "other resources without a restart" },
+  { group: "", resource: "pods/resize", verbs: ["patch"], why: "in-place resize" },
   {
     group: "",
     resource: "persistentvolumeclaims",
@@ -67,7 +67,7 @@ export const NAMESPACED: readonly Permission[] = [
     group: "",
     resource: "secrets",
     verbs: [...SEE, "create", "patch"],
-    why: "certificates and members' configuration; the garbage collector takes them away",
+    why: "certificates and members' configuration; the garbage collector deletes them",
   },
   {
     group: "",
@@ -79,7 +79,7 @@ export const NAMESPACED: readonly Permission[] = [
     group: "policy",
     resource: "poddisruptionbudgets",
     verbs: [...SEE, "get", "create", "patch", "delete"],
-    why: "quorum kept through drains",
+    why: "keeping the quorum during drains",
   },
   {
     group: "events.k8s.io",
@@ -87,7 +87,7 @@ export const NAMESPACED: readonly Permission[] = [
     verbs: ["create"],
     // The same again within minutes.
     rarely: ["patch"],
-    why: "what was done, for people",
+    why: "recording events",
   },
 ];
 
@@ -98,7 +98,7 @@ export const CLUSTER_WIDE: readonly Permission[] = [
     group: "storage.k8s.io",
     resource: "storageclasses",
     verbs: SEE,
-    why: "whether volumes can grow, and where they are bound",
+    why: "whether volumes can be expanded, and where they are bound",
   },
 ];
 
@@ -108,7 +108,7 @@ export const LEASE: readonly Permission[] = [
     group: "coordination.k8s.io",
     resource: "leases",
     verbs: ["get", "create", "update"],
-    why: "one operator acts at a time",
+    why: "leader election",
   },
 ];
 

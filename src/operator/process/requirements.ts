@@ -45,14 +45,14 @@ async function checkServed(
   } catch (error) {
     if (isReason(error, "NotFound")) {
       const apply = "apply config/crd (or config/install.yaml) first";
-      throw new Unmet(`the API server does not know ${resource.plural}.${resource.group}: ${apply}`, {
+      throw new Unmet(`the API server does not serve ${resource.plural}.${resource.group}: ${apply}`, {
         cause: error,
       });
     }
     if (isReason(error, "Forbidden", "Unauthorized")) {
       const where =
-        place.namespace === undefined ? "in all namespaces (or give --namespace)" : `in ${place.namespace}`;
-      throw new Unmet(`${resource.plural} may not be read ${where}: ${error.message}`, { cause: error });
+        place.namespace === undefined ? "in all namespaces (or use --namespace)" : `in ${place.namespace}`;
+      throw new Unmet(`cannot read ${resource.plural} ${where}: ${error.message}`, { cause: error });
     }
     throw error;
   }

@@ -56,7 +56,7 @@ test("an event loop that does not turn is found by its heartbeat, and its latene
 test("a part that has ended for good is found", () => {
   const verdict = judgeLife(lifeFacts({ beatAgoMs: 0 }, undefined, ["the cache of pods"]));
   assert.equal(verdict.ok, false);
-  assert.ok(verdict.lines.includes("not ok: the cache of pods has ended"));
+  assert.ok(verdict.lines.includes("not ok: the cache of pods stopped"));
 });
 
 test("a process that stands by is ready when its stores are in step", () => {
@@ -66,7 +66,7 @@ test("a process that stands by is ready when its stores are in step", () => {
     { resource: "secrets", synced: false, trouble: "403 Forbidden" },
   ]);
   assert.equal(behind.ok, false);
-  assert.deepEqual(behind.lines, ["ok: pods", "not ok: secrets not seen yet (403 Forbidden)"]);
+  assert.deepEqual(behind.lines, ["ok: pods", "not ok: secrets not synced yet (403 Forbidden)"]);
   assert.equal(judgeReadiness([{ resource: "pods", synced: true, trouble: "cut off" }]).ok, false);
   assert.equal(judgeReadiness([], "looking for the server").ok, false);
 });

@@ -52,7 +52,7 @@ export function judgeLife(facts: LifeFacts, bounds: LifeBounds = LIFE_BOUNDS): V
     judge("oldest in the queue", facts.longestWaitMs, bounds.waitMs),
     judge("last heartbeat", facts.beatAgoMs, bounds.beatMs),
     ...(facts.catchingUp ? [judgeCatchingUp(facts.catchingUp, bounds.catchUpMs)] : []),
-    ...facts.ended.map((part) => ({ ok: false, lines: [`not ok: ${part} has ended`] })),
+    ...facts.ended.map((part) => ({ ok: false, lines: [`not ok: ${part} stopped`] })),
   ];
   return { ok: judged.every(({ ok }) => ok), lines: judged.flatMap(({ lines }) => lines) };
 }
@@ -88,7 +88,7 @@ export function judgeReadiness(
 ): Verdict {
   if (starting !== undefined) return { ok: false, lines: [`not ok: ${starting}`] };
   const lines = stores.map(({ resource, synced, trouble }) => {
-    if (!synced) return `not ok: ${resource} not seen yet${trouble === undefined ? "" : ` (${trouble})`}`;
+    if (!synced) return `not ok: ${resource} not synced yet${trouble === undefined ? "" : ` (${trouble})`}`;
     return trouble === undefined ? `ok: ${resource}` : `not ok: ${resource} may be behind (${trouble})`;
   });
   if (catchingUp) lines.push(...judgeCatchingUp(catchingUp, CATCH_UP_TOLD_MS).lines);

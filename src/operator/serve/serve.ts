@@ -64,7 +64,7 @@ function answer(paths: Paths, request: IncomingMessage, response: ServerResponse
 export function answerFor(paths: Paths, method: string, url: string): Answer {
   const [path = "/"] = url.split("?", 1);
   const found = Object.hasOwn(paths, path) ? paths[path] : undefined;
-  if (found === undefined) return text(404, `there is ${Object.keys(paths).join(" and ")} here\n`);
+  if (found === undefined) return text(404, `not found; available: ${Object.keys(paths).join(" and ")}\n`);
   if (method !== "GET" && method !== "HEAD") return text(405, "only GET\n");
   try {
     return found();
