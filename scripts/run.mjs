@@ -37,6 +37,7 @@ const tasks = {
   linearizability: ["test/linear/main.ts"],
   testbed: ["testbed/main.ts"],
   "etcd:matrix": ["scripts/etcd-matrix.ts"],
+  recording: ["scripts/recording.ts"],
 };
 
 const WANTED_NODE = 24;

@@ -67,9 +67,13 @@ export class TakeOver {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        log("warn", `waiting for the cache of ${cache.resource} to catch up before acting: ${textOf(error)}`, {
-          error,
-        });
+        log(
+          "warn",
+          `waiting for the cache of ${cache.resource} to catch up before acting: ${textOf(error)}`,
+          {
+            error,
+          },
+        );
       }
       await sleep(clock, AGAIN_MS, signal).catch(() => undefined);
     }
