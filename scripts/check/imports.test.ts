@@ -100,3 +100,48 @@ test("what the table allows passes", async () => {
   const text = `import { decide } from "../core/decide.ts";\nimport { connect } from "../etcd/client.ts";`;
   assert.equal(await findings("src/local/observe.ts", text), "");
 });
+
+test("a rule imports no other rule, nor what is built on rules", async () => {
+  const path = "src/core/rules/a.ts";
+  assert.match(
+    await findings(path, `import { b } from "./b.ts";`),
+    /src\/core\/rules\/ may not import src\/core\/rules\/b\.ts: a rule knows no other rule/,
+  );
+  assert.match(
+    await findings(path, `import { decide } from "../decide.ts";`),
+    /may not import src\/core\/decide/,
+  );
+  assert.match(
+    await findings(path, `import { plan } from "../plan/plan.ts";`),
+    /may not import src\/core\/plan/,
+  );
+  assert.equal(await findings(path, `import { size } from "../assess/size.ts";`), "");
+  assert.equal(await findings("src/core/rules/a.test.ts", `import { b } from "./b.ts";`), "");
+});
+
+test("assess, messages and version do not know the rules", async () => {
+  for (const folder of ["assess", "messages", "version"]) {
+    const found = await findings(`src/core/${folder}/a.ts`, `import { b } from "../rules/b.ts";`);
+    assert.match(found, new RegExp(`src/core/${folder}/ may not import src/core/rules/b`));
+  }
+});
+
+test("objects are rendered and records parsed without calls", async () => {
+  for (const folder of ["render", "records"]) {
+    for (const target of [
+      "../../kube/client.ts",
+      "../../seams/clock.ts",
+      "../apply/apply.ts",
+      "../cache/stores.ts",
+    ]) {
+      const found = await findings(`src/operator/${folder}/a.ts`, `import { b } from "${target}";`);
+      assert.match(found, new RegExp(`src/operator/${folder}/ may not import`), target);
+    }
+    assert.equal(await findings(`src/operator/${folder}/a.ts`, `import { b } from "../names.ts";`), "");
+  }
+  const seen = await findings(
+    "src/operator/observe/a.ts",
+    `import { KubeClient } from "../../kube/client.ts";`,
+  );
+  assert.match(seen, /calls nobody/);
+});

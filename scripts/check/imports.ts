@@ -1,5 +1,5 @@
 /**
- * Directions of import between the folders of the house. The table is the architecture: a folder may
+ * Directions of import between folders, and within some of them. The tables are the architecture: a folder may
  * import itself and what its line names, and nothing else of ours.
  */
 import { dirname, join } from "node:path/posix";
@@ -43,8 +43,94 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   testbed: world,
   sim: product,
   test: [...product, "sim", "testbed", "scripts"],
-  scripts: [...product, "sim", "testbed"],
+  scripts: [...product, "sim", "testbed", "test"],
 };
+
+/**
+ * Directions within a folder: what files below the first path may not import, and why. A path may be a folder (with a
+ * slash at its end) or a file; tests may import everything.
+ */
+export const within: readonly {
+  readonly of: string;
+  readonly not: readonly string[];
+  readonly why: string;
+}[] = [
+  {
+    of: "src/core/rules/",
+    not: ["src/core/rules/", "src/core/decide.ts", "src/core/plan/", "src/core/status/"],
+    why: "a rule knows no other rule, nor their order: what two rules share belongs in assess, template or version",
+  },
+  {
+    of: "src/core/assess/",
+    not: ["src/core/rules/", "src/core/decide.ts", "src/core/plan/", "src/core/status/"],
+    why: "rules ask it, not the other way round",
+  },
+  {
+    of: "src/core/messages/",
+    not: [
+      "src/core/rules/",
+      "src/core/assess/",
+      "src/core/decide.ts",
+      "src/core/plan/",
+      "src/core/status/",
+      "src/core/view.ts",
+    ],
+    why: "a sentence is made from the parameters of its message alone",
+  },
+  {
+    of: "src/core/version/",
+    not: [
+      "src/core/rules/",
+      "src/core/assess/",
+      "src/core/decide.ts",
+      "src/core/plan/",
+      "src/core/status/",
+      "src/core/view.ts",
+    ],
+    why: "it knows etcd's releases and nothing of the cluster",
+  },
+  {
+    of: "src/operator/render/",
+    not: [
+      "src/kube/",
+      "src/etcd/",
+      "src/pki/",
+      "src/seams/",
+      "src/control/",
+      "src/operator/apply/",
+      "src/operator/cache/",
+    ],
+    why: "objects are rendered purely from records",
+  },
+  {
+    of: "src/operator/records/",
+    not: [
+      "src/kube/",
+      "src/etcd/",
+      "src/pki/",
+      "src/seams/",
+      "src/control/",
+      "src/operator/apply/",
+      "src/operator/cache/",
+    ],
+    why: "records are parsed purely from objects",
+  },
+  {
+    of: "src/operator/observe/",
+    not: ["src/kube/client.ts", "src/operator/cache/", "src/operator/status/", "src/operator/serve/"],
+    why: "it turns objects into facts and calls nobody",
+  },
+];
+
+/**
+ * Files of core/rules that lend a part to another rule. The list may only become shorter.
+ */
+const lenders = new Set([
+  "src/core/rules/defragment.ts",
+  "src/core/rules/first-boot.ts",
+  "src/core/rules/old-log.ts",
+  "src/core/rules/retemplate.ts",
+]);
 
 /**
  * Folders that take no package and no module of Node's, and from others only types, or values of files that
@@ -95,6 +181,8 @@ function inside(repo: Repo, path: string, allowed: readonly string[], one: Impor
   if (isTest(file) && !isTest(path) && folder.startsWith("src/")) {
     return `${one.from} is for tests: the product may not import it`;
   }
+  const inner = isTest(path) ? undefined : innerDirection(path, file);
+  if (inner !== undefined) return `${inner} (${one.from})`;
   if (target === undefined || target === folder) return undefined;
   if (!allowed.includes(target)) {
     const may = allowed.length > 0 ? `only ${allowed.join(", ")}` : "nothing else of ours";
@@ -104,6 +192,17 @@ function inside(repo: Repo, path: string, allowed: readonly string[], one: Impor
     return `${folder} may import only types from ${target}, or values of files without imports: write "import type" (${one.from})`;
   }
   return undefined;
+}
+
+function innerDirection(path: string, file: string): string | undefined {
+  const broken = within.find(
+    ({ of, not }) =>
+      path.startsWith(of) &&
+      path !== file &&
+      not.some((to) => file === to || (to.endsWith("/") && file.startsWith(to))),
+  );
+  if (broken === undefined || (broken.of === "src/core/rules/" && lenders.has(file))) return undefined;
+  return `${broken.of} may not import ${file}: ${broken.why}`;
 }
 
 function standsAlone(repo: Repo, file: string): boolean {
