@@ -152,7 +152,7 @@ test("a directory with something else in it is refused, and so is a file in its 
   mkdirSync(dir);
   writeFileSync(path.join(dir, "thesis.txt"), "precious");
   const said = await quorate(["up", "--dir", dir]);
-  assert.match(said.stderr, /occupied is not empty and holds no cluster \(thesis\.txt\)/);
+  assert.match(said.stderr, /occupied is not empty and contains no cluster \(thesis\.txt\)/);
   assert.equal(said.code, 1);
   assert.deepEqual(readdirSync(dir), ["thesis.txt"]);
   const file = await quorate(["up", "--dir", path.join(dir, "thesis.txt")]);
@@ -240,7 +240,7 @@ test("a full disk is told before anything is made", async (t) => {
     const said = await quorate(["up", "--dir", path.join(dir, "cluster")]);
     assert.match(
       said.stderr,
-      /small\/cluster: the disk is full \(1 MiB free\); 3 members need about 480 MiB/,
+      /small\/cluster: not enough disk space \(1 MiB free, 3 members need about 480 MiB to start\)/,
     );
     assert.equal(said.code, 1);
     assert.deepEqual(readdirSync(dir), []);

@@ -4,7 +4,8 @@
  */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import type { Client } from "../../../testbed/client.ts";
 import { kubernetesTarget } from "../../../testbed/kubernetes-build.ts";
 import { entering } from "../../../testbed/nodes/verbs.ts";
@@ -54,6 +55,9 @@ export function kubectl(bed: string, ...args: string[]): Promise<Done> {
   return run(file, ["--kubeconfig", bedPaths(bed).kubeconfig, ...args]);
 }
 
+/** Test files that run meanwhile mount small disks in their temporary folders, which are beside ours. */
+const OTHER_TESTS = join(dirname(tmpdir()), "q-");
+
 /** What a testbed might change on the machine, as text that can be compared. */
 export async function machine(): Promise<Record<string, string>> {
   const show = async (file: string, ...args: string[]) => (await run(file, args)).out;
@@ -64,7 +68,10 @@ export async function machine(): Promise<Record<string, string>> {
     routes: await show("ip", "route", "show", "table", "all"),
     links: await show("ip", "-oneline", "link", "show"),
     loops: await show("losetup", "--noheadings", "--output", "BACK-FILE", "--list"),
-    mounts: readFileSync("/proc/self/mounts", "utf8"),
+    mounts: readFileSync("/proc/self/mounts", "utf8")
+      .split("\n")
+      .filter((line) => !line.includes(` ${OTHER_TESTS}`))
+      .join("\n"),
     groups: readdirSync("/sys/fs/cgroup").join(" "),
     settings: [...settings, ...more].map((name) => `${name}=${sysctl(name)}`).join("\n"),
   };
