@@ -162,3 +162,17 @@ test("what hides a quorum can be overridden for one member at a time", async () 
   assert.equal(podUIDs(sim).filter((uid) => before.includes(uid)).length, 2, "one restarted, with the edit");
   assert.equal(truth(sim), "3 of 3");
 });
+
+test("an approval does not count for a member that was out of reach for a moment only", async () => {
+  const sim = await serving();
+  approve(sim, "replace-demo-3");
+  sim.env.blind = new Set(["demo-3"]);
+  await sim.pass(60_000);
+  sim.env.blind = new Set();
+  await sim.settle();
+  assert.deepEqual(
+    sim.env.members().map(({ metadata }) => metadata.name),
+    ["demo-1", "demo-2", "demo-3"],
+  );
+  assert.equal(truth(sim), "3 of 3");
+});

@@ -112,3 +112,20 @@ test("a clock a hundred days ahead renews nothing of a cluster that runs, and on
   assert.ok((await secondsToConverge(sim)) < 120);
   assert.deepEqual(wrongWith(sim), []);
 });
+
+for (const aheadMs of [TEN_MINUTES, -TEN_MINUTES])
+  test(`a member that is down is replaced neither earlier nor later by a clock that jumps ${aheadMs / 60_000} min`, async () => {
+    const sim = new OperatorSimulation(THREE, { seed: 3 });
+    await sim.settle();
+    const server = sim.env.pods.server("demo-3");
+    assert.ok(server);
+    sim.harm();
+    sim.env.cutNode(sim.env.pods.nodeOf(server) ?? "");
+    await sim.pass(20_000);
+    setClock(sim, aheadMs);
+    const names = () => sim.env.members().map(({ metadata }) => metadata.name);
+    await sim.pass(260_000);
+    assert.deepEqual(names(), ["demo-1", "demo-2", "demo-3"]);
+    await sim.pass(60_000);
+    assert.ok(names().includes("demo-4"), sim.whyNot());
+  });

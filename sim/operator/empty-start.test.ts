@@ -1,6 +1,7 @@
 /**
- * Volumes that are emptied while a kubelet may still have the file of a member's first start: nobody votes without
- * its memory, and nothing empty is told as healthy (H3, I3, I4). The files of the model follow as late as a kubelet's.
+ * Volumes that are emptied while a kubelet may still have the file of a member's first start, or that are put back to an
+ * older state: no member votes without its memory, and no empty cluster is reported as healthy (H3, I3, I4). The files
+ * of the model follow as late as a kubelet's.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -126,4 +127,53 @@ test("older data that somebody put back is told as lost until a person accepts i
   await sim.pass(60_000);
   await sim.settle();
   assert.deepEqual(wrongWith(sim), []);
+});
+
+/** An older snapshot of its volume is restored in place. */
+function rolledBack(sim: OperatorSimulation, member: string): void {
+  const { env } = sim;
+  const disk = env.diskOf(member);
+  const server = env.pods.server(member);
+  assert.ok(disk !== undefined && server !== undefined, `${member} runs on a volume`);
+  sim.harm();
+  sim.tell(`the volume of ${member} is put back to an older state, and its process ends`);
+  env.world.signal(server, "SIGKILL");
+  env.disks.rollBack(disk, Math.floor(server.dir.log.length / 10));
+}
+
+for (const restarted of [false, true]) {
+  const who = restarted ? "an operator that starts later" : "the operator that saw it";
+  test(`the only member, put back to an older state, is reported as lost data by ${who}`, async () => {
+    const sim = new OperatorSimulation({ replicas: 1, version: VERSION }, { seed: 4 });
+    await sim.settle();
+    // The revision in the status is written every ten minutes.
+    await sim.pass(restarted ? 650_000 : 200_000);
+    const steps = sim.steps;
+    rolledBack(sim, "demo-1");
+    sim.env.ledger.writeOff();
+    if (restarted) sim.seats[0]?.life.cut("the operator is restarted");
+    await sim.pass(60_000);
+    assert.deepEqual(toldBy(sim), ["DataGone"]);
+    assert.equal(conditionOf(sim, "Available")?.reason, "DataGone");
+    assert.equal(sim.steps, steps, "nothing was changed");
+  });
+}
+
+test("a voter that was put back to an older state is replaced before it has caught up", async () => {
+  const sim = new OperatorSimulation({ replicas: 3, version: VERSION }, { seed: 5 });
+  await sim.settle();
+  await sim.pass(120_000);
+  const { env } = sim;
+  const leader = env.world.network.all().find((one) => one.runs && env.world.raftOf(one).leader === one);
+  const other = ["demo-1", "demo-2", "demo-3"].find((name) => name !== leader?.config.name) ?? "";
+  env.pods.slow.add(other);
+  rolledBack(sim, other);
+  // With another leader nobody remembers how far it had come.
+  assert.ok(leader);
+  env.world.signal(leader, "SIGKILL");
+  await sim.settle();
+  assert.equal(sim.converged, true, sim.whyNot());
+  assert.deepEqual(wrongWith(sim), []);
+  const names = sim.cluster?.status?.members?.map(({ name }) => name) ?? [];
+  assert.ok(!names.includes(other) && names.includes("demo-4"), names.join(" "));
 });

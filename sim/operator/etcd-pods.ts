@@ -52,6 +52,12 @@ export class Disks implements DataDirs {
     this.#dirs.delete(pathOn(disk));
   }
 
+  /** An older snapshot of the disk is restored in place: its log has only `length` entries. */
+  rollBack(disk: string, length: number): void {
+    const dir = this.of(disk);
+    if (dir) this.#dirs.set(pathOn(disk), dir.olderCopy(length));
+  }
+
   gone(disk: string): void {
     const dir = this.of(disk);
     if (!dir) return;

@@ -112,7 +112,9 @@ export class StatusTruth {
 /** More than half of the voters, as the newest of them knows them, still have their data. */
 export function hasQuorumOfData({ env }: OperatorSimulation): boolean {
   const kept = env.members().flatMap(({ metadata }) => env.subject.data(metadata.name) ?? []);
-  const dirs = kept.filter((dir) => !dir.unreadable && dir.clusterID === env.established());
+  const dirs = kept.filter(
+    (dir) => !dir.unreadable && !dir.rolledBack && dir.clusterID === env.established(),
+  );
   const newest = dirs.toSorted((a, b) => b.log.length - a.log.length)[0];
   const voters = newest?.state.voters() ?? [];
   const there = voters.filter(({ id }) => dirs.some(({ memberID }) => memberID === id));

@@ -26,7 +26,9 @@ test("it does nothing before it has seen the records that its predecessor made",
   const mark = sim.lines.length;
   for (let i = 0; i < 600 && holderOf(sim) === former; i++) await sim.pass(100);
   assert.notEqual(holderOf(sim), former, "another leads");
+  const { passes } = sim;
   await sim.pass(20_000);
+  assert.equal(sim.passes, passes, "it does not even look: what it saw would be the past");
   assert.equal(sim.steps, steps, sim.lines.slice(mark).join("\n"));
   front.release("etcdmembers");
   await sim.settle();

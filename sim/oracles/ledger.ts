@@ -16,6 +16,11 @@ export class Ledger {
   #last: Entry | undefined;
   #tries = 0;
 
+  /** Older data was put back from outside: no cluster can hold what was written since. */
+  writeOff(): void {
+    this.#last = undefined;
+  }
+
   /** What this leader lacks, in words. */
   missingFrom(leader: Server): string | undefined {
     const last = this.#last;

@@ -112,6 +112,8 @@ export class Needless {
 
   #isIntact(member: string, id: string): boolean {
     const dir = this.#keeping.data(member);
-    return dir !== undefined && !dir.unreadable && dir.corruption === 0 && dir.memberID === id;
+    return (
+      dir !== undefined && !dir.unreadable && !dir.rolledBack && dir.corruption === 0 && dir.memberID === id
+    );
   }
 }

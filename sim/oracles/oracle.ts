@@ -51,7 +51,7 @@ export class Oracle {
     this.#ledger = around.ledger;
   }
 
-  /** Voters as the leader, or else any member with data, knows them; healthy ones hold all and follow. */
+  /** Voters as the leader, or else any member with data, knows them; healthy ones hold all, forgot nothing, and follow. */
   truth(): Truth {
     const running = this.#world.network.all().filter((server) => server.runs);
     const leader = running.find((server) => this.#world.raftOf(server).leader === server);
@@ -62,6 +62,7 @@ export class Oracle {
         server.serving &&
         server.synced &&
         !server.frozen &&
+        !server.dir.rolledBack &&
         this.#world.raftOf(server).leaderOf(server) !== "0",
     );
     return {

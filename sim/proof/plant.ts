@@ -1,10 +1,18 @@
 /** Plants a known fault in memory: the files that it changes, as they would read with it. */
 import { readFile } from "node:fs/promises";
 import { plantedBugs, type PlantedBug } from "./planted-bugs.ts";
+import { plantedHarmBugs } from "./planted-harm-bugs.ts";
 import { plantedOperatorBugs } from "./planted-operator-bugs.ts";
 import { root } from "./run-tool.ts";
 
-export const allPlanted: readonly PlantedBug[] = [...plantedBugs, ...plantedOperatorBugs];
+/** For `--list`. */
+export const lists: Readonly<Record<string, readonly PlantedBug[]>> = {
+  rules: plantedBugs,
+  operator: plantedOperatorBugs,
+  harm: plantedHarmBugs,
+};
+
+export const allPlanted: readonly PlantedBug[] = Object.values(lists).flat();
 
 export async function plant({ name, also, ...edit }: PlantedBug): Promise<Record<string, string>> {
   const replaced: Record<string, string> = {};

@@ -12,7 +12,25 @@ export interface PlantedBug {
   readonly replace: string;
   /** A second line of defence that has to be broken too, or nothing bad comes of it. */
   readonly also?: Edit;
+  /** The simulated situation of an operator that it should show in, which is tried first: sim/operator/<name>.test.ts. */
+  readonly situation?: Situation;
 }
+
+/** Simulated lives of the operator that were written for a situation, and not for a line. */
+export const situations = [
+  "refused",
+  "blind",
+  "tampered",
+  "marks",
+  "clocks",
+  "empty-start",
+  "take-over",
+  "foreign",
+  "quota",
+  "peer-services",
+] as const;
+
+export type Situation = (typeof situations)[number];
 
 export interface Edit {
   readonly file: string;

@@ -1,17 +1,18 @@
 /**
- * `npm run proof:planted [-- --bug text] [--file text] [--threads N] [--clean]`: plants one known fault after the other, in memory and
- * never in the checkout, and runs the tools from the quickest on until one catches it. Ends with a table of who caught
- * what. The unit tests beside the line are no such tool, since they were written with it: of a fault that nothing else
- * catches it is told whether they do, and it is a gap like one that nobody catches: exit 1. `--clean`: first all tools
- * without a fault.
+ * `npm run proof:planted [-- --list rules|operator|harm] [--bug text] [--file text] [--threads N] [--clean]`: plants one known
+ * fault after the other, in memory and never in the checkout, and runs the tools from the quickest on until one catches
+ * it. Ends with a table of bugs and the tools that caught them. The unit tests beside the line are no such tool, since
+ * they were written with it: a fault that only they catch is a gap like one that no tool catches: exit 1. `--clean`:
+ * first all tools without a fault.
  */
 import { matchesGlob } from "node:path";
 import { globSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/seams/clock.ts";
-import { allPlanted, plant } from "./plant.ts";
-import type { PlantedBug } from "./planted-bugs.ts";
+import { denials } from "../operator/denial-schedule.ts";
+import { allPlanted, lists, plant } from "./plant.ts";
+import { situations, type PlantedBug } from "./planted-bugs.ts";
 import { root, runTool, type Ended } from "./run-tool.ts";
 
 /** Where a fault sits: in the rules, in what both products share, or in one of them. */
@@ -62,6 +63,16 @@ const tools: readonly Tool[] = [
     args: () => sim("--operator", "--seeds", "16"),
   },
   {
+    name: "random runs of the operator that deny it something",
+    rooms: ["operator", "control"],
+    args: () => sim("--operator", "--seeds", "16", "--deny", Object.keys(denials).join()),
+  },
+  ...situations.map((situation): Tool => ({
+    name: `situation ${situation}`,
+    rooms: ["operator", "control"],
+    args: () => [...TEST, `sim/operator/${situation}.test.ts`],
+  })),
+  {
     name: "enumerated faults of the product",
     rooms: ["rules", "control", "machine"],
     args: () => sim("--machine", "--enumerate", "--every", "6"),
@@ -95,6 +106,15 @@ function testsAround(file: string): string[] {
     .toSorted();
 }
 
+/** What is denied an operator only the operator's tools deny. */
+function toolsFor({ file, situation }: PlantedBug): Tool[] {
+  const room = situation === undefined ? roomOf(file) : "operator";
+  const isFirst = ({ name }: Tool) => name === `situation ${situation}`;
+  return tools
+    .filter(({ rooms }) => rooms.includes(room))
+    .toSorted((a, b) => Number(isFirst(b)) - Number(isFirst(a)));
+}
+
 const REASON =
   /^(seed \d+: \w|✖ (?!failing)|[A-Z]\d+: |decision: |.*(crash-\w+|crash after|lost reply|reply-lost|conflict|timeout|unseen) of effect|dead end|goes round)/;
 
@@ -116,9 +136,8 @@ const counts = ({ caught }: Judged) => caught !== undefined && caught.tool.besid
 
 async function judge(bug: PlantedBug): Promise<Judged> {
   const replaced = await plant(bug);
-  const room = roomOf(bug.file);
   let ms = 0;
-  for (const tool of tools.filter(({ rooms }) => rooms.includes(room))) {
+  for (const tool of toolsFor(bug)) {
     const ended = await runTool({ args: tool.args(bug.file), limitMs: TOOL_LIMIT_MS, replaced });
     ms += ended.ms;
     // Every tool ends by itself: one that was ended was too slow here, and says nothing.
@@ -154,6 +173,7 @@ async function allClean(): Promise<boolean> {
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
+      list: { type: "string" },
       bug: { type: "string", default: "" },
       file: { type: "string", default: "" },
       threads: { type: "string", default: "2" },
@@ -162,7 +182,9 @@ async function main(): Promise<number> {
   });
   if (values.clean && !(await allClean())) return 1;
   const began = systemClock.monotonic();
-  const bugs = allPlanted.filter(({ name, file }) => name.includes(values.bug) && file.includes(values.file));
+  const listed = values.list === undefined ? allPlanted : lists[values.list];
+  if (!listed) throw new RangeError(`--list is one of ${Object.keys(lists).join(", ")}`);
+  const bugs = listed.filter(({ name, file }) => name.includes(values.bug) && file.includes(values.file));
   const judged: Judged[] = [];
   let next = 0;
   const work = async () => {

@@ -154,6 +154,18 @@ export const tiers: readonly Tier[] = [
     },
   },
   {
+    id: "crash",
+    when: "beside",
+    title: "the controller of real etcd, killed after every 12th effect",
+    args: ["test/crash/main.ts", "--stride", "12"],
+    limitMs: 30 * MINUTE,
+    counts: {
+      plans: /^(\d+) kills, /gm,
+      faults: /^(\d+) kills, /gm,
+      "bugs found": /^\d+ kills, (\d+) with another end/gm,
+    },
+  },
+  {
     id: "linearizability",
     when: "alone",
     title: "recorded clients of real clusters under faults",

@@ -59,7 +59,10 @@ for (const { operation, effects, tried, failures, ms } of tallies) {
     row(operation, String(effects), String(tried), String(tried - failures.length), (ms / 1000).toFixed(0)),
   );
 }
-if (tallies.some(({ failures }) => failures.length > 0)) process.exitCode = 1;
+const kills = tallies.reduce((sum, { tried }) => sum + tried, 0);
+const differing = tallies.reduce((sum, { failures }) => sum + failures.length, 0);
+console.log(`\n${kills} kills, ${differing} with another end`);
+if (differing > 0) process.exitCode = 1;
 
 function row(...[operation = "", ...cells]: string[]): string {
   return [operation.padEnd(16), ...cells.map((cell) => cell.padStart(16))].join("");

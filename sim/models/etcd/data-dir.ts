@@ -20,6 +20,8 @@ export class DataDir {
   corruption = 0;
   /** The database file cannot be opened. */
   unreadable = false;
+  /** An older copy was put in its place: its member has forgotten what it promised since. */
+  rolledBack = false;
 
   constructor(clusterID: string, memberID: string) {
     this.clusterID = clusterID;
@@ -28,6 +30,18 @@ export class DataDir {
 
   get lastTerm(): number {
     return this.log.at(-1)?.term ?? 0;
+  }
+
+  /** As it was when its log had `length` entries. */
+  olderCopy(length: number): DataDir {
+    const copy = new DataDir(this.clusterID, this.memberID);
+    for (const entry of this.log.slice(0, length)) {
+      copy.log.push(entry);
+      if (copy.state.apply(entry, { maxLearners: Infinity })) copy.refused.add(entry.index);
+    }
+    copy.storageVersion = this.storageVersion;
+    copy.rolledBack = true;
+    return copy;
   }
 }
 
