@@ -68,7 +68,7 @@ test("a wiped member, and no replacement allowed", async () => {
   await local.settled();
   await local.wipe("demo-3");
   const { message, next } = await stuck("ReplacementBudget");
-  assert.match(message, /demo-3: its data is gone/);
+  assert.match(message, /demo-3 is not replaced \(it lost its data\)/);
   assert.match(next ?? "", /raise spec\.repair\.maxReplacementsPerHour/);
   await local.edit({ repair: { maxReplacementsPerHour: 4 } });
   await local.until("replaced", ({ members }) => members.every(({ name }) => name !== "demo-3"));
