@@ -4,7 +4,8 @@ import { print } from "./output.ts";
 import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 import { call } from "./session.ts";
 
-export const summary = "approve a rollout, a step for a member that cannot be reached, or restored older data";
+export const summary =
+  "approve a rollout, a step for a member that cannot be reached, or restored older data";
 export const usage = `Usage: quorate local approve <approval> [options]
 
 \`quorate local why\` shows the approval that a step waits for: the hash of a rollout (spec.update.strategy

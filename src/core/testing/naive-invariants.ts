@@ -98,7 +98,10 @@ export function assertInvariants(o: Observation, action: Action): void {
       const known = new Set(o.members.map((facts) => seen.entryOf(facts)?.id));
       const ours = seen.voters.filter(({ id, ours: isOurs }) => isOurs || known.has(id));
       assert.equal(seen.healthyVoters(), ours.length, "I2: one change at a time, all healthy before");
-      assert.ok(seen.healthyVoters() + 1 >= majorityOf(seen.voters.length + 1), "I1: with it there is quorum");
+      assert.ok(
+        seen.healthyVoters() + 1 >= majorityOf(seen.voters.length + 1),
+        "I1: with it there is quorum",
+      );
       return;
     }
     case "AddLearner": {
