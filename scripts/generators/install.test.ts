@@ -10,7 +10,7 @@ test("two installations for one namespace each share no object, and refer to non
   const shared = second.map((object) => pathOf(object)).filter((path) => paths.includes(path));
   assert.deepEqual(shared, []);
   // By the same names with the other namespace in them, and nothing else.
-  const renamed = JSON.stringify(second).replaceAll(/"team-a(?=["\.])/g, '"etcd');
+  const renamed = JSON.stringify(second).replaceAll(/"team-a(?=[".])/g, '"etcd');
   assert.deepEqual(JSON.parse(renamed), first);
 });
 
