@@ -33,7 +33,7 @@ test("without the mark of the highest name no member is added, so that no name i
   assert.equal(sim.edit({ replicas: 4 }), true);
   await sim.pass(60_000);
   assert.deepEqual(names(sim), ["demo-1", "demo-2", "demo-3"]);
-  assert.match(sim.cluster?.status?.phase ?? "", /highest-ordinal\] cannot be read \(oops\)/);
+  assert.match(sim.cluster?.status?.message ?? "", /highest-ordinal\] cannot be read \(oops\)/);
   mark(sim, highest);
   await sim.settle();
   assert.equal(sim.converged, true, sim.whyNot());
