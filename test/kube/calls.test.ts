@@ -122,7 +122,7 @@ test("an invalid object names each field that is wrong", async () => {
   const fields = error.causes.map(({ field }) => field);
   for (const field of ["spec.ports[0].port", "spec.sessionAffinity"])
     assert.ok(fields.includes(field), `${field} is not in ${fields.join(", ")}`);
-  assert.match(error.message, /POST \/api\/v1\/.*: 422 .*; the object has to be changed/);
+  assert.match(error.message, /POST \/api\/v1\/.*: 422 .*; correct the object/);
 });
 
 test("status and scale are written through their subresources", async () => {

@@ -225,7 +225,7 @@ describe("accepted and applied:", () => {
 test("a storage class that does not exist: the member stays, and the newcomer goes when the edit is taken back", async () => {
   const before = await podUIDs(one);
   await tried(bed, one, { storage: { className: "no-such-class" } }, async () => {
-    await told(one, "Ready", "VolumePending", /class no-such-class, which does not exist: make it, or/);
+    await told(one, "Ready", "VolumePending", /class no-such-class, which does not exist: create it, or/);
     await serves(one);
   });
   assert.deepEqual(await podUIDs(one), before, "the member never stopped");
@@ -323,7 +323,7 @@ describe("a cluster that begins with a bad spec", () => {
   test("with a storage class that does not exist: the correction begins it anew, and nothing is left behind", async () => {
     const cluster = new ClusterOnBed(bed, "classless", running);
     await cluster.create({ ...GOOD, replicas: 1, storage: { ...KEEP_NOTHING, className: "no-such-class" } });
-    await told(cluster, "Ready", "VolumePending", /class no-such-class, which does not exist: make it, or/);
+    await told(cluster, "Ready", "VolumePending", /class no-such-class, which does not exist: create it, or/);
     await cluster.edit({ storage: { className: "standard" } });
     await cluster.converged(1);
     await claimsLeft(cluster, ["1Gi"]);

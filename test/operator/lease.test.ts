@@ -27,14 +27,14 @@ after(async () => {
 test("where the resources are not defined it ends and says what to do", async () => {
   const operator = start();
   assert.equal(await operator.ended(), 1);
-  assert.match(operator.words.join("\n"), /does not know etcd(clusters|members)\.etcd\.quorate\.dev: apply/);
+  assert.match(operator.words.join("\n"), /does not serve etcd(clusters|members)\.etcd\.quorate\.dev: apply/);
 });
 
 test("where nobody answers it ends and says so", async () => {
   const operator = new OperatorProcess({ kubeconfig: "/nowhere/kubeconfig" });
   processes.push(operator);
   assert.equal(await operator.ended(), 1);
-  assert.match(operator.words.join("\n"), /there is no kubeconfig at \/nowhere/);
+  assert.match(operator.words.join("\n"), /no kubeconfig at \/nowhere/);
 });
 
 test("wrong options are told before anything is tried", async () => {

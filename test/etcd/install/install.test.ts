@@ -74,7 +74,7 @@ test("an archive whose hash is not in SHA256SUMS is refused", async () => {
   using place = makePlace();
   await using server = await startReleaseServer();
   server.offer(VERSION, makeArchive(place, VERSION), "ab".repeat(32));
-  await refuses(ensureEtcd(VERSION, optionsOf(place, server)), "wrong-checksum", /SHA256SUMS says abab/);
+  await refuses(ensureEtcd(VERSION, optionsOf(place, server)), "wrong-checksum", /SHA256SUMS lists abab/);
   assert.deepEqual(leftIn(place.cache), []);
 });
 
