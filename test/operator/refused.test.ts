@@ -123,9 +123,9 @@ test("a member whose Pod is refused for longer than memberLostAfter is kept, and
     await eventually(
       "it is told, long after the member would have been lost",
       async () => {
-        const { phase = "" } = await cluster.status();
+        const { message = "" } = await cluster.status();
         return (
-          /demo-2 cannot be started: the Pod of demo-2: .*no Pods today/.test(phase) &&
+          /demo-2 cannot be started: the Pod of demo-2: .*no Pods today/.test(message) &&
           Date.now() - deletedAt > 3 * LOST_AFTER_MS
         );
       },
