@@ -66,7 +66,8 @@ describe("a cluster of three", () => {
     try {
       await cluster.waitFor("Quorate", "False");
       t.diagnostic(`told after ${Date.now() - began} ms`);
-      assert.ok(Date.now() - began < 30_000, "one period of observation, and an election");
+      // Until their probes have failed they count as out of reach; a busy machine probes late.
+      assert.ok(Date.now() - began < 60_000, "some periods of the probes, and an election");
       // The look during which they froze may still have found the third one serving; the next one may not.
       await eventually("without quorum nobody serves", async () => {
         const { readyReplicas, members } = await cluster.status();
