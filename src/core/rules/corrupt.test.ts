@@ -103,6 +103,7 @@ test("a suspect that ended beside one that was removed since starts again before
   const { marks } = world.cluster;
   const after = (at: number) => ({
     ...world,
+    now: NOW + 10,
     cluster: { ...world.cluster, marks: { ...marks, replaced: { "demo-9": at } } },
   });
   const { workload } = world.members[2] ?? {};
@@ -111,6 +112,12 @@ test("a suspect that ended beside one that was removed since starts again before
   assert.deepEqual(act?.action, { kind: "StopWorkload", member: "demo-3" });
   const guilty = decide(after(workload.since - 1)).act;
   assert.equal(guilty?.action.kind, "UpdateMember", "it has met only those that are left");
+  const ahead = decide(after(NOW + 60_000)).act;
+  assert.equal(
+    ahead?.action.kind,
+    "UpdateMember",
+    "a mark from a clock that was ahead would restart it for ever",
+  );
 });
 
 test("a suspect waits for the removal of another corrupt one", () => {

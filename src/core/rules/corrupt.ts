@@ -153,7 +153,8 @@ function metAnother(view: View, suspect: MemberView): Outcome | undefined {
   if (leaving.length > 0)
     return hold(HOLDS.allButHealing, "SuspectAwaitsRemoval", { member, others: namesOf(leaving) });
   const { replaced = {} } = view.observation.cluster.marks;
-  const isEarlier = (at: number) => workload.state === "exited" && workload.since < at;
+  // A time that is still to come was written by a clock that was ahead: by it, it would start again for ever.
+  const isEarlier = (at: number) => workload.state === "exited" && workload.since < at && at <= view.now;
   const other = Object.keys(replaced).find((one) => isEarlier(replaced[one] ?? 0));
   if (other === undefined) return undefined;
   return act("heal", "SuspectStartedAgain", { member, other }, { kind: "StopWorkload", member });

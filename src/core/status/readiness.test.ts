@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Decision, Hold } from "../action.ts";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
-import { NOW, change, edit, healthy } from "../testing/cluster.ts";
+import { NOW, change, edit, exited, healthy } from "../testing/cluster.ts";
 import { IN_PLACE, of, silent, status, summary } from "../testing/status.ts";
 import { aHold } from "../testing/hold.ts";
 import { viewOf } from "../view.ts";
@@ -102,4 +102,16 @@ test("nothing is Ready that cannot be seen", () => {
   const told = status(all);
   assert.deepEqual([told.phase, summary(told)["Ready"]], ["Unknown", "Unknown EtcdUnreachable"]);
   assert.equal(summary(told)["Stalled"], "False EtcdUnreachable", "it may pass");
+});
+
+test("a Pod that is recreated after a wait is work that goes on, not a cluster that stalls", () => {
+  const world = change(exited(healthy(), "demo-2"), "demo-2", ({ workload }) => ({
+    ends: 3,
+    ...(workload.state === "exited" && { workload: { ...workload, ended: true, since: NOW } }),
+  }));
+  const told = status(world);
+  assert.deepEqual(
+    [summary(told)["Reconciling"], summary(told)["Stalled"]],
+    ["True PodBackOff", "False PodBackOff"],
+  );
 });

@@ -17,10 +17,14 @@ export interface Work {
   readonly needsPerson: boolean;
 }
 
-/** A person may have to help with these, but a moment of bad network looks the same: they stall by the deadline. */
+/**
+ * A person may have to help with these, but a moment of bad network, or of a full node, looks the same: they stall by the
+ * deadline.
+ */
 const MAY_PASS: ReadonlySet<string> = new Set([
   "EtcdUnreachable",
   "MemberUnreachable",
+  "PodBackOff",
 ] satisfies HoldReason[]);
 /** Nothing is to be done, because the spec says so. */
 const AT_REST: ReadonlySet<string> = new Set(["Paused", "Hibernated"] satisfies HoldReason[]);
