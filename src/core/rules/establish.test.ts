@@ -7,6 +7,7 @@ import { predict } from "../plan/predict.ts";
 import { available } from "../status/conditions.ts";
 import { arbitraryObservation } from "../testing/arbitrary-observation.ts";
 import { answering, asked, change, healthy, record } from "../testing/cluster.ts";
+import { listed, silent } from "../testing/joining.ts";
 import { says } from "../testing/says.ts";
 import { viewOf } from "../view.ts";
 import { establish } from "./establish.ts";
@@ -90,20 +91,6 @@ test("clients are let in once a quorum would not start over from an empty direct
 const RUNS = { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 200) };
 const always = (holds: (o: Observation) => void) => fc.assert(fc.property(arbitraryObservation, holds), RUNS);
 const three = healthy();
-
-const silent = (o: Observation, name: string) =>
-  change(o, name, { answer: { reachable: false, error: "connection refused" } });
-
-const listed = (o: Observation, name: string, more: { name?: string; isLearner?: boolean }): Observation => ({
-  ...o,
-  etcd: {
-    ...o.etcd,
-    list: o.etcd.list && {
-      ...o.etcd.list,
-      members: o.etcd.list.members.map((entry) => (entry.name === name ? { ...entry, ...more } : entry)),
-    },
-  },
-});
 
 test("nobody is marked or latched before etcd has told who is in its list (I3, H3)", () => {
   always((o) => {

@@ -6,6 +6,7 @@ import { predict } from "../plan/predict.ts";
 import { settle } from "../plan/settle.ts";
 import { startHash } from "../template/template.ts";
 import { NOW, change, edit, exited, healthy, record, run } from "../testing/cluster.ts";
+import { listed, starting } from "../testing/joining.ts";
 import { says } from "../testing/says.ts";
 import { viewOf } from "../view.ts";
 import { finishJoins } from "./finish-joins.ts";
@@ -139,30 +140,6 @@ test("a joiner that a person took out of etcd before it served makes room for an
 });
 
 const three = healthy();
-
-const silent = (o: Observation, name: string) =>
-  change(o, name, { answer: { reachable: false, error: "connection refused" } });
-
-const listed = (o: Observation, name: string, more: { name?: string; isLearner?: boolean }): Observation => ({
-  ...o,
-  etcd: {
-    ...o.etcd,
-    list: o.etcd.list && {
-      ...o.etcd.list,
-      members: o.etcd.list.members.map((entry) => (entry.name === name ? { ...entry, ...more } : entry)),
-    },
-  },
-});
-
-/** demo-4 joins three others: etcd knows it, and it was permitted to start. */
-function starting(): Observation {
-  let world = edit(three, { replicas: 4 });
-  for (let act = decide(world).act; act; act = decide(world).act) {
-    world = predict(world, act.action);
-    if (act.action.kind === "UpdateMember" && act.action.purpose === "permit-start") break;
-  }
-  return silent(listed(world, "demo-4", { name: "" }), "demo-4");
-}
 
 test("a joiner that etcd knows is started before the next one is added (H7)", () => {
   const grown = run(edit(three, { replicas: 5 }));

@@ -5,6 +5,7 @@ import type { MemberFacts, Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
 import { startHash } from "../template/template.ts";
 import { NOW, asked, change, edit, exited, healthy, run } from "../testing/cluster.ts";
+import { ended, ill } from "../testing/ill.ts";
 import { says, words } from "../testing/says.ts";
 import { viewOf } from "../view.ts";
 import { firstBoot } from "./first-boot.ts";
@@ -183,23 +184,6 @@ test("what keeps the first members from starting is told when it lasts, and a co
 });
 
 const three = healthy();
-const UNREACHABLE = { reachable: false, error: "connection refused" } as const;
-
-/** demo-2 as it is not well. */
-function ill(
-  workload: MemberFacts["workload"],
-  more: Partial<MemberFacts> = {},
-  o: Observation = three,
-): Observation {
-  return change(o, "demo-2", { workload, answer: UNREACHABLE, unhealthySince: NOW, ...more });
-}
-
-const runs = three.members[1]?.workload;
-assert.ok(runs?.state === "running");
-
-const ended = (detail: string, cause: "killed" | "unknown" = "killed") =>
-  ({ state: "exited", since: NOW, restarts: 1, cause, detail, startedFrom: runs.startedFrom }) as const;
-
 test("a founder on a volume that is not its own any more, or is empty though used, begins the boot anew", () => {
   const booting = {
     ...three,

@@ -4,6 +4,7 @@ import { decide } from "../decide.ts";
 import type { MemberFacts, Observation } from "../observation.ts";
 import { degraded } from "../status/conditions.ts";
 import { NOW, change, edit, exited, healthy, record, run } from "../testing/cluster.ts";
+import { ended, ill, runs } from "../testing/ill.ts";
 import { says, words } from "../testing/says.ts";
 import { viewOf } from "../view.ts";
 import { replaceBroken } from "./replace-broken.ts";
@@ -171,23 +172,6 @@ test("a member that is not made because its claim could not be read says so, and
 
 const HOUR = 3_600_000;
 const three = healthy();
-const UNREACHABLE = { reachable: false, error: "connection refused" } as const;
-
-/** demo-2 as it is not well. */
-function ill(
-  workload: MemberFacts["workload"],
-  more: Partial<MemberFacts> = {},
-  o: Observation = three,
-): Observation {
-  return change(o, "demo-2", { workload, answer: UNREACHABLE, unhealthySince: NOW, ...more });
-}
-
-const runs = three.members[1]?.workload;
-assert.ok(runs?.state === "running");
-
-const ended = (detail: string, cause: "killed" | "unknown" = "killed") =>
-  ({ state: "exited", since: NOW, restarts: 1, cause, detail, startedFrom: runs.startedFrom }) as const;
-
 test("replacements within the hour are counted, and the next one waits until the oldest is an hour old", () => {
   const limited = edit(healthy({ replicas: 5 }), { repair: { maxReplacementsPerHour: 2 } });
   const lost = (replaced: Record<string, number>) => {

@@ -7,6 +7,7 @@ import { predict } from "../plan/predict.ts";
 import { settle } from "../plan/settle.ts";
 import { startHash, templateFor } from "../template/template.ts";
 import { NOW, change, edit, exited, healthy, record, run, unchecked } from "../testing/cluster.ts";
+import { ended, ill, runs } from "../testing/ill.ts";
 import { says, words } from "../testing/says.ts";
 import { retemplate } from "./retemplate.ts";
 
@@ -336,23 +337,6 @@ test("without a canary, a template that failed one member is not given to anothe
 });
 
 const three = healthy();
-const UNREACHABLE = { reachable: false, error: "connection refused" } as const;
-
-/** demo-2 as it is not well. */
-function ill(
-  workload: MemberFacts["workload"],
-  more: Partial<MemberFacts> = {},
-  o: Observation = three,
-): Observation {
-  return change(o, "demo-2", { workload, answer: UNREACHABLE, unhealthySince: NOW, ...more });
-}
-
-const runs = three.members[1]?.workload;
-assert.ok(runs?.state === "running");
-
-const ended = (detail: string, cause: "killed" | "unknown" = "killed") =>
-  ({ state: "exited", since: NOW, restarts: 1, cause, detail, startedFrom: runs.startedFrom }) as const;
-
 test("a template is blamed at its second exit; anything else after the time that the spec gives it", () => {
   const rolled = edit(three, { options: { logLevel: "Debug" } });
   const bad = (restarts: number) => exited(rolled, "demo-3", "bad-configuration", { restarts });

@@ -2,38 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { decide } from "../decide.ts";
-import type { Observation } from "../observation.ts";
-import { predict } from "../plan/predict.ts";
-import { change, edit, exited, healthy, record, run } from "../testing/cluster.ts";
+import { edit, exited, healthy, record, run } from "../testing/cluster.ts";
+import { starting } from "../testing/joining.ts";
 import { says } from "../testing/says.ts";
 import { scaleOut } from "./scale-out.ts";
 
 const three = healthy();
-
-const silent = (o: Observation, name: string) =>
-  change(o, name, { answer: { reachable: false, error: "connection refused" } });
-
-const listed = (o: Observation, name: string, more: { name?: string; isLearner?: boolean }): Observation => ({
-  ...o,
-  etcd: {
-    ...o.etcd,
-    list: o.etcd.list && {
-      ...o.etcd.list,
-      members: o.etcd.list.members.map((entry) => (entry.name === name ? { ...entry, ...more } : entry)),
-    },
-  },
-});
-
-/** demo-4 joins three others: etcd knows it, and it was permitted to start. */
-function starting(): Observation {
-  let world = edit(three, { replicas: 4 });
-  for (let act = decide(world).act; act; act = decide(world).act) {
-    world = predict(world, act.action);
-    if (act.action.kind === "UpdateMember" && act.action.purpose === "permit-start") break;
-  }
-  return silent(listed(world, "demo-4", { name: "" }), "demo-4");
-}
 
 test("a newcomer is recorded only when nobody leaves, is down or is on its way in", () => {
   const grow = edit(three, { replicas: 4 });
