@@ -47,7 +47,7 @@ async function main(argv: string[]): Promise<number> {
   const isWanted = () =>
     !stop.signal.aborted && !(chosen.bail && exitCodeOf(results, false) !== 0 && results.length > 0);
   const checking = wants(chosen, "check") && !chosen.file && chosen.name === undefined;
-  const beside = checking ? [{ speaker: "check", run: (told: Voice) => checkStage(repo, told) }] : [];
+  const beside = checking ? [{ speaker: "check", run: (reported: Voice) => checkStage(repo, reported) }] : [];
   const { signal } = stop;
   const narrow = chosen.name === undefined ? {} : { namePattern: chosen.name };
   for (const [index, batch] of batches(chosen, repo).entries()) {

@@ -15,9 +15,9 @@ const throws: Check = {
 };
 
 test("all checks run and report, also after one that found something and one that broke", async () => {
-  const told: string[] = [];
-  const results = await runChecks(memoryRepo({}), [throws, finds, passes], ({ name }) => told.push(name));
-  assert.deepEqual(told.toSorted(), ["finds", "passes", "throws"]);
+  const reported: string[] = [];
+  const results = await runChecks(memoryRepo({}), [throws, finds, passes], ({ name }) => reported.push(name));
+  assert.deepEqual(reported.toSorted(), ["finds", "passes", "throws"]);
   const byName = new Map(results.map(({ name, findings }) => [name, findings]));
   assert.deepEqual(byName.get("finds"), ["a.ts:1: a fault"]);
   assert.deepEqual(byName.get("passes"), []);

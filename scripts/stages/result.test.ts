@@ -74,7 +74,7 @@ test("a stage that executed no test has failed, and says so; so has a run withou
   assert.equal(exitCodeOf([], false), 1);
 });
 
-test("short times are told in milliseconds, long ones in minutes", () => {
+test("short times are reported in milliseconds, long ones in minutes", () => {
   assert.equal(seconds(12.3), "12 ms");
   assert.equal(seconds(950), "0.9 s");
   assert.equal(seconds(125_000), "2 min 05 s");

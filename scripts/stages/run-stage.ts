@@ -62,12 +62,12 @@ export async function runStages({ runs, voice, beside = [], bail, lanes }: Batch
     ...beside.map(({ speaker, run }) => ({
       speaker,
       needs: undefined,
-      run: async (_lane: number, told: Voice) => void results.push(await run(told)),
+      run: async (_lane: number, output: Voice) => void results.push(await run(output)),
     })),
     ...longestFirst(begun.flatMap(planned)).map(({ of, files, needs }) => ({
       speaker: of.run.stage.id,
       needs,
-      run: (lane: number, told: Voice) => runProcess(of, files, lane, told),
+      run: (lane: number, output: Voice) => runProcess(of, files, lane, output),
     })),
   ];
   const voices = voicesFor(
@@ -101,7 +101,7 @@ function planned(of: Begun): (Planned & { readonly of: Begun })[] {
   return of.couldNotRun === undefined ? processesOf(stage, files).map((one) => ({ ...one, of })) : [];
 }
 
-/** What is said is told when the work has ended, so that it stands together. */
+/** What is said is reported when the work has ended, so that it stands together. */
 async function asAWhole(voice: Voice, work: (voice: Voice) => Promise<void>): Promise<void> {
   const { held, release } = heldBack(voice);
   try {
@@ -177,8 +177,8 @@ async function prepare({ stage, signal }: StageRun, voice: Voice): Promise<strin
   if (!stage.prepare) return undefined;
   const started = performance.now();
   try {
-    const told = (text: string) => voice.progress(`${text} (${seconds(performance.now() - started)})`);
-    return await stage.prepare(told, signal);
+    const output = (text: string) => voice.progress(`${text} (${seconds(performance.now() - started)})`);
+    return await stage.prepare(output, signal);
   } catch (error) {
     return `preparing failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
   } finally {

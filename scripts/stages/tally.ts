@@ -31,25 +31,25 @@ const NO_TESTS: Counts = { tests: 0, passed: 0, failed: 0, cancelled: 0, skipped
 
 /** One process of the test runner while it runs: what it says is told by its own voice. */
 class ProcessTally {
-  readonly #told: Told & { readonly voice: Voice };
+  readonly #reported: Told & { readonly voice: Voice };
   readonly #files: readonly string[];
   readonly #ended: (ended: Ended) => void;
   readonly #failures: Failure[] = [];
   #file: { name: string; tests: number; failed: number; ms: number } | undefined;
 
   constructor(
-    told: Told & { readonly voice: Voice },
+    reported: Told & { readonly voice: Voice },
     files: readonly string[],
     ended: (ended: Ended) => void,
   ) {
-    this.#told = told;
+    this.#reported = reported;
     this.#files = files;
     this.#ended = ended;
   }
 
   take(record: StageRecord): void {
     if (record.kind !== "test") return;
-    const { root, voice, stage } = this.#told;
+    const { root, voice, stage } = this.#reported;
     const file = relative(root, record.file);
     if (this.#file?.name !== file) {
       this.#tellFile();
@@ -71,7 +71,7 @@ class ProcessTally {
 
   /** The process has ended: its own counts are the truth, its faults count as one failed test each. */
   end({ counts = NO_TESTS, faults, output }: TestProcessEnd, ms: number): void {
-    const { voice, root } = this.#told;
+    const { voice, root } = this.#reported;
     // Of one file alone a fault of the process is that file's, and so is the time that its servers took to start.
     const [only = ""] = this.#files;
     const file = this.#files.length === 1 ? relative(root, resolve(root, only)) : undefined;
@@ -97,24 +97,24 @@ class ProcessTally {
     if (!this.#file) return;
     const { name, tests, failed, ms } = this.#file;
     const count = failed > 0 ? `${failed} of ${tests} failed` : `${tests}`;
-    this.#told.voice.say(`  ${failed > 0 ? "✖" : "✔"} ${name} (${count}, ${seconds(ms)})`);
+    this.#reported.voice.say(`  ${failed > 0 ? "✖" : "✔"} ${name} (${count}, ${seconds(ms)})`);
     this.#file = undefined;
   }
 }
 
 /** A stage: what its processes came to. */
 export class Tally {
-  readonly #told: Told;
+  readonly #reported: Told;
   readonly #ended: Ended[] = [];
   readonly #flaky: FlakyFile[] = [];
 
-  constructor(told: Told) {
-    this.#told = told;
+  constructor(reported: Told) {
+    this.#reported = reported;
   }
 
   /** Another process begins. */
   begin(files: readonly string[], voice: Voice): ProcessTally {
-    return new ProcessTally({ ...this.#told, voice }, files, (ended) => void this.#ended.push(ended));
+    return new ProcessTally({ ...this.#reported, voice }, files, (ended) => void this.#ended.push(ended));
   }
 
   /** The files that failed; undefined when a failure cannot be traced to a file. */
@@ -140,7 +140,7 @@ export class Tally {
     const sum = (of: (counts: Counts) => number) =>
       this.#ended.reduce((total, { counts }) => total + of(counts), 0);
     return {
-      title: this.#told.stage.title,
+      title: this.#reported.stage.title,
       tests: sum(({ tests }) => tests),
       passed: sum(({ passed }) => passed),
       failed: sum(({ failed }) => failed),

@@ -49,7 +49,7 @@ export function terminalVoice(out: Terminal): Voice {
   };
 }
 
-/** What is said through it waits until it is released; what is being done is told at once. */
+/** What is said through it waits until it is released; what is being done is reported at once. */
 export function heldBack(voice: Voice): { readonly held: Voice; readonly release: () => void } {
   const said: string[] = [];
   return {

@@ -7,7 +7,7 @@ const EVERY_MS = 5_000;
 export class Progress {
   readonly #began = systemClock.monotonic();
   readonly #of: string;
-  #told = 0;
+  #reported = 0;
   #runs = 0;
   #events = 0;
   #passes = 0;
@@ -22,8 +22,8 @@ export class Progress {
     this.#events += events;
     this.#passes += passes;
     const elapsed = systemClock.monotonic() - this.#began;
-    if (elapsed - this.#told < EVERY_MS) return;
-    this.#told = elapsed;
+    if (elapsed - this.#reported < EVERY_MS) return;
+    this.#reported = elapsed;
     process.stderr.write(
       `${(elapsed / 1_000).toFixed(0).padStart(5)} s  ${this.#runs} ${this.#of}, ${this.rates}\n`,
     );

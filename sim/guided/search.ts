@@ -91,7 +91,7 @@ export async function search<S>(
     options.onRun?.(reached.events, reached.passes);
     const fresh = guided.add(schedule, reached);
     promises.learn(game.causes(schedule), fresh);
-    // One that fails is told of; what comes from it would most likely fail again.
+    // One that fails is reported; what comes from it would most likely fail again.
     if (fresh.length > 0 && reached.violation === undefined) corpus.push(schedule);
   }
   for (let run = 0; run < options.runs; run++) {

@@ -51,7 +51,7 @@ async function endState(sim: MachineSimulation): Promise<string> {
     learners: leader?.dir.state.learners(),
     volumes: (await sim.disk.list(sim.files.volumes)).length,
     configs: (await sim.disk.list(sim.files.config)).length,
-    told: sim.latest?.decision.holds.filter((hold) => hold.next !== undefined).map((hold) => hold.reason),
+    reported: sim.latest?.decision.holds.filter((hold) => hold.next !== undefined).map((hold) => hold.reason),
   });
 }
 

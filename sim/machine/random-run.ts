@@ -62,7 +62,7 @@ export async function machineRun(seed: number): Promise<ProductRun> {
     events: sim.scheduler.ran,
     acknowledged: sim.ledger.acknowledged,
     crashes: sim.deaths.length,
-    end: sim.converged ? "converged" : told(sim).join(","),
+    end: sim.converged ? "converged" : reported(sim).join(","),
     violation,
     trace,
   };
@@ -72,7 +72,7 @@ function stamp(ms: number): string {
   return `${(ms / 1000).toFixed(1)}s`.padStart(8);
 }
 
-function told(sim: MachineSimulation): string[] {
+function reported(sim: MachineSimulation): string[] {
   return (sim.latest?.decision.holds ?? [])
     .filter((hold) => hold.next !== undefined)
     .map((hold) => hold.reason);

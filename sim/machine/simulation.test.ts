@@ -7,15 +7,15 @@ import { enumerateOnMachine } from "./enumerate.ts";
 import { machineRun } from "./random-run.ts";
 import { MachineSimulation } from "./simulation.ts";
 
-async function told(seed: number): Promise<string[]> {
+async function reported(seed: number): Promise<string[]> {
   const sim = await MachineSimulation.create({ replicas: 3, version: "3.6.16" }, { seed });
   await sim.settle();
   return sim.steps.map((step) => `${step.at} ${describeEntry(step)}`);
 }
 
 test("the same seed gives the same run of the product, to the millisecond", async () => {
-  assert.deepEqual(await told(3), await told(3));
-  assert.notDeepEqual(await told(3), await told(4));
+  assert.deepEqual(await reported(3), await reported(3));
+  assert.notDeepEqual(await reported(3), await reported(4));
 });
 
 test("three TLS members are created, and then nothing is written (I7)", async () => {
@@ -70,7 +70,7 @@ for (const scenario of scenarios.filter(({ name }) => sampled.includes(name))) {
   });
 }
 
-test("all members wiped at once: the loss is told, and no empty cluster is made (I3)", async () => {
+test("all members wiped at once: the loss is reported, and no empty cluster is made (I3)", async () => {
   const sim = await MachineSimulation.create({ replicas: 3, version: "3.6.16" }, { seed: 1 });
   await sim.settle();
   for (const server of sim.world.network.all()) await sim.disk.remove(server.config.dataDir);

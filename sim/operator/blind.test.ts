@@ -23,7 +23,7 @@ const truth = (sim: OperatorSimulation) => {
   return `${healthy.size} of ${voters}`;
 };
 const podUIDs = (sim: OperatorSimulation) => sim.env.server.list(podKind).map(({ metadata }) => metadata.uid);
-const told = (sim: OperatorSimulation, type: string) => {
+const reported = (sim: OperatorSimulation, type: string) => {
   const found = sim.cluster?.status?.conditions?.find((one) => one.type === type);
   return `${found?.status}/${found?.reason}`;
 };
@@ -41,7 +41,7 @@ test("blind to all members, it says that it does not know, and restarts nobody f
   sim.env.blind = "all";
   await sim.pass(30_000);
   for (const type of ["Quorate", "Available", "Degraded"])
-    assert.equal(told(sim, type), "Unknown/EtcdUnreachable");
+    assert.equal(reported(sim, type), "Unknown/EtcdUnreachable");
   const message = sim.cluster?.status?.conditions?.find(({ type }) => type === "Quorate")?.message ?? "";
   assert.match(message, /cannot reach etcd on demo-1, demo-2, demo-3/);
   assert.match(message, /NetworkPolicy/);
@@ -104,8 +104,8 @@ test("blind to one member, it keeps it for as long as its peers see it, and says
   sim.env.blind = new Set(["demo-3"]);
   await sim.pass(420_000);
   assert.equal(sim.steps, steps);
-  assert.equal(told(sim, "Degraded"), "Unknown/MemberUnreachable");
-  assert.equal(told(sim, "Quorate"), "True/Quorum");
+  assert.equal(reported(sim, "Degraded"), "Unknown/MemberUnreachable");
+  assert.equal(reported(sim, "Quorate"), "True/Quorum");
   const hold = sim.latest?.decision.holds.find(({ reason }) => reason === "MemberUnreachable");
   assert.match(hold?.message ?? "", /its etcd container is ready and its peers are connected to it/);
   assert.match(hold?.next ?? "", /approve=replace-demo-3/);
@@ -140,7 +140,7 @@ test("blind from the first day, it says so instead of waiting for members that s
   const sim = new OperatorSimulation(THREE, { seed: 1 });
   sim.env.blind = "all";
   await sim.pass(60_000);
-  assert.equal(told(sim, "Available"), "Unknown/EtcdUnreachable");
+  assert.equal(reported(sim, "Available"), "Unknown/EtcdUnreachable");
   const before = podUIDs(sim);
   sim.edit({ options: { snapshotCount: 20_000 } });
   await sim.pass(200_000);

@@ -68,7 +68,7 @@ const DAY = 86_400_000;
 const conditionOf = (sim: OperatorSimulation, wanted: string) =>
   sim.cluster?.status?.conditions?.find(({ type }) => type === wanted);
 
-test("no certificate is issued by a clock that contradicts the API server's; that is told, and ends by itself", async () => {
+test("no certificate is issued by a clock that contradicts the API server's; that is reported, and ends by itself", async () => {
   const sim = new OperatorSimulation(THREE, { seed: 1 });
   setClock(sim, 2 * 3_600_000);
   await sim.pass(60_000);

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { services } from "../models/kube/kinds/service.ts";
 import { NAME, NAMESPACE } from "./environment.ts";
-import { toldBy, wrongWith } from "./judge.ts";
+import { reportedBy, wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
 const VERSION = "3.6.16";
@@ -52,7 +52,7 @@ test("the only member, emptied right after the cluster was opened: told as lost,
   await until(sim, "clients are let in", () => sim.env.server.get(services, CLIENT) !== undefined);
   emptied(sim, "demo-1");
   await sim.pass(120_000);
-  assert.deepEqual(toldBy(sim), ["DataGone"]);
+  assert.deepEqual(reportedBy(sim), ["DataGone"]);
   assert.equal(conditionOf(sim, "Available")?.reason, "DataGone");
 });
 
@@ -107,7 +107,7 @@ test("a learner is not promoted before its kubelet has confirmed the file for re
   assert.deepEqual(wrongWith(sim), []);
 });
 
-test("older data that somebody put back is told as lost until a person accepts it, also by the next operator", async () => {
+test("older data that somebody put back is reported as lost until a person accepts it, also by the next operator", async () => {
   const sim = new OperatorSimulation({ replicas: 1, version: VERSION }, { seed: 5, operators: 2 });
   await sim.settle();
   const path = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters/${NAME}`;
@@ -115,7 +115,7 @@ test("older data that somebody put back is told as lost until a person accepts i
     sim.user({ method: "PATCH", path: at, body, contentType: "application/merge-patch+json" });
   // As far as any operator can tell, the same as an older copy in the place of the newest.
   patch({ status: { revision: 48_211 } }, `${path}/status`);
-  await until(sim, "the loss is told", () => toldBy(sim).includes("DataGone"));
+  await until(sim, "the loss is reported", () => reportedBy(sim).includes("DataGone"));
   const { message = "" } = conditionOf(sim, "Quorate") ?? {};
   assert.match(message, /approve=accept-data-48211/);
   patch({ metadata: { annotations: { "etcd.quorate.dev/approve": "accept-data-48211" } } });
@@ -153,7 +153,7 @@ for (const restarted of [false, true]) {
     sim.env.ledger.writeOff();
     if (restarted) sim.seats[0]?.life.cut("the operator is restarted");
     await sim.pass(60_000);
-    assert.deepEqual(toldBy(sim), ["DataGone"]);
+    assert.deepEqual(reportedBy(sim), ["DataGone"]);
     assert.equal(conditionOf(sim, "Available")?.reason, "DataGone");
     assert.equal(sim.steps, steps, "nothing was changed");
   });

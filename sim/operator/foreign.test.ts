@@ -14,7 +14,7 @@ const conditionOf = (sim: OperatorSimulation, wanted: string) =>
 
 for (const isLearner of [true, false]) {
   const what = isLearner ? "learner" : "voter that never started";
-  test(`a foreign ${what} is told in conditions, phase and message as long as it is there, and left alone (I9)`, async () => {
+  test(`a foreign ${what} is reported in conditions, phase and message as long as it is there, and left alone (I9)`, async () => {
     const sim = new OperatorSimulation({ replicas: 3, version: "3.6.16" }, { seed: 1 });
     await sim.settle();
     const { steps } = sim;

@@ -28,8 +28,8 @@ export interface OperatorEndState {
   readonly versions: readonly string[];
   readonly clusterVersion: string | undefined;
   readonly alarms: number;
-  /** What a person is told, by reason. */
-  readonly told: readonly string[];
+  /** What a person is reported, by reason. */
+  readonly reported: readonly string[];
 }
 
 function leaderState(sim: OperatorSimulation) {
@@ -49,7 +49,7 @@ export function endStateOf(sim: OperatorSimulation): OperatorEndState {
     versions: [...new Set(running.map(({ version }) => version))].toSorted(),
     clusterVersion: state?.clusterVersion,
     alarms: state?.alarms.size ?? 0,
-    told: server.list(etcdMembers).length === 0 ? [] : toldBy(sim),
+    reported: server.list(etcdMembers).length === 0 ? [] : reportedBy(sim),
   };
 
   /** Claims that somebody keeps on purpose are nobody's any more. */
@@ -61,7 +61,7 @@ export function endStateOf(sim: OperatorSimulation): OperatorEndState {
   }
 }
 
-export function toldBy(sim: OperatorSimulation): string[] {
+export function reportedBy(sim: OperatorSimulation): string[] {
   return (sim.latest?.decision.holds ?? [])
     .filter(({ next }) => next !== undefined)
     .map(({ reason }) => reason);
@@ -123,20 +123,20 @@ export function untrue(sim: OperatorSimulation): string[] {
   const { voters, healthy } = sim.oracle.truth();
   const isServed = voters > 0 && healthy.size >= quorum(voters);
   const alarms = leaderState(sim)?.alarms.size ?? 0;
-  const told = (type: string) => status?.conditions?.find((one) => one.type === type)?.status;
+  const reported = (type: string) => status?.conditions?.find((one) => one.type === type)?.status;
   const wrong: string[] = [];
   const expect = (what: string, found: unknown, wanted: unknown) => {
     if (found !== wanted) wrong.push(`the status says ${what} ${String(found)}, and it is ${String(wanted)}`);
   };
-  expect("Quorate", told("Quorate"), isServed ? "True" : "False");
-  expect("Available", told("Available"), isServed && alarms === 0 ? "True" : "False");
+  expect("Quorate", reported("Quorate"), isServed ? "True" : "False");
+  expect("Available", reported("Available"), isServed && alarms === 0 ? "True" : "False");
   if (!isServed) return wrong;
   expect("readyReplicas", status?.readyReplicas, healthy.size);
   if (sim.converged) {
-    expect("Degraded", told("Degraded"), "False");
-    expect("Ready", told("Ready"), "True");
-    expect("Reconciling", told("Reconciling"), "False");
-    expect("Stalled", told("Stalled"), "False");
+    expect("Degraded", reported("Degraded"), "False");
+    expect("Ready", reported("Ready"), "True");
+    expect("Reconciling", reported("Reconciling"), "False");
+    expect("Stalled", reported("Stalled"), "False");
     expect("observedGeneration", status?.observedGeneration, sim.cluster?.metadata.generation);
   }
   return wrong;
@@ -149,12 +149,12 @@ const STATUS_WRITE = /^PATCH etcdclusters \S+ status$/;
 export async function staysQuiet(sim: OperatorSimulation, ms = 60_000): Promise<void> {
   const { version } = sim.env.server.storage;
   const before = sim.effects.count;
-  const told = statusOf(sim);
+  const reported = statusOf(sim);
   await sim.pass(ms);
   const since = sim.effects.names.slice(before).filter((name) => !MAINTENANCE.test(name));
-  // Numbers that have moved a lot are told once in ten minutes (status-write.ts).
+  // Numbers that have moved a lot are reported once in ten minutes (status-write.ts).
   const isNumbers =
-    since.length === 1 && STATUS_WRITE.test(since[0] ?? "") && sameStatus(told, statusOf(sim), 0);
+    since.length === 1 && STATUS_WRITE.test(since[0] ?? "") && sameStatus(reported, statusOf(sim), 0);
   if (since.length > 0 && !isNumbers)
     throw new Violation("I7", `converged, and yet: ${since.slice(0, 5).join(", ")}`);
   const changed = COUNTED.filter((kind) => [...sim.env.server.storage.since(kind, version)].length > 0);

@@ -52,8 +52,8 @@ export class Moves {
   }
 
   perform(deed: Deed): void {
-    const told = this.#perform(deed);
-    this.#sim.tell(`${told ?? "nothing"} ← ${JSON.stringify(deed)}`);
+    const reported = this.#perform(deed);
+    this.#sim.tell(`${reported ?? "nothing"} ← ${JSON.stringify(deed)}`);
   }
 
   #perform(deed: Deed): string | undefined {

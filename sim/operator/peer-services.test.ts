@@ -63,7 +63,7 @@ test("a Service that somebody deletes is there again at its address, and nobody 
   assert.deepEqual(warnings(sim), "");
 });
 
-test("whose address was taken meanwhile, it is there at another one, and that is told", async () => {
+test("whose address was taken meanwhile, it is there at another one, and that is reported", async () => {
   const sim = new OperatorSimulation(THREE, { seed: 3 });
   await rests(sim);
   const [clusterIP, ...running] = [addressOf(sim, "demo-2"), ...starts(sim)];
@@ -120,7 +120,7 @@ for (const [why, response] of [
     refusal(500, "InternalError", "failed to allocate a serviceIP: range is full"),
   ],
 ] as const)
-  test(`where ${why} keeps Services out, members are dialled by their Pods' names, and that is told`, async () => {
+  test(`where ${why} keeps Services out, members are dialled by their Pods' names, and that is reported`, async () => {
     const sim = new OperatorSimulation(THREE, { seed: 4 });
     rejectPeers(sim, response);
     await rests(sim);

@@ -5,7 +5,7 @@
 import { causeOf, type Features } from "../guided/features.ts";
 import { Violation } from "../oracles/oracle.ts";
 import type { ProductRun } from "../product-run.ts";
-import { endStateOf, staysQuiet, toldBy, untrue, wrongWith } from "./judge.ts";
+import { endStateOf, staysQuiet, reportedBy, untrue, wrongWith } from "./judge.ts";
 import { Moves } from "./moves.ts";
 import { scheduleOf, type Schedule } from "./schedule.ts";
 import { OperatorSimulation } from "./simulation.ts";
@@ -53,7 +53,7 @@ export async function play(schedule: Schedule, features?: Features): Promise<Pro
     events: env.scheduler.ran,
     acknowledged: env.ledger.acknowledged,
     crashes: sim.deaths.length,
-    end: sim.converged ? "converged" : toldBy(sim).join(","),
+    end: sim.converged ? "converged" : reportedBy(sim).join(","),
     violation,
     trace: [...sim.lines, ...sim.troubles],
   };
@@ -78,7 +78,7 @@ async function act(
     sim.edit({ replicas: Math.max(1, replicas ?? 1), paused: false });
     sim.tell("wake");
   }
-  if (!(await sim.comesToRest(BOUND_MS)) && !isForAPerson(sim))
+  if (!(await sim.comesToRest(BOUND_MS)) && !needsAnnouncement(sim))
     throw new Violation("convergence", sim.whyNot());
   if (isCorrupt(sim)) {
     // Found at the latest by the hourly comparison.
@@ -86,7 +86,7 @@ async function act(
     await sim.settle(BOUND_MS);
   }
   await judge(sim);
-  if (sim.converged || toldBy(sim).some((reason) => LOST.has(reason))) return;
+  if (sim.converged || reportedBy(sim).some((reason) => LOST.has(reason))) return;
   // I8: a person takes back what cannot be.
   const version = sim.latest?.observation.members[0]?.record.template.version;
   const options = { snapshotCount: null, extraArgs: null, ...spec.options };
@@ -100,7 +100,7 @@ async function act(
 }
 
 /** The first members of all cannot start with an image that is not there: the wait is told, and a person ends it. */
-function isForAPerson(sim: OperatorSimulation): boolean {
+function needsAnnouncement(sim: OperatorSimulation): boolean {
   return (
     sim.env.established() === undefined && sim.cluster?.spec.image.repository.startsWith("nowhere") === true
   );
@@ -113,13 +113,14 @@ function isCorrupt(sim: OperatorSimulation): boolean {
 async function judge(sim: OperatorSimulation): Promise<void> {
   const wrong = sim.converged ? wrongWith(sim) : untrue(sim);
   if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
-  const told = toldBy(sim);
-  if (told.some((reason) => LOST.has(reason)) && hasQuorumOfData(sim))
-    throw new Violation("end state", `${told.join(",")}, though a quorum of the data is there`);
+  const reported = reportedBy(sim);
+  if (reported.some((reason) => LOST.has(reason)) && hasQuorumOfData(sim))
+    throw new Violation("end state", `${reported.join(",")}, though a quorum of the data is there`);
   const { voters } = endStateOf(sim);
   const isRefused =
-    told.length > 0 && told.every((reason) => reason === "VersionRefused" || reason === "TargetFailed");
+    reported.length > 0 &&
+    reported.every((reason) => reason === "VersionRefused" || reason === "TargetFailed");
   if (isRefused && voters > 0 && voters !== sim.cluster?.spec.replicas)
-    throw new Violation("end state", `${told.join(",")} keeps the size at ${voters}`);
+    throw new Violation("end state", `${reported.join(",")} keeps the size at ${voters}`);
   if (sim.converged) await staysQuiet(sim);
 }

@@ -45,7 +45,7 @@ test("three members are created, and then nothing is written (I7) while clients 
     versions: ["3.6.16"],
     clusterVersion: "3.6",
     alarms: 0,
-    told: [],
+    reported: [],
   });
   await staysQuiet(sim, 300_000);
   assert.ok(sim.env.ledger.acknowledged > 250);

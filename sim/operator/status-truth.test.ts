@@ -49,8 +49,8 @@ for (const [status, down, says] of stays) {
     const conditions = object.status?.conditions?.map((one) =>
       one.type === "Ready" ? { ...one, status, reason: "Because" } : one,
     );
-    const told = { ...object, status: { ...object.status, conditions } };
-    Object.defineProperty(sim.env, "cluster", { value: () => told });
+    const reported = { ...object, status: { ...object.status, conditions } };
+    Object.defineProperty(sim.env, "cluster", { value: () => reported });
     const healthy = new Set([...sim.oracle.truth().healthy].slice(down));
     const oracle = { truth: () => ({ ...sim.oracle.truth(), healthy }) };
     const watch = new StatusTruth({ env: sim.env, oracle, attended: true } as unknown as OperatorSimulation);

@@ -56,25 +56,25 @@ export class StatusTruth {
     const hasAlarm = running.some(
       (server) => env.world.raftOf(server).leader === server && server.dir.state.alarms.size > 0,
     );
-    const told = (type: string) => findCondition(status?.conditions, type);
+    const reported = (type: string) => findCondition(status?.conditions, type);
     const found: string[] = [];
     for (const type of ["Quorate", "Available"]) {
-      const { status: says, reason } = told(type) ?? {};
+      const { status: says, reason } = reported(type) ?? {};
       if (says === "True" && (!serves(healthy.size) || (type === "Available" && hasAlarm)))
         found.push(`the status says ${type}, and ${healthy.size} of ${voters} voters serve`);
       if (says === "False" && serves(inSight) && !hasAlarm)
         found.push(`the status says not ${type} (${reason}), and ${inSight} of ${voters} voters serve`);
     }
     const down = [...voterIDs].filter((id) => !healthy.has(id) && this.#isJoined(id));
-    if (told("Degraded")?.status === "False" && down.length > 0)
+    if (reported("Degraded")?.status === "False" && down.length > 0)
       found.push(`the status says not Degraded, and ${down.join(", ")} is down`);
-    const { status: ready, reason: why = "" } = told("Ready") ?? {};
+    const { status: ready, reason: why = "" } = reported("Ready") ?? {};
     if (ready === "True" && (down.length > 0 || healthy.size < voters || hasAlarm))
       found.push(`the status says Ready, and ${healthy.size} of ${voters} voters serve`);
-    const isPending = ["Reconciling", "Stalled"].some((type) => told(type)?.status === "True");
+    const isPending = ["Reconciling", "Stalled"].some((type) => reported(type)?.status === "True");
     if (ready === "False" && !isPending && !AT_REST.has(why))
       found.push(`the status says not Ready (${why}), and neither Reconciling nor Stalled`);
-    const reason = told("Quorate")?.reason;
+    const reason = reported("Quorate")?.reason;
     if (reason !== undefined && LOST.has(reason) && hasQuorumOfData(this.#sim))
       found.push(`the status says ${reason}, and a quorum of the data is there`);
     return found;

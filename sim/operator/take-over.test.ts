@@ -14,7 +14,7 @@ test("it does nothing before it has seen the records that its predecessor made",
   const sim = new OperatorSimulation({ replicas: 3, version: "3.6.16" }, { seed: 1, operators: 2 });
   await sim.settle();
   const { front } = sim.env;
-  // From now on nobody is told of records; the leader knows those that it writes itself.
+  // From now on nobody is reported records; the leader knows those that it writes itself.
   front.hold("etcdmembers", "watches");
   sim.edit({ replicas: 4 });
   const added = () => sim.lines.some((line) => line.includes("AddLearner demo-4"));

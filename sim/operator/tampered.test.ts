@@ -128,16 +128,18 @@ test("a field that another manager insists on is written ever more seldom, and t
 test("what another controller changes every three minutes is put right at once, and told from the third time on", async () => {
   const sim = await settled();
   const path = `${CORE}/services/demo-client`;
-  const toldEach: boolean[] = [];
+  const reportedEach: boolean[] = [];
   for (let resync = 0; resync < 5; resync++) {
     patch(sim, path, { labels: { "app.kubernetes.io/managed-by": "argocd" } });
     await sim.pass(10_000);
     const service = sim.env.server.list(services).find(({ metadata }) => metadata.name === "demo-client");
     assert.equal(service?.metadata.labels?.["app.kubernetes.io/managed-by"], "quorate");
     await sim.pass(170_000);
-    toldEach.push(conditionOf(sim, "Degraded")?.message?.includes("keeps changing metadata.labels") ?? false);
+    reportedEach.push(
+      conditionOf(sim, "Degraded")?.message?.includes("keeps changing metadata.labels") ?? false,
+    );
   }
-  assert.deepEqual(toldEach, [false, false, true, true, true]);
+  assert.deepEqual(reportedEach, [false, false, true, true, true]);
   await sim.pass(240_000);
   assert.equal(conditionOf(sim, "Degraded")?.status, "False", "it has stopped");
 });
@@ -175,7 +177,7 @@ test("a file that another controller adds to a member's Secret is left there, an
   assert.equal(sim.oracle.truth().healthy.size, 3);
 });
 
-test("a Secret that is contested and good enough to start from keeps no Pod from being made, and is told", async () => {
+test("a Secret that is contested and good enough to start from keeps no Pod from being made, and is reported", async () => {
   const sim = await settled({ tls: { mode: "Disabled" } });
   insist(sim, () => {
     if (json(secretOf(sim, "demo-2")?.data)["peer-ca.crt"] === undefined)
@@ -234,7 +236,7 @@ test("a Secret of somebody else's under a member's name stops only that member",
   assert.match(sim.cluster?.status?.message ?? "", /Secret default\/demo-2 exists and/);
 });
 
-test("a mark that cannot be read stops neither healing nor deletion, and is told", async () => {
+test("a mark that cannot be read stops neither healing nor deletion, and is reported", async () => {
   const sim = await settled();
   const path = `${OURS}/etcdclusters/demo`;
   patch(sim, path, { annotations: { "etcd.quorate.dev/replaced": "oops" } });

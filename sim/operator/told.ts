@@ -8,6 +8,8 @@ import { Violation } from "../oracles/oracle.ts";
 const DONE_BEFORE = /\b(already exists|not found)\b/i;
 
 export function mayTell({ failure, problems }: Pick<Pass, "failure" | "problems">): void {
-  const told = [failure?.message, ...problems].find((text) => text !== undefined && DONE_BEFORE.test(text));
-  if (told !== undefined) throw new Violation("H9", `told as a failure: ${told}`);
+  const reported = [failure?.message, ...problems].find(
+    (text) => text !== undefined && DONE_BEFORE.test(text),
+  );
+  if (reported !== undefined) throw new Violation("H9", `told as a failure: ${reported}`);
 }

@@ -16,8 +16,8 @@ export interface EndState {
   readonly clusterVersion: string | undefined;
   readonly downgrading: boolean;
   readonly alarms: number;
-  /** What a person is told, by reason. */
-  readonly told: readonly string[];
+  /** What a person is reported, by reason. */
+  readonly reported: readonly string[];
 }
 
 export function endState(sim: Simulation): EndState {
@@ -37,7 +37,9 @@ export function endState(sim: Simulation): EndState {
     clusterVersion: state?.clusterVersion,
     downgrading: state?.downgrade !== undefined,
     alarms: state?.alarms.size ?? 0,
-    told: (sim.decision?.holds ?? []).filter((hold) => hold.next !== undefined).map((hold) => hold.reason),
+    reported: (sim.decision?.holds ?? [])
+      .filter((hold) => hold.next !== undefined)
+      .map((hold) => hold.reason),
   };
 }
 

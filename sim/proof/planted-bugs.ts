@@ -126,7 +126,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a controller without the lease changes the cluster",
     breaks: "H10",
-    file: "src/core/rules/stand-still.ts",
+    file: "src/core/rules/hold-all.ts",
     find: "if (platform.fenced) {",
     replace: "if (platform.fenced && view.spec.paused) {",
   },
@@ -169,8 +169,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "a leader is restarted without handing over",
     breaks: "R20",
     file: "src/core/rules/restart-outdated.ts",
-    find: "const heir = member.isLeader ? successor(view, member) : undefined;",
-    replace: "const heir = member.isLeader ? undefined : successor(view, member);",
+    find: "const nextLeader = member.isLeader ? successor(view, member) : undefined;",
+    replace: "const nextLeader = member.isLeader ? undefined : successor(view, member);",
   },
   {
     name: "the leader is rolled first",
@@ -227,7 +227,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "somebody else's member is removed",
     breaks: "I9",
-    file: "src/core/rules/strangers.ts",
+    file: "src/core/rules/unrecorded-members.ts",
     find: "if (!entry.ours) continue;",
     replace: 'if (!entry.ours && entry.name === "") continue;',
   },

@@ -125,8 +125,8 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     breaks: "H16",
     situation: "blind",
     file: "src/core/assess/out-of-reach.ts",
-    find: "return isWordGiven(view, what, member) && view.now >= approvalCountsAt(view, what, member);",
-    replace: "return isWordGiven(view, what, member);",
+    find: "return isApprovalGiven(view, what, member) && view.now >= approvalCountsAt(view, what, member);",
+    replace: "return isApprovalGiven(view, what, member);",
   },
   // Nobody votes without its memory.
   {
@@ -272,8 +272,8 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     breaks: "I6",
     situation: "foreign",
     file: "src/core/assess/foreign.ts",
-    find: "strangers.filter(({ ours }) => !ours) : [];",
-    replace: 'strangers.filter(({ ours, name }) => !ours && name !== "") : [];',
+    find: "unrecorded.filter(({ ours }) => !ours) : [];",
+    replace: 'unrecorded.filter(({ ours, name }) => !ours && name !== "") : [];',
   },
   {
     name: "a NOSPACE alarm is judged by the quota of the spec, not the one that members run with",

@@ -121,8 +121,8 @@ const REASON =
 /** What in its output says why, in one line. */
 function reason({ output, code }: Ended): string {
   const lines = output.split("\n").map((line) => line.trim());
-  const told = lines.find((line) => REASON.test(line));
-  const text = told ?? lines.find((line) => line.includes("Error")) ?? `exit ${code}`;
+  const reported = lines.find((line) => REASON.test(line));
+  const text = reported ?? lines.find((line) => line.includes("Error")) ?? `exit ${code}`;
   return text.replace(/^✖ /, "").replace(/ \([\d.]+ms\)$/, "");
 }
 

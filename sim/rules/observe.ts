@@ -82,7 +82,7 @@ function withTimers({ unhealthy }: Memory, seen: Observation): Observation {
   return { ...seen, members };
 }
 
-/** What could not be made is told with its cause. */
+/** What could not be made is reported with its cause. */
 function factsOf({ refusing }: Objects, pods: Pods, name: string): WorkloadFacts {
   const facts = pods.facts(name);
   if (facts.state !== "absent" || !refusing) return facts;
@@ -102,9 +102,9 @@ function answering(server: Server | undefined): Server | undefined {
 
 function answerOf(calls: Calls, server: Server | undefined): MemberAnswer {
   if (!server) return SILENT;
-  const told = attempt(() => calls.status(server));
-  if (!told) return SILENT;
-  const { downgrade, ...status } = told.value;
+  const reported = attempt(() => calls.status(server));
+  if (!reported) return SILENT;
+  const { downgrade, ...status } = reported.value;
   return {
     reachable: true,
     ...status,

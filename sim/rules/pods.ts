@@ -167,7 +167,7 @@ export class Pods {
   }
 }
 
-/** Who has joined is told of no peers, and asks for them only without its data (H3). */
+/** Who has joined is reported no peers, and asks for them only without its data (H3). */
 function explain(lines: readonly string[], joined: boolean): { cause: ExitCause; detail: string } {
   const { reason, said } = readExitReason(lines);
   return {

@@ -93,7 +93,7 @@ export function totalsOf(sim: Simulation) {
     events: sim.scheduler.ran,
     acknowledged: sim.ledger.acknowledged,
     crashes: sim.crashes.length,
-    end: sim.converged ? "converged" : endState(sim).told.join(","),
+    end: sim.converged ? "converged" : endState(sim).reported.join(","),
   };
 }
 
@@ -122,14 +122,17 @@ function judge(sim: Simulation): void {
   const wrong = faultsOf(sim);
   if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
   if (sim.converged) mustStayQuiet(sim, 300_000);
-  const { told, voters } = endState(sim);
+  const { reported, voters } = endState(sim);
   // A refused version or option must not keep the size from being reached, unless nothing is taken back by itself.
   if (!sim.spec.update.canary) return;
-  if (told.length > 0 && told.every((reason) => reason === "VersionRefused" || reason === "TargetFailed")) {
+  if (
+    reported.length > 0 &&
+    reported.every((reason) => reason === "VersionRefused" || reason === "TargetFailed")
+  ) {
     if (voters > 0 && voters !== sim.spec.replicas) {
       throw new Violation(
         "end state",
-        `${told.join(",")} keeps the size at ${voters}, not ${sim.spec.replicas}`,
+        `${reported.join(",")} keeps the size at ${voters}, not ${sim.spec.replicas}`,
       );
     }
   }

@@ -8,7 +8,7 @@ import { API_VERSION } from "../../src/api/metadata.ts";
 import type { EtcdClusterSpec, EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { items, json } from "../models/kube/object.ts";
 import { NAME, NAMESPACE } from "../operator/environment.ts";
-import { staysQuiet, toldBy, untrue } from "../operator/judge.ts";
+import { staysQuiet, reportedBy, untrue } from "../operator/judge.ts";
 import { OperatorSimulation } from "../operator/simulation.ts";
 import { Violation } from "../oracles/oracle.ts";
 import { SeededRandom } from "../engine/random.ts";
@@ -22,7 +22,7 @@ import { furnish } from "./surroundings.ts";
 import { trialsOf, type Trial } from "./trials.ts";
 
 const CLUSTER = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters/${NAME}`;
-/** Virtual time in which an edit has to come to rest, or to be told as what cannot. */
+/** Virtual time in which an edit has to come to rest, or to be reported as what cannot. */
 const BOUND_MS = 900_000;
 const PATIENCE_MS = 240_000;
 const QUIET_MS = 20_000;
@@ -33,7 +33,7 @@ export interface Counts {
   hostile: number;
   applied: number;
   refused: number;
-  told: number;
+  reported: number;
   reverted: number;
 }
 
@@ -77,7 +77,7 @@ export class Explorer {
     hostile: 0,
     applied: 0,
     refused: 0,
-    told: 0,
+    reported: 0,
     reverted: 0,
   };
   readonly failures: Failure[] = [];
@@ -259,13 +259,13 @@ export class Explorer {
       this.counts.applied++;
       return true;
     }
-    const told = tellings(sim);
-    if (told.length === 0) throw new Violation("convergence", sim.whyNot());
-    this.lines.push(`told: ${told.join(" | ")}`);
+    const reported = tellings(sim);
+    if (reported.length === 0) throw new Violation("convergence", sim.whyNot());
+    this.lines.push(`told: ${reported.join(" | ")}`);
     const words = ["spec", ...namesOf(this.field)];
-    if (!told.some((text) => words.some((word) => text.includes(word))))
-      throw new Violation("told", `nobody can tell what to edit: ${told.join("; ")}`);
-    this.counts.told++;
+    if (!reported.some((text) => words.some((word) => text.includes(word))))
+      throw new Violation("told", `nobody can tell what to edit: ${reported.join("; ")}`);
+    this.counts.reported++;
     return false;
   }
 
@@ -288,8 +288,8 @@ export class Explorer {
   }
 }
 
-function mustBe(sim: OperatorSimulation, told: readonly string[]): void {
-  if (!sim.converged || toldBy(sim).length !== told.length)
+function mustBe(sim: OperatorSimulation, reported: readonly string[]): void {
+  if (!sim.converged || reportedBy(sim).length !== reported.length)
     throw new Violation("base", `the base does not come to rest: ${sim.whyNot()}`);
 }
 

@@ -61,17 +61,17 @@ async function main(): Promise<number> {
   );
   const reports = new Map<string, FieldReport>();
   const errors: string[] = [];
-  let told = 0;
+  let reported = 0;
   await shared(tasks, threads, (answer) => {
     const where = `${fields[answer.index]?.path} on the ${BASES[answer.base]?.name} base`;
     if ("error" in answer) errors.push(`${where}: ${answer.error}`);
     else reports.set(where, answer.report);
     if ("report" in answer)
       for (const { plan, message } of answer.report.failures) say(`FAILS  ${plan}: ${message}`);
-    if (seconds() - told < 10) return;
-    told = seconds();
+    if (seconds() - reported < 10) return;
+    reported = seconds();
     say(
-      `${told.toFixed(0).padStart(5)} s  ${reports.size + errors.length} of ${tasks.length} fields and bases`,
+      `${reported.toFixed(0).padStart(5)} s  ${reports.size + errors.length} of ${tasks.length} fields and bases`,
     );
   });
   const done = [...reports.values()].toSorted((a, b) => a.path.localeCompare(b.path));

@@ -7,7 +7,7 @@ const COLUMNS: readonly (keyof Counts)[] = [
   "hostile",
   "applied",
   "refused",
-  "told",
+  "reported",
   "reverted",
 ];
 

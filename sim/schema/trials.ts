@@ -82,7 +82,7 @@ function rawValues(field: Field): Value[] {
     case "scalar":
       return valuesOf(node);
     case "object":
-      return [...wholes(field), ...strangers(field), ...wrongTypes("object")];
+      return [...wholes(field), ...unknownFields(field), ...wrongTypes("object")];
     case "list": {
       const items = node.items ?? {};
       const item = itemOf(items, path);
@@ -161,7 +161,7 @@ function distinct(items: Field["node"], count: number, path: string): unknown[] 
 }
 
 /** A field that the schema does not know: dropped, or handed on where that is meant. */
-function strangers({ node, path }: Field): Value[] {
+function unknownFields({ node, path }: Field): Value[] {
   const made = smallest(node, path);
   const held = isObject(made) ? made : {};
   return [{ is: "hostile", value: { ...held, nosuchfield: "x" } }];

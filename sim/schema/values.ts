@@ -1,7 +1,7 @@
 /**
  * Values for a field by what its schema says of it: type, bounds, choices and rules. Texts come from a pool of what
  * people write into manifests, and the rules of the field choose among them; so a field with a new format needs a
- * word in the pool, and is told as one without a usable value until then.
+ * word in the pool, and is reported as one without a usable value until then.
  */
 import type { SchemaNode } from "../../src/api/json-schema.ts";
 import { fits } from "./check.ts";

@@ -91,7 +91,7 @@ test("an unknown field is met with the field that was probably meant", () => {
   for (const [spec, message] of cases) assert.deepEqual(errorsOf(exampleCluster({ spec })), [message]);
 });
 
-test("all errors are told at once", () => {
+test("all errors are reported at once", () => {
   const errors = errorsOf(
     exampleCluster({ spec: { replicas: 12, version: "3.6", storage: { size: "big" } } }),
   );

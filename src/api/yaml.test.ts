@@ -20,18 +20,18 @@ test("the example of the reference page is valid", () => {
   assert.equal(result.cluster.spec.options.quotaBackendBytes, "8Gi");
 });
 
-test("broken YAML is told with its line", () => {
+test("broken YAML is reported with its line", () => {
   const [error] = errorsOf(`${HEAD}spec:\n  version: "3.6.14\n`);
   assert.match(error ?? "", /^[67]: : not valid YAML: /);
 });
 
-test("a key given twice is told with its line", () => {
+test("a key given twice is reported with its line", () => {
   assert.deepEqual(errorsOf(`${HEAD}spec:\n  version: 3.6.14\n  replicas: 1\n  replicas: 3\n`), [
     "8: : not valid YAML: Map keys must be unique",
   ]);
 });
 
-test("a wrong field is told with its line", () => {
+test("a wrong field is reported with its line", () => {
   assert.deepEqual(
     errorsOf(
       `${HEAD}spec:\n  version: 3.6.14\n  tls:\n    extraSANs:\n      - ok.example.com\n      - "not ok"\n`,
@@ -45,7 +45,7 @@ test("a wrong field is told with its line", () => {
   ]);
 });
 
-test("a missing field is told with the line of its parent", () => {
+test("a missing field is reported with the line of its parent", () => {
   assert.deepEqual(errorsOf(`${HEAD}spec:\n  replicas: 3\n`), ["5: spec.version: Required value"]);
 });
 

@@ -99,7 +99,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   }
 }
 
-/** What a person can do something about is told in a line, without a stack. */
+/** What a person can do something about is reported in a line, without a stack. */
 function isExpected(error: unknown): error is Error {
   return (
     error instanceof Unmet ||

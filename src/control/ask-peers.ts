@@ -11,7 +11,7 @@ import type { Platform, PlatformMember } from "./platform.ts";
 /** All metrics of a member are some hundred kilobytes: what peers said holds for as long as etcd takes to notice. */
 const PEERS_EVERY_MS = 5_000;
 
-export type Testimony = Pick<MemberFacts, "seenByPeers" | "alive">;
+export type PeerEvidence = Pick<MemberFacts, "seenByPeers" | "alive">;
 
 export interface Silent {
   readonly member: PlatformMember;
@@ -34,7 +34,7 @@ export class Peers {
     silent: readonly Silent[],
     members: readonly PlatformMember[],
     list: EtcdFacts["list"],
-  ): Promise<ReadonlyMap<string, Testimony>> {
+  ): Promise<ReadonlyMap<string, PeerEvidence>> {
     const names = new Set(silent.map(({ member }) => member.record.name));
     for (const name of this.#heard.keys()) if (!names.has(name)) this.#heard.delete(name);
     const asked = await Promise.all(
@@ -44,11 +44,11 @@ export class Peers {
           // With a quorum in sight nobody needs to know.
           list?.linearizable || !one.member.record.joined ? undefined : this.#alive(one.member),
         ]);
-        const testimony: Testimony = {
+        const evidence: PeerEvidence = {
           ...(seenByPeers !== undefined && { seenByPeers }),
           ...(alive !== undefined && { alive }),
         };
-        return [one.member.record.name, testimony] as const;
+        return [one.member.record.name, evidence] as const;
       }),
     );
     return new Map(asked);

@@ -88,12 +88,12 @@ function toAnswer(status: MemberStatus, read: Read): MemberAnswer {
 }
 
 /** Before, etcd told what it was asked for and not what it runs with. */
-const QUOTA_TOLD_FROM = parseVersion("3.6.6");
+const QUOTA_REPORTED_FROM = parseVersion("3.6.6");
 
 function tellsQuota(status: MemberStatus): status is MemberStatus & { readonly dbSizeQuota: number } {
   const runs = parseVersion(status.version);
-  if (status.dbSizeQuota === undefined || !runs || !QUOTA_TOLD_FROM) return false;
-  return compareVersions(runs, QUOTA_TOLD_FROM) >= 0;
+  if (status.dbSizeQuota === undefined || !runs || !QUOTA_REPORTED_FROM) return false;
+  return compareVersions(runs, QUOTA_REPORTED_FROM) >= 0;
 }
 
 export type ClusterAnswer = Pick<EtcdFacts, "list" | "clusterVersion" | "alarms">;

@@ -57,7 +57,7 @@ test("what was done before is done: exists already, not found, a voter already (
   }
 });
 
-test("a refusal that is none of these is told, and nothing is tried again here", async () => {
+test("a refusal that is none of these is reported, and nothing is tried again here", async () => {
   const { run, sent } = world(() => refused("UNAVAILABLE", "unhealthy cluster"));
   await assert.rejects(
     run(add),

@@ -63,11 +63,11 @@ async function callEtcd(executor: Executor, view: View, action: EtcdAction): Pro
       return await done(enable, "downgrade-in-progress");
     }
     case "CancelDowngrade": {
-      // Of a mixed cluster, those on the higher minor tell of the downgrade, and can be told (H13).
-      const told = view.members.find(
+      // Of a mixed cluster, those on the higher minor tell of the downgrade, and can be reported (H13).
+      const reported = view.members.find(
         ({ answer, isVoter }) => isVoter && answer.reachable && answer.downgrade?.enabled,
       );
-      const via = told && { endpoint: executor.platform.endpoint(told.record) };
+      const via = reported && { endpoint: executor.platform.endpoint(reported.record) };
       return await done(maintenance.downgrade("CANCEL", "", { ...limit, ...via }), "no-downgrade");
     }
     case "AdvanceLog":

@@ -30,7 +30,7 @@ test("a wait for the same is foretold once in two seconds", () => {
   const later = stepsFor(forecast, down(11_000), 1_000);
   const anew = stepsFor(forecast, down(12_000), 2_000);
   assert.ok(first.length > 2, JSON.stringify(first));
-  assert.notEqual(later[0]?.waitingFor, first[0]?.waitingFor, "what it waits for is told as of now");
+  assert.notEqual(later[0]?.waitingFor, first[0]?.waitingFor, "what it waits for is reported as of now");
   assert.equal(later[1], first[1], "the very same steps");
   assert.notEqual(anew[1], first[1]);
   assert.deepEqual(anew.slice(1), first.slice(1));

@@ -11,7 +11,7 @@ import { stepName } from "./transcript.ts";
 
 const STAYS_FOR_MS = 2_000;
 
-interface Foretold {
+interface Forecasted {
   readonly situation: string;
   readonly decision: Decision;
   readonly at: number;
@@ -19,7 +19,7 @@ interface Foretold {
 }
 
 export class Forecast {
-  #latest: Foretold | undefined;
+  #latest: Forecasted | undefined;
 
   /** `at`: the monotonic clock. */
   stepsFor(observation: Observation, decision: Decision, at: number): PlanStep[] {

@@ -50,9 +50,9 @@ test("one step per pass, then another look at once", async () => {
   assert.equal(loop.transcript.last(1)[0]?.step, "CreateMember");
 });
 
-test("status is told on every pass: on one that takes a step, one that fails to, and one that applies (I6)", async () => {
-  let told = 0;
-  const report = () => Promise.resolve(void told++);
+test("status is reported on every pass: on one that takes a step, one that fails to, and one that applies (I6)", async () => {
+  let reported = 0;
+  const report = () => Promise.resolve(void reported++);
   const [steps, fails, applies] = [
     world(asked({ replicas: 3 }), { report }),
     world(asked({ replicas: 3 }), {
@@ -63,7 +63,7 @@ test("status is told on every pass: on one that takes a step, one that fails to,
   ];
   for (const [i, { loop }] of [steps, fails, applies].entries()) {
     await loop.pass();
-    assert.equal(told, i + 1);
+    assert.equal(reported, i + 1);
   }
   assert.deepEqual(steps.done, ["CreateMember"]);
 });
@@ -86,13 +86,13 @@ test("a wait says since when it lasts, and is looked at less and less often", as
     waits.push(await loop.pass());
     await clock.advance(60_000);
   }
-  const told = passes.map(({ decision }) => decision.holds.map(({ message }) => message).join());
-  assert.match(told.at(-1) ?? "", /it has been down since \d{4}-\d\d-\d\d/);
-  assert.equal(told.at(-1), told.at(-2));
+  const reported = passes.map(({ decision }) => decision.holds.map(({ message }) => message).join());
+  assert.match(reported.at(-1) ?? "", /it has been down since \d{4}-\d\d-\d\d/);
+  assert.equal(reported.at(-1), reported.at(-2));
   assert.equal(waits.at(-1), 1_000);
 });
 
-test("a step that fails is told in the pass, waits, and does not keep the objects from being made", async () => {
+test("a step that fails is reported in the pass, waits, and does not keep the objects from being made", async () => {
   const { loop, clock, done } = world(undefined, { execute: () => Promise.reject(new Conflict("changed")) });
   const wait = await loop.pass();
   assert.ok(typeof wait === "number" && wait > 0 && wait <= 200);
@@ -103,10 +103,10 @@ test("a step that fails is told in the pass, waits, and does not keep the object
   await clock.advance(200);
   await loop.pass();
   assert.equal(loop.latest?.failure?.attempts, 2);
-  assert.equal(loop.transcript.last(10).length, 1, "the same words are told once");
+  assert.equal(loop.transcript.last(10).length, 1, "the same words are reported once");
 });
 
-test("objects that cannot be made are told in the status of the same pass", async () => {
+test("objects that cannot be made are reported in the status of the same pass", async () => {
   const apply = () => Promise.reject(new Error("the disk is full"));
   const { loop } = world(asked({ replicas: 3, paused: true }), { apply });
   await loop.pass();

@@ -16,7 +16,7 @@ import { EtcdClient } from "../etcd/client.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 import { askCluster, askMember, type Answered } from "./ask.ts";
-import { Peers, type Testimony } from "./ask-peers.ts";
+import { Peers, type PeerEvidence } from "./ask-peers.ts";
 import { Memory } from "./memory.ts";
 import { Endings } from "./endings.ts";
 import { LogRate } from "./log-rate.ts";
@@ -77,7 +77,7 @@ export class Observer {
   async #confirmed(observation: Observation): Promise<Observation> {
     const platform = this.#platform;
     const { list } = observation.etcd;
-    const ghosts = platform.isUnrecorded ? viewOf(observation).strangers.filter(({ ours }) => ours) : [];
+    const ghosts = platform.isUnrecorded ? viewOf(observation).unrecorded.filter(({ ours }) => ours) : [];
     const unconfirmed = new Set<string>();
     for (const ghost of ghosts) if (!(await platform.isUnrecorded?.(ghost))) unconfirmed.add(ghost.id);
     if (!list || unconfirmed.size === 0) return observation;
@@ -154,7 +154,7 @@ export class Observer {
     members: readonly PlatformMember[],
     answers: readonly MemberAnswer[],
     list: EtcdFacts["list"],
-  ): Promise<ReadonlyMap<string, Testimony>> {
+  ): Promise<ReadonlyMap<string, PeerEvidence>> {
     const silent = members.filter(
       ({ workload }, index) => workload.state === "running" && !answers[index]?.reachable,
     );

@@ -100,7 +100,7 @@ export interface Wait {
   readonly reason: HoldReason;
   readonly code: WaitCode;
   readonly params: object;
-  /** It keeps nothing back and is told all the same: something is not as it should be yet. */
+  /** It keeps nothing back and is reported all the same: something is not as it should be yet. */
   readonly unfinished?: boolean;
   /** When to look again at the latest; events may come earlier. */
   readonly until?: number;

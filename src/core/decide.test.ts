@@ -69,7 +69,7 @@ test("what is held back would be safe too, as far as can be seen now (I1, I4, I5
   });
 });
 
-test("the status of anything can be told: Available only with quorum, Ready only when nothing is left to do (I6)", () => {
+test("the status of anything can be reported: Available only with quorum, Ready only when nothing is left to do (I6)", () => {
   always((o) => {
     const { conditions = [] } = statusOf(o, decide(o), undefined);
     const is = (type: string) => conditions.find((known) => known.type === type)?.status;

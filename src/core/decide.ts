@@ -10,11 +10,11 @@ import type { Observation } from "./observation.ts";
 import { actOf, holdOf } from "./outcome.ts";
 import type { Rule } from "./rule.ts";
 import { deletion } from "./rules/deletion.ts";
-import { standStill } from "./rules/stand-still.ts";
+import { holdAll } from "./rules/hold-all.ts";
 import { hibernate } from "./rules/hibernate.ts";
 import { establish } from "./rules/establish.ts";
 import { finishRemovals } from "./rules/finish-removals.ts";
-import { strangers } from "./rules/strangers.ts";
+import { unrecordedMembers } from "./rules/unrecorded-members.ts";
 import { stay } from "./rules/stay.ts";
 import { finishJoins } from "./rules/finish-joins.ts";
 import { corrupt } from "./rules/corrupt.ts";
@@ -24,7 +24,7 @@ import { replaceBroken } from "./rules/replace-broken.ts";
 import { quorumLost } from "./rules/quorum-lost.ts";
 import { firstBoot } from "./rules/first-boot.ts";
 import { learners } from "./rules/learners.ts";
-import { remakeEnded } from "./rules/remake-ended.ts";
+import { recreateEnded } from "./rules/recreate-ended.ts";
 import { restartOutdated } from "./rules/restart-outdated.ts";
 import { scaleIn } from "./rules/scale-in.ts";
 import { scaleOut } from "./rules/scale-out.ts";
@@ -36,17 +36,17 @@ import { viewOf } from "./view.ts";
 
 export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["deletion", deletion],
-  ["stand-still", standStill],
+  ["hold-all", holdAll],
   ["hibernate", hibernate],
   ["establish", establish],
   ["finish-removals", finishRemovals],
-  ["strangers", strangers],
+  ["unrecorded-members", unrecordedMembers],
   ["stay", stay],
   ["finish-joins", finishJoins],
   ["corrupt", corrupt],
   ["no-space", noSpace],
   ["retemplate", retemplate],
-  ["remake-ended", remakeEnded],
+  ["recreate-ended", recreateEnded],
   ["restart-outdated", restartOutdated],
   ["replace-broken", replaceBroken],
   // A founder that was not permitted yet may be just what quorum is waiting for.

@@ -14,7 +14,7 @@ import { rollout } from "./rules/rollout.ts";
 import { scaleIn } from "./rules/scale-in.ts";
 import { scaleOut } from "./rules/scale-out.ts";
 import { stay } from "./rules/stay.ts";
-import { strangers } from "./rules/strangers.ts";
+import { unrecordedMembers } from "./rules/unrecorded-members.ts";
 import { arbitraryObservation } from "./testing/arbitrary-observation.ts";
 import { change, edit, healthy } from "./testing/cluster.ts";
 import { says } from "./testing/says.ts";
@@ -46,7 +46,7 @@ const NEED_THE_LATCH: readonly Rule[] = [
   scaleIn,
   scaleOut,
   stay,
-  strangers,
+  unrecordedMembers,
 ];
 
 /** A cluster in which every rule has something to say, but for what it needs. */
@@ -106,7 +106,7 @@ test("the very cluster in which they all have something to do: without quorum, o
   const list = world.etcd.list && { ...world.etcd.list, linearizable: false };
   const unquorate = { ...world, etcd: { ...world.etcd, list } };
   for (const rule of NEED_QUORUM) assert.deepEqual(says(rule, unquorate), []);
-  assert.deepEqual(says(strangers, unquorate), []);
+  assert.deepEqual(says(unrecordedMembers, unquorate), []);
   const unseen = {
     ...world,
     cluster: { ...world.cluster, marks: { life: 1, highestOrdinal: 0 } },

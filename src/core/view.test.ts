@@ -131,7 +131,7 @@ test("what is asked about a cluster is answered with what happens, or whom it wa
   assert.ok(held.reasons.length > 0);
 });
 
-test("what was held back is told as what comes next", () => {
+test("what was held back is reported as what comes next", () => {
   const full = edit(three, { replicas: 2, maintenance: { hashCheck: { interval: "0s" } } });
   const heldBack = decide({ ...full, cluster: { ...full.cluster, invalid: "no such field" } });
   assert.deepEqual(heldBack.heldBack.map(describeStep), ["leave demo-3"]);

@@ -39,7 +39,7 @@ export interface View {
   /** Records that are neither leaving nor of a former life. */
   readonly staying: readonly MemberView[];
   /** Entries of etcd's list that no record stands for. */
-  readonly strangers: readonly EtcdMemberEntry[];
+  readonly unrecorded: readonly EtcdMemberEntry[];
   readonly voters: number;
   readonly healthyVoters: number;
   /** A linearizable list answered, and enough voters are healthy: membership can change. */
@@ -66,7 +66,7 @@ function join(observation: Observation): View {
     if (member.entry) taken.add(member.entry.id);
     return member;
   });
-  const strangers = list.filter((entry) => !taken.has(entry.id));
+  const unrecorded = list.filter((entry) => !taken.has(entry.id));
   const voters = list.filter((entry) => !entry.isLearner).length;
   const healthyVoters = members.filter((member) => member.isVoter && member.healthy).length;
   // A member that has joined proves it as well, should the mark ever be lost.
@@ -82,7 +82,7 @@ function join(observation: Observation): View {
     open: established && (observation.platform.opened !== false || isQuorumConfirmed(members, voters)),
     members,
     staying: members.filter((member) => !member.record.leaving && member.record.token === token),
-    strangers,
+    unrecorded,
     voters,
     healthyVoters,
     hasQuorum: etcd.list?.linearizable === true && healthyVoters >= quorum(voters),
@@ -185,7 +185,7 @@ export function hasLeft({ observation }: View, { record, entry }: MemberView): b
 }
 
 /** It was let in without etcd's check of its data, which the spec asks for: it differs from its siblings on purpose. */
-export function isUnveiled({ spec }: View, { record }: MemberView): boolean {
+export function isStartedUnchecked({ spec }: View, { record }: MemberView): boolean {
   return spec.options.corruptCheck.initial && !record.template.options.corruptCheck.initial;
 }
 

@@ -71,7 +71,7 @@ test("what the whole cluster refuses is not asked of others", async () => {
   assert.equal(asked().length, 1);
 });
 
-test("when every member fails, the last failure is told", async () => {
+test("when every member fails, the last failure is reported", async () => {
   const { client } = clientOf(({ endpoint }) =>
     endpoint === "c" ? refused("UNAVAILABLE", "no leader") : notSent(),
   );
@@ -220,7 +220,7 @@ test("a cluster without authentication is used without a token, until it asks fo
   await client.kv.get("k");
 });
 
-test("a wrong password is told and not tried again", async () => {
+test("a wrong password is reported and not tried again", async () => {
   const { client, asked } = clientOf(
     () => refused("INVALID_ARGUMENT", "authentication failed, invalid user ID or password"),
     ["a", "b"],

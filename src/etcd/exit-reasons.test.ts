@@ -60,7 +60,7 @@ test("a message with a whole member list in it is shortened to its ends", () => 
 });
 
 test("reasons that need a full disk, an old store or a split cluster are known by etcd's own words", () => {
-  const told: readonly [string, string][] = [
+  const reported: readonly [string, string][] = [
     ["v2-content", "detected disallowed custom content in v2store for stage --v2-deprecation=write-only"],
     ["v2-content", "detected disallowed v2 WAL for stage --v2-deprecation=write-only"],
     ["corrupt-at-start", "checkInitialHashKV failed: 8e9e found data inconsistency with peers"],
@@ -70,5 +70,5 @@ test("reasons that need a full disk, an old store or a split cluster are known b
     ["permission-denied", "cannot access data directory: open data/.touch: permission denied"],
     ["cluster-newer-version", "discovery failed: incompatible with current running cluster"],
   ];
-  for (const [reason, words] of told) assert.equal(readExitReason([line("panic", words)]).reason, reason);
+  for (const [reason, words] of reported) assert.equal(readExitReason([line("panic", words)]).reason, reason);
 });

@@ -103,8 +103,10 @@ export class HttpProbe implements EtcdProbe {
  * A new cluster says `not_decided`, and 3.0.0 for some seconds where a member did not answer the others at first.
  * None that we know speaks 3.0 any more, so that both mean the same: nothing is agreed yet.
  */
-export function agreedVersion(told: unknown): string | undefined {
-  return typeof told === "string" && /^\d+\.\d+/.test(told) && !told.startsWith("3.0.") ? told : undefined;
+export function agreedVersion(reported: unknown): string | undefined {
+  return typeof reported === "string" && /^\d+\.\d+/.test(reported) && !reported.startsWith("3.0.")
+    ? reported
+    : undefined;
 }
 
 /**

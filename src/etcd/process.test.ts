@@ -75,7 +75,7 @@ test("waiting for service ends at once when the process does, with the reason fr
   await rejected;
 });
 
-test("a process that runs but does not serve is told with what it says", async () => {
+test("a process that runs but does not serve is reported with what it says", async () => {
   const { world, files, clock } = makeWorld([]);
   const process = await EtcdProcess.start(world, spec);
   files.set("etcd.log", '{"level":"error","msg":"request cluster ID mismatch"}\n');

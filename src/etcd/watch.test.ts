@@ -95,13 +95,13 @@ test("a watch that etcd refuses is an error with its reason", async () => {
 });
 
 test("a member without a leader, and one that does not answer the creation, are left", async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const { asked, sent } = await watch(
     [() => [refused("UNAVAILABLE", "no leader")], () => ["silence"], () => [created(1n), "silence"]],
     1,
-    { onInterrupted: (error) => told.push(error.kind) },
+    { onInterrupted: (error) => reported.push(error.kind) },
   );
-  assert.deepEqual(told, ["no-leader", "deadline"]);
+  assert.deepEqual(reported, ["no-leader", "deadline"]);
   assert.deepEqual(asked, ["a", "b", "a"]);
   assert.equal(sent[0]?.metadata["hasleader"], "true");
 });

@@ -123,11 +123,11 @@ test("a write that takes the last finalizer away ends the object, and caches hea
   const { client, server } = bench();
   const ending = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/one"] };
   const { uid } = server.put(CONFIG_MAPS, "a", { metadata: ending }).metadata;
-  const told: string[] = [];
-  client.onWrite((_, { type }) => told.push(type));
+  const reported: string[] = [];
+  client.onWrite((_, { type }) => reported.push(type));
   await client.patch(configMaps, a, { metadata: { labels: { app: "db" } } }, { uid });
   await client.patch(configMaps, a, { metadata: { finalizers: [] } }, { uid });
-  assert.deepEqual(told, ["applied", "gone"]);
+  assert.deepEqual(reported, ["applied", "gone"]);
 });
 
 test("deleting what is not there is done, and deleting another object of that name is refused", async () => {

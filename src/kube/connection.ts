@@ -117,7 +117,7 @@ export class Connection {
         cause: error,
       });
     }
-    stream.on("error", () => undefined); // Whoever reads the stream is told.
+    stream.on("error", () => undefined); // Whoever reads the stream is reported.
     if (this.#calls++ === 0) {
       this.#session.ref();
       this.#keepAlive(this.#patience.pingEveryMs);

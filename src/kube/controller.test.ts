@@ -56,7 +56,7 @@ test("an object that changes hands wakes both its old and its new owner", async 
   await controller.stop();
 });
 
-test("what a reconcile throws is told and tried again; others go on", async () => {
+test("what a reconcile throws is reported and tried again; others go on", async () => {
   const runs: string[] = [];
   const { controller, sync, clock, log } = made(async (key) => {
     runs.push(key);
@@ -100,7 +100,7 @@ test("a reconcile says when it wants to look again", async () => {
   await controller.stop();
 });
 
-test("an object that cannot be understood is told and does not end the cache", async () => {
+test("an object that cannot be understood is reported and does not end the cache", async () => {
   const store = new Store<KubeObject>();
   const strange = source(store, (object) => {
     if (object.metadata?.name === "strange") throw new Error("no owner");

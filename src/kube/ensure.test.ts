@@ -46,7 +46,7 @@ test("what is absent is made; made again with a cache that is behind, it is foun
   assert.equal(server.list(CONFIG_MAPS).length, 1);
 });
 
-test("an object of our name that is not ours is told of, and one on its way out is waited for; neither is changed", async () => {
+test("an object of our name that is not ours is reported, and one on its way out is waited for; neither is changed", async () => {
   const { client, server } = bench();
   const { metadata: theirs } = server.put(CONFIG_MAPS, "a", { data: { a: "theirs" } });
   assert.equal((await ensure(client, configMaps, wishes())).done, "foreign");
@@ -57,7 +57,7 @@ test("an object of our name that is not ours is told of, and one on its way out 
   assert.equal(server.list(CONFIG_MAPS)[0]?.metadata.resourceVersion, metadata.resourceVersion);
 });
 
-test("one that is gone while a cache still has it is waited for: nobody is told of a failure (H9)", async () => {
+test("one that is gone while a cache still has it is waited for: nobody is reported a failure (H9)", async () => {
   const { object: known } = await ensure(bench().client, configMaps, wishes());
   const { client, server } = bench();
   const changed = { ...wishes(known), wanted: wanted({ a: "2" }) };

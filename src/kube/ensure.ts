@@ -1,5 +1,5 @@
 /**
- * An object that has to exist as rendered. Protects strangers (an object of our name that is not ours is told of
+ * An object that has to exist as rendered. Protects objects of others (an object of our name that is not ours is reported
  * and left alone), the dead (one that is on its way out is not written into) and the API server (what is there
  * as wanted already costs no call).
  */

@@ -10,12 +10,12 @@ function made() {
   let drawn = 0;
   const random = { bytes: (length: number) => new Uint8Array(length).fill(++drawn) };
   const recorder = new EventRecorder({ client, clock, random, controller: "x.dev/y", instance: "y-1" });
-  const told = () =>
+  const reported = () =>
     server.list(EVENTS).map((event) => {
       const series = event["series"] as { count: number } | undefined;
       return `${String(event["reason"])} ${String(event["note"])} ×${series?.count ?? 1}`;
     });
-  return { server, clock, recorder, told };
+  return { server, clock, recorder, reported };
 }
 
 function wish(note: string, uid = "u1"): EventWish {
@@ -24,43 +24,43 @@ function wish(note: string, uid = "u1"): EventWish {
 }
 
 test("an event that comes again is counted on the first one, at most once a minute", async () => {
-  const { server, clock, recorder, told } = made();
+  const { server, clock, recorder, reported } = made();
   for (let i = 0; i < 30; i++) {
     recorder.record(wish("to 5"));
     await clock.advance(5_000);
   }
   await clock.advance(60_000);
-  assert.deepEqual(told(), ["Grew to 5 ×30"]);
+  assert.deepEqual(reported(), ["Grew to 5 ×30"]);
   assert.ok(server.requests.length <= 5, `${server.requests.length} requests for 30 events`);
   await clock.advance(10 * 60_000);
   recorder.record(wish("to 5"));
   await settle();
-  assert.equal(told().length, 2, "long after, it is a new one");
+  assert.equal(reported().length, 2, "long after, it is a new one");
   await recorder.stop();
   assert.equal(clock.timers, 0);
 });
 
 test("one object's flood does not go to the server, nor hide another's events", async () => {
-  const { clock, recorder, told } = made();
+  const { clock, recorder, reported } = made();
   for (let i = 0; i < 200; i++) recorder.record(wish(`note ${i}`));
   recorder.record(wish("quiet one", "u2"));
   await clock.advance(1_000);
-  assert.equal(told().length, 26);
+  assert.equal(reported().length, 26);
   assert.equal(recorder.dropped, 175);
   await clock.advance(120_000);
   recorder.record(wish("later"));
   await clock.advance(100);
-  assert.equal(told().length, 27, "with time there is budget again");
+  assert.equal(reported().length, 27, "with time there is budget again");
   await recorder.stop();
 });
 
 test("a server that is away gets them when it is back; one that refuses them is not asked for ever", async () => {
-  const { server, clock, recorder, told } = made();
+  const { server, clock, recorder, reported } = made();
   let down = 2;
   server.intercept = () => (down-- > 0 ? refusal(503, "ServiceUnavailable", "away") : undefined);
   recorder.record(wish("a"));
   await clock.advance(5_000);
-  assert.equal(told().length, 1);
+  assert.equal(reported().length, 1);
   server.intercept = () => refusal(403, "Forbidden", "no");
   const before = server.requests.length;
   recorder.record(wish("b"));
@@ -71,12 +71,12 @@ test("a server that is away gets them when it is back; one that refuses them is 
 });
 
 test("a series whose event has expired at the server begins anew, with its count", async () => {
-  const { server, clock, recorder, told } = made();
+  const { server, clock, recorder, reported } = made();
   recorder.record(wish("again"));
   await clock.advance(1_000);
   server.remove(EVENTS, server.list(EVENTS)[0]?.metadata.name ?? "");
   recorder.record(wish("again"));
   await clock.advance(70_000);
-  assert.deepEqual(told(), ["Grew again ×2"]);
+  assert.deepEqual(reported(), ["Grew again ×2"]);
   await recorder.stop();
 });

@@ -52,8 +52,8 @@ interface Series {
   lastAt: number;
   count: number;
   /** The count the server knows of. */
-  told: number;
-  toldAt: number;
+  reported: number;
+  reportedAt: number;
   written: Event | undefined;
 }
 
@@ -93,14 +93,14 @@ export class EventRecorder {
     if (known !== undefined && now - known.lastAt < SERIES_MS) {
       known.count++;
       known.lastAt = now;
-      this.#queue.addAfter(key, Math.max(0, known.toldAt + COUNT_EVERY_MS - now));
+      this.#queue.addAfter(key, Math.max(0, known.reportedAt + COUNT_EVERY_MS - now));
       return;
     }
     if (!this.#hasBudget(uid, now)) {
       this.#dropped++;
       return;
     }
-    const series = { wish, firstAt: clock.now(), lastAt: now, count: 1, told: 0, toldAt: now };
+    const series = { wish, firstAt: clock.now(), lastAt: now, count: 1, reported: 0, reportedAt: now };
     this.#series.set(key, { ...series, written: undefined });
     if (this.#queue.add(key)) return;
     this.#series.delete(key);
@@ -109,7 +109,7 @@ export class EventRecorder {
 
   /** Tells what is left to tell, as far as `graceMs` goes. */
   async stop(graceMs = 2_000): Promise<void> {
-    for (const [key, { told, count }] of this.#series) if (told < count) this.#queue.add(key);
+    for (const [key, { reported, count }] of this.#series) if (reported < count) this.#queue.add(key);
     const { clock } = this.#options;
     const until = clock.monotonic() + graceMs;
     while (this.#queue.depth + this.#queue.running > 0 && clock.monotonic() < until)
@@ -136,13 +136,13 @@ export class EventRecorder {
     if (series === undefined) return;
     const { client, clock } = this.#options;
     const { count, written, lastAt } = series;
-    if (count > series.told) {
+    if (count > series.reported) {
       if (written === undefined) series.written = await client.create(events, this.#event(series));
       else await this.#recount(series, written);
-      series.told = count;
-      series.toldAt = clock.monotonic();
+      series.reported = count;
+      series.reportedAt = clock.monotonic();
     }
-    if (series.count > series.told) return { againMs: COUNT_EVERY_MS };
+    if (series.count > series.reported) return { againMs: COUNT_EVERY_MS };
     const left = lastAt + SERIES_MS - clock.monotonic();
     if (left > 0) return { againMs: left };
     this.#series.delete(key);

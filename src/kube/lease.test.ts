@@ -12,7 +12,7 @@ const cutOff = new KubeFailure("interrupted", "connection", "connection lost");
 /** Each candidate has its own clock, so that one can be frozen or set while the others go on. */
 function candidate(server: FakeServer, identity: string) {
   const clock = new ManualClock();
-  const told: string[] = [];
+  const reported: string[] = [];
   const terms: Term[] = [];
   const requests: KubeRequest[] = [];
   let cut = false;
@@ -34,14 +34,14 @@ function candidate(server: FakeServer, identity: string) {
     identity,
     onElected: (term) => {
       terms.push(term);
-      told.push("elected");
+      reported.push("elected");
     },
-    onLost: (_, why) => told.push(`lost: ${why}`),
+    onLost: (_, why) => reported.push(`lost: ${why}`),
   });
   const setCut = (value: boolean) => {
     cut = value;
   };
-  return { clock, lease, told, terms, requests, setCut, identity };
+  return { clock, lease, reported, terms, requests, setCut, identity };
 }
 
 type Candidate = ReturnType<typeof candidate>;
@@ -66,8 +66,8 @@ test("one of two is elected, renews, and stays", async () => {
   await settle();
   b.lease.start();
   await pass(60_000, a, b);
-  assert.deepEqual(a.told, ["elected"]);
-  assert.deepEqual(b.told, []);
+  assert.deepEqual(a.reported, ["elected"]);
+  assert.deepEqual(b.reported, []);
   assert.ok((a.lease.term?.remainingMs() ?? 0) > 9_000);
   await a.lease.stop();
   await b.lease.stop();
@@ -87,12 +87,12 @@ test("a stopped holder hands over at once, after its work has ended", async () =
   assert.equal(term.signal.aborted, true);
   assert.throws(() => term.check(), LeaseLost);
   await pass(30_000, a, b);
-  assert.deepEqual(b.told, [], "it is still renewed while the work drains");
+  assert.deepEqual(b.reported, [], "it is still renewed while the work drains");
   finish();
   await stopping;
   assert.equal(holder(server), undefined);
   await pass(750, a, b);
-  assert.deepEqual(b.told, ["elected"], "less than a second later the other one leads");
+  assert.deepEqual(b.reported, ["elected"], "less than a second later the other one leads");
   await b.lease.stop();
 });
 
@@ -127,12 +127,12 @@ test("a holder that is cut off stops before another begins", async () => {
   await pass(5_000, a, b);
   a.setCut(true);
   await pass(30_000, a, b);
-  assert.deepEqual(a.told, ["elected", "lost: the lease could not be renewed in time"]);
-  assert.deepEqual(b.told, ["elected"]);
+  assert.deepEqual(a.reported, ["elected", "lost: the lease could not be renewed in time"]);
+  assert.deepEqual(b.reported, ["elected"]);
   assert.equal(a.terms[0]?.signal.aborted, true);
   a.setCut(false);
   await pass(30_000, a, b);
-  assert.equal(a.told.length, 2, "and does not come back while the other holds it");
+  assert.equal(a.reported.length, 2, "and does not come back while the other holds it");
   await a.lease.stop();
   await b.lease.stop();
 });
@@ -145,12 +145,12 @@ test("a holder that was frozen may do nothing when it wakes up, before any timer
   b.lease.start();
   await pass(1_000, a, b);
   await pass(25_000, b);
-  assert.deepEqual(b.told, ["elected"]);
+  assert.deepEqual(b.reported, ["elected"]);
   a.clock.freeze(25_000);
   assert.throws(() => a.terms[0]?.check(), LeaseLost);
   assert.equal(a.terms[0]?.remainingMs(), 0);
   await pass(5_000, a, b);
-  assert.equal(a.told.length, 2);
+  assert.equal(a.reported.length, 2);
   await a.lease.stop();
   await b.lease.stop();
 });
@@ -175,7 +175,7 @@ test("a machine that slept, its monotonic clock with it, is seen by the wall clo
   assert.throws(() => a.terms[0]?.check(), LeaseLost);
   await pass(3_000, a);
   a.terms[0]?.check(5_000);
-  assert.deepEqual(a.told, ["elected"], "and the next renewal makes it good again");
+  assert.deepEqual(a.reported, ["elected"], "and the next renewal makes it good again");
   await a.lease.stop();
 });
 
@@ -187,14 +187,14 @@ test("wall clocks that differ by hours, and that are set back, decide nothing", 
   await pass(1_000, a);
   b.lease.start();
   await pass(30_000, a, b);
-  assert.deepEqual(b.told, []);
+  assert.deepEqual(b.reported, []);
   a.clock.jump(-3_600_000);
   await pass(1_000, a, b);
   a.setCut(true);
   await pass(13_000, a, b);
   assert.equal(a.lease.term, undefined, "a clock that was set back does not make the term longer");
   await pass(15_000, a, b);
-  assert.deepEqual(b.told, ["elected"]);
+  assert.deepEqual(b.reported, ["elected"]);
   await a.lease.stop();
   await b.lease.stop();
 });
@@ -206,9 +206,9 @@ test("a stolen lease is noticed at the next renewal", async () => {
   await pass(1_000, a);
   server.put(LEASES, "leader", { spec: { holderIdentity: "thief", leaseDurationSeconds: 15 } });
   await pass(1_000, a);
-  assert.deepEqual(a.told, ["elected", "lost: thief holds the lease now"]);
+  assert.deepEqual(a.reported, ["elected", "lost: thief holds the lease now"]);
   await pass(20_000, a);
-  assert.equal(a.told.at(-1), "elected", "and taken back when the thief does not renew");
+  assert.equal(a.reported.at(-1), "elected", "and taken back when the thief does not renew");
   await a.lease.stop();
 });
 
@@ -227,7 +227,7 @@ test("stopping does not take a lease from whoever holds it by then, nor take one
   const stopping = b.lease.stop(() => new Promise((resolve) => (finish = resolve)));
   server.remove(LEASES, "leader");
   await pass(10_000, b);
-  assert.deepEqual(b.told, []);
+  assert.deepEqual(b.reported, []);
   assert.equal(holder(server), undefined);
   finish();
   await stopping;
@@ -241,7 +241,7 @@ test("a deleted lease is made anew by its holder", async () => {
   server.remove(LEASES, "leader");
   await pass(5_000, a);
   assert.equal(holder(server), "a");
-  assert.deepEqual(a.told, ["elected"]);
+  assert.deepEqual(a.reported, ["elected"]);
   await a.lease.stop();
 });
 
@@ -256,7 +256,7 @@ test("a take-over whose answer was lost is noticed as our own", async () => {
   };
   a.lease.start();
   await pass(5_000, a);
-  assert.deepEqual(a.told, ["elected"]);
+  assert.deepEqual(a.reported, ["elected"]);
   await a.lease.stop();
 });
 
@@ -271,7 +271,7 @@ test("renewals whose answers are lost, though they happened, do not make two lea
       ? cutOff
       : undefined;
   await pass(40_000, a, b);
-  assert.equal(a.told[1], "lost: the lease could not be renewed in time");
+  assert.equal(a.reported[1], "lost: the lease could not be renewed in time");
   assert.equal(a.lease.term, undefined);
   server.afterwards = () => undefined;
   await pass(20_000, a, b);
@@ -299,6 +299,6 @@ test("calls for the lease go past our own limits and give up early", async () =>
   let hung = 0;
   server.intercept = () => (hung++ < 2 ? "hang" : undefined);
   await pass(11_000, a);
-  assert.deepEqual(a.told, ["elected"], "two calls that hang do not cost the lease");
+  assert.deepEqual(a.reported, ["elected"], "two calls that hang do not cost the lease");
   await a.lease.stop();
 });

@@ -70,7 +70,7 @@ test("what is urgent goes past everything", async () => {
   assert.equal(sent(), 2);
 });
 
-test("who waits too long is told that it was our own limit, and nothing was sent", async () => {
+test("who waits too long is reported that it was our own limit, and nothing was sent", async () => {
   const { clock, transport, sent } = made({ burst: 1, perSecond: 0.1 });
   void transport.request(request, { signal: forever });
   using limit = deadline(clock, 500);

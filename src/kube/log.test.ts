@@ -24,9 +24,9 @@ test("an error has its stack where it matters, and a name that somebody else gav
 
 test("levels below the least are dropped", () => {
   for (const [index, least] of LOG_LEVELS.entries()) {
-    const told: string[] = [];
-    const log = atLeast(least, (level) => void told.push(level));
+    const reported: string[] = [];
+    const log = atLeast(least, (level) => void reported.push(level));
     for (const level of LOG_LEVELS) log(level, "x");
-    assert.deepEqual(told, LOG_LEVELS.slice(index));
+    assert.deepEqual(reported, LOG_LEVELS.slice(index));
   }
 });

@@ -180,7 +180,7 @@ test("stopping starts nothing more, waits for what runs, and in the end tells it
   assert.equal(clock.timers, 0);
 });
 
-test("the wait of the first in line is told, counted from when it could have begun", async () => {
+test("the wait of the first in line is reported, counted from when it could have begun", async () => {
   const clock = new ManualClock();
   const ends: (() => void)[] = [];
   const queue = new WorkQueue({

@@ -89,7 +89,7 @@ for (const kind of ["refused", "ignored"] as const) {
   });
 }
 
-test("an ignored WatchList of no objects at all is told from an empty server", async () => {
+test("an ignored WatchList of no objects at all is reported from an empty server", async () => {
   const { clock, store, reflector } = await reflecting(({ server }) => {
     server.watchList = "ignored";
   });
@@ -99,7 +99,7 @@ test("an ignored WatchList of no objects at all is told from an empty server", a
   await reflector.stop();
 });
 
-test("410 in the middle of a watch: everything is read anew, and what was missed is told", async () => {
+test("410 in the middle of a watch: everything is read anew, and what was missed is reported", async () => {
   const { server, clock, changes, isEqual, store, reflector } = await reflecting(({ server }) => {
     server.put(CONFIG_MAPS, "kept");
     server.put(CONFIG_MAPS, "changed");
@@ -117,8 +117,8 @@ test("410 in the middle of a watch: everything is read anew, and what was missed
   });
   await clock.advance(10);
   isEqual();
-  const told = changes.map(({ key, before, after }) => `${key} ${before ? "-" : ""}${after ? "+" : ""}`);
-  assert.deepEqual(told.toSorted(), ["default/added +", "default/changed -+", "default/removed -"]);
+  const reported = changes.map(({ key, before, after }) => `${key} ${before ? "-" : ""}${after ? "+" : ""}`);
+  assert.deepEqual(reported.toSorted(), ["default/added +", "default/changed -+", "default/removed -"]);
   assert.equal(store.synced, true);
   await reflector.stop();
 });
@@ -184,7 +184,7 @@ test("a server that breaks off after each first state is not made to send it in 
   await reflector.stop();
 });
 
-test("a lost connection is taken up where it was, and nothing is told twice", async () => {
+test("a lost connection is taken up where it was, and nothing is reported twice", async () => {
   const { server, clock, changes, isEqual, watches, reflector } = await reflecting(({ server }) => {
     server.put(CONFIG_MAPS, "a");
   });

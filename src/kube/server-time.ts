@@ -1,6 +1,6 @@
 /**
  * What time it is at the API server, from the Date of its answers and the monotonic time since: so that a wall clock
- * which is wrong, or is set while we run, can be told from the server's at any moment.
+ * which is wrong, or is set while we run, can be reported from the server's at any moment.
  */
 import type { Clock } from "../seams/clock.ts";
 import type { KubeTransport } from "../seams/kube-transport.ts";

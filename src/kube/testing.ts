@@ -249,9 +249,9 @@ export class FakeServer implements KubeTransport {
   }
 
   #happened(collection: string, event: RawEvent): void {
-    const told = structuredClone(event);
-    this.#history.push({ version: this.#version, collection, event: told });
-    for (const [watcher, path] of this.#watchers) if (path === collection) watcher.push(told);
+    const reported = structuredClone(event);
+    this.#history.push({ version: this.#version, collection, event: reported });
+    for (const [watcher, path] of this.#watchers) if (path === collection) watcher.push(reported);
   }
 
   #refusedWatch({ query = {} }: KubeRequest): KubeResponse | undefined {

@@ -172,7 +172,7 @@ async function* followed<T extends KubeObject>(
         position.resourceVersion = resourceVersion;
         silence.endAfter(quietMs);
       } else silence.endAfter(openMs);
-      yield event.told;
+      yield event.reported;
     }
   } catch (error) {
     if (!silence.broken || options.signal.aborted) throw error;
@@ -188,7 +188,7 @@ async function* followed<T extends KubeObject>(
 
 interface Understood<T extends KubeObject> {
   readonly resourceVersion: string;
-  readonly told: WatchEvent<T>;
+  readonly reported: WatchEvent<T>;
   /** The bookmark that ends the first state. */
   readonly complete: boolean;
 }
@@ -203,11 +203,15 @@ function understood<T extends KubeObject>(what: string, { type, object }: RawEve
     throw new KubeError("Internal", what, "received an event without a resourceVersion");
   if (type === "BOOKMARK") {
     const complete = object.metadata?.annotations?.[INITIAL_EVENTS_END] === "true";
-    return { resourceVersion, complete, told: { type: complete ? "synced" : "progress", resourceVersion } };
+    return {
+      resourceVersion,
+      complete,
+      reported: { type: complete ? "synced" : "progress", resourceVersion },
+    };
   }
   const known = stripped(object) as T;
-  const told = type === "DELETED" ? "deleted" : "applied";
-  return { resourceVersion, complete: false, told: { type: told, object: known } };
+  const reported = type === "DELETED" ? "deleted" : "applied";
+  return { resourceVersion, complete: false, reported: { type: reported, object: known } };
 }
 
 /** Ends a watch that nobody feeds. */

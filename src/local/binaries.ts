@@ -1,6 +1,6 @@
 /**
  * etcd programs by version, for a loop that must not wait: asking answers at once, and an installation goes
- * on in the background. A version that is not there yet is told as unavailable, so that nobody is stopped
+ * on in the background. A version that is not there yet is reported as unavailable, so that nobody is stopped
  * for a version that has still to be downloaded or built.
  */
 import { RELEASES } from "../core/version/releases.ts";

@@ -1,6 +1,6 @@
 /**
  * A change of the cluster's spec, checked before anything is stored: the schema, what this platform can do,
- * what this etcd version can take. Wrong input is told field by field, and then nothing has changed.
+ * what this etcd version can take. Wrong input is reported field by field, and then nothing has changed.
  */
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";

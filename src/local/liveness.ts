@@ -12,7 +12,7 @@ const PROBE_TIMEOUT_MS = 4_000;
 /** Passes over silent members take a second or two. */
 const BLIND_MS = 15_000;
 
-interface Pulse {
+interface ProbeState {
   /** The process this is about: another start is another patient. */
   readonly since: number;
   lastSeen: number;
@@ -23,7 +23,7 @@ interface Pulse {
 export class Liveness {
   readonly #clock: Clock;
   readonly #probe: EtcdProbe;
-  readonly #pulses = new Map<string, Pulse>();
+  readonly #pulses = new Map<string, ProbeState>();
 
   constructor(clock: Clock, probe: EtcdProbe) {
     this.#clock = clock;
@@ -33,27 +33,27 @@ export class Liveness {
   /** Asks now and then, without waiting for the answer. True when its patience is at an end. */
   isDead(record: MemberRecord, since: number, answered: boolean): boolean {
     const now = this.#clock.monotonic();
-    let pulse = this.#pulses.get(record.name);
-    if (pulse?.since !== since) {
-      pulse = { since, lastSeen: now, probedAt: now, lookedAt: now };
-      this.#pulses.set(record.name, pulse);
+    let probeState = this.#pulses.get(record.name);
+    if (probeState?.since !== since) {
+      probeState = { since, lastSeen: now, probedAt: now, lookedAt: now };
+      this.#pulses.set(record.name, probeState);
     }
     // While nobody looked, nobody can say that it was silent: a step such as defragmentation takes its time.
-    if (now - pulse.lookedAt > BLIND_MS) pulse.lastSeen += now - pulse.lookedAt;
-    pulse.lookedAt = now;
-    if (answered) pulse.lastSeen = now;
-    else if (now - pulse.probedAt >= PROBE_EVERY_MS) void this.#ask(record, pulse, now);
-    return now - pulse.lastSeen > livenessPatienceMs(record.template.options);
+    if (now - probeState.lookedAt > BLIND_MS) probeState.lastSeen += now - probeState.lookedAt;
+    probeState.lookedAt = now;
+    if (answered) probeState.lastSeen = now;
+    else if (now - probeState.probedAt >= PROBE_EVERY_MS) void this.#ask(record, probeState, now);
+    return now - probeState.lastSeen > livenessPatienceMs(record.template.options);
   }
 
   forget(name: string): void {
     this.#pulses.delete(name);
   }
 
-  async #ask(record: MemberRecord, pulse: Pulse, now: number): Promise<void> {
-    pulse.probedAt = now;
+  async #ask(record: MemberRecord, probeState: ProbeState, now: number): Promise<void> {
+    probeState.probedAt = now;
     using limit = deadline(this.#clock, PROBE_TIMEOUT_MS);
     if (await this.#probe.alive(record.address.metricsURL, limit.signal))
-      pulse.lastSeen = this.#clock.monotonic();
+      probeState.lastSeen = this.#clock.monotonic();
   }
 }

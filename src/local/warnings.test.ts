@@ -6,7 +6,7 @@ import { specWarnings } from "./warnings.ts";
 
 const spec = (more: object) => etcdClusterSpecSchema.parse({ version: "3.6.16", ...more });
 
-test("plaintext clients, an even size and compaction that is off are told as on Kubernetes", () => {
+test("plaintext clients, an even size and compaction that is off are reported as on Kubernetes", () => {
   const odd = spec({
     replicas: 4,
     tls: { mode: "Disabled" },

@@ -119,7 +119,7 @@ test("after the directory was let go, the end of a process writes nothing there"
   const world = makeWorld();
   const workloads = workloadsIn(world);
   await workloads.start(record, "etcd");
-  await workloads.letGo();
+  await workloads.detach();
   const before = world.texts.get(files.runOf(record.name));
   world.end({ signal: "SIGKILL" });
   await turn();

@@ -41,7 +41,7 @@ export class Workloads {
   #writes: Promise<void> = Promise.resolve();
   /** Run files change in the order in which it was asked for: a late write must not bring a forgotten one back. */
   #files: Promise<void> = Promise.resolve();
-  #letGo = false;
+  #detach = false;
 
   constructor(
     layout: Layout,
@@ -217,7 +217,7 @@ export class Workloads {
 
   async #ended(name: string, process: EtcdProcess, exit: EtcdExit): Promise<void> {
     const workload = this.#workloads.get(name);
-    if (this.#letGo || workload?.process !== process) return;
+    if (this.#detach || workload?.process !== process) return;
     const at = this.#seams.clock.now();
     if (workload.run.stoppingSince !== undefined) {
       await this.#forget(name);
@@ -278,8 +278,8 @@ export class Workloads {
   }
 
   /** The directory may be another controller's from here on: the ends of processes are none of ours. */
-  async letGo(): Promise<void> {
-    this.#letGo = true;
+  async detach(): Promise<void> {
+    this.#detach = true;
     await this.#files;
   }
 

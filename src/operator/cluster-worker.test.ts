@@ -8,7 +8,7 @@ import { CLUSTER_FINALIZER } from "./names.ts";
 
 /** A worker whose every look ends in `error`, and what it writes into the status. */
 function failing(error: () => Error, refusal?: Error) {
-  const told: EtcdClusterStatus[] = [];
+  const reported: EtcdClusterStatus[] = [];
   const metadata = {
     name: "demo",
     namespace: "default",
@@ -27,7 +27,7 @@ function failing(error: () => Error, refusal?: Error) {
     client: {
       patchStatus: (_kind: unknown, _ref: unknown, status: EtcdClusterStatus) => {
         if (refusal) return Promise.reject(refusal);
-        told.push(status);
+        reported.push(status);
         return Promise.resolve();
       },
     },
@@ -40,27 +40,27 @@ function failing(error: () => Error, refusal?: Error) {
   const worker = new ClusterWorker("default/demo", "u", options);
   const turn = (expected?: RegExp) =>
     assert.rejects(async () => void (await worker.turn(cluster)), expected ?? Error);
-  return { told, turn };
+  return { reported, turn };
 }
 
-test("a fault of the operator's own that lasts is told in the status, and nothing old is left standing (I6)", async () => {
-  const { told, turn } = failing(() => new TypeError("x is not a function"));
+test("a fault of the operator's own that lasts is reported in the status, and nothing old is left standing (I6)", async () => {
+  const { reported, turn } = failing(() => new TypeError("x is not a function"));
   await turn();
-  assert.equal(told.length, 0, "one may be chance");
+  assert.equal(reported.length, 0, "one may be chance");
   for (let i = 0; i < 4; i++) await turn();
-  const { phase, message, conditions } = told.at(-1) ?? {};
+  const { phase, message, conditions } = reported.at(-1) ?? {};
   assert.equal(phase, "Unknown");
   assert.match(message ?? "", /internal error.*x is not a function/i);
   assert.equal(conditions?.find(({ type }) => type === "Available")?.status, "Unknown");
 });
 
 test("what the API server refuses is no fault of the operator's own", async () => {
-  const { told, turn } = failing(() => new KubeError("Unavailable", "list pods", "away"));
+  const { reported, turn } = failing(() => new KubeError("Unavailable", "list pods", "away"));
   for (let i = 0; i < 5; i++) await turn();
-  assert.equal(told.length, 0);
+  assert.equal(reported.length, 0);
 });
 
-test("a fault that cannot be told is still the one that is thrown", async () => {
+test("a fault that cannot be reported is still the one that is thrown", async () => {
   const away = new KubeError("Unavailable", "patch status", "away");
   const { turn } = failing(() => new TypeError("x is not a function"), away);
   for (let i = 0; i < 5; i++) await turn(/x is not a function/);

@@ -1,6 +1,6 @@
 /**
  * The worker of one cluster, as long as that cluster exists: the control loop over the Kubernetes platform, turned
- * once whenever the queue says so. A cluster that cannot be understood is told so and left as it is.
+ * once whenever the queue says so. A cluster that cannot be understood is reported so and left as it is.
  */
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import { Loop, type Pass } from "../control/loop.ts";
@@ -21,7 +21,7 @@ import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
 import { Announcer } from "./status/announcer.ts";
 import type { ClockSkew } from "./observe/clock-skew.ts";
-import { faultStatus, invalidStatus } from "./status/blind-status.ts";
+import { faultStatus, invalidStatus } from "./status/unobserved-status.ts";
 import { ClusterLog } from "./status/cluster-log.ts";
 import type { Fence } from "./process/fencing.ts";
 import { mergePatch } from "./apply/merge-patch.ts";
@@ -53,7 +53,7 @@ export interface WorkerOptions {
 /** Nobody corrects a spec without an event. */
 const INVALID_MS = 60_000;
 /** Turns in a row that end in a fault of ours before the status tells it: one may be chance. */
-const FAULTS_TOLD = 3;
+const FAULTS_REPORTED = 3;
 
 export class ClusterWorker {
   /** Of the cluster it is for; another one of the same name gets another worker. */
@@ -112,10 +112,11 @@ export class ClusterWorker {
         await this.#tell(cluster, invalidStatus(error.errors));
         return { againMs: INVALID_MS };
       }
-      this.#faults = isOfTheWorld(error) ? 0 : this.#faults + 1;
-      // Otherwise what was last said would stand for as long as the fault does. Should it fail to be told, the fault is
+      this.#faults = isTransient(error) ? 0 : this.#faults + 1;
+      // Otherwise what was last said would stand for as long as the fault does. Should it fail to be reported, the fault is
       // still what matters, and the next turn tells it.
-      if (this.#faults >= FAULTS_TOLD) await this.#tell(cluster, faultStatus(error)).catch(() => undefined);
+      if (this.#faults >= FAULTS_REPORTED)
+        await this.#tell(cluster, faultStatus(error)).catch(() => undefined);
       throw error;
     }
   }
@@ -150,6 +151,6 @@ export class ClusterWorker {
 }
 
 /** What may happen at any time to the best of programs; anything else is a fault of this one. */
-function isOfTheWorld(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return [KubeError, KubeFailure, EtcdError, LeaseLost, Conflict].some((kind) => error instanceof kind);
 }

@@ -12,7 +12,7 @@
  *
  * This is why the headless Service does not simply bear the cluster's name: that of a cluster `a-client` would
  * be the client Service of `a`; and why a member's is not called like the member: `a-1` may be a cluster. What somebody
- * else made under one of these names is told as a clash (I9).
+ * else made under one of these names is reported as a clash (I9).
  */
 import { GROUP } from "../api/metadata.ts";
 import { isSecure } from "../core/config/flags.ts";

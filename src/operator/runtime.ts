@@ -244,7 +244,7 @@ export class Operator {
     if (!signal.aborted) await this.#controller.start();
   }
 
-  /** The work ends, then the lease is handed over; events may still be told; caches and connections go last. */
+  /** The work ends, then the lease is handed over; events may still be reported; caches and connections go last. */
   async #stop(): Promise<void> {
     await this.#lease.stop(() => this.#controller.stop(EFFECT_MS));
     await this.#events.stop();

@@ -32,7 +32,7 @@ test("what is absent is issued, then kept until 2/3 of its life, then issued ane
   assert.ok(renewed.kind === "issued" && renewed.pair.certificate !== certificate);
 });
 
-test("what cannot be read is issued anew; without the CA's key that is told", async () => {
+test("what cannot be read is issued anew; without the CA's key that is reported", async () => {
   const { pair } = await authority();
   const ca = readAuthority(pki, { text: pair.certificate, where: "ca.crt" }, undefined);
   const found = findLeaf(pki, { text: "nonsense", where: "Secret demo-1 peer.pem" }, undefined, undefined);

@@ -86,7 +86,7 @@ export class ShippedOperator {
 
   /** What it has computed so far: the better figure on a machine with other work. In ticks of 10 ms. */
   get cpuMs(): number {
-    const fields = this.#told("stat").split(") ")[1]?.split(" ") ?? [];
+    const fields = this.#reported("stat").split(") ")[1]?.split(" ") ?? [];
     return (Number(fields[11]) + Number(fields[12])) * 10;
   }
 
@@ -100,11 +100,11 @@ export class ShippedOperator {
   }
 
   #memory(field: string): number {
-    const [, kB] = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(this.#told("status")) ?? [];
+    const [, kB] = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(this.#reported("status")) ?? [];
     return Number(kB) * 1024;
   }
 
-  #told(file: string): string {
+  #reported(file: string): string {
     return readFileSync(`/proc/${this.#child.pid}/${file}`, "utf8");
   }
 }

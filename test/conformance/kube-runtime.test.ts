@@ -184,10 +184,10 @@ for (const [where, world] of Object.entries(worlds)) {
 
     test("a lease has one holder, and goes to the next when it is handed over", async () => {
       const here = world();
-      const told: string[] = [];
+      const reported: string[] = [];
       const leases = ["a", "b"].map((identity) => {
         const { clock, random } = here;
-        const onElected = () => told.push(identity);
+        const onElected = () => reported.push(identity);
         const options = {
           client: here.client(),
           clock,
@@ -196,19 +196,19 @@ for (const [where, world] of Object.entries(worlds)) {
           name: "runtime",
           identity,
         };
-        const lease = new Lease({ ...options, onElected, onLost: () => told.push(`${identity} lost`) });
+        const lease = new Lease({ ...options, onElected, onLost: () => reported.push(`${identity} lost`) });
         lease.start();
         return lease;
       });
-      await here.until("elected", () => told.length === 1);
-      const first = told[0] === "a" ? 0 : 1;
+      await here.until("elected", () => reported.length === 1);
+      const first = reported[0] === "a" ? 0 : 1;
       await here.done(leases[first]?.stop() ?? Promise.resolve());
-      await here.until("handed over", () => told.length === 2);
-      assert.deepEqual(told.toSorted(), ["a", "b"]);
+      await here.until("handed over", () => reported.length === 2);
+      assert.deepEqual(reported.toSorted(), ["a", "b"]);
       await here.done(leases[1 - first]?.stop() ?? Promise.resolve());
     });
 
-    test("events are told", async () => {
+    test("events are reported", async () => {
       const here = world();
       const { clock, random } = here;
       const us = here.client();

@@ -17,7 +17,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     etcd: { type: "boolean" },
     version: { type: "string" },
-    /** The round of a seed that a disagreement was told of, with `--lanes 1`. */
+    /** The round of a seed that a disagreement was reported, with `--lanes 1`. */
     round: { type: "string", default: "1" },
     /** Worlds of each version, side by side. */
     lanes: { type: "string", default: "4" },
@@ -87,7 +87,7 @@ async function apiServer(): Promise<number> {
   const ground = await conformanceGround();
   try {
     const began = performance.now();
-    let told = 0;
+    let reported = 0;
     const report = await conform({
       real: ground.transport,
       seed,
@@ -96,7 +96,7 @@ async function apiServer(): Promise<number> {
       now: () => Date.now(),
       deadline: (ms) => AbortSignal.timeout(ms),
       onDifference: (text) => {
-        if (++told <= MOST_TOLD) say(text.split("\n").slice(0, 4).map(clip).join("\n"));
+        if (++reported <= MOST_TOLD) say(text.split("\n").slice(0, 4).map(clip).join("\n"));
       },
     });
     const seconds = (performance.now() - began) / 1_000;

@@ -39,7 +39,7 @@ export interface CrashedRun {
 /** What must be the same however often the controller died on the way. Names count from the highest before. */
 export interface EndState {
   readonly members: readonly string[];
-  readonly strangers: number;
+  readonly unrecorded: number;
   /** How many of etcd's member IDs are still those from before. */
   readonly keptIDs: number;
   readonly sameCluster: boolean;
@@ -147,7 +147,7 @@ export class CrashLab {
           templateHash(record.template),
         ].join(" "),
       ),
-      strangers: view.strangers.length,
+      unrecorded: view.unrecorded.length,
       keptIDs: kept.length,
       sameCluster:
         before === undefined ||

@@ -169,8 +169,8 @@ for (const version of ["3.4.23", "3.5.35", "3.6.16", "3.7.3"]) {
     after(() => members?.[Symbol.asyncDispose]());
 
     test("every option is accepted, with TLS on both planes, and the member serves", async () => {
-      const told = unsupportedOptions(record.template.options, version).map(({ field }) => field);
-      assert.deepEqual(told, version === "3.4.23" ? ["options.corruptCheck.compactHashTime"] : []);
+      const reported = unsupportedOptions(record.template.options, version).map(({ field }) => field);
+      assert.deepEqual(reported, version === "3.4.23" ? ["options.corruptCheck.compactHashTime"] : []);
       await members.client(record).kv.put("a", "b");
     });
 

@@ -57,7 +57,7 @@ describe("one member", () => {
   });
   after(async () => await cluster?.[Symbol.asyncDispose]());
 
-  test("stopping is patient and told as a stop; killing is told as a kill", async () => {
+  test("stopping is patient and told as a stop; killing is reported as a kill", async () => {
     await cluster.restart(member);
     assert.equal((await member.running.stop()).reason, "stopped");
     await cluster.restart(member);
@@ -81,7 +81,7 @@ describe("one member", () => {
     assert.equal(await EtcdProcess.adopt(world, member.running.identity, member.log), undefined);
   });
 
-  test("a binary that is not there is told before anything runs", async () => {
+  test("a binary that is not there is reported before anything runs", async () => {
     const spec = {
       binary: path.join(cluster.dir, "none"),
       args: [],

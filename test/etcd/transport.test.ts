@@ -126,7 +126,7 @@ describe("a server that misbehaves", () => {
     });
   });
 
-  test("an HTTP error, no status, a broken frame and a reset are told, and none of them hangs", async () => {
+  test("an HTTP error, no status, a broken frame and a reset are reported, and none of them hangs", async () => {
     const faults: [(stream: ServerHttp2Stream) => void, object][] = [
       [(stream) => stream.respond({ ":status": 503 }, { endStream: true }), { kind: "unavailable" }],
       [
@@ -238,7 +238,7 @@ describe("mutual TLS", () => {
     await assert.rejects(statusOf(member.endpoint, transportWith()), { kind: "untrusted-server" });
   });
 
-  test("a client without a certificate, or with one of another CA, is told that it was refused", async () => {
+  test("a client without a certificate, or with one of another CA, is reported that it was refused", async () => {
     const { ca } = cluster.tls as { ca: string };
     await assert.rejects(statusOf(member.endpoint, transportWith({ ca })), {
       kind: "client-certificate-refused",

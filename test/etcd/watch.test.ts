@@ -105,13 +105,15 @@ describe("watches", () => {
     await using cluster = await TestCluster.start({ version: newestVersions.at(-1) as string, members: 3 });
     const [on, ...others] = await cluster.followers();
     const follower = on as TestMember;
-    const told: string[] = [];
+    const reported: string[] = [];
     const client = cluster.client([follower.endpoint]);
-    const watch = collect(client, "k", { onInterrupted: (error) => told.push(error.kind) });
+    const watch = collect(client, "k", { onInterrupted: (error) => reported.push(error.kind) });
     await eventually("the watch is there", () => Promise.resolve(watch.batches.length === 1));
     const leader = await cluster.leader();
     await Promise.all([leader, ...others].map((member) => member.running.kill()));
-    await eventually("it is told that there is no leader", () => Promise.resolve(told.includes("no-leader")));
+    await eventually("it is told that there is no leader", () =>
+      Promise.resolve(reported.includes("no-leader")),
+    );
     await watch.stop();
   });
 });

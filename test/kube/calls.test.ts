@@ -274,7 +274,7 @@ test("of two holders, one of them frozen, both never believe to lead at the same
   child.stdin.end();
 });
 
-test("events are told, and counted when they come again", async (t) => {
+test("events are reported, and counted when they come again", async (t) => {
   const regarding = await client.get(configMaps, at("kube-root-ca.crt"));
   const recorder = new EventRecorder({
     client,
@@ -287,12 +287,12 @@ test("events are told, and counted when they come again", async (t) => {
   const wish = { regarding, type: "Normal", reason: "Tried", action: "Try", note: "it was tried" } as const;
   recorder.record(wish);
   const list = `/apis/events.k8s.io/v1/namespaces/${NAMESPACE}/events?fieldSelector=reason=Tried`;
-  const told = async () =>
+  const reported = async () =>
     (await bed.client.get<{ items: { note: string; series?: { count: number } }[] }>(list)).items;
-  await eventually("the event is there", async () => (await told()).length === 1);
+  await eventually("the event is there", async () => (await reported()).length === 1);
   for (let i = 0; i < 4; i++) recorder.record(wish);
   await recorder.stop(30_000);
-  const items = await told();
+  const items = await reported();
   assert.equal(items.length, 1);
   assert.equal(items[0]?.series?.count, 5);
   assert.equal(recorder.dropped, 0);

@@ -85,8 +85,8 @@ async function withObject<T extends { metadata: { name: string } }>(
 function assertSaysTheSame(errors: readonly { message: string }[], answer: string): void {
   assert.notEqual(answer, "", "the API server accepts it");
   for (const { message } of errors) {
-    const told = message.startsWith("unknown field") ? message.replace(/":.*$/, '"') : message;
-    assert.ok(answer.includes(told), `locally: ${told}\nAPI server: ${answer}`);
+    const reported = message.startsWith("unknown field") ? message.replace(/":.*$/, '"') : message;
+    assert.ok(answer.includes(reported), `locally: ${reported}\nAPI server: ${answer}`);
   }
 }
 

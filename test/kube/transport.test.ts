@@ -153,7 +153,7 @@ test("a server that accepts and says nothing is given up while connecting", asyn
   assert.match(message, /no connection within 500 ms/);
 });
 
-test("nobody there is told as not sent", async () => {
+test("nobody there is reported as not sent", async () => {
   const { progress, why } = await failed(transportTo("http://127.0.0.1:9").request(post, forever));
   assert.deepEqual([progress, why], ["not-sent", "connection"]);
 });

@@ -196,7 +196,7 @@ test("an API server killed in the middle of changes and started again: the store
   await storeEqualsServer();
 });
 
-test("a version from before the API server was started again is told as Expired", async () => {
+test("a version from before the API server was started again is reported as Expired", async () => {
   await assert.rejects(
     async () => {
       const objects = await client.watch(

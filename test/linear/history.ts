@@ -1,5 +1,5 @@
 /**
- * What concurrent clients did to a few keys and what they were told: the input of every check in this
+ * What concurrent clients did to a few keys and what they were reported: the input of every check in this
  * folder. Times are milliseconds of one monotonic clock, revisions are etcd's. No two writes of a history
  * write the same value, so that a value names the write it came from.
  */

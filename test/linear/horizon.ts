@@ -1,6 +1,6 @@
 /**
- * What cannot have happened yet: a write that had not been called at some moment. Whoever was told of a
- * revision that such a write got later was told of the future.
+ * What cannot have happened yet: a write that had not been called at some moment. Whoever was reported a
+ * revision that such a write got later was reported the future.
  */
 import type { Operation } from "./history.ts";
 import type { Log } from "./log.ts";

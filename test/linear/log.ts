@@ -1,5 +1,5 @@
 /**
- * What happened at which revision, from everything that anybody was told: acknowledged writes, values that
+ * What happened at which revision, from everything that anybody was reported: acknowledged writes, values that
  * were read, events of watches. A write whose outcome was unknown is in it when there is evidence of it.
  * Contradictions on the way are violations.
  */
@@ -49,7 +49,7 @@ class LogBuilder {
   readonly #commitOf = new Map<Operation, Commit>();
   readonly #deletions: { key: string; revision: number; at: number }[] = [];
   readonly #violations: Violation[] = [];
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(history: History) {
     this.#history = history;
@@ -162,7 +162,7 @@ class LogBuilder {
   }
 
   /**
-   * Deletions carry no value that names them: those that watches saw and nobody was told of belong to
+   * Deletions carry no value that names them: those that watches saw and nobody was reported belong to
    * deletes of unknown outcome, the earliest called first, since it can have been any of the later ones' turn
    * whenever it was theirs.
    */
@@ -229,8 +229,8 @@ class LogBuilder {
   ): void {
     // A phantom that is read a thousand times is one violation.
     const identity = `${rule} ${involved[0]?.id ?? message} ${key ?? ""}`;
-    if (this.#told.has(identity)) return;
-    this.#told.add(identity);
+    if (this.#reported.has(identity)) return;
+    this.#reported.add(identity);
     const operations = involved.map(({ id }) => id);
     this.#violations.push({ rule, message, operations, at: when, ...(key !== undefined && { key }) });
   }

@@ -1,7 +1,7 @@
 /**
  * `npm run linearizability [-- --minutes <n>] [--seed <n>] [--calm] [--pictures <directory>]`: whole lives of
  * clusters on this machine under faults, with recorded clients, each judged at its end and each from the next seed,
- * until the minutes are over. A life that ends in an error is told with its seed, and the next one begins. `npm test`
+ * until the minutes are over. A life that ends in an error is reported with its seed, and the next one begins. `npm test`
  * has a sample of it.
  */
 import process from "node:process";

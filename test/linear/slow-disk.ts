@@ -1,7 +1,7 @@
 /**
  * A slow disk for one process: the kernel throttles its writes (cgroup v1, blkio) where we may say so;
  * elsewhere the process is stopped and continued in bursts, which looks alike from outside. Which of the
- * two it was is told, since they are not the same.
+ * two it was is reported, since they are not the same.
  */
 import { accessSync, constants, mkdtempSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import path from "node:path";

@@ -21,16 +21,16 @@ test("all members wiped at once: status says that the data is gone, also to the 
   await local.halt();
   for (const name of names) await local.wipe(name);
   local.run();
-  await told();
+  await reported();
   await local.crash();
   await local.open();
   local.run();
-  await told();
+  await reported();
 
   assert.equal(local.children.length, started, "nothing was started on the empty directories");
   assert.deepEqual(await local.names(), names);
 
-  async function told(): Promise<void> {
+  async function reported(): Promise<void> {
     await local.until("told", (_view, { decision }) =>
       decision.holds.some(({ reason }) => reason === "DataGone"),
     );

@@ -204,7 +204,7 @@ test("fields that mean something on Kubernetes only are one warning, and in the 
   assert.deepEqual(cluster.status.notApplicable.toSorted(), ["spec.pod.nodeSelector", "spec.service.type"]);
 });
 
-test("a directory that may not be written is told with its path", async (t) => {
+test("a directory that may not be written is reported with its path", async (t) => {
   await etcdOf("3.6.16");
   if (process.getuid?.() !== 0) {
     const dir = path.join(root, "closed");
@@ -227,7 +227,7 @@ test("a directory that may not be written is told with its path", async (t) => {
   assert.deepEqual(readdirSync(closed), []);
 });
 
-test("a full disk is told before anything is made", async (t) => {
+test("a full disk is reported before anything is made", async (t) => {
   const dir = path.join(root, "small");
   mkdirSync(dir);
   try {

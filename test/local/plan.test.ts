@@ -55,14 +55,14 @@ for (const [what, change] of EDITS) {
     const stored = await local.store.cluster();
     assert.ok(stored);
     const { spec, generation } = stored;
-    const foretold = plan({ ...observation, cluster: { ...observation.cluster, spec, generation } });
-    assert.ok(foretold.end.converged, JSON.stringify(foretold.end));
-    assert.ok(foretold.steps.length > 0);
+    const forecasted = plan({ ...observation, cluster: { ...observation.cluster, spec, generation } });
+    assert.ok(forecasted.end.converged, JSON.stringify(forecasted.end));
+    assert.ok(forecasted.steps.length > 0);
 
     const from = local.steps.length;
     local.run();
     await local.settled();
-    assert.deepEqual(inOrder(local.done(from)), inOrder(foretold.steps.map(nameOf)), local.story());
+    assert.deepEqual(inOrder(local.done(from)), inOrder(forecasted.steps.map(nameOf)), local.story());
   });
 }
 

@@ -221,7 +221,7 @@ test("two clusters live side by side, and each is deleted as its spec says", asy
   assert.deepEqual(await membersUnder(home.dir), []);
 });
 
-test("a port that somebody else took is told with its holder, and the member starts when it is free", async () => {
+test("a port that somebody else took is reported with its holder, and the member starts when it is free", async () => {
   const { createServer } = await import("node:net");
   await etcdOf(VERSION);
   await using home = new Home();
@@ -237,7 +237,7 @@ test("a port that somebody else took is told with its holder, and the member sta
   });
   const second = home.up();
   try {
-    const refused = await eventually("the holder is told", async () => {
+    const refused = await eventually("the holder is reported", async () => {
       const [{ detail } = { detail: "" }] = (await home.status()).processes;
       assert.match(detail ?? "", new RegExp(`in use by process ${process.pid}`));
       return detail;

@@ -78,9 +78,9 @@ test("a bad option for the new version: the first member goes back by itself, no
   const others = names.filter((name) => name !== canary);
   assert.deepEqual(started(others), [1, 1]);
   assert.deepEqual(versions(back.members), ["3.6.16", "3.6.16", "3.6.16"]);
-  const [told] = local.controller.loop.latest?.decision.holds ?? [];
-  assert.match(told?.message ?? "", new RegExp(`${canary} could not run .* unexpected TLS version`));
-  assert.match(told?.next ?? "", /Correct the spec/);
+  const [reported] = local.controller.loop.latest?.decision.holds ?? [];
+  assert.match(reported?.message ?? "", new RegExp(`${canary} could not run .* unexpected TLS version`));
+  assert.match(reported?.next ?? "", /Correct the spec/);
   const attempts = local.startsOf(canary);
   const report = await checker.stop();
   assert.deepEqual(report.violations, []);
@@ -107,8 +107,8 @@ test("without a canary, a member that cannot run an edit keeps its data, long af
   );
   assert.deepEqual(ids(kept.members), ids(before.members), local.story());
   const holds = local.controller.loop.latest?.decision.holds ?? [];
-  const told = holds.find(({ reason }) => reason === "TargetFailed");
-  assert.match(told?.next ?? "", /^Revert the edit/);
+  const reported = holds.find(({ reason }) => reason === "TargetFailed");
+  assert.match(reported?.next ?? "", /^Revert the edit/);
   // With the usual patience: a slow machine may need longer than that to start it.
   await local.edit({ options: {}, repair: {} });
   const after = await local.settled();

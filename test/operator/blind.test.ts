@@ -80,10 +80,10 @@ async function unknownTo(pattern: RegExp): Promise<void> {
     "the status says that it is not known",
     async () => {
       const { conditions = [] } = await cluster.status();
-      const told = ["Quorate", "Available", "Degraded"].map((type) =>
+      const reported = ["Quorate", "Available", "Degraded"].map((type) =>
         conditions.find((one) => one.type === type),
       );
-      return told.every(
+      return reported.every(
         (one) => one?.status === "Unknown" && one.reason === "EtcdUnreachable" && pattern.test(one.message),
       );
     },

@@ -186,7 +186,7 @@ test("H9: an operator whose caches are old, and whose calls arrive late, changes
     const stale = operator.hooks;
     await cluster.create({ replicas: 3 });
     await cluster.converged(3);
-    /** What changes a cluster: not what is told of it. */
+    /** What changes a cluster: not what is reported it. */
     const matters = (what: string) => !/^GET |\/(leases|events|status)(\/|$)|\(dry run\)$/.test(what);
     const late = () => stale.answers.filter(({ what, late: was }) => was && matters(what));
     /** From the first such call on, the operator is as if it were in another time, and another one does its work. */
@@ -258,7 +258,7 @@ async function state(cluster: ClusterOnBed): Promise<string[][]> {
   return [uids(await cluster.pods()), uids(await cluster.members()), uids(await cluster.claims())];
 }
 
-/** The way to the members over the wire; before one is defragmented, its name is told and what follows waited for. */
+/** The way to the members over the wire; before one is defragmented, its name is reported and what follows waited for. */
 function beforeDefragmentation(tell: (member: string) => Promise<void>): () => EtcdReach {
   const idle = new IdleConnections(16);
   return () => {

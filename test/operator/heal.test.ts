@@ -126,7 +126,7 @@ describe("three members with volumes", () => {
     await cluster.assertSound(3);
   });
 
-  test("an authority that was deleted is told, and never replaced by another", async () => {
+  test("an authority that was deleted is reported, and never replaced by another", async () => {
     const path = `${PATHS.secrets}/demo-peer-ca`;
     const { metadata, ...rest } = await bed.client.get<{ metadata: Record<string, unknown> }>(path);
     await bed.client.delete(path);
@@ -169,7 +169,7 @@ describe("three members in memory", () => {
     assert.deepEqual(await cluster.claims(), []);
   });
 
-  test("one cluster that does not answer is told so, and delays no other", async (t) => {
+  test("one cluster that does not answer is reported so, and delays no other", async (t) => {
     const names = await cluster.list(PATHS.pods);
     for (const name of names) await fault.freeze("default", name);
     try {

@@ -119,7 +119,7 @@ test("the address that a load balancer gives is in the members' certificates and
     const text = await names();
     return text.includes("IP Address:192.0.2.7") && text.includes("DNS:lb.example.com");
   });
-  await eventually("its endpoints are told", async () => {
+  await eventually("its endpoints are reported", async () => {
     const { externalEndpoints } = await cluster.status();
     assert.deepEqual(externalEndpoints, ["https://192.0.2.7:2379", "https://lb.example.com:2379"]);
     return true;

@@ -12,7 +12,7 @@ import { systemClock } from "../../src/seams/clock.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { registerImage } from "../../testbed/kubelet/images.ts";
-import { at, claimsLeft, eventNotes, podUIDs, refusal, serves, told, tried } from "../support/edits.ts";
+import { at, claimsLeft, eventNotes, podUIDs, refusal, serves, reported, tried } from "../support/edits.ts";
 import {
   foundOutByOne,
   refusedAtAdmission,
@@ -83,7 +83,7 @@ describe("accepted, and refused with a condition before any member is touched:",
     test(title, async () => {
       const before = await podUIDs(three);
       await tried(bed, three, spec, async () => {
-        await told(three, "Stalled", reason, says);
+        await reported(three, "Stalled", reason, says);
         assert.deepEqual(await podUIDs(three), before, "no Pod was touched");
       });
       assert.deepEqual(await podUIDs(three), before, "nor by taking it back");
@@ -110,7 +110,7 @@ describe("accepted, and found out by one member while the others keep quorum:", 
     test(title, async () => {
       const before = await podUIDs(three);
       await tried(bed, three, spec, async () => {
-        await told(three, "Ready", "TargetFailed", says);
+        await reported(three, "Ready", "TargetFailed", says);
         await serves(three);
         await onlyOneOf(before);
       });
@@ -122,7 +122,7 @@ describe("accepted, and found out by one member while the others keep quorum:", 
     // With so much patience that it cannot be given up before anybody has read why it does not start.
     const edit = { pod: { nodeSelector: { disk: "imaginary" } }, repair: { unhealthyAfter: "10m" } };
     await tried(bed, three, edit, async () => {
-      await told(
+      await reported(
         three,
         "Degraded",
         "MemberDown",
@@ -139,7 +139,7 @@ describe("accepted, and found out by one member while the others keep quorum:", 
     const image = { mounts: { "/usr/local/bin": dir }, cmd: ["/usr/local/bin/etcd"] };
     registerImage(bed.name, `gcr.io/etcd-development/etcd@${digest}`, image);
     await tried(bed, three, { image: { digest } }, async () => {
-      await told(
+      await reported(
         three,
         "Ready",
         "VersionMismatch",
@@ -225,7 +225,7 @@ describe("accepted and applied:", () => {
 test("a storage class that does not exist: the member stays, and the newcomer goes when the edit is taken back", async () => {
   const before = await podUIDs(one);
   await tried(bed, one, { storage: { className: "no-such-class" } }, async () => {
-    await told(one, "Ready", "VolumePending", /class no-such-class, which does not exist: create it, or/);
+    await reported(one, "Ready", "VolumePending", /class no-such-class, which does not exist: create it, or/);
     await serves(one);
   });
   assert.deepEqual(await podUIDs(one), before, "the member never stopped");
@@ -250,7 +250,7 @@ test("an upgrade by two minors goes in two steps, and the way back by two is ref
   );
   assert.deepEqual([...versions], ["3.5.35", "3.6.16", "3.7.3"]);
   await cluster.edit({ version: "3.5.35" });
-  await told(
+  await reported(
     cluster,
     "Ready",
     "VersionRefused",
@@ -290,7 +290,7 @@ describe("a cluster that begins with a bad spec", () => {
   test("of which no Pod can be made: nothing is begun, and the correction begins it", async () => {
     const cluster = new ClusterOnBed(bed, "late", running);
     await cluster.create({ ...GOOD, replicas: 1, pod: { serviceAccountName: "nobody" } });
-    await told(cluster, "Ready", "PodRefused", /serviceaccount "nobody" not found/);
+    await reported(cluster, "Ready", "PodRefused", /serviceaccount "nobody" not found/);
     assert.deepEqual(await cluster.members(), []);
     await cluster.edit({ pod: { serviceAccountName: null } });
     await cluster.converged(1);
@@ -300,7 +300,7 @@ describe("a cluster that begins with a bad spec", () => {
   test("of a version that is too old: nothing is begun, and the correction begins it", async () => {
     const cluster = new ClusterOnBed(bed, "old", running);
     await cluster.create({ ...GOOD, replicas: 1, version: "3.4.45" });
-    await told(cluster, "Ready", "VersionRefused", /^etcd 3\.4 is end of life.*Set spec\.version/);
+    await reported(cluster, "Ready", "VersionRefused", /^etcd 3\.4 is end of life.*Set spec\.version/);
     assert.deepEqual(await cluster.members(), []);
     await cluster.edit({ version: "3.6.16" });
     await cluster.converged(1);
@@ -323,7 +323,12 @@ describe("a cluster that begins with a bad spec", () => {
   test("with a storage class that does not exist: the correction begins it anew, and nothing is left behind", async () => {
     const cluster = new ClusterOnBed(bed, "classless", running);
     await cluster.create({ ...GOOD, replicas: 1, storage: { ...KEEP_NOTHING, className: "no-such-class" } });
-    await told(cluster, "Ready", "VolumePending", /class no-such-class, which does not exist: create it, or/);
+    await reported(
+      cluster,
+      "Ready",
+      "VolumePending",
+      /class no-such-class, which does not exist: create it, or/,
+    );
     await cluster.edit({ storage: { className: "standard" } });
     await cluster.converged(1);
     await claimsLeft(cluster, ["1Gi"]);
@@ -339,7 +344,7 @@ describe("a cluster that begins with a bad spec", () => {
   });
 });
 
-test("what is seldom meant is told once in an event, and stands in the status", async () => {
+test("what is seldom meant is reported once in an event, and stands in the status", async () => {
   const cluster = new ClusterOnBed(bed, "odd", running);
   await cluster.create({ ...GOOD, replicas: 2, tls: { mode: "Disabled" } });
   await cluster.converged(2);

@@ -78,8 +78,8 @@ describe("a cluster of three", () => {
         );
         return true;
       });
-      const told = Date.now();
-      while (Date.now() - told < 5_000) {
+      const reported = Date.now();
+      while (Date.now() - reported < 5_000) {
         assert.match(await cluster.condition("Quorate"), /^False/);
         assert.match(await cluster.condition("Available"), /^False/);
         assert.equal((await cluster.status()).readyReplicas, 0);

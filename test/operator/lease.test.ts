@@ -37,7 +37,7 @@ test("where nobody answers it ends and says so", async () => {
   assert.match(operator.words.join("\n"), /no kubeconfig at \/nowhere/);
 });
 
-test("wrong options are told before anything is tried", async () => {
+test("wrong options are reported before anything is tried", async () => {
   const operator = start("--namespace", "Not-A-Name");
   assert.equal(await operator.ended(), 2);
   assert.match(operator.words.join("\n"), /not a valid namespace name/);

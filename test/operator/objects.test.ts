@@ -191,7 +191,7 @@ test("I9: a foreign Service of our name is a condition, and stays as it is; then
 
 test("each step and each refusal is an event of the cluster", async () => {
   // They are written beside the work.
-  await eventually("all are told", async () => {
+  await eventually("all are reported", async () => {
     const { items } = await bed.client.get<{ items: { reason: string; regarding: { kind: string } }[] }>(
       "/apis/events.k8s.io/v1/namespaces/default/events",
     );

@@ -184,7 +184,7 @@ test("H10: an operator that was frozen while it led wakes up, sees that another 
     first.kill("SIGCONT");
     // It ends by itself: whoever has lost the lease begins afresh.
     assert.notEqual(await first.ended(), 0);
-    // What is told of members, in words that were not urgent, may come later.
+    // What is reported members, in words that were not urgent, may come later.
     const changes = () => writes(calls).filter((call) => !isTold(call)).length + steps.length;
     const made = changes();
     await cluster.assertSound(3);

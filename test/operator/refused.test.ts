@@ -190,19 +190,19 @@ test("a label that another manager insists on: bounded writes, and the status na
   const label = "app.kubernetes.io/managed-by";
   const began = running.calls.length;
   const beganAt = Date.now();
-  let told = "";
+  let reported = "";
   // Whoever it is, it is quick.
-  while (!told && Date.now() - beganAt < 60_000) {
+  while (!reported && Date.now() - beganAt < 60_000) {
     const service = await bed.client.get<Service>(path);
     if (service.metadata?.labels?.[label] === "quorate")
       await bed.client.patch(`${path}?fieldManager=kyverno`, {
         metadata: { labels: { [label]: "kyverno" } },
       });
     const degraded = (await cluster.status()).conditions?.find(({ type }) => type === "Degraded");
-    if (Date.now() - beganAt > 8_000 && degraded?.message.includes(label)) told = degraded.message;
+    if (Date.now() - beganAt > 8_000 && degraded?.message.includes(label)) reported = degraded.message;
   }
   assert.match(
-    told,
+    reported,
     /another manager \(kyverno\) keeps changing metadata\.labels\[app\.kubernetes\.io\/managed-by\]/,
   );
   const applied = running.calls

@@ -35,7 +35,7 @@ const FROZEN = "triple-3";
 const EDITED = ["single-3", "single-4", "single-5", "single-6", "single-7", "triple-2"];
 /** Who waits for a cluster that does not answer waits longer, and every time; a busy machine is slow without it too. */
 const INDEPENDENT_MS = 5_000;
-/** Words that change without a condition may be told one pass of rest later. */
+/** Words that change without a condition may be reported one pass of rest later. */
 const SETTLED_MS = 6_000;
 
 /** Calls by which etcd's members, keys or settings are changed. */
@@ -262,7 +262,7 @@ async function changesOf(value: string, names = EDITED): Promise<number[]> {
   const times: number[] = [];
   for (const name of names) {
     const began = performance.now();
-    await clusterOf(name).edit({ service: { labels: { told: value } } });
+    await clusterOf(name).edit({ service: { labels: { reported: value } } });
     await eventually(
       `the Service of ${name} has the label`,
       async () => {

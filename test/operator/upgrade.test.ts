@@ -14,7 +14,7 @@ import { ANNOTATIONS } from "../../src/operator/names.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { refusal, told } from "../support/edits.ts";
+import { refusal, reported } from "../support/edits.ts";
 import { HookedTransport } from "../support/hooked-transport.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import {
@@ -210,7 +210,7 @@ test("a spec that was stored before a rule forbade it: the status says which fie
   );
   const says =
     /invalid \(spec\.replicas: replicas must be between 0 and 9.*none of it is applied.*Correct the spec/;
-  await told(cluster, "Stalled", "InvalidSpec", says);
+  await reported(cluster, "Stalled", "InvalidSpec", says);
   assert.deepEqual(await lives(cluster), before);
   await cluster.deletePod("odd-1");
   await faults(bed.name).loseVolume("default", "odd-2", "data");
@@ -224,7 +224,7 @@ test("a spec that was stored before a rule forbade it: the status says which fie
     },
     PATIENCE,
   );
-  await told(cluster, "Stalled", "InvalidSpec", says);
+  await reported(cluster, "Stalled", "InvalidSpec", says);
   await cluster.waitFor("Available");
   const templates = (await cluster.members()).map(({ spec: { template } }) => [
     template.version,

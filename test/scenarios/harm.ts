@@ -1,4 +1,4 @@
-/** Scenarios of harm: what is healed, and what is told when it cannot be. */
+/** Scenarios of harm: what is healed, and what is reported when it cannot be. */
 import assert from "node:assert/strict";
 import { converged, idsOf, namesOf, readBack, says, until, written, type Scenario } from "./platform.ts";
 

@@ -53,9 +53,9 @@ export async function until(
     }
     await platform.moment();
   }
-  const told = JSON.stringify((await platform.status()).conditions);
+  const reported = JSON.stringify((await platform.status()).conditions);
   throw new Error(
-    `never: ${what}\n${last instanceof Error ? last.message : ""}\n${told}\n${platform.story()}`,
+    `never: ${what}\n${last instanceof Error ? last.message : ""}\n${reported}\n${platform.story()}`,
   );
 }
 

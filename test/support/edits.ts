@@ -40,7 +40,12 @@ export async function refusal(call: Promise<unknown>): Promise<string> {
 }
 
 /** Waits until the condition of the newest spec says this. */
-export async function told(cluster: ClusterOnBed, type: string, reason: string, says: RegExp): Promise<void> {
+export async function reported(
+  cluster: ClusterOnBed,
+  type: string,
+  reason: string,
+  says: RegExp,
+): Promise<void> {
   await eventually(
     `${cluster.name}: ${type} is ${reason} and says ${says}`,
     async () => {

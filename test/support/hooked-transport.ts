@@ -38,7 +38,7 @@ export class HookedTransport implements KubeTransport {
   #released = Promise.withResolvers<void>();
   #news: { records: PromiseWithResolvers<void>; others: PromiseWithResolvers<void> } | undefined;
   /** The newest version that a watch of records told. */
-  #told = 0n;
+  #reported = 0n;
 
   constructor(bed: TestTestbed) {
     this.#http = new Http2Transport({ config: configOf(bed), clock: systemClock, disk: systemDisk });
@@ -56,10 +56,10 @@ export class HookedTransport implements KubeTransport {
     this.#news ??= { records: Promise.withResolvers(), others: Promise.withResolvers() };
   }
 
-  /** Those of records only, until the one of this version was told: what was made from a record is never seen before it. */
+  /** Those of records only, until the one of this version was reported: what was made from a record is never seen before it. */
   async passRecords(version: bigint): Promise<void> {
     this.#news?.records.resolve();
-    await eventually("the records are told", () => this.#told >= version);
+    await eventually("the records are reported", () => this.#reported >= version);
   }
 
   passNews(): void {
@@ -85,7 +85,7 @@ export class HookedTransport implements KubeTransport {
     const news = () => this.#news?.[isOfRecords ? "records" : "others"].promise;
     const note = (object: unknown) => {
       const { metadata } = (object as { object?: KubeObject }).object ?? {};
-      if (isOfRecords) this.#told = BigInt(metadata?.resourceVersion ?? 0);
+      if (isOfRecords) this.#reported = BigInt(metadata?.resourceVersion ?? 0);
     };
     const objects = async function* () {
       for await (const object of answer.objects) {

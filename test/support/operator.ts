@@ -82,9 +82,9 @@ const AFRESH_MS = 500;
  * longer than the lease lasts costs time, and not the test.
  */
 export function startOperator(bed: TestTestbed, options: Partial<OperatorOptions> = {}): Running {
-  const told: Told = { calls: [], steps: [], log: [] };
+  const reported: Told = { calls: [], steps: [], log: [] };
   const stopped = new AbortController();
-  let life = startOneLife(bed, options, told);
+  let life = startOneLife(bed, options, reported);
   const live = async (): Promise<"stopped" | "lost"> => {
     for (;;) {
       // An error is in the log; the next one begins after it as well.
@@ -92,12 +92,12 @@ export function startOperator(bed: TestTestbed, options: Partial<OperatorOptions
       if (end === "stopped" || stopped.signal.aborted) return end;
       await sleep(systemClock, AFRESH_MS);
       if (stopped.signal.aborted) return "stopped";
-      life = startOneLife(bed, options, told);
+      life = startOneLife(bed, options, reported);
     }
   };
   const end = live();
   return {
-    ...told,
+    ...reported,
     get operator() {
       return life.operator;
     },
@@ -234,10 +234,10 @@ export class ClusterOnBed {
         ready.observedGeneration === metadata.generation;
       // A status from before the last step may say so too, for a moment; it is about other members then, or about one
       // that is on its way out.
-      const told = status.members?.filter(({ healthy }) => healthy).map(({ name }) => name) ?? [];
+      const reported = status.members?.filter(({ healthy }) => healthy).map(({ name }) => name) ?? [];
       const members = await this.members();
       const isNew =
-        told.toSorted().join() ===
+        reported.toSorted().join() ===
           members
             .map(({ metadata: { name } }) => name)
             .toSorted()

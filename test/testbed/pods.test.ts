@@ -224,7 +224,7 @@ describe("a cluster of three Pods", () => {
     await sees("running", "demo-2", ({ answer }) => answer.reachable, {});
   });
 
-  test("H3: an emptied volume is not started over, and is told as lost data", async () => {
+  test("H3: an emptied volume is not started over, and is reported as lost data", async () => {
     await fault.loseVolume(NAMESPACE, "demo-2", "data");
     const { workload } = await sees(
       "volume-emptied",

@@ -109,7 +109,7 @@ test("files of a Secret follow it while the Pod runs; variables do not", async (
   const { spec } = await bed.client.get<{ spec: { volumeName: string } }>(`${CLAIMS}/out`);
   const env = join(bedPaths(bed.name).kubelet, "volumes", spec.volumeName, "env");
   // Empty for a moment each time it is written.
-  const seen = await eventually("the variable is told", () => readFileSync(env, "utf8"));
+  const seen = await eventually("the variable is reported", () => readFileSync(env, "utf8"));
   assert.equal(seen, "first\n");
   await pods.remove("reader", { gracePeriodSeconds: 0 });
 });

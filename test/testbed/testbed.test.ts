@@ -156,7 +156,7 @@ test("a request without a token is refused, and one from an unknown CA fails", a
   const anonymous = new Client({ server: bed.access.server, ca: bed.access.ca ?? "" });
   await assert.rejects(anonymous.get("/api/v1/secrets"), /40[13]/);
   anonymous.close();
-  const strangers = new Client({ server: bed.access.server });
-  await assert.rejects(strangers.get("/readyz"), /certificate/);
-  strangers.close();
+  const untrusting = new Client({ server: bed.access.server });
+  await assert.rejects(untrusting.get("/readyz"), /certificate/);
+  untrusting.close();
 });

@@ -54,8 +54,8 @@ function found(server: Server, around: Surroundings): Verdict {
   const clusterID = clusterIdOf(members.map((member) => member.id));
   const self = members.find((member) => member.name === config.name)?.id ?? "";
   // R6: asks the first peer that answers, and stops only for a member that had published itself (H2).
-  const told = askPeers(server, around)?.knownMembers();
-  if (told?.some((member) => member.id === self && member.clientURLs.length > 0)) {
+  const reported = askPeers(server, around)?.knownMembers();
+  if (reported?.some((member) => member.id === self && member.clientURLs.length > 0)) {
     return failedDiscovery(`member ${self} has already been bootstrapped`);
   }
   const dir = new DataDir(clusterID, self);

@@ -13,7 +13,7 @@ test("promoting the leader itself is refused as it is no learner, not as if it w
   refuses("notLearner", () => lab.calls.memberPromote(lab.leader(), lab.leader().id));
 });
 
-test("leadership is not given to learners and strangers; a voter that is down is waited for (R20)", () => {
+test("leadership is not given to learners and members of no list; a voter that is down is waited for (R20)", () => {
   const lab = new Lab();
   lab.found("abc");
   const { id } = lab.calls.memberAdd(lab.leader(), [peerURL("d")], true);

@@ -24,12 +24,12 @@ export function evict(world: World, namespace: string, name: string, body: Json)
     lastProbeTime: null,
     lastTransitionTime: timestamp(world.now()),
   };
-  const told = { ...pod.object, status: { ...status, conditions: [...conditions, target] } };
+  const reported = { ...pod.object, status: { ...status, conditions: [...conditions, target] } };
   // Not by way of a write of anybody: it is nobody's field.
   deleteObject(
     world,
     pods,
-    put(world, pods, pod, told, () => pod.managers),
+    put(world, pods, pod, reported, () => pod.managers),
     options,
   );
   return {

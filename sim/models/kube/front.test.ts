@@ -225,7 +225,7 @@ test("a controller on the model makes what is missing, once for each object", as
 test("of two lease holders one leads; cut off, it has stopped before the other begins", async () => {
   const bench = kubeBench(6);
   const { client, clock, random, pass, front, done } = bench;
-  const told: string[] = [];
+  const reported: string[] = [];
   const [a, b] = ["a", "b"].map((identity) => {
     const lease = new Lease({
       client: client(identity),
@@ -234,18 +234,18 @@ test("of two lease holders one leads; cut off, it has stopped before the other b
       namespace: "default",
       name: "leader",
       identity,
-      onElected: () => told.push(`${identity} leads`),
-      onLost: () => told.push(`${identity} lost`),
+      onElected: () => reported.push(`${identity} leads`),
+      onLost: () => reported.push(`${identity} lost`),
     });
     lease.start();
     return lease;
   });
   await pass(60_000);
-  assert.equal(told.length, 1);
-  const leader = told[0]?.[0] ?? "";
+  assert.equal(reported.length, 1);
+  const leader = reported[0]?.[0] ?? "";
   front.faults.plan(faults.unreachable, (who) => who === leader, Infinity);
   await pass(60_000);
-  assert.deepEqual(told.slice(1), [`${leader} lost`, `${leader === "a" ? "b" : "a"} leads`]);
+  assert.deepEqual(reported.slice(1), [`${leader} lost`, `${leader === "a" ? "b" : "a"} leads`]);
   front.faults.clear();
   await done(Promise.all([a?.stop(), b?.stop()]));
 });

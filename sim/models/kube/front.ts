@@ -129,7 +129,7 @@ export class KubeFront {
     this.#spread();
   }
 
-  /** Of one kind nothing new is told or (unless only its watches lag) read from now on; everything else goes on. */
+  /** Of one kind nothing new is reported or (unless only its watches lag) read from now on; everything else goes on. */
   hold(plural: string, what: "all" | "watches" = "all"): void {
     if (this.#held.has(plural)) return;
     this.#held.set(plural, this.#visible);

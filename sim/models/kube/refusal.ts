@@ -87,8 +87,8 @@ export function invalid({ group, kind }: Named, name: string, causes: readonly C
   const [only] = causes;
   // Events are checked as what they are stored as.
   if (kind === "Event") group = "";
-  const told = causes.map(({ field, message }) => `${field}: ${message}`);
-  const text = causes.length === 1 && only ? `${only.field}: ${only.message}` : `[${told.join(", ")}]`;
+  const reported = causes.map(({ field, message }) => `${field}: ${message}`);
+  const text = causes.length === 1 && only ? `${only.field}: ${only.message}` : `[${reported.join(", ")}]`;
   return new Refusal(422, "Invalid", `${qualified(group, kind)} "${name}" is invalid: ${text}`, {
     name,
     ...groupOf(group),

@@ -76,9 +76,9 @@ test("generation counts changes of the spec; status and metadata are apart from 
     1,
   );
   assert.deepEqual(json(send("GET", `${CLUSTERS}/demo`).body)["status"], { observedGeneration: -1 });
-  const told = merge(`${CLUSTERS}/demo/status`, { status: { phase: "Healthy" }, spec: { replicas: 5 } });
-  assert.equal(json(told.body["status"])["phase"], "Healthy");
-  assert.equal(json(told.body["spec"])["replicas"], 3);
+  const reported = merge(`${CLUSTERS}/demo/status`, { status: { phase: "Healthy" }, spec: { replicas: 5 } });
+  assert.equal(json(reported.body["status"])["phase"], "Healthy");
+  assert.equal(json(reported.body["spec"])["replicas"], 3);
   assert.equal(merge(`${CLUSTERS}/demo`, { spec: { replicas: 5 } }).meta["generation"], 2);
   const refused = merge(`${CLUSTERS}/demo`, { spec: { replicas: 11 } });
   assert.equal(refused.reason, "Invalid");
@@ -122,21 +122,21 @@ test("a watch tells of objects that leave its selection as deleted, and ends whe
       whole: false,
       onEvent: (event) => events.push(event),
     });
-  const told = () =>
+  const reported = () =>
     events.splice(0).map(({ type, object }) => `${type} ${String(json(object["metadata"])["name"])}`);
   map("a", {}, { labels: { app: "x" } });
   const selected = watch({ labelSelector: "app=x", allowWatchBookmarks: "true" });
-  assert.deepEqual(told(), ["ADDED a", "BOOKMARK undefined"]);
+  assert.deepEqual(reported(), ["ADDED a", "BOOKMARK undefined"]);
   merge(`${MAPS}/a`, { metadata: { labels: { app: "y" } } });
   map("b");
   merge(`${MAPS}/a`, { metadata: { labels: { app: "x" } } });
   selected.pull(storage.version);
-  assert.deepEqual(told(), ["DELETED a", "ADDED a"]);
+  assert.deepEqual(reported(), ["DELETED a", "ADDED a"]);
 
   const version = String(storage.version);
   map("c");
   watch({ resourceVersion: version });
-  assert.deepEqual(told(), ["ADDED c"]);
+  assert.deepEqual(reported(), ["ADDED c"]);
   storage.compact();
   map("d");
   watch({ resourceVersion: version });

@@ -1,4 +1,4 @@
-/** A stream of objects to a reader that may leave, be cut off, or be told that it is over. */
+/** A stream of objects to a reader that may leave, be cut off, or be reported that it is over. */
 import { KubeFailure } from "../../../src/seams/kube-transport.ts";
 
 export class EventStream {

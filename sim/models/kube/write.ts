@@ -145,7 +145,7 @@ export function put(
     storage.put(kind, key, stored);
     return stored;
   }
-  // Watches are told of it as it was before; only its version is that of its end.
+  // Watches are reported it as it was before; only its version is that of its end.
   const last = { ...old.object, metadata: { ...old.object.metadata, resourceVersion: storage.next } };
   storage.remove(kind, key, new Stored(last, () => old.managers, depth));
   // Its last writer is answered with what was written, which has no version of its own.

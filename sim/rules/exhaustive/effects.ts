@@ -61,9 +61,9 @@ function apply(truth: State, seen: State, action: Action, setting: Setting): Sta
     case "RemoveFromEtcd":
       return remove(truth, ordinalOfID(action.memberID));
     case "MoveLeader": {
-      const heir = upVoters(truth).find(({ ordinal }) => idOf(ordinal) === action.memberID);
-      if (!heir || !hasQuorum(truth)) return undefined;
-      return { ...truth, etcd: { ...truth.etcd, leader: heir.ordinal } };
+      const nextLeader = upVoters(truth).find(({ ordinal }) => idOf(ordinal) === action.memberID);
+      if (!nextLeader || !hasQuorum(truth)) return undefined;
+      return { ...truth, etcd: { ...truth.etcd, leader: nextLeader.ordinal } };
     }
     case "EnableDowngrade": {
       const downgrade = minorNumber(action.version);

@@ -8,8 +8,8 @@ import { search } from "./search.ts";
 for (const family of QUICK) {
   test(`every state is safe, and the goal is never out of reach: ${family.name}`, () => {
     const { complete, violations, deadEnds, livelocks, examples, states } = search(family);
-    const told = [...violations, ...examples].map(({ what, path }) => `${what}\n  ${path.join("\n  ")}`);
-    assert.deepEqual(told, []);
+    const reported = [...violations, ...examples].map(({ what, path }) => `${what}\n  ${path.join("\n  ")}`);
+    assert.deepEqual(reported, []);
     assert.deepEqual({ complete, deadEnds, livelocks }, { complete: true, deadEnds: 0, livelocks: 0 });
     assert.ok(states > 100, `${states} states are too few to be the whole`);
   });

@@ -101,13 +101,13 @@ export function judgeStep(state: State, seen: State, action: Action, setting: Se
 /** R20: who leads hands over first, if there is somebody to take it who stays. */
 function handedOver(state: State, member: Member, what: string): void {
   if (state.etcd.leader !== member.ordinal) return;
-  const heir = upVoters(state).find(
+  const nextLeader = upVoters(state).find(
     (other) => other !== member && !other.leaving && !other.retiring && other.life === state.marks.life,
   );
-  if (heir)
+  if (nextLeader)
     throw new Broken(
       "R20",
-      `demo-${member.ordinal} leads and ${what}, and demo-${heir.ordinal} could have taken over`,
+      `demo-${member.ordinal} leads and ${what}, and demo-${nextLeader.ordinal} could have taken over`,
     );
 }
 

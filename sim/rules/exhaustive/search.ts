@@ -92,7 +92,7 @@ class Search {
     // With a limit, only states that were gone on from are known to have no way out.
     const deadEnds = complete ? this.#graph.deadEnds(() => true) : [];
     const livelocks = this.#graph.livelocks();
-    const told = (what: string, ids: readonly number[]): Finding[] =>
+    const reported = (what: string, ids: readonly number[]): Finding[] =>
       ids.slice(0, MOST_TOLD).map((id) => ({ what, path: this.#graph.pathTo(id) }));
     return {
       family: this.#family.name,
@@ -103,7 +103,7 @@ class Search {
       violations: [...this.#violations.values()],
       deadEnds: deadEnds.length,
       livelocks: livelocks.length,
-      examples: [...told("dead end", deadEnds), ...told("goes round in a circle", livelocks)],
+      examples: [...reported("dead end", deadEnds), ...reported("goes round in a circle", livelocks)],
       ms: systemClock.monotonic() - began,
     };
   }

@@ -170,8 +170,8 @@ function boot(state: State, member: Member, setting: Setting): Partial<Member> |
   if (member.joined) return exited("data-missing");
   const established = state.marks.established && member.life === state.marks.life && !member.used;
   if (member.boot === "New" && !established) {
-    const told = state.members.some((other) => other !== member && isUp(state, other));
-    if (exists && entry?.started && told) return exited("already-bootstrapped");
+    const reported = state.members.some((other) => other !== member && isUp(state, other));
+    if (exists && entry?.started && reported) return exited("already-bootstrapped");
     return { process: "up", data: true, used: true };
   }
   // It joins: from a peer that answers it takes the list, which has to be its own. That needs no quorum (R21).
@@ -209,8 +209,10 @@ export function faultSteps(state: State, setting: Setting, blind: Family["blind"
         add(`the data of ${name} is wiped`, withMember(less, ordinal, { data: false, ...wiped }));
       }
     }
-    const heir = upVoters(state).find((voter) => voter.ordinal === ordinal && ordinal !== state.etcd.leader);
-    if (heir && hasQuorum(state))
+    const nextLeader = upVoters(state).find(
+      (voter) => voter.ordinal === ordinal && ordinal !== state.etcd.leader,
+    );
+    if (nextLeader && hasQuorum(state))
       add(`${name} is elected`, { ...less, etcd: { ...less.etcd, leader: ordinal } });
   }
   if (state.members.some(({ down }) => down > 0))

@@ -54,7 +54,7 @@ class LineView implements View {
   readonly #etcd: InstalledEtcd;
   readonly #look: () => Promise<LocalReport>;
   #message = "";
-  #told = false;
+  #reported = false;
 
   constructor(io: CliIo, etcd: InstalledEtcd, look: () => Promise<LocalReport>) {
     this.#io = io;
@@ -69,13 +69,13 @@ class LineView implements View {
     const report = await this.#look();
     const { phase, message } = report.cluster.status ?? {};
     const rest = report.converged ? `${phase}: ${message}` : undefined;
-    const told = report.waiting[0] ?? rest;
-    if (told !== undefined && told !== this.#message) {
-      this.#message = told;
-      this.#line(told);
+    const reported = report.waiting[0] ?? rest;
+    if (reported !== undefined && reported !== this.#message) {
+      this.#message = reported;
+      this.#line(reported);
     }
-    if (!this.#told && serves(report)) {
-      this.#told = true;
+    if (!this.#reported && serves(report)) {
+      this.#reported = true;
       this.#io.stdout.write(`\n${instructions(report, this.#etcd)}\n`);
     }
   }
@@ -103,7 +103,7 @@ class ScreenView implements View {
   readonly #look: () => Promise<LocalReport>;
   #drawn = 0;
   #text = "";
-  #told = false;
+  #reported = false;
   #trouble = "";
   #closed = false;
 
@@ -119,8 +119,8 @@ class ScreenView implements View {
   async refresh(): Promise<void> {
     const report = await this.#look();
     if (this.#closed) return;
-    if (!this.#told && serves(report)) {
-      this.#told = true;
+    if (!this.#reported && serves(report)) {
+      this.#reported = true;
       this.#erase();
       this.#io.stdout.write(`${instructions(report, this.#etcd)}\n`);
     }

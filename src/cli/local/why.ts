@@ -15,10 +15,10 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parse(args, {});
   exactly(positionals);
   const place = placeOf(values, io);
-  const { summary: told, reasons, then } = await call(place, io, "why");
+  const { summary: reported, reasons, then } = await call(place, io, "why");
   // Whatever the members lack, nobody is there to do anything about it.
   const said = (await hasController(place, io))
-    ? told
+    ? reported
     : "No controller is running for this cluster, so nothing changes. Start one with: quorate local up";
   const lines = [
     said,

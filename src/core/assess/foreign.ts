@@ -1,6 +1,6 @@
 /**
  * Members that etcd lists and that neither a record nor a peer URL of ours stands for: somebody else added them. They
- * count in every quorum, or take a learner's place, and so they are told of wherever the cluster is judged.
+ * count in every quorum, or take a learner's place, and so they are reported wherever the cluster is judged.
  */
 import type { EtcdMemberEntry } from "../observation.ts";
 import { sayForeign, type Foreign, type ListedMember } from "../messages/foreign.ts";
@@ -9,8 +9,8 @@ import { hasRoomForLearner } from "./size.ts";
 import type { View } from "../view.ts";
 
 /** Only a list that quorum confirmed can prove that somebody is there. */
-export function foreignMembers({ established, observation, strangers }: View): readonly EtcdMemberEntry[] {
-  return established && observation.etcd.list?.linearizable ? strangers.filter(({ ours }) => !ours) : [];
+export function foreignMembers({ established, observation, unrecorded }: View): readonly EtcdMemberEntry[] {
+  return established && observation.etcd.list?.linearizable ? unrecorded.filter(({ ours }) => !ours) : [];
 }
 
 /** What it is, and what it costs. */

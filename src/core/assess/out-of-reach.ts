@@ -9,7 +9,7 @@ import { causeOf } from "./reach.ts";
 import { isOrWasVoter, namesOf, type MemberView, type View } from "../view.ts";
 
 /** As far as anybody can tell, it serves. */
-export function seemsWell({ healthy, outOfReach }: MemberView): boolean {
+export function seemsHealthy({ healthy, outOfReach }: MemberView): boolean {
   return healthy || outOfReach;
 }
 
@@ -26,13 +26,13 @@ export function voterCount(view: View): number {
 
 /** How many voters other than this one serve, as far as anybody can tell. */
 export function wellVotersBut(view: View, member: MemberView): number {
-  return votersOf(view).filter((other) => other !== member && seemsWell(other)).length;
+  return votersOf(view).filter((other) => other !== member && seemsHealthy(other)).length;
 }
 
 /** The voters that we do not see, where we see no quorum and there seems to be one; empty otherwise. */
 export function hiddenQuorum(view: View): readonly MemberView[] {
   if (view.hasQuorum) return [];
-  const well = votersOf(view).filter(seemsWell);
+  const well = votersOf(view).filter(seemsHealthy);
   return well.length >= quorum(voterCount(view)) ? well.filter((member) => member.outOfReach) : [];
 }
 
@@ -44,11 +44,11 @@ export type Approvable = Approval["what"];
  * taken for what the person saw, it counts only for one that has been out of reach, or down, for a while.
  */
 export function isApproved(view: View, what: Approvable, member: MemberView): boolean {
-  return isWordGiven(view, what, member) && view.now >= approvalCountsAt(view, what, member);
+  return isApprovalGiven(view, what, member) && view.now >= approvalCountsAt(view, what, member);
 }
 
 /** The approval is there, whether or not it counts yet. */
-export function isWordGiven(view: View, what: Approvable, { name }: MemberView): boolean {
+export function isApprovalGiven(view: View, what: Approvable, { name }: MemberView): boolean {
   return view.observation.cluster.approved === `${what}-${name}`;
 }
 

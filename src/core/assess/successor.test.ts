@@ -18,7 +18,7 @@ const started = (o: Observation, name: string, startedFrom: string) =>
     workload: workload.state === "running" ? { ...workload, startedFrom } : workload,
   }));
 
-function heir(o: Observation, prefer?: (name: string) => boolean): string | undefined {
+function nextLeader(o: Observation, prefer?: (name: string) => boolean): string | undefined {
   const view = viewOf(o);
   assert.ok(view.leader);
   return successor(view, view.leader, prefer && (({ name }) => prefer(name)))?.name;
@@ -26,19 +26,19 @@ function heir(o: Observation, prefer?: (name: string) => boolean): string | unde
 const retiring = { reason: "it is old" };
 const leaving = { reason: "it goes", volume: "Retain" } as const;
 
-test("the heir is whom the caller prefers, then who runs what its record says, then who lags least", () => {
+test("the next leader is whom the caller prefers, then who runs what its record says, then who lags least", () => {
   assert.equal(leaderOf(five), "demo-1");
-  assert.equal(heir(five), "demo-2");
-  assert.equal(heir(lagging(five, "demo-2", 5)), "demo-3");
+  assert.equal(nextLeader(five), "demo-2");
+  assert.equal(nextLeader(lagging(five, "demo-2", 5)), "demo-3");
   const old = started(started(five, "demo-2", "old"), "demo-3", "old");
-  assert.equal(heir(old), "demo-4");
-  assert.equal(heir(lagging(lagging(old, "demo-4", 9), "demo-5", 3)), "demo-5");
+  assert.equal(nextLeader(old), "demo-4");
+  assert.equal(nextLeader(lagging(lagging(old, "demo-4", 9), "demo-5", 3)), "demo-5");
   assert.equal(
-    heir(lagging(old, "demo-3", 9), (name) => name === "demo-3"),
+    nextLeader(lagging(old, "demo-3", 9), (name) => name === "demo-3"),
     "demo-3",
   );
   assert.equal(
-    heir(five, (name) => name !== "demo-2"),
+    nextLeader(five, (name) => name !== "demo-2"),
     "demo-3",
   );
 });
@@ -47,6 +47,6 @@ test("nobody inherits who is ill, retires, leaves or is a learner", () => {
   const ill = exited(five, "demo-2");
   const old = record(ill, "demo-3", { retiring });
   const off = record(old, "demo-4", { leaving });
-  assert.equal(heir(off), "demo-5");
-  assert.equal(heir(exited(off, "demo-5")), undefined);
+  assert.equal(nextLeader(off), "demo-5");
+  assert.equal(nextLeader(exited(off, "demo-5")), undefined);
 });

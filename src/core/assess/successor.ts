@@ -7,11 +7,11 @@ export function successor(
   leader: MemberView,
   prefer: (member: MemberView) => boolean = () => true,
 ): MemberView | undefined {
-  const heirs = view.staying.filter(
+  const candidates = view.staying.filter(
     (member) => member !== leader && member.isVoter && member.healthy && !member.record.retiring,
   );
   const lag = (member: MemberView) => raftLag(view, member) ?? 0;
-  const [first] = heirs.toSorted(
+  const [first] = candidates.toSorted(
     (a, b) =>
       Number(prefer(b)) - Number(prefer(a)) || Number(b.upToDate) - Number(a.upToDate) || lag(a) - lag(b),
   );

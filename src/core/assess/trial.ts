@@ -3,7 +3,7 @@
  * seen well with it. Members whose process has ended have nothing to lose and do not wait (I8).
  */
 import { sameContent } from "../hash.ts";
-import { seemsWell } from "./out-of-reach.ts";
+import { seemsHealthy } from "./out-of-reach.ts";
 import { exitOf } from "./exit-causes.ts";
 import type { MemberTemplate } from "../record.ts";
 import { sameTemplate } from "../template/template.ts";
@@ -39,7 +39,7 @@ function othersWith(view: View, member: MemberView, template: MemberTemplate): M
 /** Without a quorum nobody can be healthy: then it is enough that its process serves what needs none. */
 function runsWell(view: View, member: MemberView): boolean {
   if (!member.upToDate) return false;
-  return seemsWell(member) || (!view.hasQuorum && (member.answer.reachable || member.alive === true));
+  return seemsHealthy(member) || (!view.hasQuorum && (member.answer.reachable || member.alive === true));
 }
 
 /**

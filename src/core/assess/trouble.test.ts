@@ -16,7 +16,7 @@ function troubleWith(workload: WorkloadFacts, more: Partial<MemberFacts> = {}): 
 
 const running = { state: "running", startedFrom: "x", restarts: 3 } as const;
 
-test("between two ends of a member that ends again and again, its last end is told with what it answers", () => {
+test("between two ends of a member that ends again and again, its last end is reported with what it answers", () => {
   const workload = {
     ...running,
     since: 20,

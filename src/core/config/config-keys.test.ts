@@ -36,7 +36,7 @@ test("a gate is there from its first version on, under its own name only", () =>
   assert.equal(switchOfGate("AllAlpha"), undefined);
 });
 
-test("values are read as Go reads them, and what is none is told", () => {
+test("values are read as Go reads them, and what is none is reported", () => {
   assert.deepEqual(
     ["1", "t", "true", "0", "F", "False", "yes"].map((text) => toValue("bool", text)),
     [true, true, true, false, false, false, undefined],
@@ -53,7 +53,7 @@ test("values are read as Go reads them, and what is none is told", () => {
   assert.equal(toValue("section", "x"), undefined);
 });
 
-test("of two spellings of one setting the newer one is written, whichever came first, and the other is told of", () => {
+test("of two spellings of one setting the newer one is written, whichever came first, and the other is reported", () => {
   for (const flags of [
     ["max-learners", "experimental-max-learners"],
     ["experimental-max-learners", "max-learners"],
@@ -94,7 +94,7 @@ test("times that are no whole milliseconds are rounded apart: the heartbeat down
   assert.deepEqual([config["heartbeat-interval"], config["election-timeout"]], [100, 1001]);
 });
 
-test("a check of compacted hashes that the version has not is told of, where somebody asked for it", () => {
+test("a check of compacted hashes that the version has not is reported, where somebody asked for it", () => {
   const fields = (corruptCheck: object, version: string) =>
     unsupportedOptions(specOf({ options: { corruptCheck } }).options, version).map(({ field }) => field);
   const field = "options.corruptCheck.compactHashTime";

@@ -1,7 +1,7 @@
 /**
  * What etcd's `--config-file` understands, per version, as read from embed.Config of 3.4.23, 3.5.35, 3.6.16
  * and 3.7.3. etcd ignores keys it does not know without a word, so this table is the only guard: a setting
- * that is not in it for a version is told, never just written. Keys that nobody may set here, such as
+ * that is not in it for a version is reported, never just written. Keys that nobody may set here, such as
  * force-new-cluster (R22) or unsafe-no-fsync (R25), are left out on purpose.
  */
 import { parseDuration } from "../../api/duration.ts";

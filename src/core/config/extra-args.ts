@@ -56,7 +56,7 @@ export function renderArgs(
     if (place.kind === "gate") rendered[gate] = value;
     else if (place.kind === "key") keys[place.key] = value;
   }
-  // The newer spelling first: when both are given it wins, and the other is told of.
+  // The newer spelling first: when both are given it wins, and the other is reported.
   const newerFirst = Object.entries(args).toSorted(
     ([a], [b]) => Number(a.startsWith(EXPERIMENTAL)) - Number(b.startsWith(EXPERIMENTAL)),
   );

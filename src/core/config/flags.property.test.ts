@@ -101,11 +101,11 @@ describe("for any options, version and state", () => {
     fc.assert(
       fc.property(anyRecord, (record) => {
         const { version, options: given } = record.template;
-        const told = new Set(unsupportedOptions(given, version).map(({ field }) => field));
+        const reported = new Set(unsupportedOptions(given, version).map(({ field }) => field));
         const file = config(record);
         const gatesText = String(file["feature-gates"] ?? "");
         for (const [flag, text] of Object.entries(given.extraArgs)) {
-          if (told.has(`options.extraArgs.${flag}`)) continue;
+          if (reported.has(`options.extraArgs.${flag}`)) continue;
           const stem = flag.replace(/^experimental-/, "");
           const spellings = [stem, `experimental-${stem}`, "experimental-snapshot-catch-up-entries"];
           const rendered =

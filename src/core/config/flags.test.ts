@@ -291,7 +291,7 @@ describe("encryption per plane", () => {
   });
 });
 
-describe("what a version cannot take is told with field and reason", () => {
+describe("what a version cannot take is reported with field and reason", () => {
   const rows: readonly [version: string, options: EtcdClusterSpecInput["options"], field: string, RegExp][] =
     [
       ["3.4.10", { maxConcurrentStreams: 5 }, "options.maxConcurrentStreams", /no limit of streams/],

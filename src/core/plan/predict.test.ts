@@ -152,11 +152,11 @@ test("a comparison and a nudge are remembered with their time", () => {
 
 test("a downgrade that etcd was told of brings its versions down, and ends when nobody is above it", () => {
   const newer = healthy({ version: "3.7.3" });
-  const told = predict(newer, { kind: "EnableDowngrade", version: "3.6.0" });
-  assert.equal(told.etcd.clusterVersion, "3.6");
-  assert.equal(answer(told, "demo-1").storageVersion, "3.6.0");
-  assert.deepEqual(answer(told, "demo-1").downgrade, { enabled: true, target: "3.6.0" });
-  const cancelled = predict(told, { kind: "CancelDowngrade" });
+  const reported = predict(newer, { kind: "EnableDowngrade", version: "3.6.0" });
+  assert.equal(reported.etcd.clusterVersion, "3.6");
+  assert.equal(answer(reported, "demo-1").storageVersion, "3.6.0");
+  assert.deepEqual(answer(reported, "demo-1").downgrade, { enabled: true, target: "3.6.0" });
+  const cancelled = predict(reported, { kind: "CancelDowngrade" });
   assert.equal(answer(cancelled, "demo-1").downgrade, undefined);
   assert.equal(cancelled.etcd.clusterVersion, "3.7");
   const down = run(edit(newer, { version: "3.6.16" }));

@@ -194,15 +194,15 @@ test("a suspect is not let in without its check while another voter may yet make
 
 test("one that started without the check is compared before anything else happens to it", () => {
   const world = healthy({ replicas: 2 });
-  const unveiled = unchecked(world, "demo-1", world.now);
+  const uncheckedNow = unchecked(world, "demo-1", world.now);
   const hashes = (at: number, other: number): HashReport => ({
     at,
     revision: 7,
     byMember: { "demo-1": good, "demo-2": { ...good, hash: other } },
   });
-  const before = { ...unveiled, etcd: { ...unveiled.etcd, hashes: hashes(world.now - 10_000, 1) } };
+  const before = { ...uncheckedNow, etcd: { ...uncheckedNow.etcd, hashes: hashes(world.now - 10_000, 1) } };
   assert.equal(decide(before).act?.action.kind, "CompareHashes");
-  const later = { ...unveiled, now: world.now + 2_000 };
+  const later = { ...uncheckedNow, now: world.now + 2_000 };
   const differs = decide({ ...later, etcd: { ...later.etcd, hashes: hashes(world.now + 1_000, 2) } });
   assert.equal(differs.act, undefined);
   assert.equal(differs.holds[0]?.reason, "Corrupt");
@@ -234,8 +234,8 @@ test("a suspect is not let in without its check while the others serve everybody
   const { list: _unknown, ...etcd } = world.etcd;
   const { act, holds } = decide({ ...world, etcd });
   assert.equal(act, undefined);
-  const told = holds.map(({ reason }) => reason);
-  assert.ok(told.includes("EtcdUnreachable") && told.includes("Corrupt"), told.join());
+  const reported = holds.map(({ reason }) => reason);
+  assert.ok(reported.includes("EtcdUnreachable") && reported.includes("Corrupt"), reported.join());
 });
 
 const three = healthy();
@@ -267,7 +267,7 @@ test("an alarm is judged by a comparison of the last minute, and by no older one
   assert.deepEqual(says(corrupt, hashed(three, undefined)), [], "without an alarm there is nothing to ask");
 });
 
-test("where no majority agrees, that is told until it can be compared again; who was hidden is compared soon", () => {
+test("where no majority agrees, that is reported until it can be compared again; who was hidden is compared soon", () => {
   const armed = (o: Observation) => alarm(hashed(o, report([1, 2, 3])), "CORRUPT");
   assert.deepEqual(says(corrupt, armed(three)), ["Corrupt for 60000 ms"]);
   assert.deepEqual(says(corrupt, at(armed(three), 6_000)), ["Corrupt for 54000 ms"]);

@@ -16,7 +16,14 @@ import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import type { HashReport } from "../observation.ts";
 import { quorum, survivesRemoval } from "../quorum.ts";
-import { healthyVotersBut, isOrWasVoter, isUnveiled, namesOf, type MemberView, type View } from "../view.ts";
+import {
+  healthyVotersBut,
+  isOrWasVoter,
+  isStartedUnchecked,
+  namesOf,
+  type MemberView,
+  type View,
+} from "../view.ts";
 
 /** A comparison made longer ago than this says nothing about an alarm that is armed now. */
 const FRESH_MS = 60_000;
@@ -31,7 +38,7 @@ export const corrupt: Rule = (view) => {
   if (!view.hasQuorum) return suspect ? [awaitQuorum(view, suspect)] : [];
   if (!armed && !suspect && !(verdict && verdict.odd.length > 0)) {
     const unseen = view.staying.find(
-      (member) => member.isVoter && isUnveiled(view, member) && !wasCompared(view, member, hashes),
+      (member) => member.isVoter && isStartedUnchecked(view, member) && !wasCompared(view, member, hashes),
     );
     if (!unseen?.healthy) return [];
     return [act("maintain", "ComparedUnchecked", { member: unseen.name }, { kind: "CompareHashes" })];
@@ -49,7 +56,7 @@ export const corrupt: Rule = (view) => {
     if (hidden && view.now - hashes.at > AGAIN_MS) {
       return [act("heal", "ComparedAgain", { member: hidden.name }, { kind: "CompareHashes" })];
     }
-    if (suspect) return [unveil(suspect, "others-differ")];
+    if (suspect) return [startUnchecked(suspect, "others-differ")];
     return [hold(HOLDS.allButHealing, "NoMajority", {}, { until: hashes.at + FRESH_MS })];
   }
   // A learner refuses to be hashed (H8); from 3.6 on the alarm names it, and it is simply made anew.
@@ -118,7 +125,7 @@ function awaitQuorum(view: View, suspect: MemberView): Outcome {
       !isSuspect(view, member) &&
       (hidden.includes(member) || isOnItsWay(member)),
   );
-  if (mayCome.length === 0) return unveil(suspect, "quorum-waits");
+  if (mayCome.length === 0) return startUnchecked(suspect, "quorum-waits");
   return hold(HOLDS.nothing, "SuspectAwaitsOthers", { member: suspect.name, others: namesOf(mayCome) });
 }
 
@@ -129,7 +136,7 @@ function wasCompared({ now }: View, { workload }: MemberView, hashes: HashReport
 }
 
 /** Its copy may be the good one: without etcd's check it starts, and can be compared with the others. */
-function unveil(suspect: MemberView, why: "others-differ" | "quorum-waits"): Outcome {
+function startUnchecked(suspect: MemberView, why: "others-differ" | "quorum-waits"): Outcome {
   const { template } = suspect.record;
   if (!template.options.corruptCheck.initial) {
     return hold(HOLDS.allButHealing, "SuspectUndecided", { member: suspect.name, why });

@@ -50,9 +50,9 @@ test("a learner that cannot be defragmented is made anew after the voters, once 
   const old = change(world, "demo-4", ({ record }) => ({
     record: { ...record, createdAt: NOW - 100_000_000 },
   }));
-  const told = plan(old).steps.map(describeStep);
-  assert.deepEqual(told.slice(0, 5), [...defragmentations, "leave demo-4", "remove from etcd demo-4"]);
-  assert.ok(told.includes("add learner demo-5") && !told.includes("leave demo-5"));
+  const reported = plan(old).steps.map(describeStep);
+  assert.deepEqual(reported.slice(0, 5), [...defragmentations, "leave demo-4", "remove from etcd demo-4"]);
+  assert.ok(reported.includes("add learner demo-5") && !reported.includes("leave demo-5"));
 });
 
 test("a database far above its quota is left as it is: liveness would end the member half way (H12)", () => {

@@ -28,8 +28,8 @@ export const defragment: Rule = (view) => {
   const fragmented = members.filter((member) => isFragmented(view, member));
   const [large, small] = partition(fragmented.filter((member) => member.isVoter));
   const [next] = followersFirst(small);
-  const bloated = fragmented.find((member) => mayBeMadeAnew(view, member));
-  const step = next ? giveBack(next) : bloated && makeAnew(bloated);
+  const bloated = fragmented.find((member) => mayBeReplaced(view, member));
+  const step = next ? giveBack(next) : bloated && replaceLearner(bloated);
   if (!step) return large.map(tooLarge);
   const opening = window ? nextOpening(window, view.now, millisecondsOf(window.duration)) : view.now;
   if (opening > view.now) {
@@ -52,11 +52,11 @@ function giveBack({ name }: MemberView): Outcome {
 }
 
 /** A learner refuses to be defragmented (H8). */
-function mayBeMadeAnew(view: View, { record, isVoter }: MemberView): boolean {
+function mayBeReplaced(view: View, { record, isVoter }: MemberView): boolean {
   return !isVoter && record.role === "Learner" && view.now - record.createdAt >= LEARNER_REST_MS;
 }
 
-function makeAnew(learner: MemberView): Outcome {
+function replaceLearner(learner: MemberView): Outcome {
   const leaving = { reason: CAUSES.learnerFragmented, volume: "Delete" as const };
   return act(
     "maintain",

@@ -36,7 +36,7 @@ export const establish: Rule = (view) => {
   const fresh = view.staying.find(
     (member) => !member.record.joined && serves(member) && isOfThisCluster(view, member),
   );
-  if (!fresh?.entry) return letIn(view);
+  if (!fresh?.entry) return openToClients(view);
   return [
     act(
       "record",
@@ -51,7 +51,7 @@ export const establish: Rule = (view) => {
 const CONFIRMED_MS = 250;
 
 /** Until then a wiped directory might start over, with nothing in it (H3): no client may have written before. */
-function letIn(view: View): readonly Outcome[] {
+function openToClients(view: View): readonly Outcome[] {
   if (view.open || !view.hasQuorum) return [];
   const waiting = view.staying.filter(({ unconfirmed }) => unconfirmed);
   return [

@@ -116,14 +116,14 @@ function removeFromEtcd(
     return [hold(HOLDS.membershipAndDisruptions, "RemovalAwaitsVoters", why)];
   }
   // Removing the leader costs an election (R20); handing over first costs next to nothing.
-  const heir = member.isLeader ? successor(view, member) : undefined;
-  if (heir?.entry) {
+  const nextLeader = member.isLeader ? successor(view, member) : undefined;
+  if (nextLeader?.entry) {
     return [
       act(
         "heal",
         "LeaderLeaving",
         { member: member.name },
-        { kind: "MoveLeader", member: heir.name, memberID: heir.entry.id },
+        { kind: "MoveLeader", member: nextLeader.name, memberID: nextLeader.entry.id },
       ),
     ];
   }

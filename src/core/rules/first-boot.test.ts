@@ -158,7 +158,7 @@ test("a volume that never comes is waited for with its reason, until the spec as
   );
 });
 
-test("what keeps the first members from starting is told when it lasts, and a corrected spec reaches them", () => {
+test("what keeps the first members from starting is reported when it lasts, and a corrected spec reaches them", () => {
   let world = after(asked({ image: { repository: "nowhere" } }), 6);
   for (const name of ["demo-1", "demo-2", "demo-3"])
     world = change(world, name, ({ record }) => ({

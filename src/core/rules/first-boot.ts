@@ -25,7 +25,7 @@ export const firstBoot: Rule = (view) => {
   const mayBeginAnew = hiddenQuorum(view).length === 0;
   const lost = founders.filter(hasLostItsVolume);
   if (lost.length > 0 && mayBeginAnew) {
-    return [beginAnew(view, "FounderLostVolume", lost)];
+    return [foundAgain(view, "FounderLostVolume", lost)];
   }
   const { template } = targetOf(view);
   const waiting = founders.filter(({ record, volume }) => !record.volumeUID && volume.state !== "ready");
@@ -34,7 +34,7 @@ export const firstBoot: Rule = (view) => {
     mayBeginAnew &&
     waiting.some(({ record }) => transition(record.template, template, { hasData: false }) === "swap")
   ) {
-    return [beginAnew(view, "FounderAwaitsOldVolume", waiting)];
+    return [foundAgain(view, "FounderAwaitsOldVolume", waiting)];
   }
   const [first] = founders;
   const plan = first?.record.initialCluster ?? [];
@@ -68,7 +68,7 @@ function obstacle(view: View, starting: readonly MemberView[]): Obstacle {
   return undefined;
 }
 
-function beginAnew(
+function foundAgain(
   view: View,
   code: "FounderLostVolume" | "FounderAwaitsOldVolume",
   founders: readonly MemberView[],

@@ -37,10 +37,10 @@ test("the cure: compact, defragment everyone with the leader last, disarm (R27)"
 
 test("one member that tells of free pages is enough: the others hold the same data", () => {
   const world = full(15.9 * MIB, { revision: 50, at: 1_750_000_000_000 });
-  const told = change(world, "demo-3", ({ answer }) =>
+  const reported = change(world, "demo-3", ({ answer }) =>
     answer.reachable ? { answer: { ...answer, dbSizeInUse: 1 * MIB } } : {},
   );
-  assert.deepEqual(plan(told).steps.map(describeStep), [
+  assert.deepEqual(plan(reported).steps.map(describeStep), [
     "defragment demo-2",
     "defragment demo-3",
     "defragment demo-1",
@@ -48,7 +48,7 @@ test("one member that tells of free pages is enough: the others hold the same da
   ]);
 });
 
-test("live data that fills the quota is told, and looked at again when something was deleted", () => {
+test("live data that fills the quota is reported, and looked at again when something was deleted", () => {
   const world = full(15.9 * MIB, { revision: 50, at: 1_750_000_000_000 });
   const { act, holds } = decide(world);
   assert.equal(act, undefined);

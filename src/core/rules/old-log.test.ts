@@ -7,7 +7,7 @@ import { viewOf } from "../view.ts";
 import { closeOldLog, leaveOldLog, rememberOldLog } from "./old-log.ts";
 
 /** Steps without those that every roll has; who is rolled when is another matter. */
-function told(observation: Observation): string[] {
+function reported(observation: Observation): string[] {
   const { steps, end } = plan(observation);
   assert.ok(end.converged, JSON.stringify(end));
   return steps
@@ -28,7 +28,7 @@ function further(observation: Observation, entries: number): Observation {
 const rolls = ["roll", "roll", "roll"];
 
 test("from 3.5 to 3.7 every member leaves the log of 3.5 behind a snapshot in between (H5)", () => {
-  assert.deepEqual(told(edit(healthy({ version: "3.5.35" }), { version: "3.7.3" })), [
+  assert.deepEqual(reported(edit(healthy({ version: "3.5.35" }), { version: "3.7.3" })), [
     "mark remember-old-log",
     ...rolls,
     "mark close-old-log",
@@ -47,7 +47,7 @@ test("entries that came by themselves count, up to each member's snapshot-count"
   ] as const) {
     const onTheWay = run(edit(healthy({ version: "3.5.35", options }), { version: "3.6.16" }));
     assert.ok(onTheWay.cluster.marks.oldLog?.until !== undefined);
-    assert.deepEqual(told(edit(further(onTheWay, entries), { version: "3.7.3" })), [
+    assert.deepEqual(reported(edit(further(onTheWay, entries), { version: "3.7.3" })), [
       ...advance,
       "mark forget-old-log",
       ...rolls,
@@ -58,8 +58,8 @@ test("entries that came by themselves count, up to each member's snapshot-count"
 test("where newcomers are the rollout, the leader's memory counts too (H4)", () => {
   const memory = { version: "3.5.35", replicas: 1, storage: { medium: "Memory" } } as const;
   const onTheWay = run(edit(healthy({ ...memory, options: { snapshotCount: 100 } }), { version: "3.6.16" }));
-  assert.equal(told(edit(further(onTheWay, 5_199), { version: "3.7.3" }))[0], "advance the log");
-  assert.equal(told(edit(further(onTheWay, 5_201), { version: "3.7.3" }))[0], "mark forget-old-log");
+  assert.equal(reported(edit(further(onTheWay, 5_199), { version: "3.7.3" }))[0], "advance the log");
+  assert.equal(reported(edit(further(onTheWay, 5_201), { version: "3.7.3" }))[0], "mark forget-old-log");
 });
 
 test("a minor that is only passed through snapshots often, and what was asked for comes back with the last", () => {
@@ -78,7 +78,7 @@ test("a minor that is only passed through snapshots often, and what was asked fo
 });
 
 test("a cluster that began with 3.6 has no such log", () => {
-  assert.deepEqual(told(edit(healthy({ version: "3.6.16" }), { version: "3.7.3" })), rolls);
+  assert.deepEqual(reported(edit(healthy({ version: "3.6.16" }), { version: "3.7.3" })), rolls);
 });
 
 test("a visit to 3.5 brings it back", () => {

@@ -66,7 +66,7 @@ test("learners that answer are no voters to wait for: with the only voter, every
   assert.match(holds.at(-1)?.message ?? "", /the only voter lost its data \(demo-1\)/);
 });
 
-test("an only member that came back without its data is told as lost data, and nothing is changed (I3)", () => {
+test("an only member that came back without its data is reported as lost data, and nothing is changed (I3)", () => {
   const world = change(healthy({ replicas: 1 }), "demo-1", () => ({
     forgot: { evidence: "it is at revision 1, and 900 was seen before", seenRevision: 900 },
   }));

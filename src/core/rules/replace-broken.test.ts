@@ -98,7 +98,7 @@ test("a record deleted by hand means: replace this member, while it still serves
   );
 });
 
-test("an unreachable volume is told with its node, waited for, then given up", () => {
+test("an unreachable volume is reported with its node, waited for, then given up", () => {
   const world = change(exited(healthy(), "demo-2"), "demo-2", {
     volume: { state: "unreachable", uid: "volume-of-demo-2", reason: "node b is gone" },
   });
@@ -109,7 +109,7 @@ test("an unreachable volume is told with its node, waited for, then given up", (
   assert.equal(decide({ ...world, now: world.now + 5 * MINUTE }).act?.rule, "replace-broken");
 });
 
-test("with replacing turned off a broken member is told of, and left", () => {
+test("with replacing turned off a broken member is reported, and left", () => {
   const world = exited(edit(healthy(), { repair: { maxReplacementsPerHour: 0 } }), "demo-2", "data-missing");
   const { act, holds } = decide(world);
   assert.equal(act, undefined);
@@ -129,7 +129,7 @@ test("a voter that came back without its data is not healthy, and is replaced (I
   assert.match(act?.message ?? "", /^replacing demo-2: it came back without its data \(it is at revision 1/);
 });
 
-test("a member without a workload is not lost by time, and the cause is told (H16)", () => {
+test("a member without a workload is not lost by time, and the cause is reported (H16)", () => {
   const message = "the Pod of demo-2: 403 exceeded quota";
   const absent = change(healthy(), "demo-2", {
     workload: { state: "absent", notMade: { reason: "PodRefused", message } },
@@ -190,7 +190,7 @@ test("replacements within the hour are counted, and the next one waits until the
 });
 
 test("the wait for a member says why it is not healthy, as near to the cause as can be seen", () => {
-  const told: readonly [Observation, string][] = [
+  const reported: readonly [Observation, string][] = [
     [ill(ended("out of memory")), "out of memory"],
     [ill(ended("")), "killed"],
     [ill({ state: "waiting", reason: "no node fits", since: NOW }), "no node fits"],
@@ -198,7 +198,7 @@ test("the wait for a member says why it is not healthy, as near to the cause as 
     [ill({ state: "stopping", since: NOW, lostNode: "node-7" }), "its node node-7 is gone"],
     [ill(runs), "connection refused"],
   ];
-  for (const [o, why] of told)
+  for (const [o, why] of reported)
     assert.equal(
       words(replaceBroken, o),
       `demo-2 is down (${why}); it will be replaced at 15:11:40 UTC unless it recovers`,
@@ -221,7 +221,7 @@ test("only what needs every voter waits for a voter; a learner keeps nobody from
   assert.deepEqual(classes({ ...down, etcd: { ...down.etcd, list } }), [["roll", "maintain"]]);
 });
 
-test("what is certain is told and acted on at once; storage that cannot be reached is waited for", () => {
+test("what is certain is reported and acted on at once; storage that cannot be reached is waited for", () => {
   const lostAfter = 300_000;
   assert.equal(three.cluster.spec.repair.memberLostAfter, "5m");
   const at = (how: Partial<MemberFacts>) => change(ill(ended("killed")), "demo-2", how);
@@ -238,27 +238,31 @@ test("what is certain is told and acted on at once; storage that cannot be reach
 });
 
 test("each certain fault has its own words", () => {
-  const told = (o: Observation) => words(replaceBroken, o);
-  assert.equal(told(exited(three, "demo-2", "data-missing")), "replacing demo-2: it lost its data");
-  assert.equal(told(exited(three, "demo-2", "removed")), "replacing demo-2: etcd has removed it");
+  const reported = (o: Observation) => words(replaceBroken, o);
+  assert.equal(reported(exited(three, "demo-2", "data-missing")), "replacing demo-2: it lost its data");
+  assert.equal(reported(exited(three, "demo-2", "removed")), "replacing demo-2: etcd has removed it");
   const met = "it was started to bootstrap a cluster that already exists";
-  assert.equal(told(exited(three, "demo-2", "already-bootstrapped")), `replacing demo-2: ${met}`);
-  assert.equal(told(exited(three, "demo-2", "data-differs")), "", "a voter that differs may be right (R33)");
+  assert.equal(reported(exited(three, "demo-2", "already-bootstrapped")), `replacing demo-2: ${met}`);
+  assert.equal(
+    reported(exited(three, "demo-2", "data-differs")),
+    "",
+    "a voter that differs may be right (R33)",
+  );
   const list = three.etcd.list && {
     ...three.etcd.list,
     members: three.etcd.list.members.filter(({ name }) => name !== "demo-2"),
   };
   const unlisted = { ...exited(three, "demo-2"), etcd: { ...three.etcd, list } };
-  assert.equal(told(unlisted), "replacing demo-2: etcd no longer lists it");
+  assert.equal(reported(unlisted), "replacing demo-2: etcd no longer lists it");
   const learner = three.etcd.list && {
     ...three.etcd.list,
     members: three.etcd.list.members.map((e) => (e.name === "demo-2" ? { ...e, isLearner: true } : e)),
   };
   const differs = { ...exited(three, "demo-2", "data-differs"), etcd: { ...three.etcd, list: learner } };
-  assert.equal(told(differs), "replacing demo-2: its data differs from that of a peer");
+  assert.equal(reported(differs), "replacing demo-2: its data differs from that of a peer");
 });
 
-test("a replacement that would cost the quorum, or is turned off, is told so", () => {
+test("a replacement that would cost the quorum, or is turned off, is reported so", () => {
   const two = exited(exited(three, "demo-2", "data-missing"), "demo-3");
   assert.match(words(replaceBroken, two), /demo-2 cannot be replaced without quorum \(it lost its data\)/);
   const pair = healthy({ replicas: 2 });

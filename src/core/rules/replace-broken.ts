@@ -8,7 +8,7 @@ import {
   approvalCountsAt,
   approvalOf,
   isApproved,
-  isWordGiven,
+  isApprovalGiven,
   unreachable,
 } from "../assess/out-of-reach.ts";
 import { CAUSES } from "../messages/causes.ts";
@@ -118,7 +118,7 @@ function replace(view: View, member: MemberView, fault: Fault): Outcome {
   if (fault.unmade) return unmade(member, classes);
   if (fault.unseen) {
     const about = { unreachable: unreachable([member]), approval: approvalOf(view, "replace", member) };
-    return isWordGiven(view, "replace", member)
+    return isApprovalGiven(view, "replace", member)
       ? hold(classes, "ApprovedReplacementWaits", about, { until: approvalCountsAt(view, "replace", member) })
       : hold(classes, "MemberUnreachable", about);
   }

@@ -8,7 +8,7 @@
 import {
   approvalOf,
   isApproved,
-  isWordGiven,
+  isApprovalGiven,
   unreachable,
   voterCount,
   wellVotersBut,
@@ -58,14 +58,14 @@ export const restartOutdated: Rule = (view) => {
   if (!survivesRestart(view.voters, healthyVotersBut(view, member)) && view.voters > 2) {
     return [hold(HOLDS.allButHealing, "RestartAwaitsVoters", { member: member.name })];
   }
-  const heir = member.isLeader ? successor(view, member) : undefined;
-  if (heir?.entry) {
+  const nextLeader = member.isLeader ? successor(view, member) : undefined;
+  if (nextLeader?.entry) {
     return [
       act(
         "revert",
         "LeaderRestarting",
         { member: member.name },
-        { kind: "MoveLeader", member: heir.name, memberID: heir.entry.id },
+        { kind: "MoveLeader", member: nextLeader.name, memberID: nextLeader.entry.id },
       ),
     ];
   }
@@ -79,7 +79,7 @@ function mayStopUnseen(view: View, member: MemberView): Outcome | undefined {
   const approval = approvalOf(view, "restart", member);
   if (member.outOfReach) {
     // Its template was changed by an approval that counted, or while we saw it: no second wait.
-    const approved = isWordGiven(view, "restart", member);
+    const approved = isApprovalGiven(view, "restart", member);
     const others = approved ? wellVotersBut(view, member) : healthyVotersBut(view, member);
     const size = voterCount(view);
     const isSafe = survivesRestart(size, others) || (approved && size <= 2) || isSeenLearner(view, member);

@@ -191,7 +191,7 @@ test("waking never takes a version the data does not allow (H5)", () => {
   assert.notEqual(act?.action.kind === "UpdateMember" && act.action.change.template?.version, "3.7.3");
 });
 
-test("without canary the fault is told and waits for a person", () => {
+test("without canary the fault is reported and waits for a person", () => {
   const world = badCanary(2);
   const spec = { ...world.cluster.spec, update: { ...world.cluster.spec.update, canary: false } };
   const { act, holds } = decide({ ...world, cluster: { ...world.cluster, spec } });
@@ -265,8 +265,8 @@ test("a single member that cannot run its template says so, and what to do", () 
     workload: workload.state === "exited" ? { ...workload, startedFrom: startHash(record) } : workload,
   }));
   const { list: _gone, ...etcd } = world.etcd;
-  const told = decide({ ...world, etcd }).holds.find((hold) => hold.reason === "TargetFailed");
-  assert.match(told?.next ?? "", /revert the last change/);
+  const reported = decide({ ...world, etcd }).holds.find((hold) => hold.reason === "TargetFailed");
+  assert.match(reported?.next ?? "", /revert the last change/);
 });
 
 test("a single member is mended by a correction that also asks for another volume", () => {
@@ -353,7 +353,7 @@ test("a template is blamed at its second exit; anything else after the time that
   assert.deepEqual(says(retemplate, record(ill(after), "demo-3", { run: false })), []);
 });
 
-test("a change that a member cannot run is told with what it said last", () => {
+test("a change that a member cannot run is reported with what it said last", () => {
   const long = NOW - 600_000;
   const rolled = edit(three, { options: { logLevel: "Debug" }, update: { canary: false } });
   const template = templateFor(rolled.cluster.spec, rolled.cluster.spec.version);
@@ -368,14 +368,14 @@ test("a change that a member cannot run is told with what it said last", () => {
       workload: "startedFrom" in workload ? { ...workload, startedFrom: startHash(member.record) } : workload,
     }));
   };
-  const told: readonly [Observation, string][] = [
+  const reported: readonly [Observation, string][] = [
     [failing(ended("unknown flag")), "unknown flag"],
     [failing(ended("")), "killed"],
     [failing({ state: "waiting", reason: "image not found", since: NOW }), "image not found"],
     [failing({ state: "absent" }), "it is not running"],
     [failing(runs), "connection refused"],
   ];
-  for (const [o, why] of told)
+  for (const [o, why] of reported)
     assert.equal(
       words(retemplate, started(o)),
       `demo-2 does not become healthy with its new template (${why})`,

@@ -18,7 +18,7 @@ import { dataAllows, hasFailed, lastGood, targetOf } from "../template/target.ts
 import { sameTemplate, templateHash, transition } from "../template/template.ts";
 import { triedBy } from "../assess/trial.ts";
 import { lastEndOf, troubleOf } from "../assess/trouble.ts";
-import { healthyVotersBut, isUnveiled, type MemberView, type View } from "../view.ts";
+import { healthyVotersBut, isStartedUnchecked, type MemberView, type View } from "../view.ts";
 
 /** A template fault is believed at its second exit, any other trouble after `repair.unhealthyAfter`. */
 const CERTAIN_AFTER_RESTARTS = 2;
@@ -28,10 +28,10 @@ export const retemplate: Rule = (view) => {
   for (const member of view.staying) {
     if (member.healthy || member.record.retiring || !member.record.run) continue;
     if (member.outOfReach && !mayTouchUnseen(view, member)) continue;
-    if (isJudgedBlindly(view, member)) continue;
+    if (lacksEvidence(view, member)) continue;
     // It would be ended by etcd's check again; the rollout gives it what the spec asks for when it is well.
-    if (isUnveiled(view, member) && !isTemplateFault(member)) continue;
-    const outcomes = waitsInVain(view, member) ? [another(member)] : mend(view, member);
+    if (isStartedUnchecked(view, member) && !isTemplateFault(member)) continue;
+    const outcomes = needsOtherVolume(view, member) ? [another(member)] : mend(view, member);
     if (outcomes.some((outcome) => "act" in outcome)) return [...waits, ...outcomes];
     waits.push(...outcomes);
   }
@@ -54,7 +54,7 @@ function mayTouchUnseen(view: View, member: MemberView): boolean {
  * It runs, and we see neither it nor the quorum that others vouch for: that it is not Ready for a moment is too little
  * to restart it by. Sight comes first, or a person's word (H16).
  */
-function isJudgedBlindly(view: View, member: MemberView): boolean {
+function lacksEvidence(view: View, member: MemberView): boolean {
   if (member.workload.state !== "running" || member.answer.reachable) return false;
   return hiddenQuorum(view).length > 0 && !isApproved(view, "restart", member);
 }
@@ -63,7 +63,7 @@ function isJudgedBlindly(view: View, member: MemberView): boolean {
  * It was told to join and may not start yet, since its volume does not come; and by now the spec asks for another
  * volume, so that waiting for this one keeps the very edit back that would help.
  */
-function waitsInVain(view: View, { record, volume }: MemberView): boolean {
+function needsOtherVolume(view: View, { record, volume }: MemberView): boolean {
   const isWaiting =
     record.boot === "Join" && !record.joined && record.volumeUID === undefined && volume.state !== "ready";
   if (!isWaiting || !view.established || !view.hasQuorum) return false;
@@ -84,7 +84,7 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
   if (!fails(view, member)) return [];
 
   const isOther = wanted !== undefined && !sameTemplate(template, wanted) && !hasFailed(view, wanted);
-  if (isOther && mayRun(view, member, wanted) && !isTriedInVain(view, member, wanted)) {
+  if (isOther && mayRun(view, member, wanted) && !isTriedAlready(view, member, wanted)) {
     const first = isApproved(view, "restart", member)
       ? undefined
       : (triedBy(view, member, wanted) ?? failedBy(view, member, wanted));
@@ -153,7 +153,7 @@ function failedBy(view: View, member: MemberView, template: MemberTemplate): Mem
  * It answers and only lacks the others, and another one that was given this template does not come up with it: in
  * a cluster of two, the one that still could run would be lost as well.
  */
-function isTriedInVain(view: View, member: MemberView, template: MemberTemplate): boolean {
+function isTriedAlready(view: View, member: MemberView, template: MemberTemplate): boolean {
   return (
     member.answer.reachable &&
     view.staying.some(

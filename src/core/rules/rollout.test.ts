@@ -170,7 +170,7 @@ test("copies are compared before the first member restarts, unless they were lat
   assert.equal(decide(later).act?.action.kind, "CompareHashes");
 });
 
-test("an image that holds another version than asked for is told, and nobody follows it", () => {
+test("an image that holds another version than asked for is reported, and nobody follows it", () => {
   const pinned = (digit: string) => ({ image: { digest: `sha256:${digit.repeat(64)}` } });
   let world = edit(healthy(pinned("a")), pinned("b"));
   world = predict(world, decide(world).act!.action);
@@ -247,16 +247,16 @@ test("a rollout waits for whoever is ill, if there is anything to roll or to tel
 test("a downgrade is prepared by etcd before a binary changes, one member's word is enough", () => {
   const down = edit(healthy({ version: "3.7.3" }), { version: "3.6.16" });
   const downgrade = { enabled: true, target: "3.6.0" };
-  const told = answering(down, "demo-2", { downgrade });
-  assert.deepEqual(says(rollout, told), ["DowngradePreparing for 1000 ms"]);
-  const spoken = { ...told, etcd: { ...told.etcd, clusterVersion: "3.6" } };
+  const reported = answering(down, "demo-2", { downgrade });
+  assert.deepEqual(says(rollout, reported), ["DowngradePreparing for 1000 ms"]);
+  const spoken = { ...reported, etcd: { ...reported.etcd, clusterVersion: "3.6" } };
   assert.deepEqual(says(rollout, spoken), ["DowngradePreparing for 1000 ms"]);
   const ready = ["demo-1", "demo-2", "demo-3"].reduce<Observation>(
     (o, name) => answering(o, name, { storageVersion: "3.6.0" }),
     spoken,
   );
   assert.deepEqual(says(rollout, ready), ["roll: roll demo-3"]);
-  assert.deepEqual(says(rollout, edit(told, { version: "3.7.3" })), ["revert: cancel downgrade"]);
+  assert.deepEqual(says(rollout, edit(reported, { version: "3.7.3" })), ["revert: cancel downgrade"]);
 });
 
 test("the cluster version is waited for once all run the next minor", () => {
@@ -275,7 +275,7 @@ test("the first to run a change is given three seconds, unless nobody asked for 
   assert.deepEqual(says(rollout, edit(world, { update: { canary: false } })), ["roll: roll demo-2"]);
 });
 
-test("an image that holds another version than asked for is told, and nobody follows it", () => {
+test("an image that holds another version than asked for is reported, and nobody follows it", () => {
   const other = answering(three, "demo-3", { version: "3.6.12" });
   assert.deepEqual(says(rollout, other), ["VersionMismatch"]);
   const old = change(other, "demo-3", ({ workload }) => ({

@@ -113,15 +113,15 @@ function rollNext(view: View, outdated: readonly MemberView[], template: MemberT
     const retiring = { reason: sayChange(change) };
     return act("roll", "VolumeCannotFollow", why, update(next, "retire", { retiring }));
   }
-  const heir = next.isLeader
+  const nextLeader = next.isLeader
     ? successor(view, next, (member) => sameTemplate(member.record.template, template))
     : undefined;
-  if (heir?.entry && kind === "restart") {
+  if (nextLeader?.entry && kind === "restart") {
     return act(
       "roll",
       "LeaderRollsLast",
       { member: next.name },
-      { kind: "MoveLeader", member: heir.name, memberID: heir.entry.id },
+      { kind: "MoveLeader", member: nextLeader.name, memberID: nextLeader.entry.id },
     );
   }
   return act("roll", "MemberRolled", why, update(next, "roll", { template }));
@@ -186,9 +186,9 @@ function awaitCanary(view: View, template: MemberTemplate): Outcome | undefined 
 }
 
 function prepareDowngrade(view: View, to: string): Outcome {
-  const told = view.members.some(({ answer }) => answer.reachable && answer.downgrade?.enabled);
+  const reported = view.members.some(({ answer }) => answer.reachable && answer.downgrade?.enabled);
   const minor = { to: minorOf(to) };
-  return told
+  return reported
     ? hold(HOLDS.disruptions, "DowngradePreparing", minor, { until: view.now + 1000 })
     : act("roll", "DowngradeEnabled", minor, { kind: "EnableDowngrade", version: `${minorOf(to)}.0` });
 }

@@ -4,7 +4,7 @@
  * youngest that does not lead.
  */
 import { needsComparison } from "../assess/compared.ts";
-import { seemsWell } from "../assess/out-of-reach.ts";
+import { seemsHealthy } from "../assess/out-of-reach.ts";
 import { CAUSES } from "../messages/causes.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Outcome } from "../action.ts";
@@ -52,7 +52,7 @@ function surplus(view: View, role: MemberRole, wanted: number): readonly Outcome
 function leastUseful(members: readonly MemberView[]): MemberView {
   // One that only we do not see is no less useful than others (H16).
   const rank = (member: MemberView) =>
-    member.isLeader ? 3 : !seemsWell(member) ? 0 : !member.isVoter ? 1 : 2;
+    member.isLeader ? 3 : !seemsHealthy(member) ? 0 : !member.isVoter ? 1 : 2;
   const [first] = members.toSorted((a, b) => rank(a) - rank(b) || b.record.ordinal - a.record.ordinal);
   if (!first) throw new RangeError("no member to choose from");
   return first;

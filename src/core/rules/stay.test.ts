@@ -40,7 +40,7 @@ test("who was deleted by hand, or has outgrown its volume, is replaced all the s
 const three = healthy();
 const retiring = { reason: "it is old" };
 
-test("of several that may stay after all, the oldest is told first", () => {
+test("of several that may stay after all, the oldest is reported first", () => {
   const both = record(record(three, "demo-2", { retiring }), "demo-3", { retiring });
   assert.deepEqual(says(stay, both), ["revert: stay demo-2"]);
 });

@@ -17,10 +17,10 @@ const status = (o: Observation, given: GivenStatus = {}, previous?: EtcdClusterS
   statusOf(o, decide(o), previous, given);
 
 test("Quorate tells how many more may fail", () => {
-  const told = (o: Observation) => quorate(viewOf(o)).message;
-  assert.equal(told(five), "5 of 5 voters are healthy: 2 more may fail");
-  assert.equal(told(exited(five, "demo-5")), "4 of 5 voters are healthy: 1 more may fail");
-  assert.equal(told(exited(three, "demo-3")), "2 of 3 voters are healthy: none may fail now");
+  const reported = (o: Observation) => quorate(viewOf(o)).message;
+  assert.equal(reported(five), "5 of 5 voters are healthy: 2 more may fail");
+  assert.equal(reported(exited(five, "demo-5")), "4 of 5 voters are healthy: 1 more may fail");
+  assert.equal(reported(exited(three, "demo-3")), "2 of 3 voters are healthy: none may fail now");
 });
 
 test("who answers a read through quorum has one, also where its Pods are not counted", () => {
@@ -44,25 +44,28 @@ test("who answers a read through quorum has one, also where its Pods are not cou
 });
 
 test("Degraded tells of each member why, and whether it is on its way back", () => {
-  const told = (workload: MemberFacts["workload"], o = three) => {
+  const reported = (workload: MemberFacts["workload"], o = three) => {
     const { reason, message } = degraded(viewOf(change(o, "demo-2", { workload, answer: UNREACHABLE })), []);
     return `${reason}: ${message}`;
   };
   const runs = three.members[1]?.workload;
   assert.ok(runs?.state === "running");
-  assert.equal(told(runs), "MemberRestarting: demo-2 does not answer: connection refused");
-  assert.equal(told({ state: "absent" }), "MemberRestarting: demo-2 is not running");
-  assert.equal(told({ state: "stopping", since: NOW }), "MemberRestarting: demo-2 is stopping");
+  assert.equal(reported(runs), "MemberRestarting: demo-2 does not answer: connection refused");
+  assert.equal(reported({ state: "absent" }), "MemberRestarting: demo-2 is not running");
+  assert.equal(reported({ state: "stopping", since: NOW }), "MemberRestarting: demo-2 is stopping");
   assert.equal(
-    told({ state: "stopping", since: NOW, lostNode: "node-7" }),
+    reported({ state: "stopping", since: NOW, lostNode: "node-7" }),
     "MemberRestarting: demo-2 is stopping: its node node-7 is gone",
   );
   assert.equal(
-    told({ state: "waiting", since: NOW, reason: "no node fits" }),
+    reported({ state: "waiting", since: NOW, reason: "no node fits" }),
     "MemberDown: demo-2 cannot start: no node fits",
   );
   const one = exited(five, "demo-4");
-  assert.equal(told({ state: "absent" }, one), "MemberDown: demo-2 is not running; demo-4 exited: killed");
+  assert.equal(
+    reported({ state: "absent" }, one),
+    "MemberDown: demo-2 is not running; demo-4 exited: killed",
+  );
   const deaf = change(three, "demo-2", ({ answer }) => ({
     answer: answer.reachable ? { ...answer, linearizable: false } : answer,
   }));
@@ -83,20 +86,20 @@ test("a newcomer on its first way in is no loss, unless it ended; one that leave
 
 test("certificates: the plane that is plain is named, an expiry counts from its very moment", () => {
   const given = { problems: [], expiry: { "demo-2": NOW + 1 } };
-  const told = (o: Observation, certificates = given) => {
+  const reported = (o: Observation, certificates = given) => {
     const { status: is, reason, message } = tlsReady(viewOf(o), certificates);
     return `${is} ${reason}: ${message}`;
   };
-  assert.equal(told(three), "True Issued: certificates are in place on the client and peer plane");
-  assert.match(told(three, { problems: [], expiry: { "demo-2": NOW } }), /^False Expired: .*demo-2/);
+  assert.equal(reported(three), "True Issued: certificates are in place on the client and peer plane");
+  assert.match(reported(three, { problems: [], expiry: { "demo-2": NOW } }), /^False Expired: .*demo-2/);
   const plain = edit(three, { tls: { mode: "Disabled" } });
-  assert.match(told(plain), /^False Disabled/);
+  assert.match(reported(plain), /^False Disabled/);
   const back = edit(healthy({ tls: { mode: "Disabled" } }), { tls: { mode: "Managed" } });
-  assert.match(told(back), /^False RollingOut: demo-1, demo-2, demo-3 do not run with spec.tls yet/);
+  assert.match(reported(back), /^False RollingOut: demo-1, demo-2, demo-3 do not run with spec.tls yet/);
   const one = record(three, "demo-2", {
     template: { ...viewOf(three).members[1]!.record.template, tls: plain.cluster.spec.tls },
   });
-  assert.match(told(one), /^False RollingOut: demo-2 do/);
+  assert.match(reported(one), /^False RollingOut: demo-2 do/);
 });
 
 test("space: exactly at a limit is not above it, one member is enough, and who is silent is not asked", () => {
@@ -124,15 +127,15 @@ test("space: exactly at a limit is not above it, one member is enough, and who i
 test("while nobody can be asked, the status counts who had joined to vote, and keeps the cluster's ID", () => {
   const grown = run(edit(three, { learners: 1 }));
   const silent: Observation = { ...grown, etcd: { ...grown.etcd, list: undefined } };
-  const told = status(silent);
+  const reported = status(silent);
   assert.deepEqual(
-    [told.replicas, told.clusterID, told.endpoints?.length],
+    [reported.replicas, reported.clusterID, reported.endpoints?.length],
     [3, three.etcd.list?.clusterID, 3],
   );
   assert.equal(status(record(silent, "demo-2", { run: false })).replicas, 2);
   assert.equal(status(record(silent, "demo-2", { joined: false })).replicas, 2);
   assert.deepEqual(
-    told.members?.map(({ role }) => role),
+    reported.members?.map(({ role }) => role),
     ["Unknown", "Unknown", "Unknown", "Unknown"],
   );
   const listed = status(record(grown, "demo-2", { run: false }));

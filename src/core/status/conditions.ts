@@ -86,7 +86,7 @@ export function degraded(view: View, problems: readonly string[]): Verdict {
   if (bad.status === "True") return yes(bad.reason, bad.message);
   if (view.observation.etcd.alarms.some(({ alarm }) => alarm === "NOSPACE"))
     return yes("NoSpace", "etcd refuses writes, since its quota is full");
-  const down = unwell(view);
+  const down = unhealthyMembers(view);
   if (down.length > 0) return yes(reasonOfDown(down), down.map(describeMember).join("; "));
   const foreign = foreignMembers(view);
   if (foreign.length > 0)
@@ -167,19 +167,20 @@ export function corrupt(view: View): Verdict {
 }
 
 /** `told` is what the lack of a quorum means for the condition; where only we do not see one, nothing is known. */
-function whyNoQuorum(view: View, told: typeof yes): Verdict {
-  if (view.observation.cluster.deleting) return told("Deleting", "the cluster is being deleted");
-  if (view.spec.replicas === 0) return told("Hibernated", "spec.replicas is 0: no member is meant to run");
+function whyNoQuorum(view: View, reported: typeof yes): Verdict {
+  if (view.observation.cluster.deleting) return reported("Deleting", "the cluster is being deleted");
+  if (view.spec.replicas === 0)
+    return reported("Hibernated", "spec.replicas is 0: no member is meant to run");
   const [outcome] = quorumLost(view);
   const wait = outcome && "hold" in outcome ? outcome.hold : undefined;
   if (wait?.reason === "EtcdUnreachable") return unknown(wait.reason, sayHold(wait));
-  if (!view.established) return told("Booting", "the cluster does not exist yet");
-  if (!wait) return told("NoQuorum", "no quorum answers");
-  return told(wait.reason === "Waking" ? "NoQuorum" : wait.reason, sayHold(wait));
+  if (!view.established) return reported("Booting", "the cluster does not exist yet");
+  if (!wait) return reported("NoQuorum", "no quorum answers");
+  return reported(wait.reason === "Waking" ? "NoQuorum" : wait.reason, sayHold(wait));
 }
 
 /** Members that should serve and do not. Newcomers on their first way in are no loss. */
-function unwell(view: View): MemberView[] {
+function unhealthyMembers(view: View): MemberView[] {
   const known = view.staying.filter(({ healthy, outOfReach, record, workload }) => {
     if (healthy || outOfReach) return false;
     return record.joined || workload.state === "exited";

@@ -71,8 +71,8 @@ export function memberStatusOf(
 ): EtcdMemberStatus {
   const { phase, ready } = memberState(member);
   const seenAt: SeenAt = { now: view.now, generation };
-  const told = { ...ready, message: describeMember(member) };
-  const isReady = condition("Ready", told, findCondition(previous?.conditions, "Ready"), seenAt);
+  const reported = { ...ready, message: describeMember(member) };
+  const isReady = condition("Ready", reported, findCondition(previous?.conditions, "Ready"), seenAt);
   const id = member.entry?.id ?? member.record.memberID;
   return {
     ...(generation !== undefined && { observedGeneration: generation }),

@@ -60,14 +60,14 @@ test("maintenance is no work on the spec, until it fails", () => {
 test("a field that another controller keeps changing back keeps the cluster from being Ready", () => {
   const contested = "Service demo-client: spec.type is set back by another controller";
   const given = { ...IN_PLACE, problems: [contested] };
-  const told = status(healthy(), undefined, given);
+  const reported = status(healthy(), undefined, given);
   assert.deepEqual(
-    [told.phase, summary(told)["Ready"], summary(told)["Reconciling"]],
+    [reported.phase, summary(reported)["Ready"], summary(reported)["Reconciling"]],
     ["Degraded", "False PlatformProblem", "True PlatformProblem"],
   );
-  assert.match(told.message ?? "", /spec\.type is set back/);
+  assert.match(reported.message ?? "", /spec\.type is set back/);
   const later = { ...healthy(), now: NOW + 600_000 };
-  const late = status(later, told, given);
+  const late = status(later, reported, given);
   assert.equal(summary(late)["Stalled"], "True ProgressDeadlineExceeded");
   assert.equal(late.phase, "Stalled");
 });
@@ -76,7 +76,7 @@ test("a member of etcd's list that is not ours needs a person, however well the 
   const o = healthy();
   const list = o.etcd.list ?? assert.fail("no list");
   const stranger = { id: "f00", name: "stranger", peerURLs: ["http://x:2380"], isLearner: true };
-  const told = status({
+  const reported = status({
     ...o,
     etcd: {
       ...o.etcd,
@@ -84,7 +84,12 @@ test("a member of etcd's list that is not ours needs a person, however well the 
     },
   });
   assert.deepEqual(
-    [told.phase, summary(told)["Ready"], summary(told)["Stalled"], summary(told)["Available"]],
+    [
+      reported.phase,
+      summary(reported)["Ready"],
+      summary(reported)["Stalled"],
+      summary(reported)["Available"],
+    ],
     ["Stalled", "False ForeignMember", "True ForeignMember", "True Quorum"],
   );
 });
@@ -99,9 +104,9 @@ test("nothing is Ready that cannot be seen", () => {
   const one = status(hidden(healthy(), "demo-2"));
   assert.equal(of(one, "Ready").status, "Unknown", of(one, "Ready").message);
   const all = ["demo-1", "demo-2", "demo-3"].reduce(hidden, silent(healthy()));
-  const told = status(all);
-  assert.deepEqual([told.phase, summary(told)["Ready"]], ["Unknown", "Unknown EtcdUnreachable"]);
-  assert.equal(summary(told)["Stalled"], "False EtcdUnreachable", "it may pass");
+  const reported = status(all);
+  assert.deepEqual([reported.phase, summary(reported)["Ready"]], ["Unknown", "Unknown EtcdUnreachable"]);
+  assert.equal(summary(reported)["Stalled"], "False EtcdUnreachable", "it may pass");
 });
 
 test("a Pod that is recreated after a wait is work that goes on, not a cluster that stalls", () => {
@@ -109,9 +114,9 @@ test("a Pod that is recreated after a wait is work that goes on, not a cluster t
     ends: 3,
     ...(workload.state === "exited" && { workload: { ...workload, ended: true, since: NOW } }),
   }));
-  const told = status(world);
+  const reported = status(world);
   assert.deepEqual(
-    [summary(told)["Reconciling"], summary(told)["Stalled"]],
+    [summary(reported)["Reconciling"], summary(reported)["Stalled"]],
     ["True PodBackOff", "False PodBackOff"],
   );
 });

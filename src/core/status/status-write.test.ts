@@ -58,7 +58,7 @@ for (const [what, next, since, same] of rows) {
 
 test("nothing written yet: a write", () => assert.equal(sameStatus(undefined, base, 0), false));
 
-test("a wait that lasts is told in the same words however long it lasts", () => {
+test("a wait that lasts is reported in the same words however long it lasts", () => {
   const leader = leaderOf(healthy());
   let joined = edit(healthy(), { replicas: 4 });
   while (decide(joined).act?.action.kind !== "Promote") joined = predict(joined, decide(joined).act!.action);

@@ -19,14 +19,14 @@ const well = {
 };
 
 const asleep = (): Observation => {
-  const told = edit(healthy(), { replicas: 0 });
-  const members = told.members.map((facts) => ({
+  const reported = edit(healthy(), { replicas: 0 });
+  const members = reported.members.map((facts) => ({
     ...facts,
     record: { ...facts.record, run: false },
     workload: { state: "absent" as const },
     answer: { reachable: false as const, error: "not running" },
   }));
-  return silent({ ...told, members });
+  return silent({ ...reported, members });
 };
 
 const rows: readonly [

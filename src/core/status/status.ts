@@ -20,7 +20,7 @@ import { phaseOf } from "./phase.ts";
 import { progressOf, readyOf, workingSince, workOf } from "./readiness.ts";
 import { clientURLOf } from "../config/flags.ts";
 import type { Observation } from "../observation.ts";
-import { seemsWell } from "../assess/out-of-reach.ts";
+import { seemsHealthy } from "../assess/out-of-reach.ts";
 import { acceptingRevision } from "../assess/approvals.ts";
 import { targetOf } from "../template/target.ts";
 import { sameTemplate, templateFor } from "../template/template.ts";
@@ -71,7 +71,7 @@ export function statusOf(
     ...(view.leader && { leader: view.leader.name }),
     version: versionOf(view),
     replicas: etcd.list ? view.voters : voters.filter(({ record }) => record.run).length,
-    readyReplicas: voters.filter(seemsWell).length,
+    readyReplicas: voters.filter(seemsHealthy).length,
     updatedReplicas: voters.filter((member) => isUpdated(view, member)).length,
     ...(given.selector !== undefined && { selector: given.selector }),
     endpoints: voters.map(({ record }) => clientURLOf(record)).slice(0, MOST_ENDPOINTS),
@@ -119,7 +119,7 @@ function judgedOf(
 function healthOf(view: View): string {
   const voters = votersOf(view);
   const version = versionOf(view).current ?? view.spec.version;
-  return `${voters.filter(seemsWell).length} of ${voters.length} voters healthy, running etcd ${version}`;
+  return `${voters.filter(seemsHealthy).length} of ${voters.length} voters healthy, running etcd ${version}`;
 }
 
 /** Records that vote, or, while nobody can be asked, that are known to have joined to vote. */

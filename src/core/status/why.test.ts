@@ -9,7 +9,7 @@ import { why } from "./why.ts";
 const MIB = 1024 ** 2;
 
 /** All that `why` says, in the order in which it is shown. */
-function told(observation: Observation): string {
+function reported(observation: Observation): string {
   const { summary, reasons, then } = why(decide(observation));
   return [summary, ...reasons.flatMap(({ message, next }) => [message, next ?? ""]), ...then].join("\n");
 }
@@ -172,7 +172,7 @@ const SITUATIONS: readonly (readonly [
 
 for (const [what, observation, cause, next] of SITUATIONS) {
   test(`why, when ${what}: the cause and what comes next`, () => {
-    const text = told(observation());
+    const text = reported(observation());
     assert.match(text, cause);
     assert.match(text, next);
     assert.doesNotMatch(text, /undefined|Nothing to do|In progress/);
@@ -180,5 +180,5 @@ for (const [what, observation, cause, next] of SITUATIONS) {
 }
 
 test("why, when all is well: nothing to do", () => {
-  assert.equal(told(healthy()), "Nothing to do: the cluster matches its spec.");
+  assert.equal(reported(healthy()), "Nothing to do: the cluster matches its spec.");
 });

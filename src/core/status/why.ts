@@ -37,10 +37,10 @@ export function why(decision: Decision): Explanation {
       then,
     };
   }
-  const told = reasons.find((reason) => reason.next !== undefined);
+  const reported = reasons.find((reason) => reason.next !== undefined);
   return {
-    summary: told
-      ? `Waiting for a person: ${told.message}.`
+    summary: reported
+      ? `Waiting for a person: ${reported.message}.`
       : `Waiting: ${reasons.map((r) => r.message).join("; ")}.`,
     reasons,
     then,

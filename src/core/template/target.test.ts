@@ -22,13 +22,13 @@ test("where a restart loses data every rollout is a surge swap: nobody stops bef
     [1, "3.6.16", { storage: { medium: "Persistent" } }],
   ] as const) {
     const { steps, end } = plan(edit(healthy({ ...MEMORY, replicas, version: from }), change));
-    const told = steps.map(describeStep);
-    assert.ok(end.converged, told.join("\n"));
-    for (const step of told.filter((text) => text.startsWith("stop workload "))) {
+    const reported = steps.map(describeStep);
+    assert.ok(end.converged, reported.join("\n"));
+    for (const step of reported.filter((text) => text.startsWith("stop workload "))) {
       const name = step.slice("stop workload ".length);
-      const removed = told.indexOf(`remove from etcd ${name}`);
-      assert.ok(removed >= 0 && removed < told.indexOf(step), told.join("\n"));
-      assert.ok(told.slice(0, removed).some((text) => text.startsWith("promote ")));
+      const removed = reported.indexOf(`remove from etcd ${name}`);
+      assert.ok(removed >= 0 && removed < reported.indexOf(step), reported.join("\n"));
+      assert.ok(reported.slice(0, removed).some((text) => text.startsWith("promote ")));
     }
   }
 });

@@ -9,7 +9,7 @@ import type { MemberTemplate } from "../record.ts";
 import { isVolatile, sameTemplate, templateFor, templateHash } from "./template.ts";
 import { versionStep, type VersionStep } from "../version/upgrade.ts";
 import { minorNumber, minorOf } from "../version/version.ts";
-import { isUnveiled, type MemberView, type View } from "../view.ts";
+import { isStartedUnchecked, type MemberView, type View } from "../view.ts";
 
 export interface Target {
   readonly step: VersionStep;
@@ -79,7 +79,7 @@ export function downgradeTarget(view: View): string | undefined {
  */
 export function lastGood(view: View, except: MemberView): MemberTemplate | undefined {
   const others = view.staying.filter(
-    (member) => member !== except && member.upToDate && !isUnveiled(view, member),
+    (member) => member !== except && member.upToDate && !isStartedUnchecked(view, member),
   );
   const well = others.filter(({ healthy }) => healthy);
   if (well.length > 0) return mostCommon(well);

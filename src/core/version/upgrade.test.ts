@@ -85,13 +85,13 @@ test("the next minor waits until etcd's cluster version has moved", () => {
 
 test("a downgrade is told to etcd first, then rolled (R15, H13)", () => {
   assert.deepEqual(versionStep(facts(["3.7.3"]), "3.6.16"), { kind: "enable-downgrade", to: "3.6.16" });
-  const told = facts(["3.7.3", "3.7.3"], { clusterVersion: "3.6", downgradeTarget: "3.6" });
-  assert.deepEqual(versionStep(told, "3.6.16"), { kind: "run", to: "3.6.16", final: true });
+  const reported = facts(["3.7.3", "3.7.3"], { clusterVersion: "3.6", downgradeTarget: "3.6" });
+  assert.deepEqual(versionStep(reported, "3.6.16"), { kind: "run", to: "3.6.16", final: true });
 });
 
 test("a downgrade that is not wanted any more is cancelled before anything else", () => {
-  const told = facts(["3.7.3", "3.6.16"], { clusterVersion: "3.6", downgradeTarget: "3.6" });
-  assert.deepEqual(versionStep(told, "3.7.3"), { kind: "cancel-downgrade" });
+  const reported = facts(["3.7.3", "3.6.16"], { clusterVersion: "3.6", downgradeTarget: "3.6" });
+  assert.deepEqual(versionStep(reported, "3.7.3"), { kind: "cancel-downgrade" });
 });
 
 test("refusals give the reason and the way out", () => {

@@ -25,7 +25,7 @@ export type VersionStep =
    * through, and the next minor needs the log behind a snapshot (H5), so that they had better be frequent.
    */
   | { readonly kind: "run"; readonly to: string; readonly final: boolean; readonly snapshots?: "often" }
-  /** etcd must be told first: the storage is brought down before any binary (R15, H13). */
+  /** etcd must be reported first: the storage is brought down before any binary (R15, H13). */
   | { readonly kind: "enable-downgrade"; readonly to: string }
   /** etcd still prepares a downgrade that nobody wants any more; it blocks upgrades. */
   | { readonly kind: "cancel-downgrade" }

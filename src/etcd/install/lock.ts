@@ -48,7 +48,7 @@ async function acquire(dir: string, name: string, options: LockOptions): Promise
   const draft = path.join(dir, `.${name}.draft-${process.pid}-${draftNumber++}`);
   await writeFile(draft, JSON.stringify(self));
   try {
-    let told = false;
+    let reported = false;
     for (;;) {
       const seen = await readLocks(dir, name);
       const holder = seen.find((lock) => lock.alive);
@@ -56,8 +56,8 @@ async function acquire(dir: string, name: string, options: LockOptions): Promise
         const number = 1 + Math.max(0, ...seen.map((lock) => lock.number));
         const mine = lockFile(dir, name, number);
         if ((await tryLink(draft, mine)) && (await isAlone(dir, name, number))) return mine;
-      } else if (!told) {
-        told = true;
+      } else if (!reported) {
+        reported = true;
         options.onWait?.(holder.holder);
       }
       await sleep(options.clock, POLL_MS, options.signal);

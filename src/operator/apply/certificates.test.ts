@@ -136,7 +136,7 @@ describe("the certificates of a member", () => {
   });
 });
 
-test("an authority that cannot be read is told, and what it signed stays in use", async () => {
+test("an authority that cannot be read is reported, and what it signed stays in use", async () => {
   const { certificates, authorities } = await world();
   const broken: Secret = { ...authorities.peer, data: { ...authorities.peer?.data, "tls.crt": "" } };
   assert.equal(certificates.useAuthority(cluster, "peer", broken), false);

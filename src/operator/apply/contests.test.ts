@@ -49,9 +49,9 @@ test("what is written back at once is written ever more seldom, down to once in 
 });
 
 test("it is told with the field and the other manager, or that the server knows none", async () => {
-  const [told] = (await world().contest(5_000)).said;
+  const [reported] = (await world().contest(5_000)).said;
   assert.match(
-    told ?? "",
+    reported ?? "",
     /^Service default\/demo-client: another manager \(kyverno\) keeps changing metadata\.labels\.app,/,
   );
   const unknown = [
@@ -78,15 +78,15 @@ test("a slip that is put right is no contest, nor is another wish", async () => 
   assert.deepEqual(await contest(100, { metadata: {} }), { writes: 1, said: [] });
 });
 
-test("what is undone every few minutes is told from the third time on, and written at once each time", async () => {
+test("what is undone every few minutes is reported from the third time on, and written at once each time", async () => {
   const { contest, contests, calls, pass } = world();
-  const told: boolean[] = [];
+  const reported: boolean[] = [];
   for (let resync = 0; resync < 6; resync++) {
     assert.deepEqual(await contest(100), { writes: 1, said: [] });
     pass(3 * MINUTE);
-    told.push(contests.problems().length === 1);
+    reported.push(contests.problems().length === 1);
   }
-  assert.deepEqual(told, [false, false, true, true, true, true]);
+  assert.deepEqual(reported, [false, false, true, true, true, true]);
   assert.match(
     contests.problems().join(),
     /another manager \(kyverno\) keeps changing metadata\.labels\.app,/,

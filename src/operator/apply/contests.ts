@@ -27,7 +27,7 @@ interface Contest {
   /** In all, with less than an hour between two. */
   times: number;
   /** Until then it is told although nothing waits for it now. */
-  toldUntil: number;
+  reportedUntil: number;
   /** By the monotonic clock. */
   until: number;
   message: string | undefined;
@@ -39,7 +39,7 @@ const PAUSE_MS = 60_000;
 /** Undone again only after this long, it was somebody's slip each time. */
 const FORGET_MS = 60 * 60_000;
 /** Once or twice is a slip, too. */
-const TOLD_FROM = 3;
+const REPORTED_FROM = 3;
 
 export class Contests {
   readonly #client: KubeClient;
@@ -70,14 +70,14 @@ export class Contests {
     const contest = this.#contests.get(key);
     if (!contest || contest.uid !== uid || contest.wanted !== hash || isForgotten(contest, now)) {
       const written = await write();
-      const begun = { writes: 1, wroteAt: now, times: 1, until: now, toldUntil: 0, message: undefined };
+      const begun = { writes: 1, wroteAt: now, times: 1, until: now, reportedUntil: 0, message: undefined };
       this.#contests.set(key, { uid, wanted: hash, ...begun });
       return written;
     }
     if (now < contest.until) {
       contest.message ??= await this.#describe(resource, known, wanted);
       // From here on by what is thrown.
-      contest.toldUntil = 0;
+      contest.reportedUntil = 0;
       throw new Contested(contest.message);
     }
     const written = await write();
@@ -87,9 +87,9 @@ export class Contests {
     contest.writes = rested ? 1 : contest.writes + 1;
     contest.wroteAt = now;
     contest.until = rested ? now : now + waitMs(contest);
-    if (!rested || contest.times < TOLD_FROM) return written;
+    if (!rested || contest.times < REPORTED_FROM) return written;
     // Nothing is thrown that would tell it; if it is undone again at this pace, it is told all along.
-    contest.toldUntil = now + 2 * restedMs;
+    contest.reportedUntil = now + 2 * restedMs;
     contest.message ??= await this.#describe(resource, known, wanted);
     return written;
   }
@@ -98,8 +98,8 @@ export class Contests {
   problems(): string[] {
     const now = this.#clock.monotonic();
     for (const [key, contest] of this.#contests) if (isForgotten(contest, now)) this.#contests.delete(key);
-    return [...this.#contests.values()].flatMap(({ message, toldUntil }) =>
-      message !== undefined && now < toldUntil ? [message] : [],
+    return [...this.#contests.values()].flatMap(({ message, reportedUntil }) =>
+      message !== undefined && now < reportedUntil ? [message] : [],
     );
   }
 

@@ -16,7 +16,7 @@ test("what is absent is made once: with a cache that is behind, what exists alre
   assert.equal(server.list(CONFIG_MAPS).length, 1);
 });
 
-test("an object of our name that is not ours is told of (I9), and one on its way out is waited for", async () => {
+test("an object of our name that is not ours is reported (I9), and one on its way out is waited for", async () => {
   const { client, server } = bench();
   server.put(CONFIG_MAPS, "a", {});
   assert.equal((await keepCreated(client, configMaps, wanted, undefined, isOurs)).done, "foreign");

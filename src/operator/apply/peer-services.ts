@@ -26,9 +26,9 @@ type CreateMember = Extract<ObjectAction, { kind: "CreateMember" }>;
 
 /** A quota may have room again, a range addresses. */
 const ASK_AGAIN_MS = 60_000;
-/** A range without addresses is told as an internal error, and so is a fault that passes. */
+/** A range without addresses is reported as an internal error, and so is a fault that passes. */
 const MOST_FAULTS = 3;
-/** How long a new address is told: DNS answers expire in seconds, those of a stubborn cache in minutes. */
+/** How long a new address is reported: DNS answers expire in seconds, those of a stubborn cache in minutes. */
 const MOVED_MS = 600_000;
 
 export class PeerServices {

@@ -1,6 +1,6 @@
 /**
  * Before anybody starts or restarts for a spec, the API server is asked whether it would take such a Pod at all: by
- * its own rules, by admission, with the accounts and classes there are. What it refuses is told in the status, and
+ * its own rules, by admission, with the accounts and classes there are. What it refuses is reported in the status, and
  * what runs goes on as it was. A server that gave no verdict has neither refused nor agreed: it is asked again, and
  * nobody stops meanwhile.
  */

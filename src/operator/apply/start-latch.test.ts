@@ -101,7 +101,7 @@ test("it is confirmed when the kubelet has seen the touch, and had the time to w
   assert.equal(latches.isConfirmed(seen), false);
 });
 
-test("where every touch is refused, the time of a kubelet's own sync has to do, and the refusal is told", async () => {
+test("where every touch is refused, the time of a kubelet's own sync has to do, and the refusal is reported", async () => {
   const time = clock();
   const latches = new StartLatches(time);
   const client = { patch: () => Promise.reject(forbidden()) } as never;

@@ -12,23 +12,23 @@ function world() {
   return { state, skew: new ClockSkew({ now }, server) };
 }
 
-test("a difference is told above 30 s, in steps that do not flicker", () => {
+test("a difference is reported above 30 s, in steps that do not flicker", () => {
   const { state, skew } = world();
-  const told = (aheadMs: number | undefined) => {
+  const reported = (aheadMs: number | undefined) => {
     state.aheadMs = aheadMs;
     return skew.skew && `${skew.skew.said} ${skew.skew.direction}`;
   };
-  assert.equal(told(undefined), undefined);
-  assert.equal(told(29_000), undefined);
-  assert.equal(told(-31_000), "30 s behind");
-  assert.equal(told(-28_000), "30 s behind");
-  assert.equal(told(-26_000), undefined);
-  assert.equal(told(-28_000), undefined);
-  assert.equal(told(301_000), "5 min ahead of");
-  assert.equal(told(299_000), "5 min ahead of");
-  assert.equal(told(200_000), "30 s ahead of");
-  assert.equal(told(48 * 3_600_000), "1 day ahead of");
-  assert.equal(told(0), undefined);
+  assert.equal(reported(undefined), undefined);
+  assert.equal(reported(29_000), undefined);
+  assert.equal(reported(-31_000), "30 s behind");
+  assert.equal(reported(-28_000), "30 s behind");
+  assert.equal(reported(-26_000), undefined);
+  assert.equal(reported(-28_000), undefined);
+  assert.equal(reported(301_000), "5 min ahead of");
+  assert.equal(reported(299_000), "5 min ahead of");
+  assert.equal(reported(200_000), "30 s ahead of");
+  assert.equal(reported(48 * 3_600_000), "1 day ahead of");
+  assert.equal(reported(0), undefined);
 });
 
 test("a clock off by more than certificates are backdated issues none, and they are judged by the server's", () => {

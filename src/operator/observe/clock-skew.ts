@@ -1,5 +1,5 @@
 /**
- * Whether our clock can be trusted, held against the API server's. A difference is told, in steps, so that the status
+ * Whether our clock can be trusted, held against the API server's. A difference is reported, in steps, so that the status
  * does not change with every second; and no certificate is issued by a clock that is off by more than what
  * certificates are backdated by, since others might not take it.
  */

@@ -23,10 +23,10 @@ function world(aheadMs: number) {
   const time = { now: Date.UTC(2030, 0, 1) };
   const clocks = new NodeClocks(() => time.now);
   let last: Node | undefined;
-  const beat = (toldAfterMs = 100) => {
+  const beat = (reportedAfterMs = 100) => {
     time.now += 300_000;
     const after = node(time.now + aheadMs);
-    time.now += toldAfterMs;
+    time.now += reportedAfterMs;
     clocks.hear({ key: "n1", before: last, after });
     last = after;
     return clocks.aheadMs("n1");
@@ -53,9 +53,9 @@ test("two heartbeats that agree tell how far a node's clock is off", () => {
   }
 });
 
-test("a heartbeat that is told late is no clock that is behind", () => {
+test("a heartbeat that is reported late is no clock that is behind", () => {
   const { clocks, beat } = world(0);
-  for (const toldAfterMs of [0, 100, 100, 240_000, 100, 100]) beat(toldAfterMs);
+  for (const reportedAfterMs of [0, 100, 100, 240_000, 100, 100]) beat(reportedAfterMs);
   assert.equal(clocks.warning("n1"), undefined);
   assert.deepEqual([...clocks.off()], []);
 });

@@ -1,6 +1,6 @@
 /**
  * How far the clocks of nodes are off the API server's: a kubelet writes the time of its heartbeat into its Node and
- * sends it at once, so that when such a change is told, that was now. What is told late, because a watch was broken, looks
+ * sends it at once, so that when such a change is reported, that was now. What is reported late, because a watch was broken, looks
  * like a clock that is behind; so two heartbeats in a row have to agree.
  */
 import type { Node } from "kubernetes-types/core/v1.d.ts";
@@ -10,7 +10,7 @@ import { SkewSteps } from "./skew-steps.ts";
 /** A heartbeat has whole seconds: it was half a second later, on average. */
 const HALF_MS = 500;
 const AGREE_MS = 5_000;
-const TOLD_MS = 30_000;
+const REPORTED_MS = 30_000;
 
 interface Heard {
   readonly sampleMs: number;
@@ -60,10 +60,10 @@ export class NodeClocks {
     );
   }
 
-  /** The nodes whose clocks are off by more than is told. */
+  /** The nodes whose clocks are off by more than is reported. */
   *off(): Generator<readonly [node: string, aheadMs: number]> {
     for (const [node, { aheadMs }] of this.#nodes)
-      if (aheadMs !== undefined && Math.abs(aheadMs) > TOLD_MS) yield [node, aheadMs];
+      if (aheadMs !== undefined && Math.abs(aheadMs) > REPORTED_MS) yield [node, aheadMs];
   }
 }
 

@@ -289,7 +289,7 @@ describe("a member in memory", () => {
     assert.equal(decide(observationOf(base)).converged, true);
   });
 
-  test("without its Pod the data is gone, and that is told instead of starting over (I3)", () => {
+  test("without its Pod the data is gone, and that is reported instead of starting over (I3)", () => {
     const decision = decide(observationOf(changed(base, () => ({ pods: [] }))));
     assert.equal(step(decision), "nothing");
     assert.ok(reasons(decision).includes("DataGone"), words(decision));
@@ -299,7 +299,7 @@ describe("a member in memory", () => {
 describe("what only bears our names (I9)", () => {
   const base = fixture("healthy");
 
-  test("a Pod and a claim of somebody else are told of, and keep only their own members from being started", () => {
+  test("a Pod and a claim of somebody else are reported, and keep only their own members from being started", () => {
     const strange = changed(base, ({ pods, claims }) => ({
       pods: pods.map((pod) =>
         pod.metadata?.name === "demo-1"
@@ -364,7 +364,7 @@ test("an EtcdCluster that cannot be understood is an error with the field, where
   assert.equal(spec.replicas, 3);
 });
 
-test("a controller that may not be the only one is told so", () => {
+test("a controller that may not be the only one is reported so", () => {
   const { objects, now } = fixture("healthy");
   const observed = observeObjects(objects, { now, fenced: true });
   assert.ok(observed.ok && observed.state.platform.fenced);

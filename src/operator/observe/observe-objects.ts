@@ -1,6 +1,6 @@
 /**
  * Kubernetes objects → the part of an Observation that does not come from etcd. Pure: the objects are what
- * was read, in the API server's own JSON. Objects that only bear our names are told of and left alone (I9).
+ * was read, in the API server's own JSON. Objects that only bear our names are reported and left alone (I9).
  */
 import type { Node, PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
@@ -63,7 +63,7 @@ export function observeObjects(
   }: ObservedAs,
 ): ObservedObjects {
   const own = objects.members.filter(
-    (member) => belongsTo(objects.cluster.metadata?.uid ?? "", member) && !isLetGo(member),
+    (member) => belongsTo(objects.cluster.metadata?.uid ?? "", member) && !isReleased(member),
   );
   const read = readCluster(objects.cluster, own);
   if (!read.ok) return read;
@@ -73,7 +73,7 @@ export function observeObjects(
   const nodes = objects.nodes && byName(objects.nodes);
   const classes = objects.storageClasses && byName(objects.storageClasses);
   const clashes: Clash[] = [];
-  const told = (kind: string, object: KubeObject) => {
+  const reported = (kind: string, object: KubeObject) => {
     const { name = "", namespace = "" } = object.metadata ?? {};
     clashes.push(clashOf(cluster.name, kind, { name, namespace }));
   };
@@ -82,9 +82,9 @@ export function observeObjects(
     const named = { pod: pods.get(record.name), claim: claims.get(claimName(record.name)) };
     const pod = named.pod && isControlledBy(named.pod, record.uid) ? named.pod : undefined;
     const claim = named.claim && isOurClaim(cluster.uid, record, named.claim) ? named.claim : undefined;
-    if (named.pod && !pod) told("Pod", named.pod);
+    if (named.pod && !pod) reported("Pod", named.pod);
     const takenClaim = named.claim && !claim && record.template.storage.medium === "Persistent";
-    if (named.claim && takenClaim) told("PersistentVolumeClaim", named.claim);
+    if (named.claim && takenClaim) reported("PersistentVolumeClaim", named.claim);
     const clash = clashes.find(({ member }) => member === record.name);
     return {
       record,
@@ -130,7 +130,7 @@ export function observeObjects(
 }
 
 /** Its deletion is not ours to delay any more: it is as good as gone, whoever else still holds it. */
-function isLetGo({ metadata }: EtcdMember): boolean {
+function isReleased({ metadata }: EtcdMember): boolean {
   return metadata.deletionTimestamp !== undefined && !metadata.finalizers?.includes(MEMBER_FINALIZER);
 }
 
@@ -152,7 +152,7 @@ export function isOurClaim(
   );
 }
 
-/** An object that bears a name of ours but is somebody else's does not count, and is told of. */
+/** An object that bears a name of ours but is somebody else's does not count, and is reported. */
 export function takenBy({ object }: Pick<Clash, "object">): NotMade {
   return { reason: "NameClash", message: `${object} exists and belongs to another owner` };
 }

@@ -18,7 +18,7 @@ export interface Ending {
 const CANNOT_RUN = new Set(["StartError", "ContainerCannotRun"]);
 
 /** What the kubelet tells is of a moment ago, and its times are whole seconds. */
-const TOLD_LATE_MS = 3_000;
+const REPORTED_LATE_MS = 3_000;
 /** Who ends the same way so often does not do it for being early. */
 const EARLY_RESTARTS = 3;
 
@@ -36,7 +36,7 @@ export function etcdEnding(terminated: ContainerStateTerminated, context: Ending
   const signal = signalOf(terminated);
   const lines = (message ?? "").split("\n").filter((line) => line !== "");
   const found = explainExit(signal === undefined ? { code: exitCode } : { signal }, lines, exitCode === 0);
-  // With data etcd does not ask its peers who they are (R4), and a joined member is told of no peers (H3).
+  // With data etcd does not ask its peers who they are (R4), and a joined member is reported no peers (H3).
   if (found.reason === "cluster-unreachable" && context.record.joined && !mayBeEarlier(terminated, context))
     return { cause: "data-missing", detail: `started on an empty volume: ${found.said}` };
   return { cause: CAUSES[found.reason], detail: found.said || `exit code ${exitCode}` };
@@ -47,7 +47,7 @@ export function etcdEnding(terminated: ContainerStateTerminated, context: Ending
  * told, its next run may have joined: of one of the first ends, just now, it is not known which of the two it is.
  */
 function mayBeEarlier({ finishedAt }: ContainerStateTerminated, { restarts, now }: EndingContext): boolean {
-  return restarts < EARLY_RESTARTS && Math.abs(now - Date.parse(finishedAt ?? "")) < TOLD_LATE_MS;
+  return restarts < EARLY_RESTARTS && Math.abs(now - Date.parse(finishedAt ?? "")) < REPORTED_LATE_MS;
 }
 
 /** Init containers are not ours: an admission webhook added them, as service meshes do. */

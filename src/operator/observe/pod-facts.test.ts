@@ -177,7 +177,7 @@ describe("a container that ended", () => {
     ]);
   });
 
-  test("is told between two attempts too", () => {
+  test("is reported between two attempts too", () => {
     const crash = container(
       { waiting: { reason: "CrashLoopBackOff" } },
       {
@@ -215,8 +215,8 @@ describe("a container that ended", () => {
   });
 
   test("because the image cannot run it speaks of the template", () => {
-    const told = { exitCode: 128, reason: "StartError", message: 'exec: "etcd": not found' };
-    assert.deepEqual(exit(ended(told)), ["bad-configuration", 'exec: "etcd": not found']);
+    const reported = { exitCode: 128, reason: "StartError", message: 'exec: "etcd": not found' };
+    assert.deepEqual(exit(ended(reported)), ["bad-configuration", 'exec: "etcd": not found']);
   });
 
   test("without a word has its exit code", () => {
@@ -232,7 +232,7 @@ describe("a container that ended", () => {
     const before = { message, finishedAt: AT };
     assert.equal(exit(ended(before))[0], "data-missing");
     assert.equal(exit(ended(before), recordIn("Persistent", false))[0], "unknown");
-    // The end of a newcomer's first run may be told after its second one has joined.
+    // The end of a newcomer's first run may be reported after its second one has joined.
     assert.equal(exit(ended({ message, finishedAt: LATER }))[0], "unknown");
     assert.equal(exit(ended({ message, finishedAt: LATER }, { restartCount: 3 }))[0], "data-missing");
   });

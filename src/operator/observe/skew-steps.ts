@@ -1,10 +1,10 @@
-/** How a difference between two clocks is told: in steps, so that a status does not change with every second. */
+/** How a difference between two clocks is reported: in steps, so that a status does not change with every second. */
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** What is told, with how it is said. */
+/** What is reported, with how it is said. */
 const STEPS = [
   { aboveMs: 30 * SECOND, said: "30 s" },
   { aboveMs: 5 * MINUTE, said: "5 min" },

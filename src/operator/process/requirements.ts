@@ -1,6 +1,6 @@
 /**
  * What has to be so before the operator can work: a Kubernetes that we know, our resource definitions, and leave
- * to read them. Each is told with what to do about it.
+ * to read them. Each is reported with what to do about it.
  */
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";

@@ -1,7 +1,7 @@
 /**
  * The marks of a cluster as annotations. What may never be forgotten (the life, the latch of I3, joins in
  * a batch) is copied onto every record that is written, so that an EtcdCluster that was replaced without its
- * annotations loses nothing. What cannot be read is told, never guessed: the steps that need it wait, and only where
+ * annotations loses nothing. What cannot be read is reported, never guessed: the steps that need it wait, and only where
  * nobody can say whether this cluster ever existed (I3) everything does.
  */
 import type { EtcdMember } from "../../api/etcd-member.ts";

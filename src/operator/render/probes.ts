@@ -8,7 +8,7 @@ import type { MemberRecord } from "../../core/record.ts";
 import { healthPaths } from "./health.ts";
 
 const LIVENESS_PERIOD_S = 10;
-/** As short as can be: nobody is told of a member that serves before it was asked. Kubelets ask at once, too early. */
+/** As short as can be: nobody is reported a member that serves before it was asked. Kubelets ask at once, too early. */
 const STARTUP_PERIOD_S = 1;
 /** On top of the patience with a silent member: for reading its log and waiting for its volume. */
 const STARTUP_MS = 600_000;

@@ -10,7 +10,7 @@ test("an ordinary cluster has no warnings", () => {
   assert.deepEqual(paths({}), []);
 });
 
-test("each thing that is seldom meant is told, with its field", () => {
+test("each thing that is seldom meant is reported, with its field", () => {
   const cases: [Wish, string][] = [
     [{ storage: { medium: "HostPath", hostPath: "/data" } }, "spec.storage.medium"],
     [{ service: { type: "NodePort" } }, "spec.service.type"],
@@ -25,7 +25,7 @@ test("each thing that is seldom meant is told, with its field", () => {
   for (const [wish, path] of cases) assert.deepEqual(paths(wish), [path], path);
 });
 
-test("a user that cannot write into the node's directories is told", () => {
+test("a user that cannot write into the node's directories is reported", () => {
   const storage = { medium: "HostPath", hostPath: "/data" } as const;
   const security = (securityContext: NonNullable<Wish["pod"]>["securityContext"]) =>
     paths({ storage, pod: { securityContext } }).includes("spec.pod.securityContext");

@@ -4,7 +4,7 @@
  * it is alive, and not ready.
  */
 import type { Clock } from "../../seams/clock.ts";
-import { Heart, judgeLife, judgeReadiness, lifeFacts, type StoreFacts } from "./health.ts";
+import { ProgressMonitor, judgeLife, judgeReadiness, lifeFacts, type StoreFacts } from "./health.ts";
 import type { OperatorMetrics, Sources } from "./metrics.ts";
 import { CONTENT_TYPE } from "./metrics-registry.ts";
 import type { CatchingUp } from "../cache/take-over.ts";
@@ -31,18 +31,18 @@ export interface Subjects {
 export interface Endpoints {
   readonly metricsPort: number | undefined;
   readonly healthPort: number | undefined;
-  /** From now on these are what is told and judged. */
+  /** From now on these are what is reported and judged. */
   watch(subjects: Subjects): void;
   close(): Promise<void>;
 }
 
 export async function openEndpoints(options: EndpointsOptions): Promise<Endpoints> {
   const { clock, metrics, metricsAddress, healthAddress } = options;
-  const heart = new Heart(clock);
+  const progress = new ProgressMonitor(clock);
   let subjects: Subjects | undefined;
   const stores = () => subjects?.stores() ?? [];
   const catchingUp = () => subjects?.catchingUp?.();
-  metrics.watch({ lagMs: () => heart.lagMs, leads: () => subjects?.leads() ?? false });
+  metrics.watch({ lagMs: () => progress.lagMs, leads: () => subjects?.leads() ?? false });
   const ended = () => stores().flatMap((store) => (store.ended ? [`the cache of ${store.resource}`] : []));
   const opened: Served[] = [];
   const open = async (address: Address | undefined, paths: Parameters<typeof serve>[1]) => {
@@ -52,7 +52,7 @@ export async function openEndpoints(options: EndpointsOptions): Promise<Endpoint
     return served.port;
   };
   const close = async () => {
-    heart.stop();
+    progress.stop();
     await Promise.all(opened.map((served) => served.close()));
   };
   try {
@@ -61,7 +61,8 @@ export async function openEndpoints(options: EndpointsOptions): Promise<Endpoint
         "/metrics": () => ({ status: 200, type: CONTENT_TYPE, body: metrics.text() }),
       }),
       healthPort: await open(healthAddress, {
-        "/healthz": () => verdictAnswer(judgeLife(lifeFacts(heart, subjects?.queue, ended(), catchingUp()))),
+        "/healthz": () =>
+          verdictAnswer(judgeLife(lifeFacts(progress, subjects?.queue, ended(), catchingUp()))),
         "/readyz": () =>
           verdictAnswer(judgeReadiness(stores(), subjects ? undefined : "starting", catchingUp())),
       }),

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WorkQueue } from "../../kube/queue.ts";
 import { ManualClock, noRandom } from "../../kube/testing.ts";
-import { Heart, judgeLife, judgeReadiness, LIFE_BOUNDS, lifeFacts } from "./health.ts";
+import { ProgressMonitor, judgeLife, judgeReadiness, LIFE_BOUNDS, lifeFacts } from "./health.ts";
 
 function working(work: () => Promise<void>, concurrency = 1) {
   const clock = new ManualClock();
   const queue = new WorkQueue({ clock, random: noRandom, concurrency, work, onFailure: () => undefined });
-  const heart = new Heart(clock);
+  const progress = new ProgressMonitor(clock);
   queue.start();
-  return { clock, queue, heart, alive: () => judgeLife(lifeFacts(heart, queue)) };
+  return { clock, queue, progress, alive: () => judgeLife(lifeFacts(progress, queue)) };
 }
 
 test("a process whose work gets on is alive", async () => {
@@ -35,7 +35,7 @@ test("a key that nobody takes is found", () => {
   assert.equal(judgeLife({ ...facts, longestWaitMs: LIFE_BOUNDS.waitMs }).ok, true);
 });
 
-test("an event loop that does not turn is found by its heartbeat, and its lateness is told", async () => {
+test("an event loop that does not turn is found by its heartbeat, and its lateness is reported", async () => {
   let [now, fire] = [0, () => {}];
   const clock = {
     now: () => now,
@@ -45,12 +45,12 @@ test("an event loop that does not turn is found by its heartbeat, and its latene
       return { cancel: () => undefined };
     },
   };
-  const heart = new Heart(clock);
+  const progress = new ProgressMonitor(clock);
   now = LIFE_BOUNDS.beatMs + 1;
-  assert.equal(judgeLife(lifeFacts(heart)).ok, false);
+  assert.equal(judgeLife(lifeFacts(progress)).ok, false);
   fire();
-  assert.equal(judgeLife(lifeFacts(heart)).ok, true);
-  assert.equal(heart.lagMs, LIFE_BOUNDS.beatMs + 1 - 1_000);
+  assert.equal(judgeLife(lifeFacts(progress)).ok, true);
+  assert.equal(progress.lagMs, LIFE_BOUNDS.beatMs + 1 - 1_000);
 });
 
 test("a part that has ended for good is found", () => {

@@ -44,7 +44,7 @@ export const LIFE_BOUNDS: LifeBounds = {
   catchUpMs: 5 * 60_000,
 };
 /** A new leader that has not caught up by then is not ready. */
-const CATCH_UP_TOLD_MS = 10_000;
+const CATCH_UP_REPORTED_MS = 10_000;
 
 export function judgeLife(facts: LifeFacts, bounds: LifeBounds = LIFE_BOUNDS): Verdict {
   const judged = [
@@ -91,12 +91,12 @@ export function judgeReadiness(
     if (!synced) return `not ok: ${resource} not synced yet${trouble === undefined ? "" : ` (${trouble})`}`;
     return trouble === undefined ? `ok: ${resource}` : `not ok: ${resource} may be behind (${trouble})`;
   });
-  if (catchingUp) lines.push(...judgeCatchingUp(catchingUp, CATCH_UP_TOLD_MS).lines);
+  if (catchingUp) lines.push(...judgeCatchingUp(catchingUp, CATCH_UP_REPORTED_MS).lines);
   return { ok: lines.every((line) => line.startsWith("ok")), lines };
 }
 
-/** The heart of the process: beats as long as the event loop turns, and tells how late it was. */
-export class Heart {
+/** Whether the process makes progress: beats as long as the event loop turns, and tells how late it was. */
+export class ProgressMonitor {
   readonly #clock: Clock;
   readonly #everyMs: number;
   #timer: Timer;
@@ -139,7 +139,7 @@ export class Heart {
 
 /** The facts of one moment. */
 export function lifeFacts(
-  heart: Pick<Heart, "beatAgoMs">,
+  progress: Pick<ProgressMonitor, "beatAgoMs">,
   queue?: Pick<WorkQueue, "longestRunMs" | "longestWaitMs">,
   ended: readonly string[] = [],
   catchingUp?: CatchingUp,
@@ -147,7 +147,7 @@ export function lifeFacts(
   return {
     longestRunMs: queue?.longestRunMs ?? 0,
     longestWaitMs: queue?.longestWaitMs ?? 0,
-    beatAgoMs: heart.beatAgoMs,
+    beatAgoMs: progress.beatAgoMs,
     catchingUp,
     ended,
   };

@@ -51,7 +51,7 @@ export class ClusterSeries {
     const held = decision.holds.filter(({ classes }) => classes === "all" || classes.length > 0);
     const waits = new Set(held.map(({ reason }) => reason));
     const begun = [...waits].filter((reason) => !this.#waits.has(reason));
-    // The same failure is told on each pass until its next try.
+    // The same failure is reported on each pass until its next try.
     const failed = failure !== undefined && failure !== this.#failure ? failure.step : undefined;
     if (this.#leader !== undefined && status.leader !== undefined && status.leader !== this.#leader)
       this.#leaderChanges++;

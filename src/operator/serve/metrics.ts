@@ -55,8 +55,8 @@ export class OperatorMetrics {
   readonly #registry = new Registry(Object.values(METRICS));
   readonly #clusters = new Map<string, ClusterSeries>();
   #sources: Sources = {};
-  /** Of the registry's count, what was told before. */
-  #toldDropped = 0;
+  /** Of the registry's count, what was reported before. */
+  #reportedDropped = 0;
 
   constructor(options: MetricsOptions) {
     this.#options = options;
@@ -127,8 +127,8 @@ export class OperatorMetrics {
 
   text(): string {
     const { dropped } = this.#registry;
-    this.#registry.add(METRICS.droppedSeries, [], dropped - this.#toldDropped);
-    this.#toldDropped = dropped;
+    this.#registry.add(METRICS.droppedSeries, [], dropped - this.#reportedDropped);
+    this.#reportedDropped = dropped;
     return this.#registry.text();
   }
 

@@ -1,6 +1,6 @@
 /**
  * Kubernetes events of one cluster: each step that was taken or failed, and each wait that begins and needs a
- * person. What only keeps the books (permits, latches, marks) is told in no event: it would be most of them.
+ * person. What only keeps the books (permits, latches, marks) is reported in no event: it would be most of them.
  */
 import type { Pass } from "../../control/loop.ts";
 import type { TranscriptEntry } from "../../control/transcript.ts";
@@ -29,7 +29,7 @@ export class Announcer {
   readonly #recorder: Pick<EventRecorder, "record">;
   /** The cluster as it is now; events are about it. */
   readonly #regarding: () => KubeObject | undefined;
-  #told = new Set<string>();
+  #reported = new Set<string>();
 
   constructor(recorder: Pick<EventRecorder, "record">, regarding: () => KubeObject | undefined) {
     this.#recorder = recorder;
@@ -38,7 +38,7 @@ export class Announcer {
 
   step({ step, member, reason, error, rule }: TranscriptEntry): void {
     if (error === undefined && BOOKKEEPING.has(step)) return;
-    // The first members come together, and the cluster that they form is told of.
+    // The first members come together, and the cluster that they form is reported.
     if (error === undefined && step === "CreateMember" && rule === "first-boot") return;
     const [kind = step, purpose] = step.split("/");
     const word = purpose === undefined ? kind : camelCase(purpose);
@@ -57,9 +57,9 @@ export class Announcer {
     const now = new Set<string>();
     const begins = (key: string): boolean => {
       now.add(key);
-      return !this.#told.has(key);
+      return !this.#reported.has(key);
     };
-    for (const hold of decision.holds.filter(isForAPerson)) {
+    for (const hold of decision.holds.filter(needsAnnouncement)) {
       if (begins(`${hold.rule} ${hold.reason}`))
         this.#record({
           type: "Warning",
@@ -72,7 +72,7 @@ export class Announcer {
       if (begins(problem))
         this.#record({ type: "Warning", reason: "Problem", action: "Apply", note: problem });
     }
-    this.#told = now;
+    this.#reported = now;
   }
 
   /** Of a spec that nobody has seen before. */
@@ -82,8 +82,8 @@ export class Announcer {
   }
 
   invalid(message: string): void {
-    if (this.#told.has(message)) return;
-    this.#told = new Set([message]);
+    if (this.#reported.has(message)) return;
+    this.#reported = new Set([message]);
     this.#record({ type: "Warning", reason: "InvalidSpec", action: "Read", note: message });
   }
 
@@ -94,7 +94,7 @@ export class Announcer {
 }
 
 /** A cluster that sleeps or rests because it was told to needs nobody. */
-function isForAPerson(hold: Hold): boolean {
+function needsAnnouncement(hold: Hold): boolean {
   return hold.next !== undefined && hold.reason !== "Hibernated" && hold.reason !== "Paused";
 }
 

@@ -19,7 +19,7 @@ import type { Stores } from "../cache/stores.ts";
 
 /** While one step follows the other, users hear of it at least this often. */
 const BURST_MS = 1_000;
-/** What a member passes through on its way is told only when it lasts. */
+/** What a member passes through on its way is reported only when it lasts. */
 const PASSING_MS = 2_000;
 /** Words and numbers that change while no condition does are written at most this often. */
 const WORDS_MS = 3_000;
@@ -94,7 +94,7 @@ export class Reporter {
     try {
       await this.#client.patchStatus(resource, ref, patch, { uid: metadata?.uid ?? "" });
     } catch (error) {
-      // Deleted meanwhile, or another one by now: nobody is left to be told.
+      // Deleted meanwhile, or another one by now: nobody is left to be reported.
       if (!isReason(error, "NotFound", "Conflict")) throw error;
     }
   }

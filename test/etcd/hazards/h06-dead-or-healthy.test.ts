@@ -88,7 +88,7 @@ describe("H6 dead or healthy", { concurrency: 3 }, () => {
     assert.ok(!local.done().some((step) => step.startsWith("AddLearner")), local.story());
   });
 
-  test("rule: a dead member of two is told as the loss of quorum, and nothing is tried", async () => {
+  test("rule: a dead member of two is reported as the loss of quorum, and nothing is tried", async () => {
     await using local = await LocalCluster.start({ version: "3.6.16", replicas: 2 });
     const from = local.steps.length;
     await local.wipe("demo-2");

@@ -97,7 +97,7 @@ describe("H7 joining lists", { concurrency: 2 }, () => {
       local.story(),
     );
     assert.equal(local.startsOf("demo-2"), 1);
-    // What is not ours is told and left alone (I9).
+    // What is not ours is reported and left alone (I9).
     const view = await local.until("told", (_view, { decision }) =>
       decision.holds.some(({ reason }) => reason === "ForeignMember"),
     );

@@ -76,7 +76,7 @@ describe("H10 two controllers", { concurrency: 2 }, () => {
       ({ members }, { decision }) => decision.converged && members.length === 1,
     );
     await paused.carryOut();
-    await local.until("the ghost is gone", (view) => view.strangers.length === 0 && ghosts(local) > 0);
+    await local.until("the ghost is gone", (view) => view.unrecorded.length === 0 && ghosts(local) > 0);
     assert.equal((await (await local.client()).cluster.memberList()).members.length, 1);
   });
 
@@ -100,5 +100,6 @@ async function decided(local: LocalCluster) {
 }
 
 function ghosts(local: LocalCluster): number {
-  return local.steps.filter(({ rule, step }) => rule === "strangers" && step === "RemoveFromEtcd").length;
+  return local.steps.filter(({ rule, step }) => rule === "unrecorded-members" && step === "RemoveFromEtcd")
+    .length;
 }

@@ -262,8 +262,11 @@ test("a lock whose pid now belongs to another process is stale", async () => {
 test("processes and callers that want the same version at once build it once", async () => {
   using place = makePlace();
   const go = fakeGo(place, VERSION, 0.5);
-  const told: string[] = [];
-  const options: EnsureOptions = { ...optionsOf(place), progress: (progress) => told.push(progress.text) };
+  const reported: string[] = [];
+  const options: EnsureOptions = {
+    ...optionsOf(place),
+    progress: (progress) => reported.push(progress.text),
+  };
   const children = [spawnInstaller(place), spawnInstaller(place)];
   const codes = children.map(async (child) => ((await once(child, "close")) as [number])[0]);
   const found = await Promise.all([ensureEtcd(VERSION, options), ensureEtcd(VERSION, options)]);
@@ -273,7 +276,7 @@ test("processes and callers that want the same version at once build it once", a
     go.builds().map((line) => line.split(" ")[1]),
     ["etcd", "etcdctl", "etcdutl"],
   );
-  assert.ok(told.some((text) => /waiting for process \d+/.test(text)));
+  assert.ok(reported.some((text) => /waiting for process \d+/.test(text)));
   assert.deepEqual(leftIn(place.cache), [VERSION]);
 });
 

@@ -1,6 +1,6 @@
 /**
  * Volumes emptied under running members on real nodes, soon after they have joined, when a kubelet may still have
- * the file of their first start (H3): nobody votes without its memory, and no empty cluster is told as healthy.
+ * the file of their first start (H3): nobody votes without its memory, and no empty cluster is reported as healthy.
  * `npm run e2e -- --all` makes 50 trials per medium and size, `npm test` five per medium. docs/start.md has the
  * numbers that it prints.
  */
@@ -82,9 +82,9 @@ interface Result extends Trial {
 }
 
 /** Before clients are let in, a founder that starts over loses nothing anybody was promised; of three it is replaced. */
-function flawOf({ replicas }: Trial, { startedEmpty, open, told }: Outcome): string | undefined {
+function flawOf({ replicas }: Trial, { startedEmpty, open, reported }: Outcome): string | undefined {
   if (open && startedEmpty) return "an empty start of a member that clients depend on";
-  if (replicas === 1 && open && told !== "DataGone") return `lost data is told as ${told}`;
+  if (replicas === 1 && open && reported !== "DataGone") return `lost data is reported as ${reported}`;
   return undefined;
 }
 
@@ -244,7 +244,7 @@ for (const replicas of EVERY_CASE ? SIZES : [])
         assert.equal(await isOpen(ground, cluster), true, cluster);
       } else {
         const isTold = async () => (await available(ground, cluster)) === "DataGone";
-        await eventually(`${cluster} is told as lost`, isTold, PATIENCE);
+        await eventually(`${cluster} is reported as lost`, isTold, PATIENCE);
         assert.equal(next.made(), false, cluster);
       }
     }
@@ -277,7 +277,7 @@ if (EVERY_CASE)
         for (const { cluster, next } of replicas === 1 ? victims : []) {
           const isJudged = async () =>
             (await available(ground, cluster)) === "DataGone" || (!open.get(cluster) && next.made());
-          await eventually(`${cluster} is told as lost, or has started over`, isJudged, PATIENCE);
+          await eventually(`${cluster} is reported as lost, or has started over`, isJudged, PATIENCE);
           next.stop();
           if (open.get(cluster)) assert.equal(next.made(), false, cluster);
         }

@@ -51,7 +51,7 @@ export interface Outcome {
   /** Clients had been let in when the data was lost. */
   readonly open: boolean;
   /** The reason of Available once the operator knows; `Quorum` when it is well again. */
-  readonly told: string;
+  readonly reported: string;
 }
 
 export function specOf({ name, medium, replicas }: Pick<Trial, "name" | "medium" | "replicas">): object {
@@ -87,7 +87,7 @@ export async function tryIt(ground: Ground, trial: Trial): Promise<Outcome> {
   empty(pid);
   const restarted = watchFor(uid, pid);
   try {
-    const told =
+    const reported =
       replicas === 1
         ? await eventually(
             `${name} is judged`,
@@ -100,7 +100,7 @@ export async function tryIt(ground: Ground, trial: Trial): Promise<Outcome> {
           )
         : await replaced(ground, name, victim, pod);
     if (replicas === 3 && open) await lab.call("has", name, KEY);
-    return { fileMs: file.afterMs, openMs: opened.afterMs, startedEmpty: restarted.made(), open, told };
+    return { fileMs: file.afterMs, openMs: opened.afterMs, startedEmpty: restarted.made(), open, reported };
   } finally {
     opened.stop();
     restarted.stop();

@@ -41,7 +41,7 @@ after(async () => {
 const verb = (what: NodeVerb, node: number) => nodeVerb(bed.name, what, node, () => {}, 90);
 
 /** The fault, and the status says that a member is missing while the cluster serves. */
-const told = (what: NodeVerb, node: number) => async () => {
+const reported = (what: NodeVerb, node: number) => async () => {
   await verb(what, node);
   await lab.call("waitFor", "demo", "Degraded");
   await lab.call("waitFor", "demo", "Available");
@@ -135,16 +135,16 @@ test("the operator alone cannot reach the members: it says so and restarts nobod
 
 test("a node loses power: told, and its member is back with its data when the node is", async (t) => {
   const before = await memberIDs();
-  await survives(t, told("crash", 1), () => verb("start", 1));
+  await survives(t, reported("crash", 1), () => verb("start", 1));
   assert.deepEqual(await memberIDs(), before);
 });
 
 test("a node is cut off: told, and its member catches up", async (t) => {
-  await survives(t, told("cut", 2), () => verb("heal", 2));
+  await survives(t, reported("cut", 2), () => verb("heal", 2));
 });
 
 test("a node freezes: told, and its member goes on where it was", async (t) => {
-  await survives(t, told("freeze", 3), () => verb("thaw", 3));
+  await survives(t, reported("freeze", 3), () => verb("thaw", 3));
 });
 
 /** As the policy of a network plugin does it: packets of the operator's address to etcd's client port are dropped. */
@@ -160,13 +160,13 @@ async function show(node: number): Promise<void> {
 }
 
 /** For as long, by the status itself. */
-async function says(type: string, told: string, forSeconds = 0): Promise<string> {
+async function says(type: string, reported: string, forSeconds = 0): Promise<string> {
   return await eventually(
-    `${type} is ${told} for ${forSeconds} s`,
+    `${type} is ${reported} for ${forSeconds} s`,
     async () => {
       const found = (await statusOf("demo")).conditions?.find((one) => one.type === type);
       const since = Date.now() - Date.parse(found?.lastTransitionTime ?? "");
-      return `${found?.status}/${found?.reason}` === told && since >= forSeconds * 1_000
+      return `${found?.status}/${found?.reason}` === reported && since >= forSeconds * 1_000
         ? found?.message
         : undefined;
     },
@@ -177,7 +177,7 @@ async function says(type: string, told: string, forSeconds = 0): Promise<string>
 const podUIDs = async () => (await podsOf("demo")).map(({ metadata }) => metadata?.uid ?? "").toSorted();
 
 test("the disk of a member is full: it is told, the others go on, and with room it is back", async (t) => {
-  await survives(t, told("fill-disk", 1), () => verb("free-disk", 1));
+  await survives(t, reported("fill-disk", 1), () => verb("free-disk", 1));
 });
 
 test("a node that stays lost: another member takes the place of the one on it", async (t) => {
@@ -189,7 +189,7 @@ test("a node that stays lost: another member takes the place of the one on it", 
   await survives(
     t,
     async () => {
-      await told("crash", 3)();
+      await reported("crash", 3)();
       await eventually("it is given up", async () => !(await members("demo")).includes(lost), PATIENCE);
       // Whoever comes in its place may take its time, and so may those that restart later on.
       await lab.call("edit", "demo", { repair: { unhealthyAfter: null, memberLostAfter: "30m" } });

@@ -8,7 +8,7 @@ export function agree(real: Outcome, model: Outcome): boolean {
 }
 
 /** Who gives up first, the caller or the member, is a race. */
-export function waitsInVain(outcome: Outcome): boolean {
+export function isTimeout(outcome: Outcome): boolean {
   return !outcome.ok && ["deadline", "request-timed-out", "no-leader", "unavailable"].includes(outcome.error);
 }
 

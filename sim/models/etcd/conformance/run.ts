@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { SeededRandom } from "../../../engine/random.ts";
-import { agree, PROBE, waitsInVain, wallOf, withoutLeader } from "./agree.ts";
+import { agree, PROBE, isTimeout, wallOf, withoutLeader } from "./agree.ts";
 import type { Call, Outcome } from "./calls.ts";
 import { isTimed, nextCall, stirs, type PlannedCall } from "./choose.ts";
 import { Apart, Unsettled } from "./ends.ts";
@@ -113,14 +113,14 @@ class Run {
     const ground = this.#ground;
     for (const slot of founders) {
       const life = started(ground, slot, { state: "new", cluster: founders }, { as: "as a founder" });
-      this.#told(life.text);
+      this.#reported(life.text);
       await Promise.all([life.run(this.#options.real), life.run(this.#model)]);
     }
     await this.#lived();
   }
 
   async #live(life: Life): Promise<void> {
-    this.#told(life.text);
+    this.#reported(life.text);
     this.report.lives++;
     await Promise.all([life.run(this.#options.real), life.run(this.#model)]);
     await this.#lived();
@@ -166,7 +166,7 @@ class Run {
     await this.#catchUp(slot);
     this.report.calls++;
     const text = `${slot.name}: ${JSON.stringify(call)}`;
-    this.#told(text);
+    this.#reported(text);
     const hasLeader = this.#hasLeader(slot);
     const timeoutMs = hasLeader ? PATIENT_MS : HASTY_MS;
     if (call.kind === "add") await this.#earlyInASecond();
@@ -175,7 +175,7 @@ class Run {
     this.#model.wallMs = wallOf(call, answer, before, now());
     let modelled = await this.#model.call(slot, call, timeoutMs);
     // What needs no leader is answered at once, but for a busy machine; and it changes nothing to ask it again.
-    if (!hasLeader && waitsInVain(answer) && !waitsInVain(modelled))
+    if (!hasLeader && isTimeout(answer) && !isTimeout(modelled))
       answer = await this.#ask(slot, call, PATIENT_MS);
     if (call.kind === "hash" && !agree(answer, modelled) && this.#model.forgetHash(slot, call.revision))
       modelled = await this.#model.call(slot, call, timeoutMs);
@@ -183,7 +183,7 @@ class Run {
     if (!hasLeader && this.#model.server(slot)?.isLearner)
       [answer, modelled] = [withoutLeader(answer), withoutLeader(modelled)];
     if (!answer.ok) this.report.refused++;
-    if (!hasLeader && waitsInVain(answer) && waitsInVain(modelled)) return;
+    if (!hasLeader && isTimeout(answer) && isTimeout(modelled)) return;
     if (modelled.ok && this.#endsBeforeItAnswers(slot, call, answer)) return await this.#settle();
     if (!agree(answer, modelled) && (await this.#hasElected())) throw new Unsettled(text);
     this.#compare(slot, text, answer, modelled);
@@ -374,7 +374,7 @@ class Run {
       this.#differs(`${real} leads, which cannot be in the model (${model} does)`);
   }
 
-  #told(text: string): void {
+  #reported(text: string): void {
     this.#steps.push(text);
     this.#options.onStep?.(text);
   }

@@ -134,16 +134,16 @@ export class PairedWatch {
 
   /** Waits for the last event (of the object named, or as many as the model has), then compares all. */
   async finish(pairs: Pairs, last: string | undefined, patience: AbortSignal): Promise<string[]> {
-    const told = () => this.#real.events.filter((event) => isTold(event));
+    const reported = () => this.#real.events.filter((event) => isTold(event));
     const model = this.#model.filter((event) => isTold(event));
     const arrived =
       last === undefined
-        ? () => told().length >= model.length
+        ? () => reported().length >= model.length
         : () => this.#real.events.some(({ object }) => metaOf(object)["name"] === last);
     const complete = await this.#real.until(arrived, patience);
     this.#ending.abort(new Error("enough"));
     await this.#reading;
-    const real = told();
+    const real = reported();
     if (!complete)
       return [
         `${this.text}: ${real.length} events, in the model ${model.length}: ${names(real)} / ${names(model)}`,

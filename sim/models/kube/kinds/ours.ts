@@ -48,8 +48,8 @@ function ourKind(resource: Resource): Kind {
         metadata: normalised(metadataSchema, object["metadata"]),
       };
       if (object["spec"] !== undefined) out["spec"] = decoded(spec, object["spec"]);
-      const told = object["status"] ?? status.default;
-      if (told !== undefined) out["status"] = decoded(status, told);
+      const reported = object["status"] ?? status.default;
+      if (reported !== undefined) out["status"] = decoded(status, reported);
       return out;
     },
     prepare(object, old) {
@@ -59,9 +59,9 @@ function ourKind(resource: Resource): Kind {
       return status.default === undefined ? rest : { ...rest, status: status.default };
     },
     check(object, old) {
-      const [kept, told] = [old && same(object["spec"], old["spec"]), object["status"]];
-      if (kept && (told === undefined || same(told, old?.["status"]))) return [];
-      if (kept && statusRules) return statusCauses(statusRules.validate(told));
+      const [kept, reported] = [old && same(object["spec"], old["spec"]), object["status"]];
+      if (kept && (reported === undefined || same(reported, old?.["status"]))) return [];
+      if (kept && statusRules) return statusCauses(statusRules.validate(reported));
       // What is of the server in metadata is not the schema's business.
       const plain = (given: KubeJson) => ({ ...given, metadata: { name: given.metadata.name } });
       const found = rules.validate(plain(object), old && (plain(old) as never));
@@ -75,8 +75,8 @@ function statusCauses(found: Validated<unknown>): readonly Cause[] {
   return complete(found.errors.map((one) => cause({ ...one, path: joinPath("status", one.path) })));
 }
 
-function complete(told: readonly Cause[]): readonly Cause[] {
-  return told.some(({ reason }) => BLOCKING.has(reason)) ? [...told, NOT_ALL] : told;
+function complete(reported: readonly Cause[]): readonly Cause[] {
+  return reported.some(({ reason }) => BLOCKING.has(reason)) ? [...reported, NOT_ALL] : reported;
 }
 
 /** Pruned and filled in. What was so once is left as it is: patches share what they do not touch. */

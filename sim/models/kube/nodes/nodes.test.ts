@@ -150,7 +150,7 @@ test("a Secret that is missing holds the container, not the Pod's place", async 
   assert.ok(ready(pod("a")));
 });
 
-test("what ends is started again with a growing wait, and its last end is told", async () => {
+test("what ends is started again with a growing wait, and its last end is reported", async () => {
   const made = cluster();
   const { us, done, pass, pod, processes, exit } = made;
   await done(us.create(pods, dbPod("a", { volumes: [] })));
@@ -169,7 +169,7 @@ test("what ends is started again with a growing wait, and its last end is told",
   assert.equal(pod("a")?.status?.containerStatuses?.[0]?.restartCount, 2);
   processes[2]!.ready = false;
   await pass(3_000);
-  assert.equal(ready(pod("a")), false, "a probe that fails is told");
+  assert.equal(ready(pod("a")), false, "a probe that fails is reported");
 });
 
 test("a deleted Pod is asked to end, and gone when it has", async () => {
@@ -184,7 +184,7 @@ test("a deleted Pod is asked to end, and gone when it has", async () => {
   assert.deepEqual(running().toSorted(), ["b", "c"]);
 });
 
-test("power loss: the node is told lost, its Pod is deleted and hangs, and ends when the node is back", async () => {
+test("power loss: the node is reported lost, its Pod is deleted and hangs, and ends when the node is back", async () => {
   const made = cluster();
   await three(made);
   const { nodes, pass, pod, server, processes, running } = made;
@@ -195,10 +195,10 @@ test("power loss: the node is told lost, its Pod is deleted and hangs, and ends 
   await pass(30_000);
   assert.ok(ready(pod("a")), "nobody knows yet");
   await pass(15_000);
-  const told = (
+  const reported = (
     json(server.get(nodeKind, node)?.["status"])["conditions"] as { type: string; status: string }[]
   ).find(({ type }) => type === "Ready");
-  assert.equal(told?.status, "Unknown");
+  assert.equal(reported?.status, "Unknown");
   await pass(330_000);
   assert.ok(pod("a")?.metadata?.deletionTimestamp, "its patience with a lost node is five minutes");
   assert.ok(pod("a"), "and nobody confirms that it ended");
@@ -303,7 +303,7 @@ test("a claim in use is protected; its disk goes with it, unless it is retained"
   assert.equal(gone.length, 1);
 });
 
-test("a volume grows where its class can, and a lost one is told", async () => {
+test("a volume grows where its class can, and a lost one is reported", async () => {
   const made = cluster();
   await three(made);
   const { us, done, pass, server, nodes } = made;
@@ -349,7 +349,7 @@ test("a local volume keeps its Pod on its node", async () => {
   assert.equal(server.get(nodeKind, node), undefined);
 });
 
-test("an image that does not come, and a guard that refuses, are told in the kubelet's words", async () => {
+test("an image that does not come, and a guard that refuses, are reported in the kubelet's words", async () => {
   let images = false;
   const made = cluster(1, {
     hasImage: () => images,

@@ -49,8 +49,8 @@ export class PodScheduler {
       return why === undefined;
     });
     if (possible.length === 0) {
-      const told = [...reasons].map(([why, count]) => `${count} node(s) ${why}`).join(", ");
-      return this.#refuse(key, `0/${all.length} nodes are available: ${told || "no nodes"}.`);
+      const reported = [...reasons].map(([why, count]) => `${count} node(s) ${why}`).join(", ");
+      return this.#refuse(key, `0/${all.length} nodes are available: ${reported || "no nodes"}.`);
     }
     const ranked = possible.map((node) => ({ node, points: score(pod, node, scene) }));
     const best = Math.max(...ranked.map(({ points }) => points));

@@ -38,7 +38,7 @@ function terminated(since: number, at: number, { exitCode, reason, message }: En
 
 function containerStatus(facts: ContainerFacts): Json {
   const { name, image, state, last, restarts, ready, started } = facts;
-  const told =
+  const reported =
     state.is === "waiting"
       ? { waiting: { reason: state.reason, ...(state.message !== undefined && { message: state.message }) } }
       : state.is === "running"
@@ -48,7 +48,7 @@ function containerStatus(facts: ContainerFacts): Json {
     name,
     image,
     imageID: "",
-    state: told,
+    state: reported,
     lastState: last ? { terminated: terminated(last.since, last.at, last.how) } : {},
     ready,
     restartCount: restarts,
@@ -61,16 +61,16 @@ export function podStatus(pod: KubeJson, facts: PodFacts, nowMs: number): Json {
   const now = timestamp(nowMs);
   const initialized = facts.init.every(({ state }) => state.is === "ended" && state.how.exitCode === 0);
   const isReady = initialized && facts.main.every(({ ready }) => ready) && facts.evicted === undefined;
-  const told = (type: string, holds: boolean, reason: string): Json => ({
+  const reported = (type: string, holds: boolean, reason: string): Json => ({
     type,
     status: holds ? "True" : "False",
     ...(!holds && { reason }),
   });
   let conditions: readonly Json[] = items(before["conditions"]);
   for (const one of [
-    told("Initialized", initialized, "ContainersNotInitialized"),
-    told("ContainersReady", isReady, "ContainersNotReady"),
-    told("Ready", isReady, "ContainersNotReady"),
+    reported("Initialized", initialized, "ContainersNotInitialized"),
+    reported("ContainersReady", isReady, "ContainersNotReady"),
+    reported("Ready", isReady, "ContainersNotReady"),
   ])
     conditions = withCondition(conditions, one, now);
   return {

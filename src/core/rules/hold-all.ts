@@ -9,7 +9,7 @@ import type { Clash } from "../observation.ts";
 import { hold } from "../outcome.ts";
 import type { View } from "../view.ts";
 
-export const standStill: Rule = (view) => {
+export const holdAll: Rule = (view) => {
   const { platform, cluster } = view.observation;
   if (platform.fenced) {
     return [hold(HOLDS.everything, "ClusterFenced", {})];

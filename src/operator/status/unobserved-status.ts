@@ -17,28 +17,32 @@ import {
 } from "../../core/status/condition.ts";
 import { fitCluster } from "./fit-status.ts";
 
-type Blind = (previous: EtcdClusterStatus | undefined, generation: number, now: number) => EtcdClusterStatus;
+type StatusFrom = (
+  previous: EtcdClusterStatus | undefined,
+  generation: number,
+  now: number,
+) => EtcdClusterStatus;
 
 /** That the spec is not applied is certain, whatever runs. */
-export function invalidStatus(errors: readonly ApiError[]): Blind {
+export function invalidStatus(errors: readonly ApiError[]): StatusFrom {
   const what = errors.map(({ path, message }) => `${path}: ${message}`).join("; ");
   const message = `the cluster is invalid (${what}), so nothing was changed. Correct it; running members are unaffected`;
-  return blind("InvalidSpec", no("InvalidSpec", message), "not observed while the cluster is invalid");
+  return unobserved("InvalidSpec", no("InvalidSpec", message), "not observed while the cluster is invalid");
 }
 
-export function faultStatus(error: unknown): Blind {
+export function faultStatus(error: unknown): StatusFrom {
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const message = `internal error while reconciling this cluster (${what}). Running members are unaffected. Undo the last edit, and report the operator's log`;
-  return blind(
+  return unobserved(
     "OperatorFault",
     unknown("OperatorFault", message),
     "not observed because of an internal error of the operator",
   );
 }
 
-function blind(reason: string, ready: Verdict, others: string): Blind {
+function unobserved(reason: string, ready: Verdict, others: string): StatusFrom {
   const { message } = ready;
-  const told: Readonly<Partial<Record<ClusterConditionType, Verdict>>> = {
+  const reported: Readonly<Partial<Record<ClusterConditionType, Verdict>>> = {
     Ready: ready,
     Reconciling: no(reason, message),
     Stalled: yes(reason, message),
@@ -50,10 +54,15 @@ function blind(reason: string, ready: Verdict, others: string): Blind {
       phase: ready.status === "Unknown" ? "Unknown" : "Stalled",
       message: sentence(message),
       conditions: CLUSTER_CONDITIONS.map((type) =>
-        condition(type, told[type] ?? unknown(reason, others), findCondition(previous?.conditions, type), {
-          now,
-          generation,
-        }),
+        condition(
+          type,
+          reported[type] ?? unknown(reason, others),
+          findCondition(previous?.conditions, type),
+          {
+            now,
+            generation,
+          },
+        ),
       ),
       plan: [],
     });

@@ -14,11 +14,11 @@ const WAITS_MS = [0, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000] as const;
 
 type Ended = MemberView & { readonly workload: Extract<MemberView["workload"], { state: "exited" }> };
 
-export const remakeEnded: Rule = (view) => {
+export const recreateEnded: Rule = (view) => {
   const ended = view.staying.filter(hasEnded);
-  const due = ended.find((member) => view.now >= remadeAt(member));
+  const due = ended.find((member) => view.now >= recreatedAt(member));
   // Another template is another chance: that one need not wait.
-  const waiting = ended.filter((member) => view.now < remadeAt(member) && member.upToDate);
+  const waiting = ended.filter((member) => view.now < recreatedAt(member) && member.upToDate);
   return [
     ...waiting.map((member) =>
       hold(
@@ -30,7 +30,7 @@ export const remakeEnded: Rule = (view) => {
           detail: member.workload.detail,
           seconds: wait(member) / 1000,
         },
-        { until: remadeAt(member) },
+        { until: recreatedAt(member) },
       ),
     ),
     ...(due
@@ -55,6 +55,6 @@ function wait({ ends = 1 }: MemberView): number {
   return WAITS_MS[Math.min(ends, WAITS_MS.length) - 1] ?? 0;
 }
 
-function remadeAt(member: Ended): number {
+function recreatedAt(member: Ended): number {
   return member.workload.since + wait(member);
 }

@@ -7,7 +7,7 @@ import { statusOf } from "../status/status.ts";
 import { why } from "../status/why.ts";
 import { edit, exited, healthy } from "../testing/cluster.ts";
 import { says } from "../testing/says.ts";
-import { strangers } from "./strangers.ts";
+import { unrecordedMembers } from "./unrecorded-members.ts";
 
 function withEntry(observation: Observation, entry: Partial<EtcdMemberEntry>): Observation {
   const { list } = observation.etcd;
@@ -44,7 +44,7 @@ test("a ghost is left while removing it would cost the quorum", () => {
   assert.equal(act, undefined);
 });
 
-test("a foreign member is told of and left alone (I9)", () => {
+test("a foreign member is reported and left alone (I9)", () => {
   const { act, holds, converged } = decide(withEntry(healthy(), { name: "someone", isLearner: true }));
   assert.equal(act, undefined);
   assert.ok(converged);
@@ -53,7 +53,7 @@ test("a foreign member is told of and left alone (I9)", () => {
 });
 
 /** What the status says, and what `why` does. */
-function told(observation: Observation) {
+function reported(observation: Observation) {
   const decision = decide(observation);
   const { conditions = [], message } = statusOf(observation, decision, undefined);
   const degraded = conditions.find(({ type }) => type === "Degraded");
@@ -61,7 +61,7 @@ function told(observation: Observation) {
 }
 
 test("a foreign learner is in the conditions, the message and why, with how to remove it", () => {
-  const { degraded, message, summary } = told(withEntry(healthy(), { name: "someone", isLearner: true }));
+  const { degraded, message, summary } = reported(withEntry(healthy(), { name: "someone", isLearner: true }));
   assert.deepEqual([degraded?.status, degraded?.reason], ["True", "ForeignMember"]);
   assert.match(
     degraded?.message ?? "",
@@ -71,13 +71,13 @@ test("a foreign learner is in the conditions, the message and why, with how to r
   assert.match(summary, /^Needs attention: etcd lists someone/);
 });
 
-test("a foreign voter that never started costs the spare of three: none may fail now, and that is told", () => {
-  const { degraded, message } = told(withEntry(healthy(), {}));
+test("a foreign voter that never started costs the spare of three: none may fail now, and that is reported", () => {
+  const { degraded, message } = reported(withEntry(healthy(), {}));
   assert.deepEqual([degraded?.status, degraded?.reason], ["True", "ForeignMember"]);
   const cost = /it counts in the quorum and has never started; none may fail now/;
   assert.match(degraded?.message ?? "", cost);
   assert.match(message ?? "", cost);
-  const five = told(withEntry(healthy({ replicas: 5 }), {}));
+  const five = reported(withEntry(healthy({ replicas: 5 }), {}));
   assert.doesNotMatch(five.degraded?.message ?? "", /none may fail/);
 });
 
@@ -114,10 +114,14 @@ test("a ghost of ours goes while the rest keeps quorum; it is called by its name
     ...o,
     etcd: { ...o.etcd, list: { ...list, members: [...list.members, ghost(more)] } },
   });
-  assert.deepEqual(says(strangers, seen(three)), ["heal: remove from etcd demo-9"]);
-  assert.deepEqual(says(strangers, seen(three, { name: "" })), ["heal: remove from etcd 77"]);
-  assert.deepEqual(says(strangers, seen(three, { ours: false })), ["ForeignMember"]);
-  assert.deepEqual(says(strangers, seen(exited(three, "demo-2"))), [], "two of four voters are no quorum");
+  assert.deepEqual(says(unrecordedMembers, seen(three)), ["heal: remove from etcd demo-9"]);
+  assert.deepEqual(says(unrecordedMembers, seen(three, { name: "" })), ["heal: remove from etcd 77"]);
+  assert.deepEqual(says(unrecordedMembers, seen(three, { ours: false })), ["ForeignMember"]);
+  assert.deepEqual(
+    says(unrecordedMembers, seen(exited(three, "demo-2"))),
+    [],
+    "two of four voters are no quorum",
+  );
   const pair = { ...seen(exited(three, "demo-2"), { isLearner: true }) };
-  assert.deepEqual(says(strangers, pair), ["heal: remove from etcd demo-9"]);
+  assert.deepEqual(says(unrecordedMembers, pair), ["heal: remove from etcd demo-9"]);
 });

@@ -16,7 +16,7 @@ test("a controller that may not be the only one changes nothing", () => {
   assert.equal(holds[0]?.reason, "Fenced");
 });
 
-test("a name that belongs to somebody else is told and not touched (I9)", () => {
+test("a name that belongs to somebody else is reported and not touched (I9)", () => {
   const world = asked();
   const { act, holds } = decide({
     ...world,
@@ -42,7 +42,7 @@ test("with a spec that is not understood the members are healed, and nothing els
   assert.equal(decide({ ...world, cluster: { ...cluster, deleting: true } }).act?.rule, "deletion");
 });
 
-test("a name that is taken stops only what it concerns, and is told until it is free", () => {
+test("a name that is taken stops only what it concerns, and is reported until it is free", () => {
   const clash = (concerns: "members" | "users" | "member", world = healthy()) =>
     decide({ ...world, platform: { ...world.platform, clashes: [{ object: "Service demo", concerns }] } });
   for (const concerns of ["members", "users", "member"] as const) {
@@ -55,14 +55,14 @@ test("a name that is taken stops only what it concerns, and is told until it is 
   assert.equal(clash("users", grow).act?.class, "join");
 });
 
-test("a mark that cannot be read holds what needs it, and is told", () => {
+test("a mark that cannot be read holds what needs it, and is reported", () => {
   const world = edit(healthy(), { replicas: 5 });
   const mark = { path: "metadata.annotations[highest]", message: "cannot be read (oops)" };
   const unreadable = (holds: readonly "join"[]) =>
     decide({ ...world, cluster: { ...world.cluster, unreadable: [{ ...mark, holds }] } });
   assert.equal(unreadable(["join"]).act, undefined);
   assert.equal(unreadable([]).act?.class, "join");
-  const [told] = unreadable([]).holds;
-  assert.equal(told?.reason, "MarkUnreadable");
-  assert.match(told?.message ?? "", /highest.* cannot be read \(oops\)/);
+  const [reported] = unreadable([]).holds;
+  assert.equal(reported?.reason, "MarkUnreadable");
+  assert.match(reported?.message ?? "", /highest.* cannot be read \(oops\)/);
 });

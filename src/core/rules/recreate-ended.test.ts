@@ -4,7 +4,7 @@ import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { change, exited, healthy, record } from "../testing/cluster.ts";
 import { viewOf } from "../view.ts";
-import { remakeEnded } from "./remake-ended.ts";
+import { recreateEnded } from "./recreate-ended.ts";
 
 /** Its Pod was evicted so many milliseconds ago, for the n-th time. */
 function evicted(world: Observation, name: string, ends?: number, agoMs = 0): Observation {
@@ -15,7 +15,7 @@ function evicted(world: Observation, name: string, ends?: number, agoMs = 0): Ob
 }
 
 function says(world: Observation): string[] {
-  return remakeEnded(viewOf(world)).map((outcome) =>
+  return recreateEnded(viewOf(world)).map((outcome) =>
     "act" in outcome
       ? `${outcome.act.class} ${"member" in outcome.act.action ? outcome.act.action.member : ""}`
       : `${outcome.hold.reason} ${(outcome.hold.until ?? 0) - world.now}`,
@@ -28,7 +28,7 @@ test("an evicted Pod is made anew at once, the oldest member first", () => {
   assert.deepEqual(says(evicted(evicted(five, "demo-3"), "demo-2", 1)), ["heal demo-2"]);
 });
 
-test("one that is evicted again and again is made anew ever more seldom, and that is told", () => {
+test("one that is evicted again and again is made anew ever more seldom, and that is reported", () => {
   assert.deepEqual(
     [2, 3, 4, 5, 6, 7, 8, 50].map((ends) => says(evicted(five, "demo-2", ends)).join()),
     [10, 20, 40, 80, 160, 300, 300, 300].map((seconds) => `PodBackOff ${seconds * 1000}`),
@@ -36,8 +36,8 @@ test("one that is evicted again and again is made anew ever more seldom, and tha
   assert.deepEqual(says(evicted(five, "demo-2", 3, 20_000)), ["heal demo-2"]);
   const { act, holds } = decide(evicted(five, "demo-2", 4));
   assert.equal(act, undefined);
-  const told = holds.find(({ reason }) => reason === "PodBackOff");
-  assert.match(told?.message ?? "", /demo-2 ended 4 times .* created 40 s after the last one ended/);
+  const reported = holds.find(({ reason }) => reason === "PodBackOff");
+  assert.match(reported?.message ?? "", /demo-2 ended 4 times .* created 40 s after the last one ended/);
 });
 
 test("one that waits keeps nobody else's Pod from being made", () => {
