@@ -104,7 +104,7 @@ function peersHash(list: readonly InitialPeer[]): string {
 export function sameStart(startedFrom: string, record: MemberRecord): boolean {
   if (startedFrom === startHash(record)) return true;
   const started = record.joined ? readStart(startedFrom) : undefined;
-  if (started?.peers === undefined) return false;
+  if (started?.peers === undefined || started.resizing) return false;
   const { process, resources } = startOf(record);
   return started.process === process && started.resources === resources;
 }

@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { startHash } from "../../core/template/template.ts";
+import { lacksOnlyResources, sameStart, startHash } from "../../core/template/template.ts";
 import { healthy } from "../../core/testing/cluster.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { ManualClock } from "../../kube/testing.ts";
 import { ANNOTATIONS } from "../names.ts";
 import { Resizing } from "./resizing.ts";
+import { startedBeforeJoining } from "./start-latch.ts";
 
 const OLD = { requests: { cpu: "100m", memory: "256Mi" } };
 const NEW = { requests: { cpu: "1", memory: "256Mi" }, limits: { memory: "1Gi" } };
@@ -28,7 +29,7 @@ interface World {
   readonly resizing: Resizing;
 }
 
-function world(refusal?: KubeError): World {
+function world(refusal?: KubeError, startedFrom = startHash(before)): World {
   const calls: string[] = [];
   const clock = new ManualClock();
   const pod: Pod = {
@@ -37,7 +38,7 @@ function world(refusal?: KubeError): World {
       namespace: "default",
       uid: "u1",
       generation: 1,
-      annotations: { [ANNOTATIONS.startedFrom]: startHash(before) },
+      annotations: { [ANNOTATIONS.startedFrom]: startedFrom },
     },
     spec: { containers: [{ name: "etcd", resources: OLD }] },
     status: {},
@@ -83,6 +84,20 @@ test("noted first, then asked for, then confirmed when the kubelet has done it",
   for (const stage of stages) assert.equal(await at.resizing.proceed(stage, after), false);
   assert.ok(await at.resizing.proceed(seenBy(at.pod, 2, NEW), after));
   assert.equal(at.calls[2], `note ${startHash(after)}`);
+});
+
+test("a Pod that was started before its member joined is still known as such, so that its new file is waited for", async () => {
+  const at = world(undefined, startHash({ ...before, joined: false }));
+  for (let step = 0; step < 2; step++) {
+    assert.ok(await at.resizing.proceed(at.pod, after));
+    assert.ok(startedBeforeJoining(at.pod));
+    const startedFrom = at.pod.metadata?.annotations?.[ANNOTATIONS.startedFrom] ?? "";
+    assert.equal(sameStart(startedFrom, after), false, "not confirmed yet");
+    assert.equal(lacksOnlyResources(startedFrom, after), true);
+  }
+  assert.ok(await at.resizing.proceed(seenBy(at.pod, 2, NEW), after));
+  assert.ok(startedBeforeJoining(at.pod));
+  assert.ok(sameStart(at.pod.metadata?.annotations?.[ANNOTATIONS.startedFrom] ?? "", after));
 });
 
 test("whoever comes after a crash asks again, or confirms what was done", async () => {

@@ -4,7 +4,7 @@
  */
 import type { Pod, ResourceRequirements } from "kubernetes-types/core/v1.d.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { writeStart } from "../../core/template/start.ts";
+import { readStart, writeStart, type Start } from "../../core/template/start.ts";
 import { startHash, startOf } from "../../core/template/template.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
@@ -52,7 +52,10 @@ export class Resizing {
     const startedFrom = annotations[ANNOTATIONS.startedFrom] ?? "";
     const wanted = resourcesOf(record.template) ?? {};
     const hash = startHash(record);
-    const asked = writeStart({ ...startOf(record), resizing: true });
+    // Whether its container was started with the file of its first start is kept: its new file may not be there yet.
+    const peers = readStart(startedFrom)?.peers;
+    const done: Start = { ...startOf(record), ...(peers !== undefined && { peers }) };
+    const asked = writeStart({ ...done, resizing: true });
     // First the note: whoever comes after a crash knows that the Pod may have either.
     if (startedFrom !== asked) {
       await this.#note(pod, asked);
@@ -75,7 +78,7 @@ export class Resizing {
       return true;
     }
     if (!isDone(pod, wanted)) return false;
-    await this.#note(pod, hash);
+    await this.#note(pod, writeStart(done));
     this.forget(name);
     return true;
   }
