@@ -60,6 +60,8 @@ export interface OperatorSimulationOptions {
   readonly aheadMs?: number;
   /** Hears of every pass of every operator. */
   readonly onPass?: (pass: Pass) => void;
+  /** Of which release an operator is, by the number of its life; this one unless it answers. */
+  readonly release?: (life: number) => typeof Operator | undefined;
 }
 
 export class OperatorSimulation {
@@ -82,6 +84,7 @@ export class OperatorSimulation {
   #watchedAt = -Infinity;
   readonly #seats: Seat[];
   readonly #onPass: ((pass: Pass) => void) | undefined;
+  readonly #release: OperatorSimulationOptions["release"];
   readonly #pki: ModelPki;
   readonly #disk = new ModelDisk();
   #violation: Violation | undefined;
@@ -94,6 +97,7 @@ export class OperatorSimulation {
     this.env = new Environment(options.seed);
     this.effects = new Effects(options.effects ?? new Map());
     this.#onPass = options.onPass;
+    this.#release = options.release;
     this.aheadMs = options.aheadMs ?? 0;
     this.#nodesForbidden = options.nodesForbidden ?? false;
     this.forbidNodes();
@@ -148,7 +152,8 @@ export class OperatorSimulation {
     const reaches = env.reaches.bind(env);
     const { world, calls, keys } = env;
     const clock = life.clock(env.clock);
-    const operator = new Operator({
+    const other = this.#release?.(seat.lives);
+    const operator = new (other ?? Operator)({
       config: { server: "https://model" } as never,
       clock,
       random,
@@ -166,15 +171,18 @@ export class OperatorSimulation {
         setCredentials: () => undefined,
         close: () => Promise.resolve(),
       }),
-      hooks: {
-        onPass: (pass) => {
-          this.passes++;
-          this.#judge(() => mayTell(pass));
-          seat.latest = this.#latest = pass;
-          this.#onPass?.(pass);
+      // What another release decides and says is not ours to judge.
+      ...(!other && {
+        hooks: {
+          onPass: (pass) => {
+            this.passes++;
+            this.#judge(() => mayTell(pass));
+            seat.latest = this.#latest = pass;
+            this.#onPass?.(pass);
+          },
+          onStep: (entry) => this.#noteStep(entry),
         },
-        onStep: (entry) => this.#noteStep(entry),
-      },
+      }),
     });
     operator.run(new AbortController().signal).then(
       (end) => life.cut(`it ended: ${end}`),
