@@ -4,6 +4,7 @@
  */
 import { generators } from "../generators.ts";
 import type { Check } from "./check.ts";
+import { documents } from "./documents.ts";
 import { cleanText, fileSize, introductions } from "./files.ts";
 import { generatedFiles } from "./generated.ts";
 import { importDirections } from "./imports.ts";
@@ -26,6 +27,7 @@ export const checks: readonly Check[] = [
   introductions,
   cleanText,
   labels,
+  documents,
   lock,
 ];
 
