@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asked, change, healthy } from "../core/testing/cluster.ts";
+import { asked, change, edit, healthy } from "../core/testing/cluster.ts";
 import { FakeTransport, ManualClock } from "../etcd/testing.ts";
 import { Loop, type Pass } from "./loop.ts";
 import { Conflict, type Applied, type ObjectAction, type Platform } from "./platform.ts";
@@ -42,6 +42,14 @@ function world(observation = asked({ replicas: 3 }), answers: Partial<Platform> 
   return { loop, platform, clock, done, passes };
 }
 
+/** The part of a kubelet. */
+function keeps(done: () => string[]): () => Promise<Applied> {
+  return () => {
+    done().push("keep");
+    return Promise.resolve(nothing);
+  };
+}
+
 test("one step per pass, then another look at once", async () => {
   const { loop, done, passes } = world();
   assert.equal(await loop.pass(), 0);
@@ -59,7 +67,7 @@ test("status is reported on every pass: on one that takes a step, one that fails
       report,
       execute: () => Promise.reject(new Conflict("changed meanwhile")),
     }),
-    world(asked({ replicas: 3, paused: true }), { report }),
+    world(asked({ replicas: 0 }), { report }),
   ];
   for (const [i, { loop }] of [steps, fails, applies].entries()) {
     await loop.pass();
@@ -108,18 +116,36 @@ test("a step that fails is reported in the pass, waits, and does not keep the ob
 
 test("objects that cannot be made are reported in the status of the same pass", async () => {
   const apply = () => Promise.reject(new Error("the disk is full"));
-  const { loop } = world(asked({ replicas: 3, paused: true }), { apply });
+  const { loop, done } = world(asked({ replicas: 0 }), { apply, keepRunning: keeps(() => done) });
   await loop.pass();
   assert.deepEqual(loop.latest?.problems, ["the disk is full"]);
+  assert.deepEqual(done, ["keep"], "which keeps nothing from being restarted");
+});
+
+test("a cluster that is paused, or whose name is taken, gets nothing but restarts of what ran", async () => {
+  const clash = { object: "the directory of demo-1", concerns: "cluster" } as const;
+  const base = asked({ replicas: 3 });
+  for (const observation of [
+    edit(base, { paused: true }),
+    { ...base, platform: { ...base.platform, clashes: [clash] } },
+  ]) {
+    const { loop, done } = world(observation, { keepRunning: keeps(() => done) });
+    await loop.pass();
+    assert.deepEqual(done, ["keep"]);
+    const without = world(observation);
+    await without.loop.pass();
+    assert.deepEqual(without.done, [], "on Kubernetes kubelets do that");
+  }
 });
 
 test("nothing is made while another controller may act, or for a cluster that is deleted", async () => {
   const base = asked({ replicas: 1 });
   const fenced = { ...base, platform: { ...base.platform, fenced: true } };
-  const { loop, done } = world(fenced);
+  const { loop, done } = world(fenced, { keepRunning: keeps(() => done) });
   await loop.pass();
   assert.deepEqual(done, []);
-  const deleting = world({ ...asked(), cluster: { ...asked().cluster, deleting: true } });
+  const ending = { ...asked(), cluster: { ...asked().cluster, deleting: true } };
+  const deleting = world(ending, { keepRunning: keeps(() => deleting.done) });
   await deleting.loop.pass();
   assert.deepEqual(deleting.done, ["FinishDeletion"]);
 });

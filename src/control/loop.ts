@@ -165,18 +165,23 @@ export class Loop {
     return { done: true };
   }
 
-  /** Paused and fenced stop this kind of effect too; a cluster that is deleted wants no objects. */
+  /** A cluster that stands still gets nothing new, and keeps what runs; one that is deleted wants neither. */
   async #apply(view: View): Promise<Applied> {
     this.#stepsInARow = 0;
     const { cluster, platform } = view.observation;
     if (platform.fenced || cluster.deleting) return NOTHING_APPLIED;
-    this.#options.beforeEffect?.();
-    try {
-      return await this.#options.platform.apply(view);
-    } catch (error) {
-      // A full disk, say: told in the status of this very pass, and tried again on the next.
-      return { changed: false, problems: [error instanceof Error ? error.message : String(error)] };
-    }
+    const { platform: on, beforeEffect } = this.#options;
+    beforeEffect?.();
+    const made = standsStill(view) ? NOTHING_APPLIED : await told(() => on.apply(view));
+    if (!on.keepRunning) return made;
+    beforeEffect?.();
+    const kept = await told(() => on.keepRunning?.(view));
+    const due = [made.lookAgainAt, kept.lookAgainAt].filter((at) => at !== undefined);
+    return {
+      changed: made.changed || kept.changed,
+      problems: [...made.problems, ...kept.problems],
+      ...(due.length > 0 && { lookAgainAt: Math.min(...due) }),
+    };
   }
 
   #note(decision: Decision, moved: boolean): void {
@@ -198,5 +203,19 @@ export class Loop {
     const due = times.flatMap((at) => (at === undefined ? [] : [at - clock.now()]));
     const retryMs = pass.failure ? pass.failure.retryAt - clock.monotonic() : usual;
     return Math.max(SOON_MS, Math.min(usual, retryMs, ...due));
+  }
+}
+
+/** Nothing is made, changed or deleted: it is paused, or somebody else has the name of the cluster itself. */
+function standsStill({ spec, observation }: View): boolean {
+  return spec.paused || observation.platform.clashes.some(({ concerns }) => concerns === "cluster");
+}
+
+/** A full disk, say: told in the status of this very pass, and tried again on the next. */
+async function told(work: () => Promise<Applied> | undefined): Promise<Applied> {
+  try {
+    return (await work()) ?? NOTHING_APPLIED;
+  } catch (error) {
+    return { changed: false, problems: [error instanceof Error ? error.message : String(error)] };
   }
 }

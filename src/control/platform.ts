@@ -59,8 +59,16 @@ export interface Applied {
 export interface Platform {
   /** Undefined when the cluster does not exist (any more). */
   read(): Promise<PlatformState | undefined>;
-  /** Makes every wanted object exist as rendered from the records. Never replaces and never deletes. */
+  /**
+   * Makes every wanted object exist as rendered from the records and the spec. Never called for a cluster that is
+   * paused, fenced or being deleted: the loop sees to that.
+   */
   apply(view: View): Promise<Applied>;
+  /**
+   * What a kubelet does for Pods, where there is none: starts again what ended, kills what hangs. Makes nothing new,
+   * and is called while paused as well.
+   */
+  keepRunning?(view: View): Promise<Applied>;
   execute(action: ObjectAction): Promise<void>;
   /**
    * Keeps the status where users look; called on every pass, writes only what changed (I7). `goesOn`: another

@@ -54,7 +54,7 @@ export interface LocalPlatformOptions {
 }
 
 /** What was done about a process: nothing, a start, or it waits for another one to serve first. */
-type Kept = "left" | "started" | "queued";
+type Started = "left" | "started" | "queued";
 
 /** Free ports are asked for anew after this long; a newcomer's start looks once more anyway. */
 const PORTS_FRESH_MS = 2_000;
@@ -176,29 +176,30 @@ export class LocalPlatform implements Platform {
   }
 
   async apply(view: View): Promise<Applied> {
-    const { cluster, platform } = view.observation;
-    const paused = cluster.spec.paused || platform.clashes.length > 0;
+    const { cluster } = view.observation;
     const records = view.members.map((member) => member.record);
-    const problems: string[] = [];
-    let changed = false;
-    let lookAgainAt: number | undefined;
-    if (!paused) {
-      const certificates = await this.certificates.ensure(cluster.name, records, cluster.spec.tls);
-      changed = certificates.changed;
-      lookAgainAt = certificates.lookAgainAt;
-      problems.push(...certificates.problems);
-      if (certificates.changed || !this.#hasCredentials) await this.#offerCredentials();
-      for (const record of records) changed = (await this.volumes.ensure(record, cluster.uid)) || changed;
-      await this.#collect(records);
-      if (!this.#tidied) await this.volumes.finishDeletions();
-      this.#tidied = true;
-    }
-    for (const member of view.members) {
-      const result = await this.#keepRunning(view, member, paused);
-      if (result === "started") changed = true;
-      if (result === "queued") lookAgainAt = this.#options.seams.clock.now();
-    }
-    return { changed, problems, ...(lookAgainAt !== undefined && { lookAgainAt }) };
+    const { problems, ...certificates } = await this.certificates.ensure(
+      cluster.name,
+      records,
+      cluster.spec.tls,
+    );
+    const { lookAgainAt } = certificates;
+    let { changed } = certificates;
+    if (changed || !this.#hasCredentials) await this.#offerCredentials();
+    for (const record of records) changed = (await this.volumes.ensure(record, cluster.uid)) || changed;
+    await this.#collect(records);
+    if (!this.#tidied) await this.volumes.finishDeletions();
+    this.#tidied = true;
+    const running = view.members.filter(({ workload }) => workload.state === "running");
+    for (const { record } of running) await this.#configuration.write(record, view.established);
+    const never = view.members.filter(({ workload: { state } }) => state !== "running" && state !== "exited");
+    const started = await this.#startDue(view, never);
+    const due = [lookAgainAt, started.lookAgainAt].filter((at) => at !== undefined);
+    return {
+      changed: changed || started.changed,
+      problems,
+      ...(due.length > 0 && { lookAgainAt: Math.min(...due) }),
+    };
   }
 
   async #offerCredentials(): Promise<void> {
@@ -215,26 +216,39 @@ export class LocalPlatform implements Platform {
     }
   }
 
-  async #keepRunning(view: View, member: MemberView, paused: boolean): Promise<Kept> {
-    const { record, workload } = member;
-    if (workload.state === "running") {
-      if (!paused) await this.#configuration.write(record, view.established);
+  async keepRunning(view: View): Promise<Applied> {
+    for (const { record, workload, answer } of view.members) {
+      if (workload.state !== "running") continue;
       if (!record.joined) await this.volumes.noteUse(record);
-      if (this.#liveness.isDead(record, this.workloads.startOf(record.name), member.answer.reachable)) {
+      if (this.#liveness.isDead(record, this.workloads.startOf(record.name), answer.reachable)) {
         this.#liveness.forget(record.name);
         await this.workloads.kill(record.name, "SIGKILL");
       }
-      return "left";
     }
-    // A pause makes nothing new; what ended is started again, as a kubelet would go on doing.
-    if (paused && workload.state !== "exited") return "left";
-    const startableAt = this.workloads.startableAt(record.name);
-    if (!shouldRun(view.observation, member) || startableAt === undefined) return "left";
-    if (this.#options.seams.clock.now() < startableAt) return "left";
-    return await this.#start(record, view.established);
+    return await this.#startDue(
+      view,
+      view.members.filter(({ workload }) => workload.state === "exited"),
+    );
   }
 
-  async #start(record: MemberRecord, established: boolean): Promise<Kept> {
+  /** Starts those of these members that should run and whose back-off is over. */
+  async #startDue(view: View, members: readonly MemberView[]): Promise<Applied> {
+    const { clock } = this.#options.seams;
+    const results = new Set<Started>();
+    for (const member of members) {
+      const startableAt = this.workloads.startableAt(member.name);
+      if (startableAt === undefined || clock.now() < startableAt) continue;
+      if (shouldRun(view.observation, member))
+        results.add(await this.#start(member.record, view.established));
+    }
+    return {
+      changed: results.has("started"),
+      problems: [],
+      ...(results.has("queued") && { lookAgainAt: clock.now() }),
+    };
+  }
+
+  async #start(record: MemberRecord, established: boolean): Promise<Started> {
     const { workloads } = this;
     // The start guard: etcd would begin anew in an empty directory, or worse, rejoin without memory (H3, I4).
     if (await this.volumes.hasLostData(record)) {

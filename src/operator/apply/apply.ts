@@ -1,7 +1,7 @@
 /**
  * Everything that simply has to exist for a cluster, from its records: Services, budget, Secrets, claims, Pods.
  * What does not depend on each other is made at the same time, and what cannot be made, because an object of somebody
- * else's has its name (I9), say, keeps nothing else from being made. A pause makes nothing, a Pod that dies included.
+ * else's has its name (I9), say, keeps nothing else from being made.
  */
 import type { Applied } from "../../control/platform.ts";
 import type { View } from "../../core/view.ts";
@@ -26,18 +26,17 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
     waits.clear();
     tally.changed = true;
   });
-  if (!view.spec.paused) await applyAll(context, view, tally);
+  await applyAll(context, view, tally);
   tally.problems.push(...context.contests.problems());
   waits.keepOnly(tally.parts);
   const { certificates, latches } = context;
   const times = [certificates.lookAgainAt, waits.lookAgainAt, latches.lookAgainAt].filter(
     (at) => at !== undefined,
   );
-  const lookAgainAt = view.spec.paused || times.length === 0 ? undefined : Math.min(...times);
   return {
     changed: tally.changed,
     problems: [...new Set(tally.problems)],
-    ...(lookAgainAt !== undefined && { lookAgainAt }),
+    ...(times.length > 0 && { lookAgainAt: Math.min(...times) }),
   };
 }
 
