@@ -120,6 +120,11 @@ export const within: readonly {
     not: ["src/kube/client.ts", "src/operator/cache/", "src/operator/status/", "src/operator/serve/"],
     why: "it turns objects into facts and calls nobody",
   },
+  {
+    of: "src/operator/apply/wanted.ts",
+    not: ["src/kube/client.ts", "src/seams/", "src/control/", "src/operator/apply/applier.ts"],
+    why: "the list of objects follows from the view and the caches, and calls nobody",
+  },
 ];
 
 /**

@@ -91,9 +91,9 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     name: "labels that were removed from a claim are not restored",
     breaks: "H16",
     situation: "tampered",
-    file: "src/operator/apply/apply.ts",
-    find: "...context.live.unseen.map((unseen) =>",
-    replace: "...context.live.unseen.slice(0, 0).map((unseen) =>",
+    file: "src/operator/apply/wanted.ts",
+    find: "...cached.unseen.flatMap(({ member, resource, object }) =>",
+    replace: "...cached.unseen.slice(0, 0).flatMap(({ member, resource, object }) =>",
   },
   // Unreachable is not unhealthy.
   {

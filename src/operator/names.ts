@@ -77,6 +77,12 @@ export function peerServiceName(member: string): string {
   return `${member}-peer`;
 }
 
+/** The member that a Service is for; empty for one that is no member's. */
+export function memberOfService(service: string): string {
+  const suffix = peerServiceName("");
+  return service.endsWith(suffix) ? service.slice(0, -suffix.length) : "";
+}
+
 export function secretNames(cluster: string) {
   return {
     clientCA: `${cluster}-client-ca`,

@@ -41,7 +41,7 @@ import { scaleSelector } from "./render/metadata.ts";
 import { warningsOf } from "./render/warnings.ts";
 import { StartLatches } from "./apply/start-latch.ts";
 import type { Stores } from "./cache/stores.ts";
-import type { ApplyContext } from "./apply/tally.ts";
+import type { ApplyContext } from "./apply/outcomes.ts";
 
 export interface KubePlatformOptions {
   /** `namespace/name`. */

@@ -1,69 +1,21 @@
 /**
- * Claims and Pods: made when the record permits it, never replaced. What changes in place on those that exist: the
- * gate of a Pod that is its own volume (H4), labels and annotations, resources, and the size of a claim.
+ * Pods: made when the record permits it, never replaced. What changes in place on those that exist: the gate of a Pod
+ * that is its own volume (H4), labels and annotations, resources.
  */
-import type { PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { shouldRun } from "../../core/assess/should-run.ts";
 import { isVolatile, startHash } from "../../core/template/template.ts";
 import type { MemberView, View } from "../../core/view.ts";
-import { isReason } from "../../kube/errors.ts";
 import { isControlledBy, pods } from "../../kube/resources.ts";
-import { restoreClaim } from "./apply-identity.ts";
 import { keepCreated } from "./keep.ts";
 import { ANNOTATIONS, claimName } from "../names.ts";
 import { partsOf } from "./not-made.ts";
-import { isOurClaim } from "../observe/observe-objects.ts";
 import { metadataPatch, podRole, withGiven } from "./pod-metadata.ts";
-import { memberClaim, wantedClaimSize } from "../render/claim.ts";
 import { memberPod } from "../render/pod.ts";
-import { claims, etcdMembers } from "../resources.ts";
+import { etcdMembers } from "../resources.ts";
 import { lacksTouch, touch } from "./start-latch.ts";
-import type { ApplyContext, Tally } from "./tally.ts";
-
-/** Whatever its Pod needs before it can be made. */
-export async function applyClaim(
-  context: ApplyContext,
-  view: View,
-  member: MemberView,
-  tally: Tally,
-): Promise<void> {
-  const { record } = member;
-  if (record.template.storage.medium !== "Persistent" || record.leaving) return;
-  const { cluster } = view.observation;
-  const known = context.stores.claim(`${cluster.namespace}/${claimName(record.name)}`);
-  const isOurs = (claim: PersistentVolumeClaim) => isOurClaim(cluster.uid, record, claim);
-  if (record.volumeUID === undefined) {
-    const kept = await keepCreated(context.client, claims, memberClaim(cluster, record), known, isOurs);
-    tally.note(context, claims, kept);
-  } else if (known && isOurs(known) && known.metadata?.uid === record.volumeUID) {
-    await restoreClaim(context, view, member, known, tally);
-    await growClaim(context, member, known, tally);
-  }
-}
-
-/** The class decides whether it can; where it cannot, another member takes its place. */
-async function growClaim(
-  { client }: ApplyContext,
-  { record, volume }: MemberView,
-  claim: PersistentVolumeClaim,
-  tally: Tally,
-): Promise<void> {
-  const size = wantedClaimSize(record, claim);
-  const { name = "", namespace = "", uid = "" } = claim.metadata ?? {};
-  if (size === undefined || claim.metadata?.deletionTimestamp !== undefined) return;
-  if (volume.state !== "ready" || volume.tooSmall !== undefined) return;
-  try {
-    const spec = { resources: { requests: { storage: size } } };
-    await client.patch(claims, { name, namespace }, { spec }, { uid });
-    tally.changed = true;
-  } catch (error) {
-    if (!isReason(error, "Forbidden", "Invalid")) throw error;
-    tally.problems.push(
-      `the claim ${name} cannot be expanded to ${size} (${error.message}); set another storage.className to replace the members one at a time`,
-    );
-  }
-}
+import type { ApplyContext, Outcomes } from "./outcomes.ts";
 
 /** `isConfigured`: its Secret is there; a Pod without it would wait for its volume. */
 export async function applyPod(
@@ -71,7 +23,7 @@ export async function applyPod(
   view: View,
   member: MemberView,
   isConfigured: boolean,
-  tally: Tally,
+  outcomes: Outcomes,
 ): Promise<void> {
   const { cluster } = view.observation;
   const { record, workload } = member;
@@ -79,7 +31,7 @@ export async function applyPod(
   const pod = context.stores.pod(key);
   const object = context.stores.member(key);
   if (!object || (pod && !isControlledBy(pod, record.uid))) return;
-  if (pod) return await changePod(context, view, member, pod, object, isConfigured, tally);
+  if (pod) return await changePod(context, view, member, pod, object, isConfigured, outcomes);
   // Its Pod is its volume: it has to exist before the record can permit it.
   const gated = isVolatile(record.template) && record.volumeUID === undefined && !record.leaving;
   if (!isConfigured || workload.state !== "absent" || !(gated || shouldRun(view.observation, member))) return;
@@ -92,7 +44,7 @@ export async function applyPod(
   const kept = await keepCreated(context.client, pods, wanted, undefined, (found) =>
     isControlledBy(found, record.uid),
   );
-  tally.note(context, pods, kept);
+  outcomes.note(pods, kept);
 }
 
 function wantedPod(
@@ -115,7 +67,7 @@ async function changePod(
   pod: Pod,
   object: EtcdMember,
   isConfigured: boolean,
-  tally: Tally,
+  outcomes: Outcomes,
 ): Promise<void> {
   const { record } = member;
   const { name = "", namespace = "", uid = "", deletionTimestamp } = pod.metadata ?? {};
@@ -129,26 +81,26 @@ async function changePod(
     const start = { annotations: { ...metadata?.annotations, [ANNOTATIONS.startedFrom]: startHash(record) } };
     const patch = { metadata: { ...metadata, ...start }, spec: { schedulingGates: null } };
     await client.patch(pods, { name, namespace }, patch, { uid });
-    tally.changed = true;
+    outcomes.changed = true;
   } else if (metadata) {
-    await tally.part(partsOf.labels(name), async () => {
+    await outcomes.part(partsOf.labels(name), async () => {
       const write = () => client.patch(pods, { name, namespace }, { metadata }, { uid });
       await contests.write(pods, pod, { metadata }, write);
-      tally.changed = true;
+      outcomes.changed = true;
     });
   }
   if (isConfigured && lacksTouch(pod, record)) {
-    await tally.part(partsOf.latch(name), async () => {
+    await outcomes.part(partsOf.latch(name), async () => {
       await touch({ client, contests, latches }, pod);
-      tally.changed = true;
+      outcomes.changed = true;
     });
   }
-  if (member.resizing && (await resizing.proceed(pod, record))) tally.changed = true;
+  if (member.resizing && (await resizing.proceed(pod, record))) outcomes.changed = true;
   // Where its directory is; from now on it runs there and nowhere else.
   const node = pod.spec?.nodeName;
   const known = object.metadata.annotations?.[ANNOTATIONS.node];
   if (record.template.storage.medium !== "HostPath" || !node || known !== undefined) return;
   const pin = { metadata: { annotations: { [ANNOTATIONS.node]: node } } };
   await client.patch(etcdMembers, { name, namespace }, pin, { uid: record.uid });
-  tally.changed = true;
+  outcomes.changed = true;
 }

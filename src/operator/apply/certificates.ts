@@ -29,6 +29,10 @@ const PLANE_FILES = {
 /** The cached Secrets of the cluster, by name. */
 export type SecretsByName = ReadonlyMap<string, Secret>;
 
+export function secretsByName(secrets: readonly Secret[]): SecretsByName {
+  return new Map(secrets.map((secret) => [secret.metadata?.name ?? "", secret]));
+}
+
 /** What was found for a leaf: its text, or why there is none. */
 type Leaf = { readonly certificate: string; readonly key: string } | { readonly problem: string };
 

@@ -9,8 +9,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { apiVersionOf, type KubeObject, type Ref, type Resource } from "../../kube/resources.ts";
 import type { Clock } from "../../seams/clock.ts";
 import { findOne } from "./keep.ts";
-import { ordinalInName, secretNames, serviceNames } from "../names.ts";
-import { memberOf } from "./peer-services.ts";
+import { memberOfService, ordinalInName, secretNames, serviceNames } from "../names.ts";
 
 interface Found {
   readonly resource: Resource;
@@ -73,7 +72,7 @@ function belongingOf({ metadata }: KubeObject): string {
 /** What a clash stops, by the name that is taken. */
 export function clashOf(cluster: string, kind: string, { name, namespace }: Ref): Clash {
   const object = `${kind} ${namespace}/${name}`;
-  const ordinal = ordinalInName(cluster, kind === "Service" ? memberOf({ metadata: { name } }) : name);
+  const ordinal = ordinalInName(cluster, kind === "Service" ? memberOfService(name) : name);
   if (ordinal > 0) return { object, concerns: "member", member: memberName(cluster, ordinal) };
   const { client, learners } = serviceNames(cluster);
   const { clientCA, peerCA } = secretNames(cluster);

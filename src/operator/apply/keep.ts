@@ -6,7 +6,7 @@ import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { ensure } from "../../kube/ensure.ts";
 import { isReason } from "../../kube/errors.ts";
-import { isControlledBy, type KubeObject, type Ref, type Resource } from "../../kube/resources.ts";
+import { type KubeObject, type Ref, type Resource } from "../../kube/resources.ts";
 import type { Contests } from "./contests.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
@@ -67,11 +67,10 @@ export async function keepApplied<T extends KubeObject>(
   resource: Resource<T>,
   wanted: T,
   known: T | undefined,
-  ownerUID: string,
+  isOurs: (object: T) => boolean,
   contests: Pick<Contests, "write">,
   asNew?: (wanted: T) => T,
 ): Promise<Kept<T>> {
-  const isOurs = (object: T) => isControlledBy(object, ownerUID);
   const { done, object } = await ensure(client, resource, {
     wanted,
     known,
@@ -91,11 +90,11 @@ export async function keepSecret(
   client: KubeClient,
   wanted: Secret,
   known: Secret | undefined,
-  ownerUID: string,
+  isOurs: (object: Secret) => boolean,
   contests: Pick<Contests, "write">,
   asked?: unknown,
 ): Promise<Kept<Secret>> {
-  const kept = await keepCreated(client, secrets, wanted, known, (found) => isControlledBy(found, ownerUID));
+  const kept = await keepCreated(client, secrets, wanted, known, isOurs);
   if (kept.done !== "unchanged") return kept;
   const { data: has = {} } = kept.object;
   const files = Object.keys(has).filter((file) => OURS.has(file) || wanted.data?.[file] !== undefined);

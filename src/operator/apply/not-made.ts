@@ -6,9 +6,9 @@ import { isSecure } from "../../core/config/flags.ts";
 import type { ClusterFacts, NotMade } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
-import { authorityName, isPlaneInUse, PLANES } from "./certificates.ts";
+import { authorityName, isPlaneInUse, PLANES, secretsByName } from "./certificates.ts";
 import { takenBy } from "../observe/observe-objects.ts";
-import type { ApplyContext } from "./tally.ts";
+import type { ApplyContext } from "./outcomes.ts";
 
 /** What each member's parts are called in problems. */
 export const partsOf = {
@@ -42,7 +42,7 @@ export function newcomersBlockedBy(
   cluster: ClusterFacts,
   records: readonly MemberRecord[],
 ): NotMade | undefined {
-  const secrets = new Map(stores.ownObjects(key).secrets.map((one) => [one.metadata?.name ?? "", one]));
+  const secrets = secretsByName(stores.ownObjects(key).secrets);
   const missing = PLANES.find((plane) => {
     const secret = secrets.get(authorityName(cluster, plane));
     const there = secret !== undefined && isControlledBy(secret, cluster.uid);

@@ -9,16 +9,14 @@ import { API_VERSION } from "../../api/metadata.ts";
 import { Conflict, type ObjectAction } from "../../control/platform.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { missingRole } from "../../core/assess/size.ts";
-import type { View } from "../../core/view.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason, KubeError } from "../../kube/errors.ts";
-import { isControlledBy, services as serviceResource } from "../../kube/resources.ts";
+import { isControlledBy, services as serviceResource, type KubeObject } from "../../kube/resources.ts";
 import type { Clock } from "../../seams/clock.ts";
 import type { Contests } from "./contests.ts";
 import { findOne, keepApplied, type Kept } from "./keep.ts";
 import { belongsTo } from "../records/member-object.ts";
-import { hasPeerService, MEMBER_FINALIZER, ordinalInName, peerServiceName } from "../names.ts";
+import { hasPeerService, MEMBER_FINALIZER, peerServiceName } from "../names.ts";
 import { peerService } from "../render/services.ts";
 import { etcdClusters, etcdMembers } from "../resources.ts";
 
@@ -98,8 +96,8 @@ export class PeerServices {
     const wanted = peerService(cluster, member);
     const name = peerServiceName(member);
     const known = services.find(({ metadata }) => metadata?.name === name);
-    const { uid } = cluster;
-    const kept = await keepApplied(this.#client, serviceResource, wanted, known, uid, this.#contests);
+    const isOurs = (service: Service) => isControlledBy(service, cluster.uid);
+    const kept = await keepApplied(this.#client, serviceResource, wanted, known, isOurs, this.#contests);
     if (kept.done !== "foreign" && kept.done !== "ending") return kept;
     if (isLeaving(kept.object, cluster))
       throw new Conflict(`Service ${cluster.namespace}/${name} is being deleted`);
@@ -113,19 +111,19 @@ export class PeerServices {
     return isReason(error, "Forbidden", "Invalid", "BadRequest", "MethodNotAllowed");
   }
 
-  /** Makes a member's Service again if it is gone, at the address that its record remembers, unless that was taken. */
-  async keep(
-    cluster: ClusterFacts,
+  /** `keep` makes a member's Service again if it is gone: at the address that its record remembers, unless that was taken. */
+  async keepAt(
     record: MemberRecord,
-    known: Service | undefined,
-  ): Promise<Kept<Service>> {
-    const wanted = peerService(cluster, record.name);
+    known: KubeObject | undefined,
+    keep: (asNew?: (service: KubeObject) => KubeObject) => Promise<Kept<KubeObject>>,
+  ): Promise<Kept<KubeObject>> {
     const [clusterIP] = record.address.peerIPs ?? [];
-    const keep = async (asNew?: (service: Service) => Service) =>
-      await keepApplied(this.#client, serviceResource, wanted, known, cluster.uid, this.#contests, asNew);
     if (known !== undefined || clusterIP === undefined) return await keep();
     try {
-      const kept = await keep((service) => ({ ...service, spec: { ...service.spec, clusterIP } }));
+      const kept = await keep((one) => {
+        const service = one as Service;
+        return { ...service, spec: { ...service.spec, clusterIP } } satisfies Service;
+      });
       this.#keepFaults.delete(record.name);
       return kept;
     } catch (error) {
@@ -141,20 +139,6 @@ export class PeerServices {
     const faults = (this.#keepFaults.get(member) ?? 0) + 1;
     this.#keepFaults.set(member, faults);
     return faults >= MOST_FAULTS;
-  }
-
-  /** Whether no record needs this Service, as the API server has it and not the cache, and none is about to. */
-  async isLeftOver(view: View, service: Service): Promise<boolean> {
-    const { cluster } = view.observation;
-    const member = memberOf(service);
-    // One that is dialled by its Pod's name does not.
-    if (view.members.some(({ name }) => name === member)) return true;
-    const ordinal = ordinalInName(cluster.name, member);
-    if (ordinal >= view.nextOrdinal && missingRole(view) !== undefined) return false;
-    const found = await findOne(this.#client, etcdMembers, { name: member, namespace: cluster.namespace });
-    if (!found?.metadata.finalizers?.includes(MEMBER_FINALIZER) || !belongsTo(cluster.uid, found))
-      return true;
-    throw new Error(`EtcdMember ${member} exists, but the operator's cache does not have it yet`);
   }
 
   /** For status.warnings. */
@@ -223,10 +207,13 @@ function withIPs(action: CreateMember, ips: readonly string[]): CreateMember {
   return { ...action, record: { ...action.record, address } };
 }
 
-const SUFFIX = peerServiceName("");
-
-/** The member that a Service is for; empty for one that is no member's. */
-export function memberOf({ metadata }: Service): string {
-  const name = metadata?.name ?? "";
-  return name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : "";
+/** Throws when the API server has a record of this member that the cache lacks: its Service is needed. */
+export async function assertUnrecorded(
+  client: KubeClient,
+  { uid, namespace }: Pick<ClusterFacts, "uid" | "namespace">,
+  member: string,
+): Promise<void> {
+  const found = await findOne(client, etcdMembers, { name: member, namespace });
+  if (found?.metadata.finalizers?.includes(MEMBER_FINALIZER) && belongsTo(uid, found))
+    throw new Error(`EtcdMember ${member} exists, but the operator's cache does not have it yet`);
 }

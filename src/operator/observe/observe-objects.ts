@@ -144,7 +144,9 @@ function byName<T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string
 export function isOurClaim(
   clusterUID: string,
   { volumeUID }: Pick<MemberRecord, "volumeUID">,
-  { metadata }: PersistentVolumeClaim,
+  {
+    metadata,
+  }: { readonly metadata?: { readonly uid?: string; readonly labels?: Readonly<Record<string, string>> } },
 ): boolean {
   return (
     metadata?.labels?.[LABELS.clusterUID] === clusterUID ||

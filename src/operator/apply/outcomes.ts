@@ -1,16 +1,16 @@
-/** What applying the objects of a cluster came to so far, and what all parts of it share. */
+/** What carrying out the wanted objects came to so far, and what all of it shares. */
 import type { KubeClient } from "../../kube/client.ts";
 import { keyOf, type KubeObject, type Resource } from "../../kube/resources.ts";
+import type { LiveReads } from "../cache/live-reads.ts";
+import type { Stores } from "../cache/stores.ts";
 import type { Certificates } from "./certificates.ts";
 import type { Clashes } from "./clashes.ts";
 import type { Contests } from "./contests.ts";
 import type { Kept } from "./keep.ts";
-import type { LiveReads } from "../cache/live-reads.ts";
 import type { PartWaits } from "./part-waits.ts";
 import type { PeerServices } from "./peer-services.ts";
 import type { Resizing } from "./resizing.ts";
 import type { StartLatches } from "./start-latch.ts";
-import type { Stores } from "../cache/stores.ts";
 
 export interface ApplyContext {
   readonly client: KubeClient;
@@ -27,26 +27,22 @@ export interface ApplyContext {
   readonly peerServices: PeerServices;
 }
 
-export class Tally {
+export class Outcomes {
   readonly problems: string[] = [];
   changed = false;
   /** The parts that were asked for. */
   readonly parts = new Set<string>();
-  readonly #waits: PartWaits;
+  readonly #context: Pick<ApplyContext, "waits" | "clashes">;
 
-  constructor(waits: PartWaits) {
-    this.#waits = waits;
+  constructor(context: Pick<ApplyContext, "waits" | "clashes">) {
+    this.#context = context;
   }
 
   /** Takes note of one object; true when it is there and ours. One of somebody else's ends the part that wanted it. */
-  note<T extends KubeObject>(
-    context: Pick<ApplyContext, "clashes">,
-    resource: Resource,
-    kept: Kept<T>,
-  ): boolean {
+  note<T extends KubeObject>(resource: Resource, kept: Kept<T>): boolean {
     if (kept.done === "changed") this.changed = true;
     if (kept.done === "foreign") {
-      if (context.clashes.add(resource, kept.object)) this.changed = true;
+      if (this.#context.clashes.add(resource, kept.object)) this.changed = true;
       throw new Error(`${resource.kind} ${keyOf(kept.object)} exists and belongs to another owner`);
     }
     return kept.done === "changed" || kept.done === "unchanged";
@@ -54,18 +50,19 @@ export class Tally {
 
   /** Runs one part, unless it failed just before; what it throws is a problem of that part and of no other. */
   async part(what: string, work: () => Promise<void>): Promise<void> {
+    const { waits } = this.#context;
     this.parts.add(what);
-    const waiting = this.#waits.problemOf(what);
+    const waiting = waits.problemOf(what);
     if (waiting !== undefined) {
       this.problems.push(waiting);
       return;
     }
     try {
       await work();
-      this.#waits.succeeded(what);
+      waits.succeeded(what);
     } catch (error) {
       const problem = `${what}: ${error instanceof Error ? error.message : String(error)}`;
-      this.#waits.failed(what, problem);
+      waits.failed(what, problem);
       this.problems.push(problem);
     }
   }

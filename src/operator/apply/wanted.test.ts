@@ -1,0 +1,142 @@
+/** What a cluster owns, as one list: an object that is added or dropped shows here. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { specOf } from "../../core/testing/cluster.ts";
+import { viewOf, type View } from "../../core/view.ts";
+import type { KubeObject } from "../../kube/resources.ts";
+import { ANNOTATIONS, claimName } from "../names.ts";
+import { sizeNote } from "../records/last-understood.ts";
+import { newMember } from "../records/member-object.ts";
+import { disruptionBudget } from "../render/budget.ts";
+import { memberClaim } from "../render/claim.ts";
+import { clusterServices, peerService } from "../render/services.ts";
+import { clusterWith, memberOf, type Wish } from "../testing/rendered.ts";
+import { wantedObjects, type Cached } from "./wanted.ts";
+
+const viewWith = (wish: Wish = {}) => clusterWith(specOf({ learners: 1, ...wish }));
+
+/** Caches that hold the cluster itself and nothing else, unless said. */
+function wanted(view: View, held: Partial<Cached> = {}) {
+  const { name, namespace, uid, generation } = view.observation.cluster;
+  const annotations = { [ANNOTATIONS.size]: sizeNote(view.spec) };
+  const cluster = { metadata: { name, namespace, uid, generation, annotations } };
+  const nothing = { secrets: [], services: [], budgets: [], unseen: [] };
+  return wantedObjects(view, {
+    cluster,
+    member: () => undefined,
+    claim: () => undefined,
+    ...nothing,
+    ...held,
+  });
+}
+
+/** Without those of other members than the first: they differ only in the name. */
+const listed = (view: View, held: Partial<Cached> = {}) =>
+  wanted(view, held)
+    .map(({ part, policy }) => `${policy.do}: ${part}`)
+    .filter((line) => !/demo-[234]/.test(line));
+
+test("every object of a cluster, with what is done about it", () => {
+  assert.deepEqual(listed(viewWith()), [
+    "issue: the client CA",
+    "issue: the peer CA",
+    "issue: the Secret of demo-1",
+    "issue: Secret demo-operator",
+    "issue: Secret demo-client-tls",
+    "apply: Service demo-peers",
+    "apply: Service demo-client",
+    "apply: Service demo-learners",
+    "apply: PodDisruptionBudget demo",
+    "apply: Service demo-1-peer",
+    "run: the Pod of demo-1",
+  ]);
+});
+
+test("Pods come after everything else, and the leaves of clients need their authority", () => {
+  const list = wanted(viewWith());
+  assert.equal(new Set(list.map(({ part }) => part)).size, list.length, "each has a name of its own");
+  const others = list.filter(({ policy }) => policy.do !== "run").map(({ part }) => part);
+  for (const { policy, after, needs, part } of list) {
+    if (policy.do === "run") assert.deepEqual(after, others);
+    if (part.endsWith("-tls")) assert.deepEqual(needs, ["the client CA"]);
+  }
+});
+
+test("what the spec does not ask for any more is deleted if it is ours, and only after clients were let in", () => {
+  const before = viewWith();
+  const after = viewWith({ learners: 0, disruptionBudget: { enabled: false } });
+  const budget = disruptionBudget(before);
+  const held = { services: clusterServices(before), budgets: budget ? [budget] : [] };
+  const deletions = (view: View, caches: Partial<Cached>) =>
+    listed(view, caches).filter((line) => line.startsWith("delete"));
+  assert.deepEqual(deletions(before, held), []);
+  assert.deepEqual(deletions(after, held), [
+    "delete: Service demo-learners",
+    "delete: PodDisruptionBudget demo",
+  ]);
+  const foreign = held.services.map((one) => ({
+    ...one,
+    metadata: { ...one.metadata, ownerReferences: [] },
+  }));
+  assert.deepEqual(deletions(after, { services: foreign }), []);
+  const closed = { ...after, open: false };
+  assert.deepEqual(deletions(closed, held), []);
+});
+
+test("with a spec that cannot be understood, Services and budget stay as they are", () => {
+  const { observation } = viewWith();
+  const view = viewOf({ ...observation, cluster: { ...observation.cluster, invalid: "spec.version" } });
+  const held = { services: clusterServices(viewWith()) };
+  assert.deepEqual(
+    listed(view, held).filter((line) => /Service demo-(peers|client|learners)|Budget/.test(line)),
+    [],
+  );
+});
+
+test("a member's Service whose record no cache holds is deleted only after the API server was asked", () => {
+  const view = viewWith();
+  const services = ["demo-3", "demo-7"].map((member) => peerService(view.observation.cluster, member));
+  const [deleted, ...more] = wanted(view, { services }).filter(({ policy }) => policy.do === "delete");
+  assert.deepEqual(more, []);
+  assert.equal(deleted?.part, "Service demo-7-peer");
+  assert.ok(deleted.policy.do === "delete" && deleted.policy.unlessRecorded === "demo-7");
+});
+
+test("claims are created once; of one that exists, lost labels and a larger size are patched", () => {
+  const view = viewWith({ storage: { medium: "Persistent", size: "8Gi" } });
+  const [first] = view.observation.members;
+  assert.ok(first);
+  const { volumeUID: _, ...unstarted } = first.record;
+  const fresh = viewOf({ ...view.observation, members: [{ ...first, record: unstarted }] });
+  assert.ok(listed(fresh).includes("create: the claim of demo-1"));
+  const claim = memberClaim(view.observation.cluster, memberOf(view));
+  const uid = first.record.volumeUID ?? "";
+  const held = (object: KubeObject) => ({
+    claim: (name: string) =>
+      (name === claimName("demo-1")
+        ? { ...object, metadata: { ...object.metadata, uid } }
+        : undefined) as ReturnType<Cached["claim"]>,
+  });
+  const about = (object: KubeObject) => listed(view, held(object)).filter((line) => line.includes("claim"));
+  assert.deepEqual(about(claim), []);
+  assert.deepEqual(about({ ...claim, metadata: { ...claim.metadata, labels: {} } }), [
+    "patch: the claim of demo-1",
+  ]);
+  const small = { ...claim, spec: { ...claim.spec, resources: { requests: { storage: "1Gi" } } } };
+  assert.deepEqual(about(small), ["patch: the size of the claim of demo-1"]);
+});
+
+test("a record that lost its labels, owner or finalizer gets them back, in the version that was read", () => {
+  const view = viewWith();
+  const { uid, resourceVersion, createdAt: _, ...record } = memberOf(view);
+  const member = newMember(view.observation.cluster, record);
+  const bare = { name: member.metadata.name, namespace: "default", uid, resourceVersion };
+  const held = (metadata: object) => ({
+    member: (name: string) => (name === "demo-1" ? ({ ...member, metadata } as typeof member) : undefined),
+  });
+  const line = "patch: the record of demo-1";
+  assert.ok(listed(view, held(bare)).includes(line));
+  assert.ok(!listed(view, held({ ...member.metadata, ...bare })).includes(line));
+  const entry = wanted(view, held(bare)).find(({ part }) => part === "the record of demo-1");
+  assert.ok(entry?.policy.do === "patch" && entry.policy.exact);
+});

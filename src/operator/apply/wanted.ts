@@ -1,0 +1,273 @@
+/**
+ * Every object of a cluster, in one list: what it is called, whose it is, and what is done about it. The list follows
+ * from the view and from cached objects alone; `applier.ts` carries it out. To own one more object is one more entry.
+ */
+import type { PersistentVolumeClaim, Secret } from "kubernetes-types/core/v1.d.ts";
+import type { EtcdCluster } from "../../api/etcd-cluster.ts";
+import type { EtcdMember } from "../../api/etcd-member.ts";
+import { missingRole } from "../../core/assess/size.ts";
+import { isSecure } from "../../core/config/flags.ts";
+import type { MemberRecord } from "../../core/record.ts";
+import type { MemberView, View } from "../../core/view.ts";
+import { isControlledBy, pods, services, type KubeObject, type Resource } from "../../kube/resources.ts";
+import type { Unseen } from "../cache/live-reads.ts";
+import type { OwnObjects } from "../cache/stores.ts";
+import * as names from "../names.ts";
+import { isOurClaim } from "../observe/observe-objects.ts";
+import { sizeNote } from "../records/last-understood.ts";
+import { disruptionBudget } from "../render/budget.ts";
+import { memberClaim, wantedClaimSize } from "../render/claim.ts";
+import { clientSecret, operatorSecret } from "../render/secret.ts";
+import { clusterServices, peerService } from "../render/services.ts";
+import { budgets, claims, etcdClusters, etcdMembers, secrets } from "../resources.ts";
+import { authorityName, PLANES, type Plane } from "./certificates.ts";
+import { lostLabels, lostOfRecord } from "./identity.ts";
+import { partsOf } from "./not-made.ts";
+
+export interface Wanted {
+  /** What problems call it. It fails, waits and is tried again under this name, apart from all others. */
+  readonly part: string;
+  readonly resource: Resource;
+  /** Parts of entries above that are tried before it. */
+  readonly after?: readonly string[];
+  /** The same, and without these it is not tried. */
+  readonly needs?: readonly string[];
+  readonly policy: Policy;
+}
+
+/**
+ * `known` is as cached. `isOurs` goes by the UID of the owner, since a name proves nothing (I9): what is somebody else's
+ * is told of and left alone.
+ */
+export type Policy =
+  /** Created if it is absent, then left as it is. */
+  | ({ readonly do: "create"; readonly object: KubeObject } & Known)
+  /** Created, and applied (server-side) where a field of ours differs. `at`: whose address a new one asks for. */
+  | ({ readonly do: "apply"; readonly object: KubeObject; readonly at?: MemberRecord } & Known)
+  /** These fields of one that exists. */
+  | ({ readonly do: "patch"; readonly known: KubeObject; readonly fields: Fields } & HowPatched)
+  /** Deleted, unless the API server has a record of this member that the cache lacks. */
+  | { readonly do: "delete"; readonly known: KubeObject; readonly unlessRecorded?: string }
+  /** A Secret whose files are issued: created, then our own files in it patched; an authority is only ever created. */
+  | ({ readonly do: "issue"; readonly name: string; readonly secret: Issued } & Known<Secret>)
+  /** A Pod: created when its record permits it. What changes in place on one that exists is in `apply-members.ts`. */
+  | { readonly do: "run"; readonly member: MemberView };
+
+interface Known<T extends KubeObject = KubeObject> {
+  readonly known: T | undefined;
+  readonly isOurs: (found: KubeObject) => boolean;
+}
+
+/** A merge patch. */
+type Fields = Readonly<Record<string, unknown>> & { readonly metadata?: object };
+
+interface HowPatched {
+  /** Only in the version that was read. */
+  readonly exact?: true;
+  /** What a refusal means to who reads the status. */
+  readonly refused?: (why: string) => string;
+}
+
+type Issued =
+  | { readonly of: "authority"; readonly plane: Plane }
+  | { readonly of: "member"; readonly record: MemberRecord }
+  | { readonly of: "client"; readonly commonName: string; readonly render: typeof clientSecret };
+
+/** What the caches hold of the cluster. */
+export interface Cached extends OwnObjects {
+  readonly cluster: Pick<EtcdCluster, "metadata"> | undefined;
+  readonly member: (name: string) => EtcdMember | undefined;
+  readonly claim: (name: string) => PersistentVolumeClaim | undefined;
+  /** Volumes of ours that no cache holds. */
+  readonly unseen: readonly Unseen[];
+}
+
+/** Common names: who a client is to etcd. */
+const CLIENTS = { operator: "quorate-operator", user: "quorate-user" } as const;
+
+export function wantedObjects(view: View, cached: Cached): Wanted[] {
+  const { cluster } = view.observation;
+  const objects = [
+    ...secretsOf(view, cached),
+    // What a spec asks of them that cannot be understood is not known; they stay as they are.
+    ...(cluster.invalid === undefined ? networkOf(view, cached) : []),
+    // Whatever the spec says: which members there are is in their records.
+    ...peerServicesOf(view, cached),
+    ...recordedSize(view, cached),
+    ...view.members.flatMap((member) => [
+      ...claimOf(view, member, cached),
+      ...recordOf(view, member, cached),
+    ]),
+    ...cached.unseen.flatMap(({ member, resource, object }) =>
+      patched(partsOf.labels(member), resource, object, lostLabels(cluster, member, object)),
+    ),
+  ];
+  // A Pod that finds no Secret waits for it longer than we need to make it.
+  const after = objects.map(({ part }) => part);
+  const runs = view.members.map((member): Wanted => {
+    return { part: partsOf.pod(member.name), resource: pods, after, policy: { do: "run", member } };
+  });
+  return [...objects, ...runs];
+}
+
+/** Authorities first, of the planes that the spec asks for and those that somebody still runs with; then the leaves. */
+function secretsOf(view: View, cached: Cached): Wanted[] {
+  const { cluster } = view.observation;
+  const templates = [view.spec.tls, ...view.members.map(({ record }) => record.template.tls)];
+  const planes = PLANES.filter((plane) => templates.some((tls) => isSecure(tls, plane)));
+  const partOf = (plane: Plane) => `the ${plane} CA`;
+  const issue = (name: string, ownerUID: string, secret: Issued) => {
+    const policy = {
+      do: "issue",
+      name,
+      secret,
+      known: named(cached.secrets, name),
+      isOurs: of(ownerUID),
+    } as const;
+    return { resource: secrets, policy };
+  };
+  const client = (name: string, commonName: string, render: typeof clientSecret): Wanted => ({
+    part: `Secret ${name}`,
+    needs: [partOf("client")],
+    ...issue(name, cluster.uid, { of: "client", commonName, render }),
+  });
+  const own = names.secretNames(cluster.name);
+  return [
+    ...planes.map((plane) => ({
+      part: partOf(plane),
+      ...issue(authorityName(cluster, plane), cluster.uid, { of: "authority", plane }),
+    })),
+    ...view.members.map(({ name, record }) => ({
+      part: partsOf.secret(name),
+      after: planes.map(partOf),
+      ...issue(names.memberSecretName(name), record.uid, { of: "member", record }),
+    })),
+    client(own.operator, CLIENTS.operator, operatorSecret),
+    client(own.client, CLIENTS.user, clientSecret),
+  ];
+}
+
+/** The Services that a cluster has once, and its budget. */
+function networkOf(view: View, cached: Cached): Wanted[] {
+  const { uid } = view.observation.cluster;
+  const budget = disruptionBudget(view);
+  const ofCluster = cached.services.filter((service) => memberOf(service) === "");
+  const kinds = [
+    { resource: services, wanted: clusterServices(view), cached: ofCluster },
+    { resource: budgets, wanted: budget ? [budget] : [], cached: cached.budgets },
+  ];
+  return kinds.flatMap(({ resource, wanted, cached: have }) => [
+    ...wanted.map((object) => applied(resource, object, have, uid)),
+    // Before clients are let in most of them are not wanted yet; that is no reason to take anything away.
+    ...have
+      .filter((object) => view.open && !named<KubeObject>(wanted, nameOf(object)))
+      .flatMap((object) => deleted(resource, object, uid)),
+  ]);
+}
+
+function peerServicesOf(view: View, cached: Cached): Wanted[] {
+  const { cluster } = view.observation;
+  const records = view.members
+    .map(({ record }) => record)
+    .filter((one) => names.hasPeerService(cluster, one));
+  const wanted = records.map((record) =>
+    applied(services, peerService(cluster, record.name), cached.services, cluster.uid, record),
+  );
+  // Before the latch founders are still being made; that is no reason to take anything away.
+  if (!view.established) return wanted;
+  const others = cached.services.filter(
+    (service) => memberOf(service) !== "" && !records.some(({ name }) => name === memberOf(service)),
+  );
+  return [
+    ...wanted,
+    ...others.flatMap((service) => {
+      const member = memberOf(service);
+      // A member that is dialled by its Pod's name does not need it.
+      if (view.members.some(({ name }) => name === member)) return deleted(services, service, cluster.uid);
+      const isNext = names.ordinalInName(cluster.name, member) >= view.nextOrdinal;
+      return isNext && missingRole(view) !== undefined ? [] : deleted(services, service, cluster.uid, member);
+    }),
+  ];
+}
+
+/** Should the next spec not be understood, this is how many members are kept. Before the latch there is nobody to keep. */
+function recordedSize(view: View, { cluster: object }: Cached): Wanted[] {
+  const { generation, invalid } = view.observation.cluster;
+  const annotations = { [names.ANNOTATIONS.size]: sizeNote(view.spec) };
+  // Of another generation, it is the object of another spec than the view's.
+  if (!view.established || invalid !== undefined || object?.metadata.generation !== generation) return [];
+  const isNoted = object.metadata.annotations?.[names.ANNOTATIONS.size] === sizeNote(view.spec);
+  return isNoted ? [] : patched("the recorded size", etcdClusters, object, { metadata: { annotations } });
+}
+
+/** Made before its member may start; from then on it is that one or none. */
+function claimOf(view: View, { record, volume }: MemberView, cached: Cached): Wanted[] {
+  const { cluster } = view.observation;
+  if (record.template.storage.medium !== "Persistent" || record.leaving) return [];
+  const known = cached.claim(names.claimName(record.name));
+  const part = partsOf.claim(record.name);
+  if (record.volumeUID === undefined) {
+    const isOurs = (found: KubeObject) => isOurClaim(cluster.uid, record, found);
+    const object = memberClaim(cluster, record);
+    return [{ part, resource: claims, policy: { do: "create", object, known, isOurs } }];
+  }
+  if (known?.metadata?.uid !== record.volumeUID) return [];
+  const restored = patched(part, claims, known, lostLabels(cluster, record.name, known));
+  const size = wantedClaimSize(record, known);
+  const grows =
+    known.metadata.deletionTimestamp === undefined &&
+    volume.state === "ready" &&
+    volume.tooSmall === undefined;
+  if (size === undefined || !grows) return restored;
+  // The class decides whether it can; where it cannot, another member takes its place.
+  const refused = (why: string) =>
+    `${size} was rejected (${why}); set another storage.className to replace the members one at a time`;
+  const fields = { spec: { resources: { requests: { storage: size } } } };
+  const grown = patched(`the size of the claim of ${record.name}`, claims, known, fields, { refused });
+  return [...restored, ...grown];
+}
+
+/** Records are made, changed and deleted by steps; here only what tells whose they are is given back. */
+function recordOf(view: View, { record }: MemberView, cached: Cached): Wanted[] {
+  const object = cached.member(record.name);
+  if (object?.metadata.uid !== record.uid) return [];
+  const fields = lostOfRecord(view.observation.cluster, object);
+  return patched(partsOf.record(record.name), etcdMembers, object, fields, { exact: true });
+}
+
+function applied(
+  resource: Resource,
+  object: KubeObject,
+  cached: readonly KubeObject[],
+  ownerUID: string,
+  at?: MemberRecord,
+): Wanted {
+  const [known, isOurs] = [named(cached, nameOf(object)), of(ownerUID)];
+  const policy = { do: "apply", object, known, isOurs, ...(at && { at }) } as const;
+  return { part: `${resource.kind} ${nameOf(object)}`, resource, policy };
+}
+
+function deleted(resource: Resource, known: KubeObject, ownerUID: string, unlessRecorded?: string): Wanted[] {
+  if (!isControlledBy(known, ownerUID) || known.metadata?.deletionTimestamp !== undefined) return [];
+  const policy = { do: "delete", known, ...(unlessRecorded && { unlessRecorded }) } as const;
+  return [{ part: `${resource.kind} ${nameOf(known)}`, resource, policy }];
+}
+
+/** Nothing where no field differs. */
+function patched(
+  part: string,
+  resource: Resource,
+  known: KubeObject,
+  fields: Fields | undefined,
+  how: HowPatched = {},
+): Wanted[] {
+  return fields === undefined ? [] : [{ part, resource, policy: { do: "patch", known, fields, ...how } }];
+}
+
+const of = (ownerUID: string) => (found: KubeObject) => isControlledBy(found, ownerUID);
+const nameOf = ({ metadata }: KubeObject) => metadata?.name ?? "";
+const memberOf = (service: KubeObject) => names.memberOfService(nameOf(service));
+
+function named<T extends KubeObject>(objects: readonly T[], name: string): T | undefined {
+  return objects.find((object) => nameOf(object) === name);
+}
