@@ -10,26 +10,23 @@ import {
   type Platform,
   type PlatformState,
 } from "../control/platform.ts";
-import { shouldRun } from "../core/assess/should-run.ts";
 import { clientURLOf } from "../core/config/flags.ts";
 import type { PlatformFacts } from "../core/observation.ts";
 import { ordinalOf, type MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status/status.ts";
-import type { MemberView, View } from "../core/view.ts";
+import type { View } from "../core/view.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
-import { SpawnError } from "../seams/processes.ts";
 import { applicableSpec } from "./applicable-spec.ts";
 import { offers, slotIsFree, slotOf, type Offer } from "./addresses.ts";
 import { versionsOnTheWay, type Binaries } from "./binaries.ts";
 import { Certificates, tlsPlanes, type ClientCredentials } from "./certificates.ts";
 import { Configuration } from "./configuration.ts";
 import type { Layout } from "./layout.ts";
-import { Liveness } from "./liveness.ts";
+import { Supervisor } from "./supervisor.ts";
 import { Store, type StoredCluster, type StoreSeams } from "./store.ts";
 import { Volumes } from "./volumes.ts";
-import { Warming } from "./warming.ts";
 import { Workloads, type WorkloadSeams } from "./workloads.ts";
 import { specWarnings } from "./warnings.ts";
 
@@ -53,9 +50,6 @@ export interface LocalPlatformOptions {
   readonly onCredentials: (credentials: ClientCredentials) => void;
 }
 
-/** What was done about a process: nothing, a start, or it waits for another one to serve first. */
-type Started = "left" | "started" | "queued";
-
 /** Free ports are asked for anew after this long; a newcomer's start looks once more anyway. */
 const PORTS_FRESH_MS = 2_000;
 
@@ -68,8 +62,7 @@ export class LocalPlatform implements Platform {
   readonly certificates: Certificates;
   readonly #options: LocalPlatformOptions;
   readonly #configuration: Configuration;
-  readonly #liveness: Liveness;
-  readonly #warming: Warming;
+  readonly #supervisor: Supervisor;
   readonly #freeSlots = new Map<number, { free: boolean; at: number }>();
   #basePort = 0;
   #generation = 0;
@@ -86,8 +79,9 @@ export class LocalPlatform implements Platform {
     this.workloads = new Workloads(layout, seams, seams.env, options.onEvent);
     this.certificates = new Certificates(layout, seams.disk, seams.clock, seams.pki);
     this.#configuration = new Configuration(layout, seams.disk, this.certificates);
-    this.#liveness = new Liveness(seams.clock, seams.probe);
-    this.#warming = new Warming(seams.clock, seams.probe);
+    const { workloads, volumes } = this;
+    const configuration = this.#configuration;
+    this.#supervisor = new Supervisor({ ...seams, ...options, workloads, volumes, configuration });
   }
 
   /** Finds what an earlier controller left: processes and credentials. */
@@ -193,7 +187,7 @@ export class LocalPlatform implements Platform {
     const running = view.members.filter(({ workload }) => workload.state === "running");
     for (const { record } of running) await this.#configuration.write(record, view.established);
     const never = view.members.filter(({ workload: { state } }) => state !== "running" && state !== "exited");
-    const started = await this.#startDue(view, never);
+    const started = await this.#supervisor.start(view, never);
     const due = [lookAgainAt, started.lookAgainAt].filter((at) => at !== undefined);
     return {
       changed: changed || started.changed,
@@ -217,61 +211,7 @@ export class LocalPlatform implements Platform {
   }
 
   async keepRunning(view: View): Promise<Applied> {
-    for (const { record, workload, answer } of view.members) {
-      if (workload.state !== "running") continue;
-      if (!record.joined) await this.volumes.noteUse(record);
-      if (this.#liveness.isDead(record, this.workloads.startOf(record.name), answer.reachable)) {
-        this.#liveness.forget(record.name);
-        await this.workloads.kill(record.name, "SIGKILL");
-      }
-    }
-    return await this.#startDue(
-      view,
-      view.members.filter(({ workload }) => workload.state === "exited"),
-    );
-  }
-
-  /** Starts those of these members that should run and whose back-off is over. */
-  async #startDue(view: View, members: readonly MemberView[]): Promise<Applied> {
-    const { clock } = this.#options.seams;
-    const results = new Set<Started>();
-    for (const member of members) {
-      const startableAt = this.workloads.startableAt(member.name);
-      if (startableAt === undefined || clock.now() < startableAt) continue;
-      if (shouldRun(view.observation, member))
-        results.add(await this.#start(member.record, view.established));
-    }
-    return {
-      changed: results.has("started"),
-      problems: [],
-      ...(results.has("queued") && { lookAgainAt: clock.now() }),
-    };
-  }
-
-  async #start(record: MemberRecord, established: boolean): Promise<Started> {
-    const { workloads } = this;
-    // The start guard: etcd would begin anew in an empty directory, or worse, rejoin without memory (H3, I4).
-    if (await this.volumes.hasLostData(record)) {
-      await workloads.refuse(record, "data-missing", "its data directory is empty although it held data");
-      return "started";
-    }
-    const binary = this.#options.binaries.get(record.template.version);
-    if (binary.state !== "ready") {
-      const what = binary.state === "failed" ? binary.reason : `is being installed: ${binary.text}`;
-      workloads.wait(record.name, `etcd ${record.template.version} ${what}`);
-      return "left";
-    }
-    const runs = (name: string) => workloads.facts(name).state === "running";
-    if (record.joined && (await this.#warming.inTheWayOf(record.name, runs)) !== undefined) return "queued";
-    await this.#configuration.write(record, established);
-    try {
-      await workloads.start(record, binary.etcd);
-      if (record.joined) this.#warming.began(record.name, record.address.metricsURL);
-    } catch (error) {
-      if (!(error instanceof SpawnError)) throw error;
-      await workloads.refuse(record, "unknown", error.message);
-    }
-    return "started";
+    return await this.#supervisor.keepRunning(view);
   }
 
   async execute(action: ObjectAction): Promise<void> {
@@ -284,7 +224,7 @@ export class LocalPlatform implements Platform {
         await this.workloads.stop(action.member);
         await this.#configuration.remove(action.member);
         await this.certificates.remove(action.member);
-        this.#liveness.forget(action.member);
+        this.#supervisor.forget(action.member);
         return await this.store.removeMember(action.member);
       case "MarkCluster": {
         const cluster = await this.store.cluster();
