@@ -7,7 +7,16 @@ import { finding, type Check } from "./check.ts";
 import { isGenerated, isTest, isTypeScript, type Repo } from "./repo.ts";
 import type { Import } from "./syntax.ts";
 
-const world = ["src/api", "src/seams", "src/etcd", "src/kube", "src/pki", "src/snapshot", "src/auth"];
+const world = [
+  "src/api",
+  "src/seams",
+  "src/http2",
+  "src/etcd",
+  "src/kube",
+  "src/pki",
+  "src/snapshot",
+  "src/auth",
+];
 const platforms = ["src/core", ...world];
 const product = [
   ...platforms,
@@ -26,8 +35,9 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   // Pure: types of the resources, see `pure` below.
   "src/core": ["src/api"],
   // Talking to the world, each knowing nothing of who calls it.
-  "src/etcd": ["src/seams"],
-  "src/kube": ["src/seams"],
+  "src/http2": ["src/seams"],
+  "src/etcd": ["src/seams", "src/http2"],
+  "src/kube": ["src/seams", "src/http2"],
   "src/pki": ["src/seams"],
   "src/snapshot": ["src/seams", "src/api", "src/etcd"],
   "src/auth": ["src/seams", "src/api", "src/etcd"],

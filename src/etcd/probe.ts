@@ -6,10 +6,11 @@ import { Agent as HttpAgent, request as requestHttp, type ClientRequest } from "
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import type { Duplex } from "node:stream";
 import type { SecureContext } from "node:tls";
+import { secureContext } from "../http2/dial.ts";
+import type { IdleConnections } from "../http2/idle.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
-import { secureContext, type TlsCredentials } from "./grpc/tls.ts";
-import type { IdleConnections } from "./idle.ts";
+import type { TlsCredentials } from "./types.ts";
 
 /** An answer is a line or two; anything longer is not etcd's. */
 const LONGEST_ANSWER = 64 * 1024;

@@ -3,6 +3,15 @@
  * Fields that older servers do not send are optional, so that absence is not mistaken for a value.
  */
 
+/** What a client trusts and shows, as PEM. */
+export interface TlsCredentials {
+  /** The authorities that sign servers; several during a rotation. */
+  readonly ca: string;
+  /** The client's certificate chain and key, for mutual TLS. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
 export interface Header {
   readonly clusterId: bigint;
   readonly memberId: bigint;

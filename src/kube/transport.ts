@@ -4,6 +4,10 @@
  * read that was cut off, once; and what was refused for a token that has been replaced since.
  */
 import { constants, type ClientHttp2Stream, type IncomingHttpHeaders } from "node:http2";
+import type { Patience } from "../http2/connection.ts";
+import { ended } from "../http2/failure.ts";
+import { Pool, type Begun } from "../http2/pool.ts";
+import { brokenOff, chunksOf, readAll } from "../http2/stream.ts";
 import { DeadlineExceeded, type Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
 import {
@@ -15,9 +19,13 @@ import {
   type KubeTransport,
 } from "../seams/kube-transport.ts";
 import type { KubeConfig } from "./config.ts";
-import { Connection, PATIENCE, type Patience } from "./connection.ts";
+import { asFailure } from "./failure.ts";
 import { Identity, type Credentials } from "./identity.ts";
 import { JsonLines } from "./json-lines.ts";
+
+const PATIENCE: Patience = { connectMs: 5_000, pingEveryMs: 5_000, pingAnswerMs: 5_000 };
+/** The API server allows 100; what goes beyond would wait behind watches, which do not end. */
+const MOST_STREAMS = 80;
 
 export interface TransportOptions {
   readonly config: KubeConfig;
@@ -27,9 +35,7 @@ export interface TransportOptions {
   readonly patience?: Patience;
 }
 
-interface Call {
-  readonly connection: Connection;
-  readonly stream: ClientHttp2Stream;
+interface Call extends Begun {
   readonly credentials: Credentials;
 }
 
@@ -37,15 +43,14 @@ export class Http2Transport implements KubeTransport {
   readonly #options: TransportOptions;
   readonly #identity: Identity;
   readonly #base: string;
-  readonly #pool = new Set<Connection>();
-  readonly #alive = new Set<Connection>();
-  #opening: Promise<Connection> | undefined;
-  #closed = false;
+  readonly #pool: Pool;
 
   constructor(options: TransportOptions) {
+    const { config, clock, disk, patience = PATIENCE } = options;
     this.#options = options;
-    this.#identity = new Identity(options.config, options.disk, options.clock);
-    this.#base = new URL(options.config.server).pathname.replace(/\/$/, "");
+    this.#identity = new Identity(config, disk, clock);
+    this.#base = new URL(config.server).pathname.replace(/\/$/, "");
+    this.#pool = new Pool({ clock, patience, mostStreams: MOST_STREAMS });
   }
 
   async request(request: KubeRequest, options: KubeCallOptions): Promise<KubeResponse> {
@@ -69,16 +74,13 @@ export class Http2Transport implements KubeTransport {
   }
 
   close(): Promise<void> {
-    this.#closed = true;
-    this.#pool.clear();
-    for (const connection of this.#alive) connection.destroy();
-    this.#alive.clear();
+    this.#pool.close();
     return Promise.resolve();
   }
 
   /** Connections not yet closed; for tests that look for leaks. */
   get connections(): number {
-    return this.#alive.size;
+    return this.#pool.size;
   }
 
   async #repeatable<T>(
@@ -104,74 +106,35 @@ export class Http2Transport implements KubeTransport {
   }
 
   async #begin(request: KubeRequest, signal: AbortSignal): Promise<Call> {
-    if (signal.aborted) throw ended(signal, "not-sent");
+    const { config, userAgent = "kube" } = this.#options;
     const credentials = await this.#identity.credentials().catch((error: unknown) => {
       throw new KubeFailure("not-sent", "connection", (error as Error).message, { cause: error });
     });
-    for (;;) {
-      const pooled = this.#pooled(credentials);
-      const connection = pooled ?? (await abortable(this.#open(credentials), signal));
-      // Others waited for the same one and were quicker.
-      if (!connection.hasRoom) continue;
-      try {
-        return { connection, stream: this.#send(connection, request, credentials), credentials };
-      } catch (error) {
-        // It had died unnoticed and is not in the pool any more; nothing was sent.
-        if (pooled === undefined) throw error;
-      }
-    }
-  }
-
-  #send(connection: Connection, request: KubeRequest, credentials: Credentials): ClientHttp2Stream {
+    const { token } = credentials;
     const query = new URLSearchParams(request.query ?? {}).toString();
-    const { userAgent = "kube" } = this.#options;
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
-    return connection.request(
-      {
-        ":method": request.method,
-        ":path": `${this.#base}${request.path}${query === "" ? "" : `?${query}`}`,
-        accept: request.accept ?? "application/json",
-        "user-agent": userAgent,
-        ...(body !== undefined && { "content-type": request.contentType ?? "application/json" }),
-        ...(credentials.token !== undefined && { authorization: `Bearer ${credentials.token}` }),
-      },
-      body,
-      request.query?.["watch"] !== undefined,
-    );
-  }
-
-  #pooled(credentials: Credentials): Connection | undefined {
-    for (const connection of this.#pool) {
+    const headers = {
+      ":method": request.method,
+      ":path": `${this.#base}${request.path}${query === "" ? "" : `?${query}`}`,
+      accept: request.accept ?? "application/json",
+      "user-agent": userAgent,
+      ...(body !== undefined && { "content-type": request.contentType ?? "application/json" }),
       // A token goes with each request; certificates belong to the connection.
-      const { ca, cert, key } = connection.credentials;
-      const same = ca === credentials.ca && cert === credentials.cert && key === credentials.key;
-      if (!connection.usable || !same) {
-        this.#pool.delete(connection);
-        if (!same) connection.retire();
-      } else if (connection.hasRoom) return connection;
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    };
+    const kind = {
+      pinged: true,
+      lasting: request.query?.["watch"] !== undefined,
+      bodiless: body === undefined,
+    };
+    try {
+      this.#pool.setCredentials(credentials);
+      const begun = await this.#pool.begin({ ...config, url: config.server }, headers, kind, signal);
+      if (body !== undefined) begun.stream.end(body);
+      return { ...begun, credentials };
+    } catch (error) {
+      throw notBegun(config, error);
     }
-    return undefined;
-  }
-
-  /** One at a time: a burst of calls after a loss must not become a burst of connections. */
-  async #open(credentials: Credentials): Promise<Connection> {
-    if (this.#closed) throw new KubeFailure("not-sent", "cancelled", "the transport is closed");
-    this.#opening ??= this.#connect(credentials).finally(() => {
-      this.#opening = undefined;
-    });
-    return await this.#opening;
-  }
-
-  async #connect(credentials: Credentials): Promise<Connection> {
-    const { config, clock, patience = PATIENCE } = this.#options;
-    const connection = await Connection.open(config, credentials, clock, patience, (gone) => {
-      this.#pool.delete(gone);
-      if (!gone.usable) this.#alive.delete(gone);
-    });
-    this.#alive.add(connection);
-    if (this.#closed) connection.destroy();
-    else this.#pool.add(connection);
-    return connection;
   }
 }
 
@@ -218,42 +181,15 @@ function headers(stream: ClientHttp2Stream, signal: AbortSignal): Promise<Head> 
 }
 
 /** The whole answer. */
-function exchange(stream: ClientHttp2Stream, signal: AbortSignal, known?: Head): Promise<KubeResponse> {
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let head = known;
-    let whole = false;
-    let cause: unknown;
-    const onAbort = () => {
-      // Not left to "close": a peer that reads nothing any more would keep it from coming.
-      reject(ended(signal, "interrupted"));
-      stream.close(constants.NGHTTP2_CANCEL);
-    };
-    stream.on("response", (received) => {
-      head = headOf(received);
-    });
-    stream.on("data", (chunk: Uint8Array) => chunks.push(chunk));
-    stream.on("error", (error) => {
-      cause = error;
-    });
-    stream.once("end", () => {
-      whole = true;
-    });
-    stream.once("close", () => {
-      signal.removeEventListener("abort", onAbort);
-      if (!whole || head === undefined || stream.rstCode !== constants.NGHTTP2_NO_ERROR) {
-        reject(brokenOff(stream, cause));
-        return;
-      }
-      try {
-        resolve(responseOf(head, Buffer.concat(chunks).toString("utf8")));
-      } catch (error) {
-        reject(asFailure(error));
-      }
-    });
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
+async function exchange(stream: ClientHttp2Stream, signal: AbortSignal, known?: Head): Promise<KubeResponse> {
+  const chunks: Uint8Array[] = [];
+  let head = known;
+  stream.on("response", (received) => {
+    head = headOf(received);
   });
+  const { whole, cause } = await readAll(stream, signal, (chunk) => chunks.push(chunk));
+  if (!whole || head === undefined) throw brokenOff(stream, cause);
+  return responseOf(head, Buffer.concat(chunks).toString("utf8"));
 }
 
 function responseOf(head: Head, text: string): KubeResponse {
@@ -268,48 +204,19 @@ function responseOf(head: Head, text: string): KubeResponse {
 
 async function* readObjects(stream: ClientHttp2Stream, signal: AbortSignal): AsyncGenerator<unknown> {
   const lines = new JsonLines();
-  let torn = false;
-  const onAbort = () => stream.close(constants.NGHTTP2_CANCEL);
-  signal.addEventListener("abort", onAbort, { once: true });
   try {
-    if (signal.aborted) onAbort();
-    for await (const chunk of stream as AsyncIterable<Uint8Array>) yield* lines.push(chunk);
-    torn = (stream.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR;
+    for await (const chunk of chunksOf(stream, signal)) yield* lines.push(chunk);
+    const torn = (stream.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR;
+    if (lines.pending || torn) throw brokenOff(stream, undefined);
   } catch (error) {
-    throw signal.aborted ? ended(signal, "interrupted") : brokenOff(stream, error);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-    // Reached the end, failed, or the reader left its loop: in any case nothing more is wanted.
-    if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+    throw asFailure(error);
   }
-  if (signal.aborted) throw ended(signal, "interrupted");
-  if (lines.pending || torn) throw brokenOff(stream, undefined);
 }
 
-function brokenOff(stream: ClientHttp2Stream, cause: unknown): KubeFailure {
-  // Refused: the server says that it has not looked at it.
-  const progress = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? "not-sent" : "interrupted";
-  const why =
-    cause instanceof Error ? cause.message : "the connection closed before the response was complete";
-  return new KubeFailure(progress, "connection", why, { cause });
-}
-
-function ended(signal: AbortSignal, progress: "not-sent" | "interrupted"): KubeFailure {
-  const late = signal.reason instanceof DeadlineExceeded;
-  const message = late ? signal.reason.message : "cancelled by the client";
-  return new KubeFailure(progress, late ? "timeout" : "cancelled", message, { cause: signal.reason });
-}
-
-function asFailure(error: unknown): KubeFailure {
-  if (error instanceof KubeFailure) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new KubeFailure("interrupted", "connection", message, { cause: error });
-}
-
-async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return await new Promise((resolve, reject) => {
-    const onAbort = () => reject(ended(signal, "not-sent"));
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
+/** No connection, or one that takes no calls. */
+function notBegun(config: KubeConfig, error: unknown): KubeFailure {
+  const failure = asFailure(error);
+  if (failure.why === "cancelled" || failure.why === "timeout") return failure;
+  const message = `${new URL(config.server).origin}: ${failure.message}`;
+  return new KubeFailure("not-sent", failure.why, message, { cause: error });
 }

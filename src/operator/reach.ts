@@ -3,8 +3,8 @@
  * own. The simulator gives another way than the wire.
  */
 import { GrpcTransport } from "../etcd/grpc/transport.ts";
-import type { TlsCredentials } from "../etcd/grpc/tls.ts";
-import type { IdleConnections } from "../etcd/idle.ts";
+import type { TlsCredentials } from "../etcd/types.ts";
+import type { IdleConnections } from "../http2/idle.ts";
 import { HttpProbe } from "../etcd/probe.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";

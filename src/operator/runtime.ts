@@ -5,7 +5,7 @@
  */
 import type { Pass } from "../control/loop.ts";
 import type { TranscriptEntry } from "../control/transcript.ts";
-import { IdleConnections } from "../etcd/idle.ts";
+import { IdleConnections } from "../http2/idle.ts";
 import { KubeClient, type CallReport } from "../kube/client.ts";
 import type { KubeConfig } from "../kube/config.ts";
 import { Controller } from "../kube/controller.ts";

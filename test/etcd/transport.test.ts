@@ -12,7 +12,7 @@ import { promisify } from "node:util";
 import { EtcdClient } from "../../src/etcd/client.ts";
 import { encodeFrame } from "../../src/etcd/grpc/frame.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
-import { IdleConnections } from "../../src/etcd/idle.ts";
+import { IdleConnections } from "../../src/http2/idle.ts";
 import { HttpProbe } from "../../src/etcd/probe.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";

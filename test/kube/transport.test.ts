@@ -6,8 +6,15 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
-import { createServer as createTcpServer, type AddressInfo, type Server } from "node:net";
+import {
+  connect,
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from "node:net";
 import { afterEach, test } from "node:test";
+import type { Patience } from "../../src/http2/connection.ts";
 import { Http2Transport } from "../../src/kube/transport.ts";
 import { deadline, systemClock } from "../../src/seams/clock.ts";
 import { systemDisk } from "../../src/seams/disk.ts";
@@ -45,8 +52,8 @@ async function served(handler: Handler) {
 }
 
 /** Pings are many; server and client share this process, so that an answer may be as late as the process is busy. */
-function transportTo(server: string, connectMs = 20_000): Http2Transport {
-  const patience = { connectMs, pingEveryMs: 200, pingAnswerMs: 20_000 };
+function transportTo(server: string, less: Partial<Patience> = {}): Http2Transport {
+  const patience = { connectMs: 20_000, pingEveryMs: 200, pingAnswerMs: 20_000, ...less };
   const transport = new Http2Transport({
     config: { server },
     clock: systemClock,
@@ -148,7 +155,9 @@ test("what the server refused to look at is sent again, be it a write", async ()
 
 test("a server that accepts and says nothing is given up while connecting", async () => {
   const silent = createTcpServer((socket) => closing.push(() => socket.destroy()));
-  const { progress, message } = await failed(transportTo(await listening(silent), 500).request(get, forever));
+  const { progress, message } = await failed(
+    transportTo(await listening(silent), { connectMs: 500 }).request(get, forever),
+  );
   assert.equal(progress, "not-sent");
   assert.match(message, /no connection within 500 ms/);
 });
@@ -168,6 +177,24 @@ test("a call that takes too long ends at its deadline, and the connection stays 
   assert.equal(why, "timeout");
   assert.equal((await transport.request(get, forever)).status, 200);
   assert.equal(sessions.length, 1);
+});
+
+test("a peer that vanished is found out by the call that got no answer, and the next one connects anew", async () => {
+  const { url } = await served((stream) => answer(stream, { ok: true }));
+  const links: Socket[] = [];
+  const between = createTcpServer((socket) => {
+    const onward = connect(Number(new URL(url).port), "127.0.0.1");
+    for (const end of [socket, onward]) end.on("error", () => undefined);
+    links.push(socket.pipe(onward), onward.pipe(socket));
+    closing.push(() => links.forEach((link) => link.destroy()));
+  });
+  const transport = transportTo(await listening(between), { pingAnswerMs: 300 });
+  assert.equal((await transport.request(get, forever)).status, 200);
+  for (const link of links) link.unpipe().pause();
+  using limit = deadline(systemClock, 50);
+  assert.equal((await failed(transport.request(post, { signal: limit.signal }))).why, "timeout");
+  await eventually("it is given up", () => transport.connections === 0);
+  assert.equal((await transport.request(post, forever)).status, 200);
 });
 
 test("objects of a watch come one by one; leaving the loop ends it at the server too", async () => {

@@ -3,7 +3,7 @@
  * time at a pace; what it does is drawn from a seed, when it happens is up to the machine.
  */
 import { SeededRandom } from "../../sim/engine/random.ts";
-import type { TlsCredentials } from "../../src/etcd/grpc/tls.ts";
+import type { TlsCredentials } from "../../src/etcd/types.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import type { Answer, History, Operation, Outcome, Request, Seen, Violation } from "./history.ts";
 import { Session } from "./session.ts";

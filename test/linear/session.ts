@@ -6,7 +6,7 @@ import { EtcdClient } from "../../src/etcd/client.ts";
 import { text } from "../../src/etcd/convert.ts";
 import { isEtcdError } from "../../src/etcd/errors.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
-import type { TlsCredentials } from "../../src/etcd/grpc/tls.ts";
+import type { TlsCredentials } from "../../src/etcd/types.ts";
 import { ops, toRange, type RangeAnswer } from "../../src/etcd/kv.ts";
 import type { KeyValue } from "../../src/etcd/types.ts";
 import { systemClock } from "../../src/seams/clock.ts";

@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import type { Pass } from "../../src/control/loop.ts";
 import { EtcdClient } from "../../src/etcd/client.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
-import { IdleConnections } from "../../src/etcd/idle.ts";
+import { IdleConnections } from "../../src/http2/idle.ts";
 import { overTheWire, type EtcdReach } from "../../src/operator/reach.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import { RpcFailure } from "../../src/seams/etcd-transport.ts";

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
-import { IdleConnections } from "../../src/etcd/idle.ts";
+import { IdleConnections } from "../../src/http2/idle.ts";
 import { ops } from "../../src/etcd/kv.ts";
 import { overTheWire, type EtcdReach } from "../../src/operator/reach.ts";
 import type { OperatorOptions } from "../../src/operator/runtime.ts";

@@ -9,7 +9,7 @@ import process from "node:process";
 import { EtcdClient } from "../../src/etcd/client.ts";
 import { isEtcdError } from "../../src/etcd/errors.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
-import type { TlsCredentials } from "../../src/etcd/grpc/tls.ts";
+import type { TlsCredentials } from "../../src/etcd/types.ts";
 import { ensureEtcd, type InstalledEtcd } from "../../src/etcd/install/ensure.ts";
 import { EtcdProcess, type EtcdExit, type ProcessWorld } from "../../src/etcd/process.ts";
 import { systemClock } from "../../src/seams/clock.ts";

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import type { TlsCredentials } from "../../src/etcd/grpc/tls.ts";
+import type { TlsCredentials } from "../../src/etcd/types.ts";
 import { createPki } from "../../src/pki/issue.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import type { KeyPair } from "../../src/seams/pki.ts";

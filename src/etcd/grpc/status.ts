@@ -1,5 +1,6 @@
-/** gRPC's status as it travels in HTTP/2 headers, and its time-out header. */
+/** gRPC's status as it travels in HTTP/2 headers, or as it follows from a call without one, and its time-out header. */
 import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
+import { Http2Failure, type Fault } from "../../http2/failure.ts";
 import { grpcCodes, RpcFailure, type GrpcCode } from "../../seams/etcd-transport.ts";
 
 /** "%20"-style text, where a stray percent sign stands for itself and bad UTF-8 is replaced. */
@@ -55,6 +56,19 @@ function failureOfHttp(status: number): RpcFailure {
     `HTTP status ${status} instead of a gRPC answer`,
     "answered",
   );
+}
+
+/** What a call means that has no answer. */
+export function rpcFailure(error: unknown): unknown {
+  if (!(error instanceof Http2Failure)) return error;
+  const { fault, progress, message, cause } = error;
+  const codes: Partial<Record<Fault, GrpcCode>> = {
+    cancelled: "CANCELLED",
+    timeout: "CANCELLED",
+    overloaded: "RESOURCE_EXHAUSTED",
+  };
+  const tls = fault === "untrusted-server" || fault === "client-certificate-refused" ? fault : undefined;
+  return new RpcFailure(codes[fault] ?? "UNAVAILABLE", message, progress, { cause, tls });
 }
 
 /** Collects a call's status, which comes with the headers (when nothing else does) or after the data. */

@@ -10,10 +10,11 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { constants, type ClientHttp2Stream } from "node:http2";
-import { RpcFailure, type RpcStream } from "../../seams/etcd-transport.ts";
+import { ended, Http2Failure } from "../../http2/failure.ts";
+import { brokenOff, chunksOf } from "../../http2/stream.ts";
+import type { RpcStream } from "../../seams/etcd-transport.ts";
 import { encodeFrame, FrameDecoder } from "./frame.ts";
-import { StatusReader } from "./status.ts";
-import { brokenOff } from "./unary.ts";
+import { rpcFailure, StatusReader } from "./status.ts";
 
 export class GrpcStream<I extends DescMessage, O extends DescMessage> implements RpcStream<
   MessageShape<I>,
@@ -60,43 +61,26 @@ export class GrpcStream<I extends DescMessage, O extends DescMessage> implements
   async *[Symbol.asyncIterator](): AsyncGenerator<MessageShape<O>> {
     const stream = await this.#opening;
     const decoder = new FrameDecoder();
-    const onAbort = () => stream.close(constants.NGHTTP2_CANCEL);
-    this.#signal.addEventListener("abort", onAbort, { once: true });
     let cause: unknown;
     try {
-      if (this.#signal.aborted) onAbort();
-      for await (const chunk of stream as AsyncIterable<Uint8Array>)
+      for await (const chunk of chunksOf(stream, this.#signal))
         for (const message of decoder.push(chunk)) yield fromBinary(this.#call.output, message);
-      // The status may follow the end of the data by a tick.
-      if (!stream.closed) await closed(stream);
     } catch (error) {
       cause = error;
-    } finally {
-      this.#signal.removeEventListener("abort", onAbort);
-      // Reached the end, failed, or the reader left its loop: in any case nothing more is wanted.
-      if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
     }
     if (this.#cancelled) return;
-    if (this.#signal.aborted) throw new RpcFailure("CANCELLED", "ended by us", "interrupted", { cause });
+    if (this.#signal.aborted) throw rpcFailure(ended(this.#signal, "interrupted"));
     if (this.#status?.failure !== undefined) throw this.#status.failure;
-    if (cause !== undefined || this.#status?.ok !== true || decoder.pending) throw brokenOff(stream, cause);
+    if (cause !== undefined || this.#status?.ok !== true || decoder.pending)
+      throw rpcFailure(cause instanceof Http2Failure ? cause : brokenOff(stream, cause));
   }
 
   #opened(stream: ClientHttp2Stream): ClientHttp2Stream {
     this.#stream = stream;
     this.#status = new StatusReader(stream);
-    stream.on("error", () => undefined); // Iteration throws it.
     for (const frame of this.#early.splice(0)) stream.write(frame);
     if (this.#ended) stream.end();
     if (this.#cancelled || this.#signal.aborted) stream.close(constants.NGHTTP2_CANCEL);
     return stream;
   }
-}
-
-/** The server has ended; ending our side too closes the stream. */
-function closed(stream: ClientHttp2Stream): Promise<void> {
-  return new Promise((resolve) => {
-    stream.once("close", resolve);
-    stream.end();
-  });
 }

@@ -1,7 +1,6 @@
 /**
- * The real `EtcdTransport`: gRPC over HTTP/2, one connection per endpoint, shared by all calls.
- * New credentials retire the connections made with the old ones. Nothing is retried here, except that
- * a call which met a connection already closed goes on a new one (no byte of it had left).
+ * The real `EtcdTransport`: gRPC over HTTP/2, one connection per endpoint, shared by all calls (`src/http2/pool.ts`).
+ * Nothing that was sent is sent again.
  */
 import {
   fromBinary,
@@ -11,57 +10,44 @@ import {
   type DescMethodUnary,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import type { ClientHttp2Stream } from "node:http2";
-import type { SecureContext } from "node:tls";
+import type { CallKind, Patience } from "../../http2/connection.ts";
+import { Gate } from "../../http2/gate.ts";
+import type { IdleConnections } from "../../http2/idle.ts";
+import { Pool, type Begun } from "../../http2/pool.ts";
 import { DeadlineExceeded, type Clock } from "../../seams/clock.ts";
-import {
-  RpcFailure,
-  type Endpoint,
-  type EtcdTransport,
-  type RpcOptions,
-} from "../../seams/etcd-transport.ts";
-import type { IdleConnections } from "../idle.ts";
-import { Connection, type CallKind } from "./connection.ts";
+import type { Endpoint, EtcdTransport, RpcOptions } from "../../seams/etcd-transport.ts";
+import type { TlsCredentials } from "../types.ts";
 import { encodeFrame } from "./frame.ts";
-import { Gate } from "./gate.ts";
+import { encodeTimeout, rpcFailure } from "./status.ts";
 import { GrpcStream } from "./stream.ts";
-import { encodeTimeout } from "./status.ts";
-import { secureContext, type TlsCredentials } from "./tls.ts";
 import { exchange } from "./unary.ts";
 
+/** etcd refuses pings that come more often than every 5 s. */
+const PATIENCE: Patience = { connectMs: 3_000, pingEveryMs: 10_000, pingAnswerMs: 5_000 };
 /** Calls under way at one endpoint, and calls that may wait for a place. */
-const MOST_CALLS = 64;
-const MOST_WAITING = 1_024;
+const LIMITS = { concurrent: 64, waiting: 1_024 };
 
-interface Pooled {
-  readonly opening: Promise<Connection>;
-  connection: Connection | undefined;
-}
+const UNARY: CallKind = { pinged: false, lasting: false, bodiless: false };
+/** It ends by itself. */
+const DOWNLOAD: CallKind = { ...UNARY, pinged: true };
+/** A watch or a keep-alive lasts until one side has enough. */
+const SUBSCRIPTION: CallKind = { ...DOWNLOAD, lasting: true };
 
 export class GrpcTransport implements EtcdTransport {
   readonly #clock: Clock;
-  readonly #idle: IdleConnections | undefined;
-  #credentials: TlsCredentials | undefined;
-  #context: SecureContext | undefined;
-  readonly #pool = new Map<string, Pooled>();
+  readonly #pool: Pool;
   readonly #gates = new Map<string, Gate>();
-  readonly #alive = new Set<Connection>();
-  #closed = false;
 
   /** `idle` is shared with others; without it, connections stay open. */
-  constructor(options: { clock: Clock; tls?: TlsCredentials; idle?: IdleConnections }) {
-    this.#clock = options.clock;
-    this.#idle = options.idle;
-    if (options.tls !== undefined) this.setCredentials(options.tls);
+  constructor({ clock, tls, idle }: { clock: Clock; tls?: TlsCredentials; idle?: IdleConnections }) {
+    this.#clock = clock;
+    this.#pool = new Pool({ clock, patience: PATIENCE, idle });
+    if (tls !== undefined) this.setCredentials(tls);
   }
 
   /** Rotated certificates: calls under way finish on the old connections, new ones connect anew. */
   setCredentials(tls: TlsCredentials): void {
-    const old = this.#credentials;
-    if (old !== undefined && old.ca === tls.ca && old.cert === tls.cert && old.key === tls.key) return;
-    this.#context = secureContext(tls);
-    this.#credentials = tls;
-    this.#retireAll();
+    this.#pool.setCredentials(tls);
   }
 
   async unary<I extends DescMessage, O extends DescMessage>(
@@ -72,7 +58,7 @@ export class GrpcTransport implements EtcdTransport {
   ): Promise<MessageShape<O>> {
     const frame = encodeFrame(toBinary(call.input, request));
     using _place = await this.#enter(endpoint, options.signal);
-    const { connection, stream } = await this.#begin(call, endpoint, options, "unary");
+    const { connection, stream } = await this.#begin(call, endpoint, options, UNARY);
     try {
       return fromBinary(call.output, await exchange(stream, frame, options.signal));
     } catch (error) {
@@ -87,30 +73,22 @@ export class GrpcTransport implements EtcdTransport {
     endpoint: Endpoint,
     options: RpcOptions,
   ): GrpcStream<I, O> {
-    const kind = call.methodKind === "server_streaming" ? "download" : "subscription";
+    const kind = call.methodKind === "server_streaming" ? DOWNLOAD : SUBSCRIPTION;
     const open = async () => (await this.#begin(call, endpoint, options, kind)).stream;
     return new GrpcStream(call, open, options.signal);
   }
 
   close(): Promise<void> {
-    this.#closed = true;
-    this.#pool.clear();
-    for (const connection of this.#alive) connection.destroy();
-    this.#alive.clear();
+    this.#pool.close();
     return Promise.resolve();
   }
 
   /** Connections not yet closed; for tests that look for leaks. */
   get connections(): number {
-    return this.#alive.size;
+    return this.#pool.size;
   }
 
-  async #begin(
-    call: DescMethod,
-    endpoint: Endpoint,
-    options: RpcOptions,
-    kind: CallKind,
-  ): Promise<{ connection: Connection; stream: ClientHttp2Stream }> {
+  async #begin(call: DescMethod, endpoint: Endpoint, options: RpcOptions, kind: CallKind): Promise<Begun> {
     const headers = {
       ":method": "POST",
       ":path": `/${call.parent.typeName}/${call.name}`,
@@ -120,76 +98,26 @@ export class GrpcTransport implements EtcdTransport {
       ...(options.timeoutMs === undefined ? {} : { "grpc-timeout": encodeTimeout(options.timeoutMs) }),
       ...options.metadata,
     };
-    for (let tries = 0; ; tries++) {
-      const connection = await abortable(this.#connection(endpoint), options.signal);
-      try {
-        return { connection, stream: connection.request(headers, kind) };
-      } catch (error) {
-        if (tries > 0) throw error;
-      }
-    }
-  }
-
-  async #connection(endpoint: Endpoint): Promise<Connection> {
-    if (this.#closed) throw new RpcFailure("CANCELLED", "the transport is closed", "not-sent");
-    const key = keyOf(endpoint);
-    const known = this.#pool.get(key);
-    if (known !== undefined && (known.connection === undefined || known.connection.usable))
-      return await known.opening;
-    const context = this.#context;
-    const forget = () => {
-      if (this.#pool.get(key) === pooled) this.#pool.delete(key);
-      if (pooled.connection !== undefined) this.#alive.delete(pooled.connection);
-    };
-    const pooled: Pooled = {
-      opening: Connection.open(endpoint, context, this.#clock, forget, this.#idle),
-      connection: undefined,
-    };
-    this.#pool.set(key, pooled);
     try {
-      const connection = await pooled.opening;
-      pooled.connection = connection;
-      if (connection.usable) this.#alive.add(connection);
-      if (this.#closed) connection.destroy();
-      // Opened with credentials that were replaced meanwhile: good for those who wait, not for later.
-      if (this.#pool.get(key) !== pooled) connection.retire();
-      return connection;
+      return await this.#pool.begin(endpoint, headers, kind, options.signal);
     } catch (error) {
-      forget();
-      throw error;
+      throw rpcFailure(error);
     }
-  }
-
-  #retireAll(): void {
-    this.#pool.clear();
-    for (const connection of this.#alive) connection.retire();
   }
 
   /** A place among the calls at this endpoint. A gate nobody is in is forgotten: addresses change. */
   async #enter(endpoint: Endpoint, signal: AbortSignal): Promise<Disposable> {
-    const key = keyOf(endpoint);
-    let gate = this.#gates.get(key);
-    if (gate === undefined) this.#gates.set(key, (gate = new Gate(MOST_CALLS, MOST_WAITING)));
-    const place = await gate.enter(signal);
+    const { url } = endpoint;
+    let gate = this.#gates.get(url);
+    if (gate === undefined) this.#gates.set(url, (gate = new Gate(this.#clock, LIMITS)));
+    const place = await gate.enter(signal).catch((error: unknown) => {
+      throw rpcFailure(error);
+    });
     return {
       [Symbol.dispose]: () => {
         place[Symbol.dispose]();
-        if (gate.idle && this.#gates.get(key) === gate) this.#gates.delete(key);
+        if (gate.idle && this.#gates.get(url) === gate) this.#gates.delete(url);
       },
     };
   }
-}
-
-function keyOf(endpoint: Endpoint): string {
-  return `${endpoint.url} ${endpoint.serverName ?? ""}`;
-}
-
-/** A connection is shared, so one caller's abort ends only its own waiting. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(new RpcFailure("CANCELLED", "ended while connecting", "not-sent"));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
