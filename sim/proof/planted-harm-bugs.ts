@@ -38,7 +38,7 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     breaks: "H16",
     situation: "refused",
     file: "src/operator/apply/certificates.ts",
-    find: "const kept = present && this.#withoutAuthority(`${name} ${plane}`, present, pemFile, caFile);",
+    find: "const kept = present && this.#withoutAuthority(`${name} ${plane}`, present, plane);",
     replace: "const kept = undefined as Record<string, string> | undefined;",
   },
   {

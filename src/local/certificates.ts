@@ -7,16 +7,15 @@ import path from "node:path";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import { isSecure } from "../core/config/flags.ts";
 import type { MemberRecord } from "../core/record.ts";
-import { CA_LIFE_MS, LEAF_LIFE_MS, USAGES, type Found } from "../pki/plan.ts";
-import { clientLeaf, findLeaf, readAuthority, renewLeaf, type Authority } from "../pki/renewal.ts";
+import { Keeper } from "../pki/keeper.ts";
+import { caOf, clientLeaf, memberLeaf, PLANES, type Plane } from "../pki/plan.ts";
 import { memberSans } from "../pki/sans.ts";
+import { managed } from "../pki/source.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
-import type { LeafSpec, Pki } from "../seams/pki.ts";
+import type { LeafSpec, Pem, Pki } from "../seams/pki.ts";
 import { HOST } from "./addresses.ts";
 import type { Layout } from "./layout.ts";
-
-export type Plane = "client" | "peer";
 
 /** Files that etcd and clients are pointed at. */
 export interface MemberFiles {
@@ -25,12 +24,7 @@ export interface MemberFiles {
   readonly ca: string;
 }
 
-export interface ClientFiles {
-  readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
-}
-
+/** As the paths of files, or as what is in them. */
 export interface ClientCredentials {
   readonly ca: string;
   readonly cert: string;
@@ -67,17 +61,14 @@ export class Certificates {
   readonly #disk: Disk;
   readonly #clock: Clock;
   readonly #pki: Pki;
-  readonly #authorities = new Map<Plane, Authority>();
-  /** When each file has to be looked at again, by the wall clock. */
-  readonly #checkedUntil = new Map<string, number>();
-  readonly #ends = new Map<string, number>();
-  readonly #problems = new Map<string, string>();
+  readonly #keeper: Keeper;
 
   constructor(layout: Layout, disk: Disk, clock: Clock, pki: Pki) {
     this.#layout = layout;
     this.#disk = disk;
     this.#clock = clock;
     this.#pki = pki;
+    this.#keeper = new Keeper(pki, clock, { retryMs: RECHECK_MS, recheckMs: RECHECK_MS });
   }
 
   memberFiles(member: string, plane: Plane): MemberFiles {
@@ -89,7 +80,7 @@ export class Certificates {
   }
 
   /** What a person gives to etcdctl. */
-  userFiles(): ClientFiles {
+  userFiles(): ClientCredentials {
     return { ca: this.caFile("client"), cert: this.#file("user.pem"), key: this.#file("user.pem") };
   }
 
@@ -108,11 +99,7 @@ export class Certificates {
     records: readonly MemberRecord[],
     spec: EtcdClusterSpec["tls"],
   ): Promise<CertificateReport> {
-    const wanted = [
-      ...clientLeaves(spec).map((one) => this.#at(one)),
-      ...records.flatMap((r) => this.#leavesOf(r)),
-    ];
-    const problems: string[] = [];
+    const wanted = [...this.#clientLeaves(spec), ...records.flatMap((record) => this.#leavesOf(record))];
     const due: number[] = [];
     let changed = false;
     const planes = new Set(wanted.map(({ plane }) => plane));
@@ -121,10 +108,10 @@ export class Certificates {
       wanted.map(async (one) => {
         const result = await this.#ensureLeaf(one);
         changed ||= result.issued;
-        if (result.problem !== undefined) problems.push(result.problem);
         due.push(result.lookAgainAt);
       }),
     );
+    const { problems } = this.#keeper;
     return { changed, problems, ...(due.length > 0 && { lookAgainAt: Math.min(...due) }) };
   }
 
@@ -132,120 +119,86 @@ export class Certificates {
   async describe(records: readonly MemberRecord[]): Promise<CertificateState> {
     const expiry: Record<string, number> = {};
     for (const record of records) {
-      const ends = await Promise.all(this.#leavesOf(record).map((wanted) => this.#end(wanted)));
-      const known = ends.filter((end) => end !== undefined);
-      if (known.length > 0) expiry[record.name] = Math.min(...known);
+      const leaves = this.#leavesOf(record);
+      for (const leaf of leaves) await this.#learnExpiry(leaf);
+      const first = this.#keeper.expiry(leaves.map(({ file }) => file));
+      if (first !== undefined) expiry[record.name] = first;
     }
-    return { problems: [...this.#problems.values()], expiry };
+    return { problems: this.#keeper.problems, expiry };
   }
 
-  async #end(wanted: Wanted): Promise<number | undefined> {
-    const known = this.#ends.get(wanted.file);
-    if (known !== undefined) return known;
-    const found = await this.#find(wanted);
-    if (found.kind !== "present") return undefined;
-    this.#ends.set(wanted.file, found.facts.notAfter);
-    return found.facts.notAfter;
+  /** For whoever only looks; what is kept here is known. */
+  async #learnExpiry({ file, plane }: Wanted): Promise<void> {
+    if (this.#keeper.expiry([file]) !== undefined) return;
+    const [pem, trust] = [await this.#read(file), await this.#read(this.caFile(plane))];
+    if (pem && trust) this.#keeper.serves(file, pem, trust);
   }
 
   async remove(member: string): Promise<void> {
-    for (const plane of ["client", "peer"] as const) {
+    for (const plane of PLANES) {
       const { pem } = this.memberFiles(member, plane);
-      for (const known of [this.#checkedUntil, this.#ends, this.#problems]) known.delete(pem);
+      this.#keeper.forget(pem);
       await this.#disk.remove(pem);
     }
+  }
+
+  async #read(file: string): Promise<Pem | undefined> {
+    const text = await this.#disk.read(file);
+    return text === undefined ? undefined : { text, where: file };
   }
 
   #file(name: string): string {
     return path.join(this.#layout.pki, name);
   }
 
-  #at({ name, leaf }: { name: string; leaf: LeafSpec }): Wanted {
-    return { file: this.#file(name), plane: "client", leaf };
+  #clientLeaves(spec: EtcdClusterSpec["tls"]): Wanted[] {
+    if (!isSecure(spec, "client")) return [];
+    return ["user", "controller"].map((who) => ({
+      file: this.#file(`${who}.pem`),
+      plane: "client",
+      leaf: clientLeaf(`quorate-${who}`),
+    }));
   }
 
   #leavesOf({ name, template }: MemberRecord): Wanted[] {
-    const planes = tlsPlanes(template.tls);
-    const { sans } = memberSans({
-      hosts: ["localhost", HOST, "::1", name],
-      extra: template.tls.extraSANs,
-    });
-    const leaf = (usages: LeafSpec["usages"]) => ({ commonName: name, sans, usages, lifeMs: LEAF_LIFE_MS });
-    return [
-      ...(planes.client
-        ? [
-            {
-              file: this.memberFiles(name, "client").pem,
-              plane: "client" as const,
-              leaf: leaf(USAGES.server),
-            },
-          ]
-        : []),
-      ...(planes.peer
-        ? [{ file: this.memberFiles(name, "peer").pem, plane: "peer" as const, leaf: leaf(USAGES.peer) }]
-        : []),
-    ];
+    const { sans } = memberSans({ hosts: ["localhost", HOST, "::1", name], extra: template.tls.extraSANs });
+    return PLANES.filter((plane) => isSecure(template.tls, plane)).map((plane) => ({
+      file: this.memberFiles(name, plane).pem,
+      plane,
+      leaf: memberLeaf(name, plane, sans),
+    }));
   }
 
   /** True when it was made now. */
   async #ensureAuthority(cluster: string, plane: Plane): Promise<boolean> {
-    if (this.#authorities.has(plane)) return false;
+    if (this.#keeper.source(plane)) return false;
     const [certFile, keyFile] = [this.caFile(plane), this.#file(`ca-${plane}.key`)];
-    let [certificate, key] = await Promise.all([this.#disk.read(certFile), this.#disk.read(keyFile)]);
-    let made = false;
+    let [certificate, key] = await Promise.all([this.#read(certFile), this.#read(keyFile)]);
+    const made = certificate === undefined;
     if (certificate === undefined) {
       // The certificate is written last: with it there the CA is whole, without it nobody has used the key.
-      const issued = await this.#pki.issueCa({ commonName: `${cluster} ${plane} CA`, lifeMs: CA_LIFE_MS });
+      const issued = await this.#pki.issueCa(caOf(cluster, plane));
       await this.#disk.makeDirectory(this.#layout.pki);
       await this.#disk.write(keyFile, issued.key, { private: true });
       await this.#disk.write(certFile, issued.certificate);
-      ({ certificate, key } = issued);
-      made = true;
+      certificate = { text: issued.certificate, where: certFile };
+      key = { text: issued.key, where: keyFile };
     }
-    const keyPem = key === undefined ? undefined : { text: key, where: keyFile };
-    this.#authorities.set(plane, readAuthority(this.#pki, { text: certificate, where: certFile }, keyPem));
+    this.#keeper.use(plane, managed(this.#pki, certificate, key));
     return made;
   }
 
-  async #ensureLeaf(wanted: Wanted): Promise<{ issued: boolean; problem?: string; lookAgainAt: number }> {
+  async #ensureLeaf({ file, plane, leaf }: Wanted): Promise<{ issued: boolean; lookAgainAt: number }> {
     const now = this.#clock.now();
-    const checked = this.#checkedUntil.get(wanted.file) ?? 0;
+    const checked = this.#keeper.checkedUntil(file) ?? 0;
     if (now < checked) return { issued: false, lookAgainAt: checked };
-    const ca = this.#authorities.get(wanted.plane);
-    if (!ca) throw new TypeError(`no certificate authority for ${wanted.file}`);
-    const found = await this.#find(wanted);
-    const { file, leaf } = wanted;
-    const renewal = await renewLeaf(this.#pki, { name: file, leaf, found, ca, now });
-    this.#problems.delete(file);
-    if (renewal.kind === "blocked") {
-      this.#problems.set(file, renewal.message);
-      return { issued: false, problem: renewal.message, lookAgainAt: now + RECHECK_MS };
-    }
-    const due = renewal.kind === "kept" ? renewal.lookAgainAt : Number.POSITIVE_INFINITY;
-    const lookAgainAt = Math.min(due, now + RECHECK_MS);
-    if (renewal.kind === "issued") {
-      const { certificate, key } = renewal.pair;
-      await this.#disk.write(file, certificate + key, { private: true });
-      this.#ends.set(file, renewal.notAfter);
-    }
-    this.#checkedUntil.set(file, lookAgainAt);
-    return { issued: renewal.kind === "issued", lookAgainAt };
+    const pem = await this.#read(file);
+    const { issued = false } = await this.#keeper.leaf(file, plane, leaf, {
+      certificate: pem,
+      key: pem,
+      write: ({ certificate, key }) => this.#disk.write(file, certificate + key, { private: true }),
+    });
+    const lookAgainAt = this.#keeper.checkedUntil(file) ?? now + RECHECK_MS;
+    return { issued, lookAgainAt };
   }
-
-  async #find({ file, plane }: Wanted): Promise<Found> {
-    const text = await this.#disk.read(file);
-    const pem = text === undefined ? undefined : { text, where: file };
-    const trust =
-      this.#authorities.get(plane)?.pair.certificate ?? (await this.#disk.read(this.caFile(plane)));
-    const trusted = trust === undefined ? undefined : { text: trust, where: this.caFile(plane) };
-    return findLeaf(this.#pki, pem, pem, trusted);
-  }
-}
-
-function clientLeaves(spec: EtcdClusterSpec["tls"]): { name: string; leaf: LeafSpec }[] {
-  if (!tlsPlanes(spec).client) return [];
-  return [
-    { name: "user.pem", leaf: clientLeaf("quorate-user") },
-    { name: "controller.pem", leaf: clientLeaf("quorate-controller") },
-  ];
 }

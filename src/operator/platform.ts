@@ -201,7 +201,7 @@ export class KubePlatform implements Platform {
       ],
       nodes: Object.fromEntries(nodes),
       certificates: {
-        problems: certificates.problems,
+        problems: certificates.keeper.problems,
         expiry: Object.fromEntries(expiry),
         now: this.#options.skew.now(),
       },

@@ -3,7 +3,7 @@
  * in place is the one wanted, and whether the CA can still sign. etcd re-reads leaves on every handshake (R45),
  * so a leaf is simply reissued; a CA that runs out is reported, because replacing it needs restarts.
  */
-import type { CertificateFacts, LeafSpec, Usage, Validity } from "../seams/pki.ts";
+import type { CaRequest, CertificateFacts, LeafSpec, Sans, Usage, Validity } from "../seams/pki.ts";
 import { sameSans } from "./sans.ts";
 
 const SECOND = 1000;
@@ -31,6 +31,25 @@ export const USAGES = {
   peer: ["serverAuth", "clientAuth"],
   client: ["clientAuth"],
 } as const satisfies Record<string, readonly Usage[]>;
+
+/** Each has a CA of its own, so that a client is no peer. */
+export type Plane = "client" | "peer";
+export const PLANES: readonly Plane[] = ["client", "peer"];
+
+export function caOf(cluster: string, plane: Plane): CaRequest {
+  return { commonName: `${cluster} ${plane} CA`, lifeMs: CA_LIFE_MS };
+}
+
+/** What a member shows on a plane. */
+export function memberLeaf(member: string, plane: Plane, sans: Sans): LeafSpec {
+  const usages = plane === "client" ? USAGES.server : USAGES.peer;
+  return { commonName: member, sans, usages, lifeMs: LEAF_LIFE_MS };
+}
+
+/** A leaf for somebody who only dials. */
+export function clientLeaf(commonName: string): LeafSpec {
+  return { commonName, sans: { dns: [], ips: [] }, usages: USAGES.client, lifeMs: LEAF_LIFE_MS };
+}
 
 /** The life of a certificate issued now. A leaf that outlived its CA would be worth nothing, so it is cut. */
 export function validity(now: number, lifeMs: number, ca?: Validity): Validity {
@@ -62,6 +81,13 @@ export type Found =
   | { readonly kind: "absent" }
   | { readonly kind: "unreadable"; readonly message: string }
   | { readonly kind: "present"; readonly facts: CertificateFacts };
+
+/** Whether a leaf would serve now, due or not, for those who trust whom it was judged by. */
+export function serves(found: Found, now: number): boolean {
+  if (found.kind !== "present") return false;
+  const { isCa, keyMatches, issuedBy, notBefore, notAfter } = found.facts;
+  return !isCa && keyMatches === true && issuedBy !== undefined && now >= notBefore && now <= notAfter;
+}
 
 export type LeafFlaw =
   | "absent"

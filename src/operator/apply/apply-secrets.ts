@@ -10,7 +10,8 @@ import { configFile, FILES } from "../render/config.ts";
 import { clusterLabels } from "../render/metadata.ts";
 import { memberSecret } from "../render/secret.ts";
 import { secrets as secretResource } from "../resources.ts";
-import { isPlaneInUse, secretsByName, type Certificates, type Plane } from "./certificates.ts";
+import type { Plane } from "../../pki/plan.ts";
+import { isPlaneInUse, secretsByName, type Certificates } from "./certificates.ts";
 import { Contested } from "./contests.ts";
 import { findOne, keepCreated, keepSecret, relabel } from "./keep.ts";
 import { partsOf } from "./not-made.ts";
@@ -53,7 +54,7 @@ async function issueAuthority(
       // Members trust the old one until they restart (R45): a new one now would part them from each other.
       const what = found ? "belongs to another owner" : "is gone";
       const message = `Secret ${cluster.namespace}/${name} ${what}, and members run with its certificates; restore it from a backup`;
-      certificates.tellProblem(plane, message);
+      certificates.keeper.report(plane, message);
       return false;
     }
     known = await relabel(client, secretResource, clusterLabels(cluster), found);

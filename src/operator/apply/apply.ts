@@ -19,9 +19,9 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
     outcomes.changed = true;
   });
   await new Applier(context, view, outcomes).walk(wantedObjects(view, cachedOf(context, view)));
-  const problems = [...outcomes.problems, ...certificates.problems, ...contests.problems()];
+  const problems = [...outcomes.problems, ...certificates.keeper.problems, ...contests.problems()];
   waits.keepOnly(outcomes.parts);
-  const times = [certificates.lookAgainAt, waits.lookAgainAt, latches.lookAgainAt].filter(
+  const times = [certificates.keeper.lookAgainAt, waits.lookAgainAt, latches.lookAgainAt].filter(
     (at) => at !== undefined,
   );
   return {

@@ -4,9 +4,10 @@ import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { healthy } from "../../core/testing/cluster.ts";
 import { createPki } from "../../pki/issue.ts";
 import { inspect } from "../../pki/inspect.ts";
+import { PLANES, type Plane } from "../../pki/plan.ts";
 import { systemClock } from "../../seams/clock.ts";
 import { systemRandom } from "../../seams/random.ts";
-import { Certificates, isPlaneInUse, textIn, type Plane } from "./certificates.ts";
+import { Certificates, isPlaneInUse, textIn } from "./certificates.ts";
 import { FILES } from "../render/config.ts";
 import { memberSecret } from "../render/secret.ts";
 
@@ -25,7 +26,7 @@ async function world() {
     },
   });
   const authorities: Partial<Record<Plane, Secret>> = {};
-  for (const plane of ["client", "peer"] as const) {
+  for (const plane of PLANES) {
     const secret = await certificates.newAuthority(cluster, plane);
     assert.ok(certificates.useAuthority(cluster, plane, secret));
     authorities[plane] = secret;
@@ -41,7 +42,7 @@ test("while our clock contradicts the API server's nothing is issued, and what i
   time.now += 70 * DAY;
   time.contradiction = "the clocks differ";
   assert.deepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
-  assert.match(certificates.problems.join(), /due for renewal.*the clocks differ/);
+  assert.match(certificates.keeper.problems.join(), /due for renewal.*the clocks differ/);
   await assert.rejects(certificates.newAuthority(cluster, "peer"), { reason: "wrong-clock" });
   assert.equal(await certificates.memberFiles(cluster, { ...record, name: "demo-9" }, undefined), undefined);
   assert.equal(certificates.unissuedFor("demo-9")?.reason, "CertificateNotIssued", "the authority is there");
@@ -87,14 +88,14 @@ describe("the certificates of a member", () => {
     certificates.useAuthority(cluster, "peer", { ...authorities.peer, data });
     const files = await certificates.memberFiles(cluster, record, secretOf(before));
     assert.deepEqual(files, { ...before, [FILES.peerClientPem]: before[FILES.peerPem] });
-    assert.match(certificates.problems.join(), /demo-1 peer client/);
+    assert.match(certificates.keeper.problems.join(), /demo-1 peer client/);
   });
 
   test("stay as they are until 2/3 of their life, and are then made anew", async () => {
     const { certificates, time } = await world();
     const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
     assert.deepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
-    const due = certificates.lookAgainAt;
+    const due = certificates.keeper.lookAgainAt;
     assert.ok(due !== undefined && due > time.now + 55 * DAY && due < time.now + 70 * DAY);
     time.now += 70 * DAY;
     const renewed = (await certificates.memberFiles(cluster, record, secretOf(files))) ?? {};
@@ -106,21 +107,20 @@ describe("the certificates of a member", () => {
     const { certificates, time, authorities } = await world();
     const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
     await certificates.memberFiles(cluster, record, secretOf(files));
-    for (const plane of ["client", "peer"] as const) {
+    for (const plane of PLANES) {
       const { "tls.key": _lost, ...data } = authorities[plane]?.data ?? {};
       certificates.useAuthority(cluster, plane, { ...authorities[plane], data });
     }
     time.now += 70 * DAY;
     assert.deepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
-    assert.equal(certificates.problems.length, 5, "each authority, and each leaf that it should sign");
-    assert.equal(certificates.lookAgainAt, time.now + 10_000);
-    for (const plane of ["client", "peer"] as const)
-      certificates.useAuthority(cluster, plane, authorities[plane] ?? {});
+    assert.equal(certificates.keeper.problems.length, 5, "each authority, and each leaf that it should sign");
+    assert.equal(certificates.keeper.lookAgainAt, time.now + 10_000);
+    for (const plane of PLANES) certificates.useAuthority(cluster, plane, authorities[plane] ?? {});
     time.now += 10_000;
     const renewed = (await certificates.memberFiles(cluster, record, secretOf(files))) ?? {};
     assert.notEqual(renewed[FILES.peerPem], files[FILES.peerPem]);
-    assert.deepEqual(certificates.problems, []);
-    assert.equal(certificates.lookAgainAt, undefined, "nothing is due before they are in place");
+    assert.deepEqual(certificates.keeper.problems, []);
+    assert.equal(certificates.keeper.lookAgainAt, undefined, "nothing is due before they are in place");
   });
 
   test("are made anew when somebody wrote nonsense into them", async () => {
@@ -132,7 +132,7 @@ describe("the certificates of a member", () => {
       secretOf({ ...files, [FILES.peerPem]: "nonsense" }),
     );
     assert.match(mended?.[FILES.peerPem] ?? "", /BEGIN CERTIFICATE[^]*BEGIN PRIVATE KEY/);
-    assert.deepEqual(certificates.problems, []);
+    assert.deepEqual(certificates.keeper.problems, []);
   });
 });
 
@@ -140,14 +140,14 @@ test("an authority that cannot be read is reported, and what it signed stays in 
   const { certificates, authorities } = await world();
   const broken: Secret = { ...authorities.peer, data: { ...authorities.peer?.data, "tls.crt": "" } };
   assert.equal(certificates.useAuthority(cluster, "peer", broken), false);
-  assert.match(certificates.problems.join(), /Secret default\/demo-peer-ca, tls\.crt: is empty/);
+  assert.match(certificates.keeper.problems.join(), /Secret default\/demo-peer-ca, tls\.crt: is empty/);
   assert.equal(
     await certificates.memberFiles(cluster, record, undefined),
     undefined,
     "nobody starts without",
   );
   assert.ok(authorities.peer && certificates.useAuthority(cluster, "peer", authorities.peer));
-  assert.deepEqual(certificates.problems, []);
+  assert.deepEqual(certificates.keeper.problems, []);
 });
 
 test("what a member has is good while it is valid, also for an operator that never saw the authority", async () => {

@@ -6,7 +6,8 @@ import { isSecure } from "../../core/config/flags.ts";
 import type { ClusterFacts, NotMade } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
-import { authorityName, isPlaneInUse, PLANES, secretsByName } from "./certificates.ts";
+import { PLANES } from "../../pki/plan.ts";
+import { authorityName, isPlaneInUse, secretsByName } from "./certificates.ts";
 import { takenBy } from "../observe/observe-objects.ts";
 import type { ApplyContext } from "./outcomes.ts";
 
@@ -49,7 +50,7 @@ export function newcomersBlockedBy(
     return (
       isSecure(cluster.spec.tls, plane) &&
       !there &&
-      !certificates.canIssue(plane) &&
+      certificates.keeper.source(plane) === undefined &&
       isPlaneInUse(plane, records, secrets)
     );
   });

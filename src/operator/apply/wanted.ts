@@ -20,7 +20,8 @@ import { memberClaim, wantedClaimSize } from "../render/claim.ts";
 import { clientSecret, operatorSecret } from "../render/secret.ts";
 import { clusterServices, peerService } from "../render/services.ts";
 import { budgets, claims, etcdClusters, etcdMembers, secrets } from "../resources.ts";
-import { authorityName, PLANES, type Plane } from "./certificates.ts";
+import { PLANES, type Plane } from "../../pki/plan.ts";
+import { authorityName } from "./certificates.ts";
 import { lostLabels, lostOfRecord } from "./identity.ts";
 import { partsOf } from "./not-made.ts";
 
