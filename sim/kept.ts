@@ -5,10 +5,10 @@ import type { Kept } from "./kept-file.ts";
 import { play } from "./operator/random-run.ts";
 import type { Schedule } from "./operator/schedule.ts";
 import { shrunk, type KeptSchedule } from "./operator/shrink.ts";
-import type { ProductRun } from "./product-run.ts";
+import type { ProductRun } from "./driver/product-run.ts";
 
 export async function replay({ kind = "operator", schedule }: Kept): Promise<ProductRun> {
-  return kind === "rules" ? playRules(schedule as RulesSchedule) : await play(schedule as Schedule);
+  return await (kind === "rules" ? playRules(schedule as RulesSchedule) : play(schedule as Schedule));
 }
 
 /** The least of its events with which the same invariant breaks; undefined when none does. */

@@ -2,17 +2,18 @@
 import { once } from "node:events";
 import process from "node:process";
 import { Worker } from "node:worker_threads";
-import type { EnumerateRequest } from "./rules/enumerate-worker.ts";
-import { scenarios, type Enumerated } from "./rules/enumerate.ts";
+import type { EnumerateRequest } from "./driver/enumerate-worker.ts";
+import type { Enumerated } from "./driver/enumerate.ts";
 import { readKept, writeKept } from "./kept-file.ts";
 import { replay, shrinkKept } from "./kept.ts";
 import { machineRun } from "./machine/random-run.ts";
-import { operatorScenarios } from "./operator/enumerate.ts";
+import { operatorWorld } from "./operator/enumerate.ts";
 import { operatorRun } from "./operator/random-run.ts";
 import { scheduleOf } from "./operator/schedule.ts";
 import { keepShrunk } from "./operator/shrink.ts";
-import type { ProductRun } from "./product-run.ts";
+import type { ProductRun } from "./driver/product-run.ts";
 import { Progress } from "./engine/progress.ts";
+import { scenarios } from "./rules/enumerate.ts";
 import { randomRun } from "./rules/random-run.ts";
 import type { Simulated } from "./worker.ts";
 
@@ -71,10 +72,10 @@ export async function all(every: number, threads: number, how: How): Promise<num
   const progress = new Progress("plans");
   let failed = 0;
   let plans = 0;
-  const names = (what === "operator" ? operatorScenarios : scenarios).map(({ name }) => name);
+  const names = (what === "operator" ? operatorWorld.scenarios : scenarios).map(({ name }) => name);
   const waiting = names.filter((one) => one.includes(how.scenario));
   const work = async () => {
-    const worker = new Worker(new URL("./rules/enumerate-worker.ts", import.meta.url));
+    const worker = new Worker(new URL("./driver/enumerate-worker.ts", import.meta.url));
     for (let scenario = waiting.shift(); scenario !== undefined; scenario = waiting.shift()) {
       if (stop && failed > 0) break;
       const request: EnumerateRequest = { what, scenario, every, fault, stop };

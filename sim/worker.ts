@@ -1,6 +1,6 @@
 /** Runs a range of seeds in a thread of its own and reports each result, without the trace. */
 import { parentPort, workerData } from "node:worker_threads";
-import type { ProductRun } from "./product-run.ts";
+import type { ProductRun } from "./driver/product-run.ts";
 
 /** The rules alone, the product on a modelled machine, or the operator on a modelled Kubernetes. */
 export type Simulated = "rules" | "machine" | "operator";

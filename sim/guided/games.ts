@@ -12,6 +12,7 @@ import {
   type Schedule,
 } from "../operator/schedule.ts";
 import type { EffectFault } from "../operator/effects.ts";
+import type { ProductRun } from "../driver/product-run.ts";
 import type { SeededRandom } from "../engine/random.ts";
 import { causeOf, Features } from "./features.ts";
 import { mutated, type Draws } from "./mutate.ts";
@@ -23,12 +24,7 @@ export const rulesGame: Game<RulesSchedule> = {
   draw: rulesScheduleOf,
   mutate: mutatedRules,
   causes: ({ moves }) => moves.map(causeOf),
-  play: (schedule) => {
-    const features = new Features();
-    const { violation, events, passes, end } = playRules(schedule, features);
-    features.seen.add(`ends ${end}`);
-    return Promise.resolve({ features: features.seen, violation: violation?.message, events, passes });
-  },
+  play: (schedule) => noted(schedule, playRules),
 };
 
 const draws: Draws<Move, EffectFault> = {
@@ -52,10 +48,13 @@ export const operatorGame: Game<Schedule> = {
   draw: scheduleOf,
   mutate: (schedule, other, random: SeededRandom) => mutated(schedule, other, random, draws),
   causes: ({ moves }) => moves.map(causeOf),
-  play: async (schedule) => {
-    const features = new Features();
-    const { violation, events, passes, end } = await play(schedule, features);
-    features.seen.add(`ends ${end}`);
-    return { features: features.seen, violation: violation?.message, events, passes };
-  },
+  play: (schedule) => noted(schedule, play),
 };
+
+/** Plays a schedule, and takes note of what the run reaches. */
+async function noted<S>(schedule: S, played: (schedule: S, features: Features) => Promise<ProductRun>) {
+  const features = new Features();
+  const { violation, events, passes, end } = await played(schedule, features);
+  features.seen.add(`ends ${end}`);
+  return { features: features.seen, violation: violation?.message, events, passes };
+}

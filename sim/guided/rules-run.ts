@@ -2,8 +2,8 @@
 import { inflict, type FaultName } from "../rules/faults.ts";
 import { Refusal } from "../models/etcd/refusal.ts";
 import { Violation } from "../oracles/oracle.ts";
-import { comeToAnEnd, DESTRUCTIVE, totalsOf, type RunResult } from "../rules/random-run.ts";
-import { formatLine, summary } from "../rules/script.ts";
+import type { ProductRun } from "../driver/product-run.ts";
+import { DESTRUCTIVE, lived } from "../rules/random-run.ts";
 import { Simulation } from "../rules/simulation.ts";
 import { causeOf, type Features } from "./features.ts";
 import type { RulesDeed, RulesEffectFault, RulesSchedule } from "./rules-schedule.ts";
@@ -12,7 +12,7 @@ import type { RulesDeed, RulesEffectFault, RulesSchedule } from "./rules-schedul
 const LASTING: readonly FaultName[] = [...DESTRUCTIVE, "forget-record", "remove-member"];
 const PATIENCE_MS = 600_000;
 
-export function playRules(schedule: RulesSchedule, features?: Features): RunResult {
+export function playRules(schedule: RulesSchedule, features?: Features): Promise<ProductRun> {
   const { seed, spec, settled, effects, moves } = schedule;
   const numbers = (kind: RulesEffectFault) =>
     new Set(effects.flatMap(([number, fault]) => (fault === kind ? [number] : [])));
@@ -21,27 +21,14 @@ export function playRules(schedule: RulesSchedule, features?: Features): RunResu
     faults: { crashAfter: numbers("crash-after"), loseReplyOf: numbers("reply-lost") },
     ...(features && { onPass: (decision, observation) => features.note({ decision, observation }) }),
   });
-  const trace: string[] = [];
-  sim.listen((line) => trace.push(formatLine(line)));
-  const say = (what: string) =>
-    trace.push(`${`${(sim.scheduler.now / 1000).toFixed(1)}s`.padStart(8)}  >> ${what}`);
-  say(`create ${JSON.stringify(spec)}`);
-  let violation: Violation | undefined;
-  try {
-    if (settled) sim.settle();
+  return lived(seed, sim, spec, function* (say) {
+    if (settled) yield { settle: undefined };
     for (const { waitMs, rest, ...deed } of moves) {
       features?.under(causeOf(deed));
       say(`${perform(sim, deed)} ← ${JSON.stringify(deed)}`);
-      if (rest) sim.comesToRest(PATIENCE_MS);
-      else sim.pass(waitMs);
+      yield rest ? { rest: PATIENCE_MS } : { pass: waitMs };
     }
-    comeToAnEnd(sim, say);
-  } catch (error) {
-    if (!(error instanceof Violation)) throw error;
-    violation = error;
-  }
-  trace.push(...summary(sim), ...(violation ? [`!! ${violation.message}`] : []));
-  return { seed, moves: moves.length, ...totalsOf(sim), violation, trace };
+  });
 }
 
 function perform(sim: Simulation, deed: RulesDeed): string {

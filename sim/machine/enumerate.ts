@@ -3,7 +3,8 @@
  * file, process and call to etcd of a scenario. It must end as the run without a fault does.
  */
 import type { StoredMember } from "../../src/local/store.ts";
-import type { Enumerated, Move, Scenario } from "../rules/enumerate.ts";
+import { crashesAndLostReplies, type EffectFaults, type World } from "../driver/enumerate.ts";
+import { scenarios, type Move, type Scenario } from "../rules/enumerate.ts";
 import { Violation } from "../oracles/oracle.ts";
 import { MachineSimulation } from "./simulation.ts";
 
@@ -55,27 +56,6 @@ async function endState(sim: MachineSimulation): Promise<string> {
   });
 }
 
-export async function playOnMachine(
-  scenario: Scenario,
-  seed: number,
-  plan: { readonly crashAfter?: number; readonly loseReplyOf?: number } = {},
-): Promise<{ sim: MachineSimulation; end: string }> {
-  const sim = await MachineSimulation.create(scenario.spec, {
-    seed,
-    faults: {
-      ...(plan.crashAfter === undefined ? {} : { crashAfter: new Set([plan.crashAfter]) }),
-      ...(plan.loseReplyOf === undefined ? {} : { loseReplyOf: new Set([plan.loseReplyOf]) }),
-    },
-  });
-  await sim.settle();
-  for (const move of scenario.moves) {
-    await perform(sim, move);
-    await sim.settle();
-  }
-  if (sim.converged) await mustStayQuiet(sim);
-  return { sim, end: await endState(sim) };
-}
-
 /** I7: nothing is written and no membership call is made once all is as it should be. */
 async function mustStayQuiet(sim: MachineSimulation): Promise<void> {
   const before = sim.effects.count;
@@ -84,30 +64,20 @@ async function mustStayQuiet(sim: MachineSimulation): Promise<void> {
   if (since.length > 0) throw new Violation("I7", `converged, and yet: ${since.slice(0, 5).join(", ")}`);
 }
 
-/** All plans of a scenario; `every` takes only each n-th effect, for a quick look. */
-export async function enumerateOnMachine(scenario: Scenario, seed: number, every = 1): Promise<Enumerated> {
-  const plain = await playOnMachine(scenario, seed);
-  const { names } = plain.sim.effects;
-  const failures: { plan: string; message: string }[] = [];
-  const sums = { plans: 0, events: plain.sim.scheduler.ran, passes: plain.sim.passes };
-  for (let number = 1; number <= names.length; number += every) {
-    const name = names[number - 1] ?? "";
-    for (const kind of ["crashAfter", "loseReplyOf"] as const) {
-      // Only a call to etcd has an answer that can get lost on the way.
-      if (kind === "loseReplyOf" && !/^(Cluster|Maintenance|KV)\./.test(name)) continue;
-      sums.plans++;
-      const words = `${kind === "crashAfter" ? "killed after" : "lost reply of"} effect ${number} (${name})`;
-      try {
-        const { sim, end } = await playOnMachine(scenario, seed, { [kind]: number });
-        sums.events += sim.scheduler.ran;
-        sums.passes += sim.passes;
-        if (end !== plain.end)
-          failures.push({ plan: words, message: `ends as ${end}, without the fault as ${plain.end}` });
-      } catch (error) {
-        if (!(error instanceof Error)) throw error;
-        failures.push({ plan: words, message: error.message });
-      }
+export const machineWorld: World<Scenario, EffectFaults> = {
+  scenarios,
+  // Only a call to etcd has an answer that can get lost on the way.
+  plans: (_, effects, every) =>
+    crashesAndLostReplies(effects, every, "killed", (name) => /^(Cluster|Maintenance|KV)\./.test(name)),
+  async play({ spec, moves }, seed, faults = {}) {
+    const sim = await MachineSimulation.create(spec, { seed, faults });
+    await sim.settle();
+    for (const move of moves) {
+      await perform(sim, move);
+      await sim.settle();
     }
-  }
-  return { scenario: scenario.name, effects: names.length, ...sums, failures };
-}
+    if (sim.converged) await mustStayQuiet(sim);
+    const { effects, scheduler, passes } = sim;
+    return { end: await endState(sim), effects: effects.names, events: scheduler.ran, passes };
+  },
+};

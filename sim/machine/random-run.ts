@@ -6,7 +6,8 @@ import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { describeEntry } from "../../src/control/transcript.ts";
 import { EPOCH } from "../engine/clock.ts";
 import { Violation } from "../oracles/oracle.ts";
-import type { ProductRun } from "../product-run.ts";
+import type { ProductRun } from "../driver/product-run.ts";
+import { run, type Wait } from "../driver/run.ts";
 import { SeededRandom } from "../engine/random.ts";
 import { MachineSimulation } from "./simulation.ts";
 
@@ -25,47 +26,40 @@ export async function machineRun(seed: number): Promise<ProductRun> {
     faults: { crashAfter: numbers(5), loseReplyOf: numbers(4) },
   });
   const trace: string[] = [];
-  const tell = () => {
-    for (const step of sim.steps.splice(0)) trace.push(`${stamp(step.at - EPOCH)}  ${describeEntry(step)}`);
-  };
   let steps = 0;
   const say = (what: string) => {
-    steps += sim.steps.length;
-    tell();
+    const done = sim.steps.splice(0);
+    steps += done.length;
+    for (const step of done) trace.push(`${stamp(step.at - EPOCH)}  ${describeEntry(step)}`);
     trace.push(`${stamp(sim.scheduler.now)}  >> ${what}`);
   };
-  say(`create ${JSON.stringify(spec)}`);
-  let violation: Violation | undefined;
-  try {
-    if (random.chance(0.7)) await sim.settle();
-    else await sim.pass(random.between(0, 4_000));
+  async function* life(): AsyncGenerator<Wait> {
+    say(`create ${JSON.stringify(spec)}`);
+    yield random.chance(0.7) ? { settle: undefined } : { pass: random.between(0, 4_000) };
     const moves = random.between(1, 5);
     for (let i = 0; i < moves; i++) {
       say(await move(sim, random));
-      await sim.pass(random.pick([50, 500, 3_000, 10_000, 40_000]));
+      yield { pass: random.pick([50, 500, 3_000, 10_000, 40_000]) };
     }
     for (const server of sim.world.network.all()) if (server.frozen) sim.world.thaw(server);
     sim.disk.full.clear();
     say("all faults end");
     if (sim.spec.replicas === 0) await sim.edit({ replicas: 1 });
-    await sim.settle(2 * 3_600_000);
+    yield { settle: 2 * 3_600_000 };
     judge(sim);
-  } catch (error) {
-    if (!(error instanceof Violation)) throw error;
-    violation = error;
   }
-  say(violation ? `!! ${violation.message}` : sim.converged ? "converged" : sim.whyNot());
-  return {
-    seed,
-    steps,
-    passes: sim.passes,
-    events: sim.scheduler.ran,
-    acknowledged: sim.ledger.acknowledged,
-    crashes: sim.deaths.length,
-    end: sim.converged ? "converged" : reported(sim).join(","),
-    violation,
-    trace,
-  };
+  return await run(seed, sim, life(), (violation) => {
+    say(violation ? `!! ${violation.message}` : sim.converged ? "converged" : sim.whyNot());
+    return {
+      steps,
+      passes: sim.passes,
+      events: sim.scheduler.ran,
+      acknowledged: sim.ledger.acknowledged,
+      crashes: sim.deaths.length,
+      end: sim.converged ? "converged" : reported(sim).join(","),
+      trace,
+    };
+  });
 }
 
 function stamp(ms: number): string {

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeEntry } from "../../src/control/transcript.ts";
-import { scenarios } from "../rules/enumerate.ts";
-import { enumerateOnMachine } from "./enumerate.ts";
+import { enumerate } from "../driver/enumerate.ts";
+import { machineWorld } from "./enumerate.ts";
 import { machineRun } from "./random-run.ts";
 import { MachineSimulation } from "./simulation.ts";
 
@@ -62,9 +62,9 @@ const sampled = [
   "hibernate and wake",
 ];
 
-for (const scenario of scenarios.filter(({ name }) => sampled.includes(name))) {
+for (const scenario of machineWorld.scenarios.filter(({ name }) => sampled.includes(name))) {
   test(`${scenario.name}: the product may be killed after any write (a few of them here)`, async () => {
-    const { failures, plans } = await enumerateOnMachine(scenario, 1, 31);
+    const { failures, plans } = await enumerate(machineWorld, scenario, 1, 31);
     assert.deepEqual(failures, []);
     assert.ok(plans >= 2);
   });

@@ -20,10 +20,11 @@ import { Calls } from "../models/etcd/calls.ts";
 import { Keys } from "../models/etcd/kv.ts";
 import { EtcdWorld } from "../models/etcd/world.ts";
 import { Oracle, Violation } from "../oracles/oracle.ts";
-import { whyNotConverged } from "../product-run.ts";
+import { whyNotConverged } from "../driver/product-run.ts";
 import { SeededRandom } from "../engine/random.ts";
 import { Scheduler } from "../engine/scheduler.ts";
-import { EffectCount, Lifeline, type LifelineFaults } from "./lifeline.ts";
+import type { EffectFaults } from "../driver/enumerate.ts";
+import { EffectCount, Lifeline } from "./lifeline.ts";
 import { ModelDisk } from "./model-disk.ts";
 import { ModelPki } from "./model-pki.ts";
 import { ModelPorts } from "./model-ports.ts";
@@ -62,11 +63,11 @@ export class MachineSimulation {
   #lastEffects = 0;
   #quietSince = 0;
   #lastStepAt = 0;
-  readonly #faults: LifelineFaults;
+  readonly #faults: EffectFaults;
   readonly #pki: ModelPki;
   #parsed: { text: string; cluster: StoredCluster } | undefined;
 
-  private constructor(seed: number, faults: LifelineFaults) {
+  private constructor(seed: number, faults: EffectFaults) {
     this.#faults = faults;
     this.random = new SeededRandom(seed);
     this.scheduler = new Scheduler(this.random.fork());
@@ -113,7 +114,7 @@ export class MachineSimulation {
 
   static async create(
     spec: EtcdClusterSpecInput,
-    options: { seed: number; faults?: LifelineFaults },
+    options: { seed: number; faults?: EffectFaults },
   ): Promise<MachineSimulation> {
     const sim = new MachineSimulation(options.seed, options.faults ?? {});
     const { disk, clock, ports } = sim;
@@ -175,7 +176,7 @@ export class MachineSimulation {
         processes: lifeline.processes(
           this.processes.seenBy(self, (identity) => lifeline.alive && identity.startTime === self.startTime),
         ),
-        transport: lifeline.transport(transport),
+        transport: lifeline.etcd(transport),
         probe: new ModelProbe(this.world),
         env: {},
       },

@@ -3,7 +3,6 @@
  * each call that changes something in etcd. A plan says at which number what goes wrong.
  */
 import type { KubeRequest } from "../../src/seams/kube-transport.ts";
-import { ETCD_CHANGES } from "../product-run.ts";
 
 export const effectFaults = ["crash-before", "crash-after", "reply-lost", "conflict", "timeout"] as const;
 /** `unseen`: the answer to a create is lost, and the watch that would tell of the object lags. */
@@ -39,10 +38,6 @@ export function effectOf({ method, path, query, body }: KubeRequest): string | u
   if (plural === "leases" || plural === "events") return undefined;
   const given = (body as { metadata?: { name?: string } } | undefined)?.metadata?.name;
   return [method, plural, name ?? given, subresource].filter((word) => word !== undefined).join(" ");
-}
-
-export function etcdEffect(call: string): string | undefined {
-  return ETCD_CHANGES.has(call) ? call : undefined;
 }
 
 /** Whether such a fault can befall it: a create is refused in other words, and etcd knows no conflicts. */

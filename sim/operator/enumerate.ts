@@ -1,9 +1,9 @@
 /**
- * Every effect of a scenario, one by one, in the manner of Sieve: the operator dies before it or after it, its
- * answer is lost or late, it meets a conflict; and every cache, at every move, is old or misses what happened. Each
- * run must end as the one without a fault does. Enumerated, not sampled.
+ * Scenarios of the operator, in the manner of Sieve: it dies before an effect or after it, its answer is lost or late,
+ * it meets a conflict; and every cache, at every move, is old or misses what happened.
  */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import type { Played, World } from "../driver/enumerate.ts";
 import { Violation } from "../oracles/oracle.ts";
 import { canBefall, effectFaults, type EffectPlan } from "./effects.ts";
 import { endStateOf, staysQuiet, untrue, wrongWith } from "./judge.ts";
@@ -11,7 +11,7 @@ import { Moves } from "./moves.ts";
 import { caches, type Deed } from "./schedule.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
-export interface OperatorScenario {
+interface Scenario {
   readonly name: string;
   readonly spec: EtcdClusterSpecInput;
   readonly moves: readonly Deed[];
@@ -19,7 +19,7 @@ export interface OperatorScenario {
 
 const FIRST = 0;
 
-export const operatorScenarios: readonly OperatorScenario[] = [
+const scenarios: readonly Scenario[] = [
   { name: "create 3", spec: { replicas: 3, version: "3.6.16" }, moves: [] },
   {
     name: "scale 1 to 3 and back",
@@ -54,17 +54,13 @@ export const operatorScenarios: readonly OperatorScenario[] = [
   },
 ];
 
-export interface OperatorPlan {
+interface Plan {
   readonly effects?: EffectPlan;
   /** What is held, from which move on; 0 is the creation. */
   readonly hold?: Extract<Deed, { do: "hold" }> & { readonly at: number };
 }
 
-export async function playScenario(
-  scenario: OperatorScenario,
-  seed: number,
-  plan: OperatorPlan = {},
-): Promise<OperatorSimulation> {
+async function play(scenario: Scenario, seed: number, plan: Plan = {}): Promise<Played> {
   const sim = new OperatorSimulation(scenario.spec, { seed, ...(plan.effects && { effects: plan.effects }) });
   const deeds = new Moves(sim);
   const { at, ...hold } = plan.hold ?? { at: -1 };
@@ -81,26 +77,21 @@ export async function playScenario(
   const wrong = sim.converged ? wrongWith(sim) : untrue(sim);
   if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
   if (sim.converged) await staysQuiet(sim);
-  return sim;
-}
-
-export interface OperatorEnumerated {
-  readonly scenario: string;
-  readonly effects: number;
-  readonly plans: number;
-  readonly events: number;
-  readonly passes: number;
-  readonly failures: readonly { readonly plan: string; readonly message: string }[];
+  return {
+    end: JSON.stringify(endStateOf(sim)),
+    effects: sim.effects.names,
+    events: sim.env.scheduler.ran,
+    passes: sim.passes,
+  };
 }
 
 const HOLD_MS = 15_000;
 
-/** All plans by name; `every` takes only each n-th effect. */
 function* plansOf(
-  scenario: OperatorScenario,
+  scenario: Scenario,
   effects: readonly string[],
   every: number,
-): Generator<readonly [string, OperatorPlan]> {
+): Generator<readonly [string, Plan]> {
   for (let number = 1; number <= effects.length; number += every) {
     const name = effects[number - 1] ?? "";
     for (const fault of [...effectFaults, "unseen"] as const)
@@ -120,31 +111,4 @@ function* plansOf(
       }
 }
 
-export async function enumerateOperator(
-  scenario: OperatorScenario,
-  seed: number,
-  every = 1,
-  { stop = false, fault = "" }: { readonly stop?: boolean; readonly fault?: string } = {},
-): Promise<OperatorEnumerated> {
-  const plain = await playScenario(scenario, seed);
-  const wanted = JSON.stringify(endStateOf(plain));
-  const failures: { plan: string; message: string }[] = [];
-  const sums = { plans: 0, events: plain.env.scheduler.ran, passes: plain.passes };
-  for (const [words, plan] of plansOf(scenario, plain.effects.names, every)) {
-    if (stop && failures.length > 0) break;
-    if (!words.includes(fault)) continue;
-    sums.plans++;
-    try {
-      const sim = await playScenario(scenario, seed, plan);
-      sums.events += sim.env.scheduler.ran;
-      sums.passes += sim.passes;
-      const end = JSON.stringify(endStateOf(sim));
-      if (end !== wanted)
-        failures.push({ plan: words, message: `ends as ${end}, without the fault as ${wanted}` });
-    } catch (error) {
-      if (!(error instanceof Error)) throw error;
-      failures.push({ plan: words, message: error.message });
-    }
-  }
-  return { scenario: scenario.name, effects: plain.effects.count, ...sums, failures };
-}
+export const operatorWorld: World<Scenario, Plan> = { scenarios, play, plans: plansOf };

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { enumerateOperator, operatorScenarios } from "./enumerate.ts";
+import { enumerate } from "../driver/enumerate.ts";
+import { operatorWorld } from "./enumerate.ts";
 import { staysQuiet, wrongWith } from "./judge.ts";
 import { Moves } from "./moves.ts";
 import { operatorRun, play } from "./random-run.ts";
@@ -35,9 +36,9 @@ test("what was found once is not found again", async () => {
 
 const sampled: Readonly<Record<string, number>> = { "create 3": 12, "scale 1 to 3 and back": 61 };
 
-for (const scenario of operatorScenarios.filter(({ name }) => name in sampled)) {
+for (const scenario of operatorWorld.scenarios.filter(({ name }) => name in sampled)) {
   test(`${scenario.name}: the operator may fail at any effect, and any cache may be old (a few here)`, async () => {
-    const { failures, plans } = await enumerateOperator(scenario, 1, sampled[scenario.name]);
+    const { failures, plans } = await enumerate(operatorWorld, scenario, 1, sampled[scenario.name]);
     assert.deepEqual(failures, []);
     assert.ok(plans >= 10);
   });

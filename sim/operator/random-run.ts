@@ -4,7 +4,8 @@
  */
 import { causeOf, type Features } from "../guided/features.ts";
 import { Violation } from "../oracles/oracle.ts";
-import type { ProductRun } from "../product-run.ts";
+import type { ProductRun } from "../driver/product-run.ts";
+import { run, type Wait } from "../driver/run.ts";
 import { endStateOf, staysQuiet, reportedBy, untrue, wrongWith } from "./judge.ts";
 import { Moves } from "./moves.ts";
 import { scheduleOf, type Schedule } from "./schedule.ts";
@@ -37,40 +38,33 @@ export async function play(schedule: Schedule, features?: Features): Promise<Pro
     }),
   });
   sim.tell(`create ${JSON.stringify(spec)} with ${operators} operators`);
-  let violation: Violation | undefined;
-  try {
-    await act(sim, schedule, features);
-  } catch (error) {
-    if (!(error instanceof Violation)) throw error;
-    violation = error;
-  }
-  sim.tell(violation ? `!! ${violation.message}` : sim.converged ? "converged" : sim.whyNot());
-  const { env } = sim;
-  return {
-    seed,
-    steps: sim.steps,
-    passes: sim.passes,
-    events: env.scheduler.ran,
-    acknowledged: env.ledger.acknowledged,
-    crashes: sim.deaths.length,
-    end: sim.converged ? "converged" : reportedBy(sim).join(","),
-    violation,
-    trace: [...sim.lines, ...sim.troubles],
-  };
+  return await run(seed, sim, life(sim, schedule, features), (violation) => {
+    sim.tell(violation ? `!! ${violation.message}` : sim.converged ? "converged" : sim.whyNot());
+    const { env } = sim;
+    return {
+      steps: sim.steps,
+      passes: sim.passes,
+      events: env.scheduler.ran,
+      acknowledged: env.ledger.acknowledged,
+      crashes: sim.deaths.length,
+      end: sim.converged ? "converged" : reportedBy(sim).join(","),
+      trace: [...sim.lines, ...sim.troubles],
+    };
+  });
 }
 
-async function act(
+async function* life(
   sim: OperatorSimulation,
   { settled, moves, spec }: Schedule,
   features?: Features,
-): Promise<void> {
+): AsyncGenerator<Wait> {
   const deeds = new Moves(sim);
-  if (settled) await sim.comesToRest(PATIENCE_MS);
+  if (settled) yield { rest: PATIENCE_MS };
   for (const move of moves) {
     const { waitMs, ...deed } = move;
     features?.under(causeOf(deed));
     deeds.perform(deed);
-    await sim.pass(waitMs);
+    yield { pass: waitMs };
   }
   deeds.end();
   const { replicas, paused } = sim.cluster?.spec ?? {};
@@ -82,8 +76,8 @@ async function act(
     throw new Violation("convergence", sim.whyNot());
   if (isCorrupt(sim)) {
     // Found at the latest by the hourly comparison.
-    await sim.pass(2 * 3_600_000);
-    await sim.settle(BOUND_MS);
+    yield { pass: 2 * 3_600_000 };
+    yield { settle: BOUND_MS };
   }
   await judge(sim);
   if (sim.converged || reportedBy(sim).some((reason) => LOST.has(reason))) return;
@@ -94,7 +88,7 @@ async function act(
     throw new Violation("I8", "what was so at first is refused");
   if (version !== undefined) sim.edit({ version });
   sim.tell("the bad edits are taken back");
-  await sim.settle(BOUND_MS);
+  yield { settle: BOUND_MS };
   if (!sim.converged) throw new Violation("I8", sim.whyNot());
   await judge(sim);
 }

@@ -22,7 +22,7 @@ import { items, json } from "../models/kube/object.ts";
 import { refusal } from "../models/kube/refusal.ts";
 import { Needless } from "../oracles/needless.ts";
 import { Oracle, Violation } from "../oracles/oracle.ts";
-import { whyNotConverged } from "../product-run.ts";
+import { whyNotConverged } from "../driver/product-run.ts";
 import { mayTell } from "./told.ts";
 import { Busy } from "./busy.ts";
 import { Effects, type EffectPlan } from "./effects.ts";

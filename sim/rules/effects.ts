@@ -2,6 +2,7 @@
  * Every write an operator makes, counted: the places where it can die, and where an answer can get lost.
  * An effect is one write at a seam, so that "after every effect" can be enumerated.
  */
+import type { EffectFaults } from "../driver/enumerate.ts";
 
 /** The operator's process ends here; nothing after this line of its code happens. */
 export class OperatorCrash extends Error {
@@ -11,13 +12,6 @@ export class OperatorCrash extends Error {
 /** Done, but whoever asked never hears of it. */
 export class ReplyLost extends Error {
   override name = "ReplyLost";
-}
-
-export interface EffectFaults {
-  /** Numbers of effects, from 1, after which the operator dies. */
-  readonly crashAfter?: ReadonlySet<number>;
-  /** Numbers of effects whose answer is lost. */
-  readonly loseReplyOf?: ReadonlySet<number>;
 }
 
 export class Effects {

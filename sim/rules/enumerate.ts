@@ -1,9 +1,7 @@
-/**
- * Every effect of a scenario, one by one: the operator dies right after it, or the answer to it is lost.
- * The run must end as the one without a fault does. Enumerated, not sampled.
- */
+/** Scenarios of the rules: the operator dies right after an effect, or the answer to it is lost. */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
-import { endState, faultsOf, type EndState } from "../oracles/end-state.ts";
+import { crashesAndLostReplies, type EffectFaults, type World } from "../driver/enumerate.ts";
+import { endState, faultsOf } from "../oracles/end-state.ts";
 import { inflict, type FaultName } from "./faults.ts";
 import { Violation } from "../oracles/oracle.ts";
 import { mustStayQuiet } from "../oracles/quiet.ts";
@@ -73,61 +71,26 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
-export interface Plan {
-  readonly crashAfter?: number;
-  readonly loseReplyOf?: number;
-}
-
-export function play(scenario: Scenario, seed: number, plan: Plan = {}): { sim: Simulation; end: EndState } {
-  const sim = new Simulation(scenario.spec, {
-    seed,
-    faults: {
-      ...(plan.crashAfter === undefined ? {} : { crashAfter: new Set([plan.crashAfter]) }),
-      ...(plan.loseReplyOf === undefined ? {} : { loseReplyOf: new Set([plan.loseReplyOf]) }),
-    },
-  });
-  sim.settle();
-  for (const move of scenario.moves) {
-    if ("edit" in move) sim.edit(move.edit);
-    else inflict(sim, move.fault, move.member);
+export const rulesWorld: World<Scenario, EffectFaults> = {
+  scenarios,
+  plans: (_, effects, every) => crashesAndLostReplies(effects, every, "crash"),
+  play({ spec, moves }, seed, faults = {}) {
+    const sim = new Simulation(spec, { seed, faults });
     sim.settle();
-  }
-  const wrong = faultsOf(sim);
-  if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
-  if (sim.converged) mustStayQuiet(sim);
-  return { sim, end: endState(sim) };
-}
-
-export interface Enumerated {
-  readonly scenario: string;
-  readonly effects: number;
-  readonly plans: number;
-  readonly events: number;
-  readonly passes: number;
-  readonly failures: readonly { readonly plan: string; readonly message: string }[];
-}
-
-/** All plans of a scenario; `every` takes only each n-th effect, for a quick look. */
-export function enumerate(scenario: Scenario, seed: number, every = 1): Enumerated {
-  const plain = play(scenario, seed);
-  const effects = plain.sim.effects.names;
-  const failures: { plan: string; message: string }[] = [];
-  const sums = { plans: 0, events: plain.sim.scheduler.ran, passes: plain.sim.operator.passes };
-  for (let number = 1; number <= effects.length; number += every) {
-    for (const kind of ["crashAfter", "loseReplyOf"] as const) {
-      sums.plans++;
-      const words = `${kind === "crashAfter" ? "crash after" : "lost reply of"} effect ${number} (${effects[number - 1]})`;
-      try {
-        const { sim, end } = play(scenario, seed, { [kind]: number });
-        sums.events += sim.scheduler.ran;
-        sums.passes += sim.operator.passes;
-        const [a, b] = [JSON.stringify(plain.end), JSON.stringify(end)];
-        if (a !== b) failures.push({ plan: words, message: `ends as ${b}, without the fault as ${a}` });
-      } catch (error) {
-        if (!(error instanceof Error)) throw error;
-        failures.push({ plan: words, message: error.message });
-      }
+    for (const move of moves) {
+      if ("edit" in move) sim.edit(move.edit);
+      else inflict(sim, move.fault, move.member);
+      sim.settle();
     }
-  }
-  return { scenario: scenario.name, effects: effects.length, ...sums, failures };
-}
+    const wrong = faultsOf(sim);
+    if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
+    if (sim.converged) mustStayQuiet(sim);
+    const { effects, scheduler, operator } = sim;
+    return {
+      end: JSON.stringify(endState(sim)),
+      effects: effects.names,
+      events: scheduler.ran,
+      passes: operator.passes,
+    };
+  },
+};

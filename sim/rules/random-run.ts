@@ -8,7 +8,8 @@ import { endState, faultsOf } from "../oracles/end-state.ts";
 import { inflict, makeWhole, type FaultName } from "./faults.ts";
 import { Refusal } from "../models/etcd/refusal.ts";
 import { Violation } from "../oracles/oracle.ts";
-import type { ProductRun } from "../product-run.ts";
+import type { ProductRun } from "../driver/product-run.ts";
+import { run, type Wait } from "../driver/run.ts";
 import { mustStayQuiet } from "../oracles/quiet.ts";
 import { SeededRandom } from "../engine/random.ts";
 import { formatLine, summary } from "./script.ts";
@@ -43,17 +44,14 @@ export const PASSING: readonly FaultName[] = [
 export const DENIALS: readonly FaultName[] = ["blind", "blind", "blind-to-all", "sighted", "refuse", "allow"];
 /** How often after a move; and how often somebody is stopped just then. */
 const DENIAL = { chance: 0.15, stops: 0.5 } as const;
-
-export interface RunResult extends ProductRun {
-  readonly moves: number;
-}
+/** Virtual time in which the cluster has to come to rest after the last fault. */
+const BOUND_MS = 2 * 3_600_000;
 
 /** `deny`: whether the operator is also denied sight and workloads. Kept seeds may be from before. */
-export function randomRun(seed: number, deny: readonly string[] | boolean = true): RunResult {
+export async function randomRun(seed: number, deny: readonly string[] | boolean = true): Promise<ProductRun> {
   const random = new SeededRandom(seed ^ 0x5eed);
   const denying = new SeededRandom(seed ^ 0xde41ed);
   const chance = deny === true ? DENIAL.chance : deny === false ? 0 : 0.3;
-  const trace: string[] = [];
   const effects = new Set(Array.from({ length: random.between(0, 6) }, () => random.between(1, 150)));
   const lost = new Set(Array.from({ length: random.between(0, 4) }, () => random.between(1, 150)));
   const spec: EtcdClusterSpecInput = {
@@ -61,32 +59,44 @@ export function randomRun(seed: number, deny: readonly string[] | boolean = true
     version: random.pick(VERSIONS),
   };
   const sim = new Simulation(spec, { seed, faults: { crashAfter: effects, loseReplyOf: lost } });
-  sim.listen((line) => trace.push(formatLine(line)));
-  const say = (what: string) =>
-    trace.push(`${`${(sim.scheduler.now / 1000).toFixed(1)}s`.padStart(8)}  >> ${what}`);
-  say(`create ${JSON.stringify(spec)}`);
-  let moves = 0;
-  let violation: Violation | undefined;
-  try {
-    if (random.chance(0.7)) sim.settle();
-    else sim.pass(random.between(0, 4_000));
+  return await lived(seed, sim, spec, function* (say) {
+    yield random.chance(0.7) ? { settle: undefined } : { pass: random.between(0, 4_000) };
     const count = random.between(1, 8);
-    for (; moves < count; moves++) {
+    for (let moves = 0; moves < count; moves++) {
       say(move(sim, random));
       if (denying.chance(chance)) say(denial(sim, denying));
-      if (random.chance(0.3)) sim.comesToRest(600_000);
-      else sim.pass(random.pick([50, 500, 3_000, 10_000, 40_000, 400_000]));
+      yield random.chance(0.3)
+        ? { rest: 600_000 }
+        : { pass: random.pick([50, 500, 3_000, 10_000, 40_000, 400_000]) };
     }
-    comeToAnEnd(sim, say);
-  } catch (error) {
-    if (!(error instanceof Violation)) throw error;
-    violation = error;
-  }
-  trace.push(...summary(sim), ...(violation ? [`!! ${violation.message}`] : []));
-  return { seed, moves, ...totalsOf(sim), violation, trace };
+  });
 }
 
-export function totalsOf(sim: Simulation) {
+type Say = (what: string) => void;
+
+/** A run of the rules: its life, then all faults end; the cluster has its time to come to rest, and is judged. */
+export function lived(
+  seed: number,
+  sim: Simulation,
+  spec: EtcdClusterSpecInput,
+  life: (say: Say) => Iterable<Wait>,
+): Promise<ProductRun> {
+  const trace: string[] = [];
+  sim.listen((line) => trace.push(formatLine(line)));
+  const say: Say = (what) =>
+    trace.push(`${`${(sim.scheduler.now / 1000).toFixed(1)}s`.padStart(8)}  >> ${what}`);
+  function* whole() {
+    say(`create ${JSON.stringify(spec)}`);
+    yield* life(say);
+    yield* comeToAnEnd(sim, say);
+  }
+  return run(seed, sim, whole(), (violation) => ({
+    ...totalsOf(sim),
+    trace: [...trace, ...summary(sim), ...(violation ? [`!! ${violation.message}`] : [])],
+  }));
+}
+
+function totalsOf(sim: Simulation) {
   return {
     steps: sim.lines.length,
     passes: sim.operator.passes,
@@ -97,19 +107,18 @@ export function totalsOf(sim: Simulation) {
   };
 }
 
-/** All faults end; then the cluster has its time to come to rest, and is judged. */
-export function comeToAnEnd(sim: Simulation, say: (what: string) => void): void {
+function* comeToAnEnd(sim: Simulation, say: Say): Iterable<Wait> {
   makeWhole(sim);
   say("all faults end");
   if (sim.spec.replicas === 0 || sim.spec.paused) {
     sim.edit({ replicas: Math.max(1, sim.spec.replicas), paused: false });
     say("wake");
   }
-  sim.settle(2 * 3_600_000);
+  yield { settle: BOUND_MS };
   if (isCorrupt(sim)) {
     // Found at the latest by the hourly comparison.
-    sim.pass(2 * 3_600_000);
-    sim.settle(2 * 3_600_000);
+    yield { pass: BOUND_MS };
+    yield { settle: BOUND_MS };
   }
   judge(sim);
 }

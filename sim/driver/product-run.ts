@@ -1,6 +1,6 @@
 /** What all runs have in common: of the rules, and of the product on a modelled machine and a modelled Kubernetes. */
-import type { Pass } from "../src/control/loop.ts";
-import type { Violation } from "./oracles/oracle.ts";
+import type { Pass } from "../../src/control/loop.ts";
+import type { Violation } from "../oracles/oracle.ts";
 
 export interface ProductRun {
   readonly seed: number;
