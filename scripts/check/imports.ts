@@ -138,16 +138,6 @@ export const within: readonly {
 ];
 
 /**
- * Files of core/rules that lend a part to another rule. The list may only become shorter.
- */
-const lenders = new Set([
-  "src/core/rules/defragment.ts",
-  "src/core/rules/first-boot.ts",
-  "src/core/rules/old-log.ts",
-  "src/core/rules/retemplate.ts",
-]);
-
-/**
  * Folders that take no package and no module of Node's, and from others only types, or values of files that
  * import nothing themselves (how a duration is read, say).
  */
@@ -216,8 +206,7 @@ function innerDirection(path: string, file: string): string | undefined {
       path !== file &&
       not.some((to) => file === to || (to.endsWith("/") && file.startsWith(to))),
   );
-  if (broken === undefined || (broken.of === "src/core/rules/" && lenders.has(file))) return undefined;
-  return `${broken.of} may not import ${file}: ${broken.why}`;
+  return broken && `${broken.of} may not import ${file}: ${broken.why}`;
 }
 
 function standsAlone(repo: Repo, file: string): boolean {

@@ -17,7 +17,11 @@ export const equivalents: readonly Equivalent[] = [
   ...because(
     "Revisions and indexes begin at 1, and no time is near 1970: a default of 0 or 1 is below all of them.",
     [
-      ["compared.ts", "return view.now - (view.observation.etcd.hashes?.at ?? 0) > COMPARED_MS;", "0 → 1"],
+      [
+        "assess/compared.ts",
+        "return view.now - (view.observation.etcd.hashes?.at ?? 0) > COMPARED_MS;",
+        "0 → 1",
+      ],
       [
         "rules/defragment.ts",
         "if (view.now - (view.observation.etcd.defragmentedAt[name] ?? 0) < REST_MS) return false;",
@@ -33,42 +37,28 @@ export const equivalents: readonly Equivalent[] = [
         "const revision = Math.max(0, ...view.members.map(({ answer }) => (answer.reachable ? answer.revision : 0)));",
         "0 → 1",
       ],
-      ["rules/no-space.ts", "(view.observation.etcd.defragmentedAt[name] ?? 0) < compacted.at,", "0 → 1"],
+
       [
-        "rules/old-log.ts",
+        "assess/old-log.ts",
         "const until = Math.max(0, ...view.members.map(({ answer }) => (answer.reachable ? answer.raftIndex : 0)));",
         "0 → 1",
       ],
-      ["status.ts", 'if (before.status === "True") return Math.max(moved ?? 0, changed);', "0 → 1"],
-      [
-        "status.ts",
-        "const seen = view.members.map(({ answer }) => (answer.reachable ? answer.revision : 0));",
-        "0 → 1",
-      ],
-      ["status.ts", "return Math.max(0, previous?.revision ?? 0, ...seen);", "0 → 1"],
     ],
   ),
-  ...because("An established cluster without quorum always has a wait to tell of.", [
-    [
-      "conditions.ts",
-      'if (!outcome || !("hold" in outcome)) return { reason: "NoQuorum", message: "no quorum answers" };',
-      '!outcome || !("hold" in outcome) → false',
-    ],
-    [
-      "conditions.ts",
-      'if (!outcome || !("hold" in outcome)) return { reason: "NoQuorum", message: "no quorum answers" };',
-      "|| → &&",
-    ],
-  ]),
+
   ...because(
     "There is at most one such: names, IDs, ordinals and types are unique, so the last is the first.",
     [
       [
-        "config-keys.ts",
+        "config/config-keys.ts",
         "return [...GATE_OF_SWITCH].find(([, name]) => name === gate)?.[0];",
         "find → findLast",
       ],
-      ["releases.ts", "return RELEASES.find((release) => release.minor === minor);", "find → findLast"],
+      [
+        "version/releases.ts",
+        "return RELEASES.find((release) => release.minor === minor);",
+        "find → findLast",
+      ],
       ["rules/corrupt.ts", "const learner = view.staying.find(", "find → findLast"],
       [
         "rules/finish-joins.ts",
@@ -76,47 +66,41 @@ export const equivalents: readonly Equivalent[] = [
         "find → findLast",
       ],
       [
-        "rules/first-boot.ts",
+        "assess/newcomer.ts",
         "return view.observation.platform.offers.find((candidate) => candidate.ordinal === ordinal)?.address;",
         "find → findLast",
       ],
       [
-        "settle.ts",
+        "plan/settle.ts",
         "id: o.members.find((facts) => facts.record.name === name)?.record.memberID ?? `id-of-${name}`,",
         "find → findLast",
       ],
-      ["settle.ts", "list.members.find((entry) =>", "find → findLast"],
+
       [
-        "settle.ts",
+        "plan/settle.ts",
         "const facts = o.members.find((candidate) => find(candidate)?.id === entry.id);",
         "find → findLast",
       ],
       [
-        "settle.ts",
+        "plan/settle.ts",
         "const answer = o.members.map((facts) => facts.answer).find((a) => a.reachable && a.memberID === entry.id);",
         "find → findLast",
       ],
       [
-        "settle.ts",
+        "plan/settle.ts",
         "const record = o.members.find((facts) => entry.peerURLs.includes(facts.record.address.peerURL))?.record;",
         "find → findLast",
       ],
-      [
-        "status.ts",
-        "const before = (type: string) => previous?.conditions?.find((known) => known.type === type);",
-        "find → findLast",
-      ],
-      ["view.ts", "const entry = list.find((candidate) =>", "find → findLast"],
     ],
   ),
   ...because("For the compiler: it cannot be otherwise here.", [
     [
-      "extra-args.ts",
+      "config/extra-args.ts",
       'else if (place.kind === "key") keys[place.key] = value;',
       'place.kind === "key" → true',
     ],
     [
-      "extra-args.ts",
+      "config/extra-args.ts",
       "const value = kind === undefined ? undefined : toValue(kind, text);",
       "kind === undefined → false",
     ],
@@ -124,25 +108,28 @@ export const equivalents: readonly Equivalent[] = [
     ["rules/rollout.ts", "return template ? roll(view, template, step.to) : [];", "template → true"],
     ["rules/rollout.ts", 'if (!next) throw new RangeError("nothing to roll");', "!next → false"],
     ["rules/scale-in.ts", 'if (!first) throw new RangeError("no member to choose from");', "!first → false"],
-    ["upgrade.ts", 'if (!nextMinor) return refused("NoNextMinor", { minor: base });', "!nextMinor → false"],
+    [
+      "version/upgrade.ts",
+      'if (!nextMinor) return refused("NoNextMinor", { minor: base });',
+      "!nextMinor → false",
+    ],
   ]),
   ...because("No plan is nearly as long.", [
-    ["plan.ts", "const LONGEST_PLAN = 400;", "400 → 401"],
-    ["plan.ts", "for (let passes = 1; passes < LONGEST_PLAN; passes++) {", "1 → 2"],
-    ["plan.ts", "for (let passes = 1; passes < LONGEST_PLAN; passes++) {", "< → <="],
+    ["plan/plan.ts", "const LONGEST_PLAN = 400;", "400 → 401"],
+    ["plan/plan.ts", "for (let passes = 1; passes < LONGEST_PLAN; passes++) {", "1 → 2"],
+    ["plan/plan.ts", "for (let passes = 1; passes < LONGEST_PLAN; passes++) {", "< → <="],
   ]),
   ...because("With one voter nobody else is healthy, and one is needed.", [
     ["quorum.ts", "return voters > 1 && healthyOthers >= quorum(voters - 1);", "> → >="],
   ]),
   ...because("Nothing older than 3.4 is known that it could go down to.", [
     [
-      "releases.ts",
+      "version/releases.ts",
       '{ minor: "3.4", knownGood: "3.4.45", upgradeFloor: "3.4.0", downgrades: false, v2Requests: true },',
       "false → true",
     ],
   ]),
   ...because("A record always bears a name of ours.", [
-    ["rules/finish-removals.ts", "const ordinal = ordinalOf(name, member.name) ?? 0;", "0 → 1"],
     [
       "rules/first-boot.ts",
       "const ordinal = ordinalOf(view.observation.cluster.name, absent.name) ?? 0;",
@@ -150,52 +137,49 @@ export const equivalents: readonly Equivalent[] = [
     ],
   ]),
   ...because("Only the order of the numbers counts, and it stays.", [
-    [
-      "rules/scale-in.ts",
-      "const rank = (member: MemberView) => (member.isLeader ? 3 : !member.healthy ? 0 : !member.isVoter ? 1 : 2);",
-      "3 → 4",
-    ],
-    ["target.ts", "counts.set(key, { count: (known?.count ?? 0) + 1, template });", "0 → 1"],
-    ["target.ts", "counts.set(key, { count: (known?.count ?? 0) + 1, template });", "1 → 2"],
+    ["template/target.ts", "counts.set(key, { count: (known?.count ?? 0) + 1, template });", "0 → 1"],
+    ["template/target.ts", "counts.set(key, { count: (known?.count ?? 0) + 1, template });", "1 → 2"],
   ]),
   ...because("Written over a moment later, by what the voters that answer imply.", [
     [
-      "settle.ts",
+      "plan/settle.ts",
       "return { ...o, etcd: { ...o.etcd, list: { clusterID, linearizable: true, members: known } } };",
       "true → false",
     ],
-    ["settle.ts", "linearizable: !entry.isLearner,", "! → nothing"],
+    ["plan/settle.ts", "linearizable: !entry.isLearner,", "! → nothing"],
   ]),
-  ...because("Nobody asks when nobody comes.", [["size.ts", "coming.length > 0 &&", "> → >="]]),
+  ...because("Nobody asks when nobody comes.", [["assess/size.ts", "coming.length > 0 &&", "> → >="]]),
   ...because("The default stands on both sides of the comparison.", [
     [
-      "status-write.ts",
+      "status/status-write.ts",
       'const facts = new Map<string, number>([["revision", status.revision ?? 0]]);',
       "0 → 1",
     ],
-    ["status-write.ts", '["dbSize", dbSize ?? 0],', "0 → 1"],
-    ["status-write.ts", '["dbSizeInUse", dbSizeInUse ?? 0],', "0 → 1"],
-    ["status-write.ts", '["raftLag", Math.max(USUAL_LAG, raftLag ?? 0)],', "0 → 1"],
-    ["status-write.ts", "const old = before.get(key) ?? 0;", "0 → 1"],
+    ["status/status-write.ts", '["dbSize", dbSize ?? 0],', "0 → 1"],
+    ["status/status-write.ts", '["dbSizeInUse", dbSizeInUse ?? 0],', "0 → 1"],
+    ["status/status-write.ts", '["raftLag", Math.max(USUAL_LAG, raftLag ?? 0)],', "0 → 1"],
+    ["status/status-write.ts", "const old = before.get(key) ?? 0;", "0 → 1"],
   ]),
   ...because("A cache: what it would have kept is worked out again, and is the same.", [
-    ["target.ts", "if (!known) {", "!known → true"],
-    ["target.ts", "often.set(spec, known);", "often.set(spec, known); → ;"],
-    ["template.ts", "if (known?.version === version) return known;", "known?.version === version → false"],
-    ["template.ts", "rendered.set(spec, template);", "rendered.set(spec, template); → ;"],
-    ["template.ts", "if (known === undefined) {", "known === undefined → true"],
-    ["template.ts", "texts.set(template, known);", "texts.set(template, known); → ;"],
-    ["template.ts", "if (base === undefined) {", "base === undefined → true"],
-    ["template.ts", "starts.set(record.template, base);", "starts.set(record.template, base); → ;"],
+    ["template/target.ts", "if (!known) {", "!known → true"],
+    ["template/target.ts", "often.set(spec, known);", "often.set(spec, known); → ;"],
+    [
+      "template/template.ts",
+      "if (known?.version === version) return known;",
+      "known?.version === version → false",
+    ],
+    ["template/template.ts", "rendered.set(spec, template);", "rendered.set(spec, template); → ;"],
+    ["template/template.ts", "if (known === undefined) {", "known === undefined → true"],
+    ["template/template.ts", "texts.set(template, known);", "texts.set(template, known); → ;"],
   ]),
   ...because("No two peers have one URL, and of what a comparison returns only the sign counts.", [
-    ["template.ts", "return peers.toSorted((a, b) => (a.peerURL < b.peerURL ? -1 : 1));", "< → <="],
-    ["template.ts", "return peers.toSorted((a, b) => (a.peerURL < b.peerURL ? -1 : 1));", "1 → 2"],
+    ["template/template.ts", "return peers.toSorted((a, b) => (a.peerURL < b.peerURL ? -1 : 1));", "< → <="],
+    ["template/template.ts", "return peers.toSorted((a, b) => (a.peerURL < b.peerURL ? -1 : 1));", "1 → 2"],
   ]),
   ...because("Every day of the week is among the seven before it.", [
-    ["window.ts", "for (let day = today - 1; day <= today + 7; day++) {", "7 → 8"],
+    ["assess/window.ts", "for (let day = today - 1; day <= today + 7; day++) {", "7 → 8"],
   ]),
   ...because("The moment of the opening is inside the window, which was looked at just before.", [
-    ["window.ts", "if (opens > now) return opens;", "> → >="],
+    ["assess/window.ts", "if (opens > now) return opens;", "> → >="],
   ]),
 ];

@@ -205,6 +205,12 @@ export function raftLag(view: View, member: MemberView): number | undefined {
   return Math.max(0, leader.raftIndex - member.answer.raftAppliedIndex);
 }
 
+export function followersFirst(members: readonly MemberView[]): MemberView[] {
+  return members.toSorted(
+    (a, b) => Number(a.isLeader) - Number(b.isLeader) || a.record.ordinal - b.record.ordinal,
+  );
+}
+
 export function namesOf(members: readonly { name: string }[]): string[] {
   return members.map((member) => member.name);
 }

@@ -10,7 +10,7 @@ import type { Outcome } from "../action.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { mayDefragment } from "../assess/liveness.ts";
-import { hasLeft, type MemberView, type View } from "../view.ts";
+import { followersFirst, hasLeft, type MemberView, type View } from "../view.ts";
 import { nextOpening } from "../assess/window.ts";
 
 /** A member is left in peace this long after a defragmentation, whatever its sizes say. */
@@ -75,10 +75,4 @@ function partition(members: readonly MemberView[]): [large: MemberView[], small:
 
 function tooLarge({ name }: MemberView): Outcome {
   return hold(HOLDS.nothing, "TooLargeToDefragment", { member: name });
-}
-
-export function followersFirst(members: readonly MemberView[]): MemberView[] {
-  return members.toSorted(
-    (a, b) => Number(a.isLeader) - Number(b.isLeader) || a.record.ordinal - b.record.ordinal,
-  );
 }

@@ -13,7 +13,7 @@ import type { InitialPeer } from "../record.ts";
 import { downgradeTarget } from "../template/target.ts";
 import { sortPeers } from "../template/template.ts";
 import { sameContent } from "../hash.ts";
-import { awaitVolume } from "./first-boot.ts";
+import { awaitVolume } from "../assess/newcomer.ts";
 import { batchIsOpen, hasRoomForLearner } from "../assess/size.ts";
 import { namesOf, unhealthyVoters, type MemberView, type View } from "../view.ts";
 

@@ -5,13 +5,14 @@
  * abandoned as a whole and begun anew under another token.
  */
 import { exitOf } from "../assess/exit-causes.ts";
+import { awaitVolume, noAddress, offer } from "../assess/newcomer.ts";
 import { hiddenQuorum } from "../assess/out-of-reach.ts";
 import type { Obstacle } from "../messages/boot.ts";
 import { act, hold, holdFor, update } from "../outcome.ts";
 import type { NewMemberRecord, Outcome } from "../action.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
-import { memberName, ordinalOf, type MemberAddress, type MemberTemplate } from "../record.ts";
+import { memberName, ordinalOf, type MemberTemplate } from "../record.ts";
 import { targetOf } from "../template/target.ts";
 import { transition } from "../template/template.ts";
 import { namesOf, type MemberView, type View } from "../view.ts";
@@ -106,11 +107,6 @@ function permit(founders: readonly MemberView[]): readonly Outcome[] {
   return [];
 }
 
-export function awaitVolume({ name, volume }: MemberView): Outcome {
-  const why = volume.state === "pending" ? volume.reason : undefined;
-  return hold(HOLDS.joinsAndDisruptions, "VolumeAwaited", { member: name, why });
-}
-
 function begin(view: View): readonly Outcome[] {
   const { cluster } = view.observation;
   const { step, template } = targetOf(view);
@@ -149,12 +145,4 @@ function create(
   };
   const why = { member: name, count: plan.length };
   return act("join", "FounderCreated", why, { kind: "CreateMember", member: name, record });
-}
-
-export function offer(view: View, ordinal: number): MemberAddress | undefined {
-  return view.observation.platform.offers.find((candidate) => candidate.ordinal === ordinal)?.address;
-}
-
-export function noAddress(): Outcome {
-  return hold(HOLDS.joins, "NoAddress", {});
 }

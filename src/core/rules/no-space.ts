@@ -10,8 +10,7 @@ import type { Outcome } from "../action.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { runningQuota } from "../assess/quota.ts";
-import type { MemberView, View } from "../view.ts";
-import { followersFirst } from "./defragment.ts";
+import { followersFirst, type MemberView, type View } from "../view.ts";
 
 /** After the cure the databases must be this far below the quota, or the alarm would be back at once. */
 const ROOM = 0.95;

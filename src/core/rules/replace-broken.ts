@@ -21,7 +21,7 @@ import type { Rule } from "../rule.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { troubleOf } from "../assess/trouble.ts";
 import { unmade } from "../assess/unmade.ts";
-import { failsByTemplate } from "./retemplate.ts";
+import { failsByTemplate } from "../assess/template-fault.ts";
 import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../view.ts";
 
 const HOUR_MS = 3_600_000;

@@ -4,7 +4,6 @@
  * its new template is put back to what its siblings run, and the target is remembered as failed.
  */
 import { millisecondsOf } from "../../api/duration.ts";
-import { exitOf, meaningOf } from "../assess/exit-causes.ts";
 import { approvalOf, hiddenQuorum, isApproved } from "../assess/out-of-reach.ts";
 import { CAUSES } from "../messages/causes.ts";
 import { sayTrouble } from "../messages/trouble.ts";
@@ -16,8 +15,9 @@ import type { MemberTemplate } from "../record.ts";
 import { survivesRestart } from "../quorum.ts";
 import { dataAllows, hasFailed, lastGood, targetOf } from "../template/target.ts";
 import { sameTemplate, templateHash, transition } from "../template/template.ts";
+import { fitted, isTemplateFault, lacksImage } from "../assess/template-fault.ts";
 import { triedBy } from "../assess/trial.ts";
-import { lastEndOf, troubleOf } from "../assess/trouble.ts";
+import { troubleOf } from "../assess/trouble.ts";
 import { healthyVotersBut, isStartedUnchecked, type MemberView, type View } from "../view.ts";
 
 /** A template fault is believed at its second exit, any other trouble after `repair.unhealthyAfter`. */
@@ -198,35 +198,6 @@ function alone(view: View, member: MemberView, wanted: MemberTemplate | undefine
     ];
   }
   return [hold(HOLDS.rollouts, "CannotRunTemplate", { member: member.name, trouble: troubleOf(member) })];
-}
-
-/**
- * Its siblings run something else, and what it ended with or waits for speaks of its template. It has data that is
- * worth keeping, and one in its place would be given the same template and fail like it.
- */
-export function failsByTemplate(view: View, member: MemberView): boolean {
-  const { record } = member;
-  // For a moment it runs again: what ended it the last time will do so again.
-  const last = lastEndOf(member);
-  const again = last !== undefined && meaningOf(last.cause).cure === "template";
-  if (!record.joined || !(again || isTemplateFault(member) || lacksImage(member))) return false;
-  const good = fitted(member, lastGood(view, member));
-  return good !== undefined && !sameTemplate(record.template, good);
-}
-
-function isTemplateFault(member: MemberView): boolean {
-  return exitOf(member)?.cure === "template";
-}
-
-/** It ran, and its new image cannot be had; a node or a volume that is missing is no fault of the template. */
-function lacksImage({ workload, record }: MemberView): boolean {
-  return record.joined && workload.state === "waiting" && workload.badImage === true;
-}
-
-/** What the siblings run, on the volume that it has: theirs may be of the class that it was to leave. */
-function fitted({ record }: MemberView, good: MemberTemplate | undefined): MemberTemplate | undefined {
-  if (!good || transition(record.template, good, { hasData: record.joined }) !== "swap") return good;
-  return { ...good, storage: record.template.storage };
 }
 
 /** The volume must be able to follow (I4), and the data must allow the version (R13, H5). */

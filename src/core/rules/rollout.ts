@@ -16,7 +16,7 @@ import { hasFailed, targetOf } from "../template/target.ts";
 import { sameTemplate, templateHash, transition } from "../template/template.ts";
 import { compareVersions, minorNumber, minorOf, parseVersion, version } from "../version/version.ts";
 import { isResizable, namesOf, type MemberView, type View } from "../view.ts";
-import { closeOldLog, leaveOldLog, rememberOldLog } from "./old-log.ts";
+import { closeOldLog, leaveOldLog, rememberOldLog } from "../assess/old-log.ts";
 import { successor } from "../assess/successor.ts";
 
 /** A canary has to stay healthy for this long before the others follow. */

@@ -11,7 +11,7 @@ import { memberName, type MemberRole } from "../record.ts";
 import { newcomerTemplate } from "../template/target.ts";
 import { hasLeft, namesOf, unhealthyVoters, type View } from "../view.ts";
 import { newcomersBlocked } from "../assess/unmade.ts";
-import { noAddress, offer } from "./first-boot.ts";
+import { noAddress, offer } from "../assess/newcomer.ts";
 import { batchIsOpen, joining, missingRole } from "../assess/size.ts";
 
 export const scaleOut: Rule = (view) => {
