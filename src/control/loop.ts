@@ -12,7 +12,7 @@ import type { Clock } from "../seams/clock.ts";
 import { execute } from "./execute.ts";
 import { Forecast } from "./forecast.ts";
 import { Observer } from "./observe.ts";
-import type { Applied, Platform } from "./platform.ts";
+import { together, type Applied, type Platform } from "./platform.ts";
 import { passStatus } from "./status.ts";
 import { Retries, type Failure } from "./retries.ts";
 import { Transcript } from "./transcript.ts";
@@ -172,16 +172,10 @@ export class Loop {
     if (platform.fenced || cluster.deleting) return NOTHING_APPLIED;
     const { platform: on, beforeEffect } = this.#options;
     beforeEffect?.();
-    const made = standsStill(view) ? NOTHING_APPLIED : await told(() => on.apply(view));
+    const made = standsStill(view) ? NOTHING_APPLIED : await orProblem(() => on.apply(view));
     if (!on.keepRunning) return made;
     beforeEffect?.();
-    const kept = await told(() => on.keepRunning?.(view));
-    const due = [made.lookAgainAt, kept.lookAgainAt].filter((at) => at !== undefined);
-    return {
-      changed: made.changed || kept.changed,
-      problems: [...made.problems, ...kept.problems],
-      ...(due.length > 0 && { lookAgainAt: Math.min(...due) }),
-    };
+    return together(made, await orProblem(() => on.keepRunning?.(view)));
   }
 
   #note(decision: Decision, moved: boolean): void {
@@ -211,8 +205,8 @@ function standsStill({ spec, observation }: View): boolean {
   return spec.paused || observation.platform.clashes.some(({ concerns }) => concerns === "cluster");
 }
 
-/** A full disk, say: told in the status of this very pass, and tried again on the next. */
-async function told(work: () => Promise<Applied> | undefined): Promise<Applied> {
+/** A full disk, say: reported in the status of this very pass, and tried again on the next. */
+async function orProblem(work: () => Promise<Applied> | undefined): Promise<Applied> {
   try {
     return (await work()) ?? NOTHING_APPLIED;
   } catch (error) {

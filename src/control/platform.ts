@@ -56,6 +56,15 @@ export interface Applied {
   readonly lookAgainAt?: number;
 }
 
+export function together(...parts: readonly Applied[]): Applied {
+  const times = parts.flatMap(({ lookAgainAt }) => lookAgainAt ?? []);
+  return {
+    changed: parts.some(({ changed }) => changed),
+    problems: parts.flatMap(({ problems }) => problems),
+    ...(times.length > 0 && { lookAgainAt: Math.min(...times) }),
+  };
+}
+
 export interface Platform {
   /** Undefined when the cluster does not exist (any more). */
   read(): Promise<PlatformState | undefined>;

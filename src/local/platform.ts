@@ -5,6 +5,7 @@
 import { kubernetesOnlyFields } from "../api/kubernetes-only.ts";
 import {
   Conflict,
+  together,
   type Applied,
   type ObjectAction,
   type Platform,
@@ -172,28 +173,21 @@ export class LocalPlatform implements Platform {
   async apply(view: View): Promise<Applied> {
     const { cluster } = view.observation;
     const records = view.members.map((member) => member.record);
-    const { problems, ...certificates } = await this.certificates.ensure(
-      cluster.name,
-      records,
-      cluster.spec.tls,
-    );
-    const { lookAgainAt } = certificates;
-    let { changed } = certificates;
-    if (changed || !this.#hasCredentials) await this.#offerCredentials();
+    const certificates = await this.certificates.ensure(cluster.name, records, cluster.spec.tls);
+    if (certificates.changed || !this.#hasCredentials) await this.#offerCredentials();
+    let changed = false;
     for (const record of records) changed = (await this.volumes.ensure(record, cluster.uid)) || changed;
     await this.#collect(records);
     if (!this.#tidied) await this.volumes.finishDeletions();
     this.#tidied = true;
     const running = view.members.filter(({ workload }) => workload.state === "running");
     for (const { record } of running) await this.#configuration.write(record, view.established);
-    const never = view.members.filter(({ workload: { state } }) => state !== "running" && state !== "exited");
-    const started = await this.#supervisor.start(view, never);
-    const due = [lookAgainAt, started.lookAgainAt].filter((at) => at !== undefined);
-    return {
-      changed: changed || started.changed,
-      problems,
-      ...(due.length > 0 && { lookAgainAt: Math.min(...due) }),
-    };
+    // What ran before is kept running by `keepRunning`.
+    const others = view.members.filter(
+      ({ workload: { state } }) => state !== "running" && state !== "exited",
+    );
+    const started = await this.#supervisor.start(view, others);
+    return together(certificates, { changed, problems: [] }, started);
   }
 
   async #offerCredentials(): Promise<void> {
