@@ -1,4 +1,4 @@
-/** etcd's HTTP answers on a simulated machine: versions on the client URL, `/livez` and `/metrics` on the metrics URL. */
+/** etcd's HTTP answers on a simulated machine: versions on the client URL, health and `/metrics` on the metrics URL. */
 import { minorOf } from "../../src/core/version/version.ts";
 import type { EtcdProbe, EtcdVersions } from "../../src/seams/etcd-probe.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
@@ -28,6 +28,21 @@ export class ModelProbe implements EtcdProbe {
       return await this.#ask(signal, () => {
         const server = this.#metricsAt(metricsURL);
         return server?.runs ? [server, true] : undefined;
+      });
+    } catch {
+      return false;
+    }
+  }
+
+  /** By a read through quorum, which a learner passes on like a voter. */
+  async ready(url: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await this.#ask(signal, () => {
+        const server = this.#metricsAt(url);
+        if (!server?.runs) return undefined;
+        const raft = this.#world.raftOf(server);
+        const hasQuorum = raft.leaderOf(server) !== "0" && raft.writable;
+        return [server, server.serving && server.synced && hasQuorum];
       });
     } catch {
       return false;

@@ -112,6 +112,7 @@ export class Life extends ProcessLife {
     return {
       versions: (endpoint, signal) => this.guard(() => probe.versions(endpoint, signal)),
       alive: (url, signal) => this.guard(() => probe.alive(url, signal)),
+      ready: (url, signal) => this.guard(() => probe.ready(url, signal)),
       activePeers: (url, signal) => this.guard(() => probe.activePeers(url, signal)),
     };
   }

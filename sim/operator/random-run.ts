@@ -25,13 +25,14 @@ export async function operatorRun(seed: number, denials?: readonly string[]): Pr
 
 /** `features` takes note of what the run reaches. */
 export async function play(schedule: Schedule, features?: Features): Promise<ProductRun> {
-  const { seed, operators, spec, effects, nodesForbidden = false, aheadMs = 0 } = schedule;
+  const { seed, operators, spec, effects, nodesForbidden = false, aheadMs = 0, leastClusters = 0 } = schedule;
   const sim = new OperatorSimulation(spec, {
     seed,
     operators,
     effects: new Map(effects),
     nodesForbidden,
     aheadMs,
+    leastClusters,
     ...(features && {
       onPass: ({ decision, observation, status: { conditions } }) =>
         features.note({ decision, observation, conditions }),

@@ -110,10 +110,14 @@ export interface Schedule {
   readonly nodesForbidden?: boolean;
   /** How far the wall clock of every operator is ahead, for the whole run. */
   readonly aheadMs?: number;
+  /** It is looked at as if there were at least so many clusters: mostly by short looks. */
+  readonly leastClusters?: number;
   readonly effects: readonly (readonly [number, EffectFault])[];
   readonly moves: readonly Move[];
 }
 
+/** So many that most looks at rest are short. */
+const MANY_CLUSTERS = 200;
 const VERSIONS = ["3.5.33", "3.5.35", "3.6.16", "3.7.1", "3.7.3"] as const;
 export const WAITS = [20, 200, 1_000, 3_000, 10_000, 40_000] as const;
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000] as const;
@@ -142,6 +146,7 @@ function plainScheduleOf(seed: number): Schedule {
       ...(memory && { storage: { medium: "Memory", size: "64Mi" }, options: { quotaBackendBytes: "16Mi" } }),
     },
     settled: random.chance(0.7),
+    ...(seed % 2 === 1 && { leastClusters: MANY_CLUSTERS }),
     effects: Array.from({ length: random.between(0, 5) }, () => effectOf(random)).toSorted(
       (a, b) => a[0] - b[0],
     ),

@@ -58,6 +58,8 @@ export interface OperatorSimulationOptions {
   readonly nodesForbidden?: boolean;
   /** How far the wall clock of every operator is ahead of the others. */
   readonly aheadMs?: number;
+  /** It is looked at as if there were at least so many clusters. */
+  readonly leastClusters?: number;
   /** Hears of every pass of every operator. */
   readonly onPass?: (pass: Pass) => void;
   /** Of which release an operator is, by the number of its life; this one unless it answers. */
@@ -76,6 +78,7 @@ export class OperatorSimulation {
   steps = 0;
   aheadMs: number;
   readonly #nodesForbidden: boolean;
+  readonly #leastClusters: number;
   /** Faults that keep every operator from seeing or telling anything, as many as last. */
   impediments = 0;
   readonly #needless: Needless;
@@ -99,6 +102,7 @@ export class OperatorSimulation {
     this.#onPass = options.onPass;
     this.#release = options.release;
     this.aheadMs = options.aheadMs ?? 0;
+    this.#leastClusters = options.leastClusters ?? 0;
     this.#nodesForbidden = options.nodesForbidden ?? false;
     this.forbidNodes();
     this.#pki = new ModelPki(this.env.clock);
@@ -164,6 +168,7 @@ export class OperatorSimulation {
       lease: { namespace: SYSTEM, name: "quorate" },
       transport: life.kube(env.front.connect(name)),
       identity: name,
+      leastClusters: this.#leastClusters,
       pki: this.#pki.on(clock),
       reach: () => ({
         transport: life.etcd(new ModelTransport({ world, calls, keys, random: random.fork(), reaches })),

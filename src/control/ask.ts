@@ -3,14 +3,13 @@
  * answered. Short deadlines, all in parallel, and no failure is more than a fact.
  */
 import type { EtcdMemberEntry, MemberAnswer, EtcdFacts, UnreachableCause } from "../core/observation.ts";
-import { compareVersions, minorOf, parseVersion } from "../core/version/version.ts";
+import { compareVersions, parseVersion } from "../core/version/version.ts";
 import type { EtcdClient } from "../etcd/client.ts";
 import { isEtcdError, type EtcdErrorKind } from "../etcd/errors.ts";
 import { formatId } from "../etcd/id.ts";
 import type { Member, MemberStatus } from "../etcd/types.ts";
-import { deadline, type Clock } from "../seams/clock.ts";
-import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
+import type { AgreedVersion } from "./agreed-version.ts";
 
 /** A healthy member answers in milliseconds; a longer wait would only delay what can be done elsewhere. */
 export const ASK_TIMEOUT_MS = 1_000;
@@ -42,6 +41,17 @@ export async function askMember(
   const readable = !status.isLearner && status.leader !== 0n;
   const read = readable ? await readThroughQuorum(client, endpoint) : "failed";
   return { answer: toAnswer(status, read), troubled: status.errors.length > 0 };
+}
+
+/** What it says of itself, without a read through quorum; undefined when it says nothing, or speaks of troubles. */
+export async function askItself(client: EtcdClient, endpoint: Endpoint): Promise<MemberAnswer | undefined> {
+  try {
+    const status = await client.maintenance.status(endpoint, { timeoutMs: ASK_TIMEOUT_MS });
+    return status.errors.length > 0 ? undefined : toAnswer(status, "failed");
+  } catch (error) {
+    if (!isEtcdError(error)) throw error;
+    return undefined;
+  }
 }
 
 /** More, the longer it runs: one that takes half a second to answer would otherwise never be heard. */
@@ -106,8 +116,7 @@ export interface Answered {
 /** Asks the cluster. Without quorum the list is whatever a voter remembers, and is marked so (R21). */
 export async function askCluster(
   client: EtcdClient,
-  probe: EtcdProbe,
-  clock: Clock,
+  version: AgreedVersion,
   members: readonly Answered[],
   isOurs: (peerURL: string) => boolean,
 ): Promise<ClusterAnswer> {
@@ -116,15 +125,19 @@ export async function askCluster(
   const witness = quorate[0];
   const troubled = members.some(({ asked }) => asked.troubled);
   const [list, clusterVersion, alarms] = await Promise.all([
-    askList(client, voters, witness !== undefined, isOurs),
-    witness && askVersion(probe, clock, witness.endpoint),
+    askAnyList(client, voters, witness !== undefined, isOurs),
+    witness &&
+      version.ask(
+        witness.endpoint,
+        members.map(({ asked }) => asked),
+      ),
     // An alarm request is a raft entry each time; members tell in their status that there is one.
     witness && troubled ? askAlarms(client) : [],
   ]);
   return { ...(list && { list }), ...(clusterVersion && { clusterVersion }), alarms };
 }
 
-async function askList(
+async function askAnyList(
   client: EtcdClient,
   voters: readonly Answered[],
   quorate: boolean,
@@ -132,15 +145,25 @@ async function askList(
 ): Promise<EtcdFacts["list"]> {
   if (voters.length === 0) return undefined;
   for (const linearizable of quorate ? [true, false] : [false]) {
-    try {
-      const answer = await client.cluster.memberList({ linearizable, timeoutMs: ASK_TIMEOUT_MS });
-      const members = answer.members.map((member) => toEntry(member, isOurs));
-      return { clusterID: formatId(answer.header.clusterId), linearizable, members };
-    } catch (error) {
-      if (!isEtcdError(error)) throw error;
-    }
+    const list = await askList(client, linearizable, isOurs);
+    if (list) return list;
   }
   return undefined;
+}
+
+export async function askList(
+  client: EtcdClient,
+  linearizable: boolean,
+  isOurs: (peerURL: string) => boolean,
+): Promise<EtcdFacts["list"]> {
+  try {
+    const answer = await client.cluster.memberList({ linearizable, timeoutMs: ASK_TIMEOUT_MS });
+    const members = answer.members.map((member) => toEntry(member, isOurs));
+    return { clusterID: formatId(answer.header.clusterId), linearizable, members };
+  } catch (error) {
+    if (!isEtcdError(error)) throw error;
+    return undefined;
+  }
 }
 
 function toEntry(member: Member, isOurs: (peerURL: string) => boolean): EtcdMemberEntry {
@@ -152,16 +175,6 @@ function toEntry(member: Member, isOurs: (peerURL: string) => boolean): EtcdMemb
     isLearner: member.isLearner,
     ours: member.peerUrls.length > 0 && member.peerUrls.every(isOurs),
   };
-}
-
-async function askVersion(probe: EtcdProbe, clock: Clock, endpoint: Endpoint): Promise<string | undefined> {
-  using limit = deadline(clock, ASK_TIMEOUT_MS);
-  try {
-    const { cluster } = await probe.versions(endpoint, limit.signal);
-    return cluster === undefined ? undefined : minorOf(cluster);
-  } catch {
-    return undefined;
-  }
 }
 
 async function askAlarms(client: EtcdClient): Promise<EtcdFacts["alarms"]> {

@@ -32,6 +32,7 @@ function world(observation = asked({ replicas: 3 }), answers: Partial<Platform> 
     probe: {
       versions: () => Promise.reject(new Error("no answer")),
       alive: () => Promise.resolve(false),
+      ready: () => Promise.resolve(false),
       activePeers: () => Promise.resolve(undefined),
     },
     ...answers,

@@ -11,6 +11,7 @@ import { viewOf, type View } from "../core/view.ts";
 import type { Clock } from "../seams/clock.ts";
 import { execute } from "./execute.ts";
 import { Forecast } from "./forecast.ts";
+import { Glance } from "./glance.ts";
 import { Observer } from "./observe.ts";
 import { together, type Applied, type Platform } from "./platform.ts";
 import { passStatus } from "./status.ts";
@@ -40,6 +41,8 @@ export interface LoopOptions {
   readonly beforeEffect?: () => void;
   /** When a cluster is looked at again that has nothing to do; events come on top. */
   readonly restMs?: () => number;
+  /** How long short looks may stand for a whole one; without it, each look is a whole one. */
+  readonly wholeMs?: () => number;
   /** Called at the end of every pass; must not throw. */
   readonly onPass?: (pass: Pass) => void;
   /** A pass that failed as a whole: the loop goes on. */
@@ -73,6 +76,7 @@ export class Loop {
   readonly #waker: Waker;
   readonly #retries = new Retries();
   readonly #forecast = new Forecast();
+  readonly #glance: Glance;
   #latest: Pass | undefined;
   #passes = 0;
   #stepsInARow = 0;
@@ -83,6 +87,7 @@ export class Loop {
   constructor(options: LoopOptions) {
     this.#options = options;
     this.observer = new Observer(options.platform, options.clock);
+    this.#glance = new Glance(options.platform, this.observer.client, options.clock);
     this.#waker = new Waker(options.clock);
     this.#movedAt = options.clock.monotonic();
   }
@@ -114,6 +119,11 @@ export class Loop {
 
   /** One turn. Returns after how many milliseconds the next one is due. */
   async pass(): Promise<number | "gone"> {
+    const restMs = await this.#glance.look();
+    return restMs > 0 ? Math.max(SOON_MS, Math.min(restMs, this.#restMs())) : await this.#whole();
+  }
+
+  async #whole(): Promise<number | "gone"> {
     const observation = await this.observer.observe();
     if (observation === undefined) return "gone";
     const view = viewOf(observation);
@@ -135,6 +145,9 @@ export class Loop {
     await platform.report(status, view, step.done || applied.changed);
     this.#latest = pass;
     this.#options.onPass?.(pass);
+    const goesOn = step.done || objectsTurn || applied.changed;
+    if (!goesOn && decision.converged && !step.failure && problems.length === 0)
+      this.#glance.rest(observation, Math.min(this.#options.wholeMs?.() ?? 0, this.#dueMs(pass, applied)));
     return this.#delay(pass, step.done || objectsTurn, applied);
   }
 
@@ -191,12 +204,19 @@ export class Loop {
     const { clock } = this.#options;
     const still = clock.monotonic() - this.#movedAt;
     const pace = PACES.find(({ forMs }) => still < forMs)?.everyMs ?? CONVERGED_MS;
-    const usual = pass.decision.converged ? (this.#options.restMs?.() ?? CONVERGED_MS) : pace;
-    // By the wall clock, which may jump: too late is never later than usual, and too early costs one look.
-    const times = [pass.decision.lookAgainAt, applied.lookAgainAt];
-    const due = times.flatMap((at) => (at === undefined ? [] : [at - clock.now()]));
+    const usual = pass.decision.converged ? this.#restMs() : pace;
     const retryMs = pass.failure ? pass.failure.retryAt - clock.monotonic() : usual;
-    return Math.max(SOON_MS, Math.min(usual, retryMs, ...due));
+    return Math.max(SOON_MS, Math.min(usual, retryMs, this.#dueMs(pass, applied)));
+  }
+
+  #restMs(): number {
+    return this.#options.restMs?.() ?? CONVERGED_MS;
+  }
+
+  /** Until something is due. By the wall clock, which may jump: too late is never later than usual, and too early costs one look. */
+  #dueMs({ decision }: Pass, applied: Applied): number {
+    const times = [decision.lookAgainAt, applied.lookAgainAt].filter((at) => at !== undefined);
+    return Math.min(...times) - this.#options.clock.now();
   }
 }
 

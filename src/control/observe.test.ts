@@ -29,6 +29,7 @@ function world(setBackMs = () => 0) {
     probe: {
       versions: () => Promise.reject(new Error("no answer")),
       alive: () => Promise.resolve(false),
+      ready: () => Promise.resolve(false),
       activePeers: () => Promise.resolve(undefined),
     },
   };
@@ -185,6 +186,7 @@ function hushed(ready: boolean | undefined, active: (url: string) => ReadonlySet
       transport: new FakeTransport(() => new RpcFailure("UNAVAILABLE", "connect ETIMEDOUT", "not-sent")),
       probe: {
         ...platform.probe,
+        ready: () => Promise.resolve(false),
         activePeers: (url) => {
           asked.push(url);
           return Promise.resolve(active(url));

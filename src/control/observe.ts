@@ -15,6 +15,7 @@ import { viewOf } from "../core/view.ts";
 import { EtcdClient } from "../etcd/client.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
+import { AgreedVersion } from "./agreed-version.ts";
 import { askCluster, askMember, type Answered } from "./ask.ts";
 import { Peers, type PeerEvidence } from "./ask-peers.ts";
 import { Memory } from "./memory.ts";
@@ -33,6 +34,7 @@ export class Observer {
   readonly #unhealthy = new UnhealthySince();
   readonly #endings = new Endings();
   readonly #peers: Peers;
+  readonly #version: AgreedVersion;
   /** The start of the process that last answered, by member. */
   readonly #answeredSince = new Map<string, number>();
   /** Each member's workload as it was last seen, and since when it has been seen so. */
@@ -52,6 +54,7 @@ export class Observer {
     this.#time = new OwnTime(clock);
     this.#progressAt = this.#time.mark();
     this.#peers = new Peers(platform, clock);
+    this.#version = new AgreedVersion(platform.probe, clock);
     this.client = new EtcdClient({ transport: platform.transport, clock, endpoints: [] });
   }
 
@@ -142,7 +145,7 @@ export class Observer {
     const answered = results.filter((result) => result !== undefined);
     this.client.setEndpoints(answered.flatMap(usableEndpoint));
     const isOurs = (peerURL: string) => this.#platform.isOurs(peerURL);
-    const cluster = await askCluster(this.client, this.#platform.probe, this.#clock, answered, isOurs);
+    const cluster = await askCluster(this.client, this.#version, answered, isOurs);
     const answers = results.map(
       (result) => result?.asked.answer ?? { reachable: false as const, error: "no process runs" },
     );

@@ -69,6 +69,11 @@ export interface Platform {
   /** Undefined when the cluster does not exist (any more). */
   read(): Promise<PlatformState | undefined>;
   /**
+   * Whether `read` would show the very objects that it last showed, and users have been told all that followed from
+   * them; absent where nobody knows.
+   */
+  isUnchanged?(): boolean;
+  /**
    * Makes every wanted object exist as rendered from the records and the spec. Never called for a cluster that is
    * paused, fenced or being deleted: the loop sees to that.
    */
@@ -92,6 +97,8 @@ export interface Platform {
   endpoint(record: MemberRecord): Endpoint;
   /** Where this member's `/livez` and `/metrics` are; plain HTTP (R37). */
   metricsURL(record: MemberRecord): string;
+  /** Where this member tells whether it is ready, by a read through quorum; absent where it is never asked for it. */
+  readyURL?(record: MemberRecord): string;
   /** A peer URL that only this cluster can have made. */
   isOurs(peerURL: string): boolean;
   /** Whether no record stands for this entry of etcd's list: asked where records come from a cache. */

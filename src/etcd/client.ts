@@ -34,6 +34,11 @@ export class EtcdClient {
     return this.#caller.endpoints.all;
   }
 
+  /** The voter that a call which any of them can answer goes to. */
+  get preferred(): Endpoint | undefined {
+    return this.#caller.endpoints.voters(this.#caller.clock.monotonic())[0];
+  }
+
   /** Members came or went, or a learner became a voter. Running calls are not disturbed. */
   setEndpoints(endpoints: readonly Endpoint[]): void {
     this.#caller.replaceEndpoints(endpoints);

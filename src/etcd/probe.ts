@@ -7,7 +7,7 @@ import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import type { Duplex } from "node:stream";
 import type { SecureContext } from "node:tls";
 import { secureContext } from "../http2/dial.ts";
-import type { IdleConnections } from "../http2/idle.ts";
+import type { Idle } from "../http2/idle.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 import type { TlsCredentials } from "./types.ts";
@@ -21,10 +21,10 @@ export class HttpProbe implements EtcdProbe {
   #context: SecureContext | undefined;
   #https: SecureAgent;
   readonly #http = new HttpAgent({ keepAlive: true, maxSockets: 2 });
-  readonly #idle: IdleConnections | undefined;
+  readonly #idle: Idle | undefined;
 
   /** `idle` is shared with others; without it, connections stay open. */
-  constructor({ idle }: { idle?: IdleConnections } = {}) {
+  constructor({ idle }: { idle?: Idle } = {}) {
     this.#idle = idle;
     this.#https = new SecureAgent(idle);
   }
@@ -52,6 +52,14 @@ export class HttpProbe implements EtcdProbe {
       // Before 3.5.11: a serializable read, and no alarm may count (R35).
       const old = new URL("/health?serializable=true&exclude=NOSPACE&exclude=CORRUPT", metricsURL);
       return (await this.#get(old, signal)).status === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  async ready(url: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      return (await this.#get(new URL(url), signal)).status === 200;
     } catch {
       return false;
     }
@@ -126,10 +134,10 @@ export function activePeersIn(metrics: string): ReadonlySet<string> {
 
 /** Tells of each connection when it is put away for later, and when it is taken again. */
 class SecureAgent extends HttpsAgent {
-  readonly #idle: IdleConnections | undefined;
+  readonly #idle: Idle | undefined;
   readonly #gone: (this: Duplex) => void;
 
-  constructor(idle: IdleConnections | undefined) {
+  constructor(idle: Idle | undefined) {
     super({ keepAlive: true, maxSockets: 2 });
     this.#idle = idle;
     this.#gone = function gone() {

@@ -5,7 +5,7 @@
 import { constants, type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
 import type { Clock, Timer } from "../seams/clock.ts";
 import { Http2Failure } from "./failure.ts";
-import type { IdleConnections } from "./idle.ts";
+import type { Idle } from "./idle.ts";
 
 /** How long a peer may be silent before it counts as gone. */
 export interface Patience {
@@ -20,7 +20,7 @@ export interface ConnectionOptions {
   /** Streams at a time; without it, as many as come. */
   readonly mostStreams?: number;
   /** Shared with others; without it, a connection that nobody uses stays open. */
-  readonly idle?: IdleConnections | undefined;
+  readonly idle?: Idle | undefined;
 }
 
 /** What a call wants of its connection. */

@@ -20,3 +20,22 @@ test("beyond the bound, who was used longest ago is ended; who is in use is not 
   idle.add(d);
   assert.deepEqual([ended, idle.size], [["b", "a"], 2]);
 });
+
+test("of each cluster the connection used last stays, and the others count among all", () => {
+  const ended: string[] = [];
+  const connection = (name: string) => ({ destroy: () => void ended.push(name) });
+  const idle = new IdleConnections(1);
+  const [a, b] = [idle.ofOne(), idle.ofOne()];
+  const [a1, a2, b1, b2] = ["a1", "a2", "b1", "b2"].map(connection);
+  assert.ok(a1 && a2 && b1 && b2);
+  a.add(a1);
+  b.add(b1);
+  assert.deepEqual([idle.size, ended], [0, []]);
+  a.add(a2);
+  b.add(b2);
+  assert.deepEqual([idle.size, ended], [1, ["a1"]]);
+  a.delete(a2);
+  a.add(a2);
+  b.delete(b1);
+  assert.deepEqual([idle.size, ended], [0, ["a1"]]);
+});

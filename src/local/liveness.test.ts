@@ -20,6 +20,7 @@ function patient(quotaBackendBytes: string, alive: boolean) {
   const liveness = new Liveness(clock, {
     alive: () => Promise.resolve(alive),
     versions: () => Promise.reject(new Error("not asked")),
+    ready: () => Promise.reject(new Error("not asked")),
     activePeers: () => Promise.reject(new Error("not asked")),
   });
   const record = recordOf("3.6.16", { options: { quotaBackendBytes }, storage: { size: "40Gi" } });

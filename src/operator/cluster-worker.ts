@@ -27,7 +27,7 @@ import type { Fence } from "./process/fencing.ts";
 import { mergePatch } from "./apply/merge-patch.ts";
 import { CLUSTER_FINALIZER } from "./names.ts";
 import type { NodeClocks } from "./observe/node-clocks.ts";
-import { restMs } from "./process/pace.ts";
+import { restMs, wholeMs } from "./process/pace.ts";
 import { InvalidCluster, KubePlatform } from "./platform.ts";
 import type { EtcdReach } from "./reach.ts";
 import { etcdClusters } from "./resources.ts";
@@ -46,6 +46,8 @@ export interface WorkerOptions {
   readonly reach: () => EtcdReach;
   readonly events: Pick<EventRecorder, "record">;
   readonly log: Log;
+  /** Clusters are looked at as if there were at least so many. */
+  readonly leastClusters?: number;
   readonly onPass?: (pass: Pass) => void;
   readonly onStep?: (entry: TranscriptEntry) => void;
 }
@@ -69,17 +71,19 @@ export class ClusterWorker {
   #faults = 0;
 
   constructor(key: string, uid: string, options: WorkerOptions) {
-    const { stores, clock, random, fence, events, onPass, onStep } = options;
+    const { stores, clock, random, fence, events, leastClusters = 0, onPass, onStep } = options;
     this.uid = uid;
     this.#key = key;
     this.#options = options;
     this.#platform = new KubePlatform({ ...options, reach: options.reach(), key });
     this.#announcer = new Announcer(events, () => stores.cluster(key));
     this.#log = new ClusterLog(options.log, key);
+    const asMany = () => Math.max(stores.clusters, leastClusters);
     this.#loop = new Loop({
       platform: this.#platform,
       clock,
-      restMs: () => restMs(stores.clusters, random),
+      restMs: () => restMs(asMany(), random),
+      wholeMs: () => wholeMs(asMany()),
       beforeEffect: () => fence.check(),
       onPass: (pass) => {
         this.#announcer.pass(pass);

@@ -30,13 +30,14 @@ import { hostOf, isOurPeerURL, PORTS, secretNames, serviceNames } from "./names.
 import { LiveReads } from "./cache/live-reads.ts";
 import type { NodeClocks } from "./observe/node-clocks.ts";
 import { newcomersBlockedBy, notMadeOf } from "./apply/not-made.ts";
-import { observeObjects } from "./observe/observe-objects.ts";
+import { observeObjects, type ClusterObjects } from "./observe/observe-objects.ts";
 import { PartWaits } from "./apply/part-waits.ts";
 import { PeerServices } from "./apply/peer-services.ts";
 import { Preflight } from "./apply/preflight.ts";
 import type { EtcdReach } from "./reach.ts";
 import { Reporter } from "./status/report.ts";
 import { Resizing } from "./apply/resizing.ts";
+import { healthPaths } from "./render/health.ts";
 import { scaleSelector } from "./render/metadata.ts";
 import { warningsOf } from "./render/warnings.ts";
 import { StartLatches } from "./apply/start-latch.ts";
@@ -76,6 +77,8 @@ export class KubePlatform implements Platform {
   readonly #preflight: Preflight;
   #decided: Decided | undefined;
   #credentials = "";
+  /** What the last read was made from. */
+  #basis: readonly unknown[] = [];
 
   constructor(options: KubePlatformOptions) {
     const { client, stores, clock, key, pki, skew } = options;
@@ -107,6 +110,7 @@ export class KubePlatform implements Platform {
     const { stores, key, skew, fence } = this.#options;
     const cached = stores.objectsOf(key);
     if (cached === undefined) return undefined;
+    this.#basis = this.#basisOf(cached);
     const { objects, unread } = await this.#apply.live.complete(cached, refOf(key).namespace ?? "");
     this.#apply.latches.keepOnly(new Set(objects.pods.map(({ metadata }) => metadata?.uid ?? "")));
     const observed = observeObjects(objects, {
@@ -141,6 +145,22 @@ export class KubePlatform implements Platform {
       members,
       platform: { ...platform, clashes, ...verdict, ...(newcomersBlocked && { newcomersBlocked }) },
     };
+  }
+
+  /** Cached objects are replaced and never changed, so that the same ones are enough. */
+  isUnchanged(): boolean {
+    const { stores, key, fence } = this.#options;
+    const cached = fence.leads && this.#reporter.settled ? stores.objectsOf(key) : undefined;
+    if (cached === undefined) return false;
+    const basis = this.#basisOf(cached);
+    return basis.length === this.#basis.length && basis.every((one, index) => one === this.#basis[index]);
+  }
+
+  #basisOf({ cluster, members, pods, claims, nodes = [], storageClasses = [] }: ClusterObjects): unknown[] {
+    const { stores, key, skew } = this.#options;
+    const { secrets, services, budgets } = stores.ownObjects(key);
+    const objects = [members, pods, claims, nodes, storageClasses, secrets, services, budgets].flat();
+    return [cluster, ...objects, skew.warning];
   }
 
   async apply(view: View): Promise<Applied> {
@@ -221,8 +241,13 @@ export class KubePlatform implements Platform {
     };
   }
 
-  metricsURL({ name }: MemberRecord): string {
+  metricsURL({ name }: Pick<MemberRecord, "name">): string {
     return `http://${this.#hostOf(name)}:${PORTS.metrics}`;
+  }
+
+  /** As its kubelet asks. */
+  readyURL(record: MemberRecord): string {
+    return `${this.metricsURL(record)}${healthPaths(record.template.version, record).ready}`;
   }
 
   /** A Pod's address as it stands in a URL. */

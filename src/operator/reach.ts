@@ -20,7 +20,7 @@ export interface EtcdReach {
 
 /** gRPC and HTTP over TLS; `idle` are the connections of all clusters that nobody uses just now. */
 export function overTheWire(clock: Clock, idle: IdleConnections): EtcdReach {
-  const transport = new GrpcTransport({ clock, idle });
+  const transport = new GrpcTransport({ clock, idle: idle.ofOne() });
   const probe = new HttpProbe({ idle });
   return {
     transport,

@@ -69,6 +69,8 @@ export interface OperatorOptions {
   readonly pki?: Pki;
   /** Unique for each process; made from the host's name when absent. */
   readonly identity?: string;
+  /** Clusters are looked at as if there were at least so many: a test need not make them. */
+  readonly leastClusters?: number;
   readonly hooks?: OperatorHooks;
 }
 
@@ -151,6 +153,7 @@ export class Operator {
       reach: options.reach ?? (() => overTheWire(clock, idle)),
       events: this.#events,
       log,
+      ...(options.leastClusters !== undefined && { leastClusters: options.leastClusters }),
       ...(hooks.onPass && { onPass: hooks.onPass }),
       ...(hooks.onStep && { onStep: hooks.onStep }),
     };

@@ -1,6 +1,6 @@
 /**
  * What etcd tells over plain HTTP and not over gRPC, as a port: the version that the whole cluster speaks,
- * whether a process is alive (R34), and to which members it is connected.
+ * whether a process is alive and ready (R34), and to which members it is connected.
  */
 import type { Endpoint } from "./etcd-transport.ts";
 
@@ -15,6 +15,8 @@ export interface EtcdProbe {
   versions(endpoint: Endpoint, signal: AbortSignal): Promise<EtcdVersions>;
   /** `/livez` of the metrics URL. False, never a rejection, when there is no good answer. */
   alive(metricsURL: string, signal: AbortSignal): Promise<boolean>;
+  /** A health path of the metrics URL that reads through quorum, `/readyz` say. False, never a rejection. */
+  ready(url: string, signal: AbortSignal): Promise<boolean>;
   /**
    * The IDs of the members that this one is connected to, from its `/metrics` on the metrics URL; undefined, never a
    * rejection, when there is no good answer.

@@ -27,6 +27,11 @@ export function sameStatus(
   return sinceWriteMs < FAST_FACTS_MS || !movedALot(fast(written), fast(next));
 }
 
+/** Whether nothing of `next` is left to be written but numbers that ride along. */
+export function isWritten(written: EtcdClusterStatus | undefined, next: EtcdClusterStatus): boolean {
+  return sameStatus(written, next, PLAN_MS);
+}
+
 /** All but the fast facts and the plan. Sentences are slow: they say since when, and roughly how far. */
 function slow(status: EtcdClusterStatus): unknown {
   const { revision: _revision, plan: _plan, members, ...rest } = status;

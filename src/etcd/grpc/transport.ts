@@ -12,7 +12,7 @@ import {
 } from "@bufbuild/protobuf";
 import type { CallKind, Patience } from "../../http2/connection.ts";
 import { Gate } from "../../http2/gate.ts";
-import type { IdleConnections } from "../../http2/idle.ts";
+import type { Idle } from "../../http2/idle.ts";
 import { Pool, type Begun } from "../../http2/pool.ts";
 import { DeadlineExceeded, type Clock } from "../../seams/clock.ts";
 import type { Endpoint, EtcdTransport, RpcOptions } from "../../seams/etcd-transport.ts";
@@ -39,7 +39,7 @@ export class GrpcTransport implements EtcdTransport {
   readonly #gates = new Map<string, Gate>();
 
   /** `idle` is shared with others; without it, connections stay open. */
-  constructor({ clock, tls, idle }: { clock: Clock; tls?: TlsCredentials; idle?: IdleConnections }) {
+  constructor({ clock, tls, idle }: { clock: Clock; tls?: TlsCredentials; idle?: Idle }) {
     this.#clock = clock;
     this.#pool = new Pool({ clock, patience: PATIENCE, idle });
     if (tls !== undefined) this.setCredentials(tls);

@@ -1,18 +1,31 @@
 /**
  * How often clusters at rest are looked at, by how many there are. Events wake a cluster at once; looks are for what
  * makes no event, such as an etcd that hangs, and those of a few hundred clusters must not cost a processor.
+ * Most of them are short (control/glance.ts).
  */
 import { fraction } from "../../seams/backoff.ts";
 import type { Random } from "../../seams/random.ts";
 
 /** With up to so many, each is looked at every five seconds. */
 const FEW = 50;
-const REST_MS = 5_000;
-const LONGEST_REST_MS = 60_000;
+const FEW_REST_MS = 5_000;
+/** What is told is true within 10 s, with the seconds that a look at a member that hangs may take. */
+const REST_MS = 7_000;
+/** Beyond these, seventy looks in a second are enough. */
+const MOST = 500;
+const EACH_MS = REST_MS / MOST;
+/** A whole look connects to every member; three of them in a second are enough. */
+const WHOLE_EACH_MS = 300;
+const LONGEST_WHOLE_MS = 300_000;
 
-/** With more, ten of them in a second, and not all at the same time. */
+/** When a cluster at rest is looked at again; of many, not all at the same time. */
 export function restMs(clusters: number, random: Random): number {
-  if (clusters <= FEW) return REST_MS;
-  const pace = Math.min(LONGEST_REST_MS, (REST_MS * clusters) / FEW);
-  return Math.round(pace * (0.75 + fraction(random) / 2));
+  if (clusters <= FEW) return FEW_REST_MS;
+  return Math.round(Math.max(REST_MS, clusters * EACH_MS) * (0.85 + 0.3 * fraction(random)));
+}
+
+/** How long short looks stand for a whole one: with a few clusters, each look is a whole one. */
+export function wholeMs(clusters: number): number {
+  const ms = clusters * WHOLE_EACH_MS;
+  return ms <= FEW_REST_MS ? 0 : Math.min(LONGEST_WHOLE_MS, ms);
 }

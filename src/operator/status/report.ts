@@ -6,7 +6,7 @@ import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
 import type { EtcdMemberStatus } from "../../api/etcd-member.ts";
 import { canonical, sameContent } from "../../core/hash.ts";
 import { memberStatusOf } from "../../core/status/member.ts";
-import { sameStatus } from "../../core/status/status-write.ts";
+import { isWritten, sameStatus } from "../../core/status/status-write.ts";
 import type { MemberView, View } from "../../core/view.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
@@ -31,6 +31,8 @@ export class Reporter {
   readonly #key: string;
   #writtenAt: number | undefined;
   #burstSince: number | undefined;
+  /** Something is to be told later, or was told just now. */
+  #unsettled = true;
   /** States of members that are not ready, and since when. */
   readonly #passing = new Map<string, { readonly state: string; readonly since: number }>();
 
@@ -41,7 +43,13 @@ export class Reporter {
     this.#key = key;
   }
 
+  /** All that there was to tell at the last report stood there already. */
+  get settled(): boolean {
+    return !this.#unsettled;
+  }
+
   async report(status: EtcdClusterStatus, view: View, goesOn: boolean): Promise<void> {
+    this.#unsettled = goesOn;
     const now = this.#clock.monotonic();
     this.#burstSince = goesOn ? (this.#burstSince ?? now) : undefined;
     if (this.#burstSince !== undefined && now - this.#burstSince < BURST_MS) return;
@@ -56,7 +64,9 @@ export class Reporter {
     const object = this.#stores.cluster(this.#key);
     const now = this.#clock.monotonic();
     const since = this.#writtenAt === undefined ? 0 : now - this.#writtenAt;
-    if (!object || sameStatus(object.status, status, since)) return;
+    if (!object) return;
+    if (!isWritten(object.status, status)) this.#unsettled = true;
+    if (sameStatus(object.status, status, since)) return;
     if (this.#writtenAt !== undefined && since < WORDS_MS && !isUrgent(object.status, status)) return;
     await this.#write(etcdClusters, refOf(this.#key), object, object.status, status);
     this.#writtenAt = now;
@@ -67,9 +77,11 @@ export class Reporter {
     const object = this.#stores.member(`${ref.namespace}/${ref.name}`);
     if (!object || object.metadata.uid !== member.record.uid) return;
     const status = fitMember(memberStatusOf(view, member, object.metadata.generation, object.status));
-    if (!member.healthy && !this.#lasts(member.name, status)) return;
+    const lasts = member.healthy || this.#lasts(member.name, status);
     // Another generation of the record alone is news: who waits for the member does not believe an older one.
     if (sameContent(object.status, status)) return;
+    this.#unsettled = true;
+    if (!lasts) return;
     await this.#write(etcdMembers, ref, object, object.status, status);
   }
 

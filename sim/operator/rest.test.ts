@@ -1,0 +1,75 @@
+/**
+ * One of many clusters at rest: whole looks at it are rare, and what happens without any event of Kubernetes is told
+ * within 10 s all the same.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findCondition } from "../../src/core/status/condition.ts";
+import { removeByHand } from "../rules/by-hand.ts";
+import { OperatorSimulation } from "./simulation.ts";
+
+const TRUTH_MS = 10_000;
+const MANY = 200;
+
+async function rested() {
+  const passes: number[] = [];
+  const sim: OperatorSimulation = new OperatorSimulation(
+    { replicas: 3, version: "3.6.16" },
+    { seed: 1, leastClusters: MANY, onPass: () => passes.push(sim.env.scheduler.now) },
+  );
+  await sim.settle();
+  // What is written in passing has been written by then.
+  await sim.pass(90_000);
+  passes.length = 0;
+  return { sim, passes };
+}
+
+const ready = (sim: OperatorSimulation) => findCondition(sim.cluster?.status?.conditions, "Ready")?.status;
+const leader = (sim: OperatorSimulation) =>
+  sim.cluster?.status?.members?.find(({ role }) => role === "Leader")?.name;
+const servers = (sim: OperatorSimulation) => sim.env.world.network.all().filter((server) => server.runs);
+const follower = (sim: OperatorSimulation) => {
+  const found = servers(sim).find((server) => sim.env.world.raftOf(server).leader !== server);
+  assert.ok(found);
+  return found;
+};
+
+test("at rest a whole look is taken once a minute", async () => {
+  const { sim, passes } = await rested();
+  await sim.pass(300_000);
+  assert.ok(passes.length >= 4 && passes.length <= 6, `${passes.length} in five minutes`);
+});
+
+const silent: Readonly<Record<string, (sim: OperatorSimulation) => () => boolean>> = {
+  "a member that hangs": (sim) => {
+    sim.env.world.freeze(follower(sim));
+    return () => ready(sim) !== "True";
+  },
+  "a member that is removed by hand": (sim) => {
+    removeByHand(sim.env.world, sim.env.calls, "demo-3");
+    return () => ready(sim) !== "True";
+  },
+  "a new leader": (sim) => {
+    const [before, next] = [leader(sim), follower(sim)];
+    sim.env.world.raftOf(next).transfer(next);
+    return () => leader(sim) !== before;
+  },
+  "an alarm": (sim) => {
+    const [server] = servers(sim);
+    assert.ok(server);
+    sim.env.calls.setAlarm(server, server.id, "NOSPACE", true);
+    // There is room: it is disarmed rather than told.
+    return () => server.dir.state.alarms.size === 0;
+  },
+};
+for (const [what, happen] of Object.entries(silent)) {
+  test(`${what} is told, or mended, within 10 s`, async () => {
+    const { sim } = await rested();
+    assert.equal(ready(sim), "True");
+    const isTold = happen(sim);
+    let ms = 0;
+    // It may be healed as soon as it was told.
+    for (; !isTold() && ms < TRUTH_MS; ms += 100) await sim.pass(100);
+    assert.ok(ms > 0 && isTold(), `${ms} ms`);
+  });
+}

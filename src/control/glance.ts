@@ -1,0 +1,116 @@
+/**
+ * A short look at a cluster at rest, in place of a whole one: no object has changed, each member is ready by its own
+ * word, which is a read through quorum (R34), and one of them still tells the same leader, versions, members and no
+ * alarm. Everything else, a missing answer included, calls for a whole look: a short one decides and tells nothing.
+ */
+import { sameContent } from "../core/hash.ts";
+import type { MemberAnswer, Observation } from "../core/observation.ts";
+import type { EtcdClient } from "../etcd/client.ts";
+import { deadline, type Clock } from "../seams/clock.ts";
+import type { EtcdProbe } from "../seams/etcd-probe.ts";
+import type { Endpoint } from "../seams/etcd-transport.ts";
+import { ASK_TIMEOUT_MS, askItself, askList } from "./ask.ts";
+import type { Platform } from "./platform.ts";
+
+/** What of a platform is asked. */
+export type GlancedAt = Pick<Platform, "isUnchanged" | "readyURL" | "isOurs"> & {
+  readonly probe: Pick<EtcdProbe, "ready">;
+};
+
+type Answer = Extract<MemberAnswer, { reachable: true }>;
+
+/** What a whole look saw, as far as a short one compares it. */
+interface Seen {
+  /** By the monotonic clock: when a whole look is due. */
+  readonly until: number;
+  readonly readyURLs: readonly string[];
+  /** Asked over the connection that is kept. */
+  readonly witness: Endpoint;
+  readonly answer: Answer;
+  readonly list: Observation["etcd"]["list"];
+}
+
+const KEPT = [
+  "memberID",
+  "clusterID",
+  "leaderID",
+  "raftTerm",
+  "isLearner",
+  "version",
+  "storageVersion",
+  "downgrade",
+  "dbSizeQuota",
+] as const satisfies (keyof Answer)[];
+const SIZES = ["dbSize", "dbSizeInUse"] as const satisfies (keyof Answer)[];
+/** A database that has grown or shrunk by more than this share is looked at: it may be near its quota. */
+const MOVED_SHARE = 0.1;
+
+export class Glance {
+  readonly #platform: GlancedAt;
+  readonly #client: EtcdClient;
+  readonly #clock: Clock;
+  #seen: Seen | undefined;
+
+  constructor(platform: GlancedAt, client: EtcdClient, clock: Clock) {
+    this.#platform = platform;
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** A whole look found nothing to do: for `forMs`, short ones stand for it. */
+  rest({ members, etcd }: Observation, forMs: number): void {
+    const witness = this.#client.preferred;
+    const answer = members.find(({ record }) => record.name === witness?.name)?.answer;
+    const { isUnchanged, readyURL } = this.#platform;
+    if (!isUnchanged || !readyURL || !witness || !answer?.reachable || !etcd.list?.linearizable) return;
+    if (etcd.alarms.length > 0 || !members.every((member) => serves(member.answer))) return;
+    this.#seen = {
+      until: this.#clock.monotonic() + forMs,
+      readyURLs: members.map(({ record }) => readyURL.call(this.#platform, record)),
+      witness,
+      answer,
+      list: etcd.list,
+    };
+  }
+
+  /** For how many milliseconds short looks will do, if this one finds nothing new; 0 when a whole one is due. */
+  async look(): Promise<number> {
+    const seen = this.#seen;
+    this.#seen = undefined;
+    if (!seen || seen.until <= this.#clock.monotonic() || !this.#platform.isUnchanged?.()) return 0;
+    const same = await Promise.all([
+      this.#tellsTheSame(seen),
+      ...seen.readyURLs.map((url) => this.#isReady(url)),
+    ]);
+    if (!same.every(Boolean)) return 0;
+    this.#seen = seen;
+    return Math.max(0, seen.until - this.#clock.monotonic());
+  }
+
+  async #isReady(url: string): Promise<boolean> {
+    using limit = deadline(this.#clock, ASK_TIMEOUT_MS);
+    return await this.#platform.probe.ready(url, limit.signal);
+  }
+
+  /** Alarms and members are the cluster's, so that one of its voters tells them for all. */
+  async #tellsTheSame({ witness, answer, list }: Seen): Promise<boolean> {
+    const isOurs = (peerURL: string) => this.#platform.isOurs(peerURL);
+    const [itself, members] = await Promise.all([
+      askItself(this.#client, witness),
+      askList(this.#client, true, isOurs),
+    ]);
+    return itself?.reachable === true && isSame(answer, itself) && sameContent(members, list);
+  }
+}
+
+function serves(answer: MemberAnswer): boolean {
+  return answer.reachable && (answer.linearizable || answer.isLearner);
+}
+
+/** In all but what moves with every request of a client. */
+function isSame(before: Answer, now: Answer): boolean {
+  return (
+    KEPT.every((fact) => sameContent(before[fact], now[fact])) &&
+    SIZES.every((size) => Math.abs(now[size] - before[size]) <= MOVED_SHARE * before[size])
+  );
+}
