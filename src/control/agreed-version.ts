@@ -9,12 +9,12 @@ import type { Endpoint } from "../seams/etcd-transport.ts";
 import { ASK_TIMEOUT_MS, type AskedMember } from "./ask.ts";
 
 export class AgreedVersion {
-  readonly #probe: EtcdProbe;
+  readonly #probe: Pick<EtcdProbe, "versions">;
   readonly #clock: Clock;
   /** The members with which it cannot change. */
   #settled: { readonly by: string; readonly version: string } | undefined;
 
-  constructor(probe: EtcdProbe, clock: Clock) {
+  constructor(probe: Pick<EtcdProbe, "versions">, clock: Clock) {
     this.#probe = probe;
     this.#clock = clock;
   }

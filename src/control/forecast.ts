@@ -23,7 +23,10 @@ export class Forecast {
 
   /** `at`: the monotonic clock. */
   stepsFor(observation: Observation, decision: Decision, at: number): PlanStep[] {
-    if (decision.converged) return [];
+    if (decision.converged) {
+      this.#latest = undefined;
+      return [];
+    }
     const situation = situationOf(observation, decision);
     const known = this.#latest;
     const isKnown =

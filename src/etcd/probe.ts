@@ -20,7 +20,8 @@ const LONGEST_METRICS = 8 * 1024 * 1024;
 export class HttpProbe implements EtcdProbe {
   #context: SecureContext | undefined;
   #https: SecureAgent;
-  readonly #http = new HttpAgent({ keepAlive: true, maxSockets: 2 });
+  /** Not kept: of hundreds of members they would hold more memory than is worth the little that a new one costs. */
+  readonly #http = new HttpAgent({ maxSockets: 2 });
   readonly #idle: Idle | undefined;
 
   /** `idle` is shared with others; without it, connections stay open. */

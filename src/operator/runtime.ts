@@ -76,8 +76,8 @@ export interface OperatorOptions {
 
 /** Clusters that are worked on at the same time; one that does not answer holds its place for seconds only. */
 const CONCURRENCY = 16;
-/** Connections to etcd that are kept for the next pass: of a dozen clusters of three. */
-const MOST_IDLE = 48;
+/** Connections to etcd that are kept for the next pass beside one of each cluster: of sixteen clusters of three. */
+const MOST_IDLE = 32;
 const BACKOFF = { firstMs: 200, longestMs: 10_000 };
 /** A renewal may only be late. */
 const FENCED_MS = 1_000;

@@ -2,6 +2,7 @@
  * Keeping certificates: what is in place is judged, made anew when it has to be, and remembered until it is due. The
  * same wherever they are stored, in files or in Secrets: each leaf comes with its place.
  */
+import { hash } from "node:crypto";
 import { PkiError, type KeyPair, type LeafSpec, type Pem, type Pki } from "../seams/pki.ts";
 import { judgeLeaf, serves, type Found, type Plane } from "./plan.ts";
 import type { Source } from "./source.ts";
@@ -37,7 +38,8 @@ export interface Leaf {
 }
 
 interface Checked {
-  readonly asked: readonly (string | undefined)[];
+  /** By a hash: the texts of a few hundred clusters would hold megabytes. */
+  readonly asked: string;
   readonly until: number;
 }
 
@@ -108,10 +110,12 @@ export class Keeper {
     const now = this.#time.now();
     const pair = certificate &&
       key && { certificate: certificate.text, key: key === certificate ? "" : key.text };
-    const asked = [JSON.stringify(wanted), source.ca.fingerprint, certificate?.text, key?.text];
+    const asked = hash(
+      "sha256",
+      JSON.stringify([wanted, source.ca.fingerprint, certificate?.text, key?.text]),
+    );
     const checked = this.#checked.get(name);
-    const isSame = checked?.asked.every((text, at) => text === asked[at]) === true;
-    if (pair && isSame && now < checked.until) return { pair };
+    if (pair && checked?.asked === asked && now < checked.until) return { pair };
     const found = this.#find(certificate, key, source.trust);
     const verdict = judgeLeaf({ name, wanted, found, ca: source.ca, now });
     const { contradiction } = this.#time;

@@ -5,8 +5,8 @@
 import { create, toBinary, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { createServer } from "node:http";
 import { createSecureServer, type Http2SecureServer } from "node:http2";
-import type { AddressInfo } from "node:net";
 import { createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { encodeFrame } from "../../src/etcd/grpc/frame.ts";
@@ -29,6 +29,11 @@ export class ManyMembers {
   readonly #members = new Map<string, Member>();
   readonly #clusters = new Map<string, Set<string>>();
   readonly #server: Http2SecureServer;
+  /** Each of them is alive and ready. */
+  readonly #metrics = createServer((request, response) => {
+    this.#count(request.url);
+    response.end("ok\n");
+  });
   /** Calls by their path. */
   readonly calls = new Map<string, number>();
 
@@ -59,14 +64,16 @@ export class ManyMembers {
     });
   }
 
-  async listen(address: string, port: number): Promise<AddressInfo> {
-    this.#server.listen({ host: address, port, backlog: 1_024 });
-    await once(this.#server, "listening");
-    return this.#server.address() as AddressInfo;
+  async listen(host: string, ports: { readonly client: number; readonly metrics: number }): Promise<void> {
+    this.#server.listen({ host, port: ports.client, backlog: 1_024 });
+    this.#metrics.listen({ host, port: ports.metrics, backlog: 1_024 });
+    await Promise.all([once(this.#server, "listening"), once(this.#metrics, "listening")]);
   }
 
   close(): void {
     this.#server.close();
+    this.#metrics.close();
+    this.#metrics.closeAllConnections();
   }
 
   /** Learns of a member from the files that it would start with. */

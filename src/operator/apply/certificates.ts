@@ -246,19 +246,10 @@ function leavesOf(member: string): string[] {
   return [...PLANES.map((plane) => `${member} ${plane}`), `${member} peer client`];
 }
 
-/** Cached Secrets never change, and every pass reads them. */
-const texts = new WeakMap<object, Map<string, string>>();
-
+/** Decoded each time: those of a few hundred clusters would hold megabytes. */
 export function textIn({ data }: Secret, file: string): string | undefined {
   const encoded = data?.[file];
-  if (data === undefined || encoded === undefined) return undefined;
-  const known = texts.get(data)?.get(file);
-  if (known !== undefined) return known;
-  const text = Buffer.from(encoded, "base64").toString();
-  if (!Object.isFrozen(data)) return text;
-  const decoded = texts.get(data) ?? new Map<string, string>();
-  texts.set(data, decoded.set(file, text));
-  return text;
+  return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString();
 }
 
 function pemIn(secret: Secret, file: string, where: string): Pem | undefined {
