@@ -19,7 +19,7 @@ async function rested() {
   );
   await sim.settle();
   // What is written in passing has been written by then.
-  await sim.pass(90_000);
+  await sim.pass(150_000);
   passes.length = 0;
   return { sim, passes };
 }
@@ -34,10 +34,10 @@ const follower = (sim: OperatorSimulation) => {
   return found;
 };
 
-test("at rest a whole look is taken once a minute", async () => {
+test("at rest a whole look is taken every 100 s on average", async () => {
   const { sim, passes } = await rested();
   await sim.pass(300_000);
-  assert.ok(passes.length >= 4 && passes.length <= 6, `${passes.length} in five minutes`);
+  assert.ok(passes.length >= 1 && passes.length <= 6, `${passes.length} in five minutes`);
 });
 
 const silent: Readonly<Record<string, (sim: OperatorSimulation) => () => boolean>> = {

@@ -60,17 +60,37 @@ async function resting(edit: (observation: Observation) => Observation = (same) 
 
 type World = Awaited<ReturnType<typeof resting>>["world"];
 
-test("a short look asks one member of itself and for the list, and stands until a whole one is due", async () => {
+test("a short look asks one member of itself, and stands until a whole one is due", async () => {
   const { glance, clock, sent } = await resting();
   assert.equal(await glance.look(), FOR_MS);
-  assert.deepEqual(sent.map(({ call }) => call).toSorted(), ["Cluster.MemberList", "Maintenance.Status"]);
-  assert.equal(new Set(sent.map(({ endpoint }) => endpoint)).size, 1);
+  assert.deepEqual(
+    sent.map(({ call }) => call),
+    ["Maintenance.Status"],
+  );
   await clock.advance(FOR_MS - 1);
   assert.equal(await glance.look(), 1);
   await clock.advance(1);
   sent.length = 0;
   assert.equal(await glance.look(), 0);
   assert.deepEqual(sent, []);
+});
+
+test("the list is asked for, from the same member, when there are new entries in its log, and once for each", async () => {
+  const { world, glance, sent } = await resting();
+  for (const index of [10n, 10n, 11n]) {
+    Object.assign(world.status, { raftIndex: index, raftAppliedIndex: index });
+    assert.equal(await glance.look(), FOR_MS);
+  }
+  const calls = sent.map(({ call }) => call.split(".")[1]);
+  assert.deepEqual(calls, ["Status", "MemberList", "Status", "Status", "MemberList"]);
+  assert.equal(new Set(sent.map(({ endpoint }) => endpoint)).size, 1);
+});
+
+test("entries that are not applied yet are asked about again", async () => {
+  const { world, glance, sent } = await resting();
+  Object.assign(world.status, { raftIndex: 10n });
+  for (let i = 0; i < 2; i++) assert.equal(await glance.look(), FOR_MS);
+  assert.equal(sent.filter(({ call }) => call === "Cluster.MemberList").length, 2);
 });
 
 const alike: Readonly<Record<string, (world: World) => void>> = {
@@ -100,9 +120,14 @@ const news: Readonly<Record<string, (world: World) => void>> = {
   "the database shrinks by more than a tenth": ({ status }) => (status.dbSizeInUse = 14_700n),
   "another member answers": ({ status }) => (status.header = { ...status.header, memberId: 2n }),
   "another cluster answers": ({ status }) => (status.header = { ...status.header, clusterId: 8n }),
-  "a member was removed by hand": ({ members }) => members.splice(2),
-  "a member was added by hand": ({ members }) =>
-    members.push({ id: 4n, name: "", peerUrls: ["https://stranger:2380"] }),
+  "a member was removed by hand": ({ members, status }) => {
+    Object.assign(status, { raftIndex: 10n, raftAppliedIndex: 10n });
+    members.splice(2);
+  },
+  "a member was added by hand": ({ members, status }) => {
+    Object.assign(status, { raftIndex: 10n, raftAppliedIndex: 10n });
+    members.push({ id: 4n, name: "", peerUrls: ["https://stranger:2380"] });
+  },
 };
 for (const [what, happens] of Object.entries(news)) {
   test(`a whole look is due when ${what}, and from then on`, async () => {

@@ -28,6 +28,8 @@ interface Seen {
   readonly witness: Endpoint;
   readonly answer: Answer;
   readonly list: Observation["etcd"]["list"];
+  /** The last entry of its log that the list is known to be made from. */
+  index: number;
 }
 
 const KEPT = [
@@ -70,6 +72,7 @@ export class Glance {
       witness,
       answer,
       list: etcd.list,
+      index: answer.raftAppliedIndex,
     };
   }
 
@@ -93,13 +96,17 @@ export class Glance {
   }
 
   /** Alarms and members are the cluster's, so that one of its voters tells them for all. */
-  async #tellsTheSame({ witness, answer, list }: Seen): Promise<boolean> {
-    const isOurs = (peerURL: string) => this.#platform.isOurs(peerURL);
-    const [itself, members] = await Promise.all([
-      askItself(this.#client, witness),
-      askList(this.#client, true, isOurs),
-    ]);
-    return itself?.reachable === true && isSame(answer, itself) && sameContent(members, list);
+  async #tellsTheSame(seen: Seen): Promise<boolean> {
+    const { witness, answer, list } = seen;
+    const now = await askItself(this.#client, witness);
+    if (!now?.reachable || !isSame(answer, now)) return false;
+    // The list is made by entries of the log: as long as there is no new one, it is the same.
+    if (now.raftIndex === seen.index && now.raftAppliedIndex === seen.index) return true;
+    const members = await askList(this.#client, true, (peerURL) => this.#platform.isOurs(peerURL));
+    if (!sameContent(members, list)) return false;
+    // From before the list was asked for: what came meanwhile is looked at the next time.
+    seen.index = now.raftAppliedIndex;
+    return true;
   }
 }
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { activePeersIn, agreedVersion } from "./probe.ts";
+import { activePeersIn, agreedVersion, HttpProbe } from "./probe.ts";
 
 test("what a cluster says before its members have agreed on a version is no version", () => {
   assert.equal(agreedVersion("not_decided"), undefined);
@@ -21,3 +24,36 @@ test("the peers that a member is connected to stand in its metrics, one line eac
   assert.deepEqual([...activePeersIn(metrics)], ["91bc3c398fb3c146"]);
   assert.equal(activePeersIn("").size, 0);
 });
+
+test("a member is ready when it says so in time, and nothing else is an answer", async (t) => {
+  const asked: (string | undefined)[] = [];
+  const server = createServer(({ url, headers }, response) => {
+    asked.push(`${headers.host} ${url}`);
+    if (url === "/silent") return;
+    response.statusCode = url === "/readyz?exclude=non_learner" ? 200 : 503;
+    response.end("ok\n");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  const host = `127.0.0.1:${port}`;
+  const probe = new HttpProbe();
+  const end = new AbortController();
+  const ready = (path: string) => probe.ready(`http://${host}${path}`, end.signal);
+  assert.equal(await ready("/readyz?exclude=non_learner"), true);
+  assert.equal(await ready("/readyz"), false);
+  const silent = ready("/silent");
+  await eventuallyAsked(asked, 3);
+  end.abort();
+  assert.equal(await silent, false);
+  assert.equal(await ready("/readyz?exclude=non_learner"), false);
+  assert.deepEqual(asked, [`${host} /readyz?exclude=non_learner`, `${host} /readyz`, `${host} /silent`]);
+  server.close();
+  await once(server, "close");
+  assert.equal(await probe.ready(`http://${host}/readyz`, new AbortController().signal), false);
+});
+
+async function eventuallyAsked(asked: readonly unknown[], count: number): Promise<void> {
+  while (asked.length < count) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -83,7 +83,7 @@ export class ClusterWorker {
       platform: this.#platform,
       clock,
       restMs: () => restMs(asMany(), random),
-      wholeMs: () => wholeMs(asMany()),
+      wholeMs: () => wholeMs(asMany(), random),
       beforeEffect: () => fence.check(),
       onPass: (pass) => {
         this.#announcer.pass(pass);

@@ -14,8 +14,10 @@ const REST_MS = 7_000;
 /** Beyond these, seventy looks in a second are enough. */
 const MOST = 500;
 const EACH_MS = REST_MS / MOST;
-/** A whole look connects to every member; three of them in a second are enough. */
-const WHOLE_EACH_MS = 300;
+/** With up to so many, each look is a whole one: their connections are kept. */
+const VERY_FEW = 16;
+/** A whole look connects to every member; two of them in a second are enough. */
+const WHOLE_EACH_MS = 500;
 const LONGEST_WHOLE_MS = 300_000;
 
 /** When a cluster at rest is looked at again; of many, not all at the same time. */
@@ -24,8 +26,8 @@ export function restMs(clusters: number, random: Random): number {
   return Math.round(Math.max(REST_MS, clusters * EACH_MS) * (0.85 + 0.3 * fraction(random)));
 }
 
-/** How long short looks stand for a whole one: with a few clusters, each look is a whole one. */
-export function wholeMs(clusters: number): number {
-  const ms = clusters * WHOLE_EACH_MS;
-  return ms <= FEW_REST_MS ? 0 : Math.min(LONGEST_WHOLE_MS, ms);
+/** How long short looks stand for a whole one; of many, not for all of them at the same time. */
+export function wholeMs(clusters: number, random: Random): number {
+  if (clusters <= VERY_FEW) return 0;
+  return Math.round(Math.min(LONGEST_WHOLE_MS, clusters * WHOLE_EACH_MS) * (0.5 + fraction(random)));
 }

@@ -64,9 +64,8 @@ export class Reporter {
     const object = this.#stores.cluster(this.#key);
     const now = this.#clock.monotonic();
     const since = this.#writtenAt === undefined ? 0 : now - this.#writtenAt;
-    if (!object) return;
-    if (!isWritten(object.status, status)) this.#unsettled = true;
-    if (sameStatus(object.status, status, since)) return;
+    if (object && !isWritten(object.status, status)) this.#unsettled = true;
+    if (!object || sameStatus(object.status, status, since)) return;
     if (this.#writtenAt !== undefined && since < WORDS_MS && !isUrgent(object.status, status)) return;
     await this.#write(etcdClusters, refOf(this.#key), object, object.status, status);
     this.#writtenAt = now;
