@@ -32,11 +32,14 @@ export function leaderDuties(leader: Server, reached: (id: string) => Server | u
   return [];
 }
 
-/** Whose hash differs from the majority's, at the leader's compact revision. */
+/**
+ * Whose hash differs from the majority's, at the leader's compact revision. The leader asks every member on its peer port,
+ * where learners answer too (etcd's getPeerHashKVs and hashKVHandler); only their client port refuses (H8).
+ */
 export function corruptMembers(leader: Server, reached: (id: string) => Server | undefined): Server[] {
   const revision = leader.dir.state.compactRevision;
   const byHash = new Map<number, Server[]>();
-  for (const member of leader.dir.state.voters()) {
+  for (const member of leader.dir.state.members.values()) {
     const peer = reached(member.id);
     if (!peer || peer.dir.state.compactRevision !== revision) continue;
     const hash = hashAt(peer.dir, revision);

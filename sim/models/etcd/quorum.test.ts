@@ -131,6 +131,22 @@ test("a flipped page shows in the hash, and after a compaction as CORRUPT: with 
   }
 });
 
+test("a learner's flipped page shows after a compaction too: the leader asks it on its peer port (R30)", () => {
+  const lab = new Lab();
+  const gate = { "feature-gates": "CompactHashCheck=true" };
+  lab.found("abc", "3.6.16", gate);
+  lab.calls.memberAdd(lab.leader(), ["http://d:2380"], true);
+  const { server } = lab.start("d", { cluster: "abcd", state: "existing" });
+  lab.pass(20_000);
+  const { revision } = lab.keys.put(lab.leader(), "k", 10);
+  lab.pass(1_000);
+  assert.ok(server?.isLearner);
+  server.dir.corruption = 77;
+  lab.keys.compact(lab.leader(), revision);
+  lab.pass(70_000);
+  assert.deepEqual(lab.calls.alarms(lab.leader()), [{ memberID: server.id, alarm: "CORRUPT" }]);
+});
+
 test("a slow learner stays behind while writes go on", () => {
   const lab = new Lab();
   lab.found("abc");

@@ -18,6 +18,7 @@ export const CAUSES = {
   startedForNewCluster: "it was started to bootstrap a cluster that already exists",
   approved: "its replacement was approved",
   corruptLearner: "etcd found its data corrupt",
+  maybeCorruptLearner: "its data may differ from that of the voters",
   learnerFragmented: "etcd cannot defragment learners",
   otherVolumeAsked: "the spec now asks for another volume",
   restartLosesData: "it cannot change without a restart, which would lose its data",

@@ -33,6 +33,13 @@ export const CORRUPTION = {
     say: ({ member }: { member: string }) => `replacing the learner ${member}: etcd found its data corrupt`,
     example: { member: "demo-4" },
   }),
+  LearnerRemade: step({
+    say: ({ member, suspect }: { member: string; suspect?: string }) =>
+      suspect === undefined
+        ? `replacing the learner ${member}: etcd reports corrupt data, and all voters have equal data`
+        : `replacing the learner ${member}: ${suspect} differs from a peer, and a learner's data cannot be compared`,
+    example: { member: "demo-4", suspect: "demo-2" },
+  }),
   CorruptMemberReplaced: step({
     say: ({ member }: { member: string }) =>
       `replacing ${member}: its data is corrupt, and the other voters agree with each other`,

@@ -4,7 +4,7 @@ import { decide } from "../decide.ts";
 import { viewOf } from "../view.ts";
 import { corrupt } from "./corrupt.ts";
 import type { HashReport, Observation } from "../observation.ts";
-import { NOW, change, edit, exited, healthy, run, unchecked } from "../testing/cluster.ts";
+import { NOW, change, edit, exited, healthy, record, run, unchecked } from "../testing/cluster.ts";
 import { says } from "../testing/says.ts";
 
 function alarmed(observation: Observation, byMember?: HashReport["byMember"]): Observation {
@@ -302,6 +302,37 @@ test("a learner that etcd calls corrupt is made anew, and only the one it names"
   const agreed = hashed(grown, report([1, 1, 1]));
   assert.deepEqual(says(corrupt, alarm(agreed, "CORRUPT", learner.id)), ["heal: leave demo-4"]);
   assert.deepEqual(says(corrupt, alarm(agreed, "CORRUPT", "another")), ["heal: disarm CORRUPT"]);
+});
+
+test("an alarm without a name, while all voters agree, is a learner's, unless somebody was just replaced (R32)", () => {
+  const grown = hashed(run(edit(three, { learners: 1 })), report([1, 1, 1]));
+  const armed = alarm(grown, "CORRUPT");
+  assert.deepEqual(says(corrupt, armed), ["heal: leave demo-4"]);
+  const marks = { ...armed.cluster.marks, replaced: { "demo-0": NOW - 1000 } };
+  const explained = { ...armed, cluster: { ...armed.cluster, marks } };
+  assert.deepEqual(says(corrupt, explained), ["heal: disarm CORRUPT"]);
+});
+
+test("a suspect beside learners, which its check asks and we cannot: they are made anew before it is accused (R33)", () => {
+  const grown = run(edit(three, { learners: 1 }));
+  const ended = hashed(exited(grown, "demo-3", "data-differs"), report([1, 1]));
+  assert.deepEqual(says(corrupt, ended), ["heal: leave demo-4"]);
+  const leaving = { reason: "", volume: "Retain", broken: true } as const;
+  assert.deepEqual(says(corrupt, record(ended, "demo-4", { leaving })), ["Corrupt"]);
+  // It was started again after that, and ended once more.
+  const { members, etcd } = ended;
+  const list = etcd.list && { ...etcd.list, members: etcd.list.members.filter((one) => !one.isLearner) };
+  const marks = { ...ended.cluster.marks, replaced: { "demo-4": NOW - 1000 } };
+  const alone: Observation = {
+    ...ended,
+    cluster: { ...ended.cluster, marks },
+    members: members.filter((facts) => facts.record.name !== "demo-4"),
+    etcd: { ...etcd, list },
+  };
+  assert.deepEqual(says(corrupt, alone), ["heal: leave demo-3"]);
+  const before = { ...marks, replaced: { "demo-4": NOW + 1000 } };
+  const again = { ...alone, now: NOW + 2000, cluster: { ...alone.cluster, marks: before } };
+  assert.deepEqual(says(corrupt, again), ["heal: stop workload demo-3"]);
 });
 
 test("a suspect is replaced when the others agree without it; when they do not, it starts without the check", () => {

@@ -5,7 +5,8 @@
  *
  * A member that etcd's check at the start ended is only a suspect: any peer that differs ends it, also when
  * the peer is the corrupt one (R33). It is replaced when the others agree without it, and have done so since it
- * ended; when they do not, or cannot be asked because quorum waits for it, it is started without that check, so that its hash can decide.
+ * ended; when they do not, or cannot be asked because quorum waits for it, it is started without that check, so that its
+ * hash can decide. Learners are asked by that check as well, and cannot be compared by us: they are made anew first.
  */
 import { millisecondsOf } from "../../api/duration.ts";
 import { hiddenQuorum } from "../assess/out-of-reach.ts";
@@ -81,15 +82,40 @@ export const corrupt: Rule = (view) => {
     };
     return [act("heal", "CorruptMemberReplaced", { member: odd.name }, update(odd, "leave", { leaving }))];
   }
-  if (suspect) return [metAnother(view, suspect) ?? replaceSuspect(view, suspect)];
+  if (suspect)
+    return [metAnother(view, suspect) ?? remakeLearner(view, suspect) ?? replaceSuspect(view, suspect)];
   if (verdict.missing.length > 0) {
     const members = namesOf(verdict.missing);
     return [hold(HOLDS.disruptions, "NotComparedYet", { members }, { until: hashes.at + FRESH_MS })];
   }
-  return armed
-    ? [act("heal", "CorruptDisarmed", {}, { kind: "Disarm", alarm: "CORRUPT", memberID: armed.memberID })]
-    : [];
+  if (!armed) return [];
+  const nameless = armed.memberID === "0" && !isExplained(view) ? remakeLearner(view) : undefined;
+  return [
+    nameless ??
+      act("heal", "CorruptDisarmed", {}, { kind: "Disarm", alarm: "CORRUPT", memberID: armed.memberID }),
+  ];
 };
+
+/**
+ * The voters agree, and yet etcd found data that differs. Its checks ask learners too, whose data we cannot compare (H8):
+ * one of them is made anew, which costs no vote, before a voter is accused or the alarm is taken for cured.
+ */
+function remakeLearner(view: View, suspect?: MemberView): Outcome | undefined {
+  const learner = view.staying.find(({ entry }) => entry?.isLearner && entry.name !== "");
+  if (!learner) return undefined;
+  const leaving = { reason: CAUSES.maybeCorruptLearner, volume: "Retain" as const, broken: true };
+  return act(
+    "heal",
+    "LearnerRemade",
+    { member: learner.name, ...(suspect && { suspect: suspect.name }) },
+    update(learner, "leave", { leaving }),
+  );
+}
+
+/** Whoever was replaced within the last hour may be why the alarm was raised. */
+function isExplained({ observation }: View): boolean {
+  return Object.keys(observation.cluster.marks.replaced ?? {}).length > 0;
+}
 
 /** A voter that etcd's check at the start has ended. */
 function isSuspect(view: View, member: MemberView): boolean {
