@@ -171,12 +171,14 @@ export function ownVolume({ record, volume }: MemberView): string | undefined {
 }
 
 /**
- * Votes, or, while nobody tells who votes, did so by its record. One that is still a learner says so itself, and cannot
- * bring a quorum back (R17).
+ * Votes, or, while nobody tells who votes, did so by its record: who has joined, and every founder, which etcd lists from
+ * the start. One that is still a learner says so itself, and cannot bring a quorum back (R17).
  */
-export function isOrWasVoter({ observation }: View, { isVoter, record, answer }: MemberView): boolean {
+export function isOrWasVoter({ observation, token }: View, member: MemberView): boolean {
+  const { isVoter, record, answer } = member;
   if (isVoter || observation.etcd.list !== undefined) return isVoter;
-  return record.joined && record.role === "Voter" && !(answer.reachable && answer.isLearner);
+  if (!record.joined) return record.boot === "New" && record.token === token;
+  return record.role === "Voter" && !(answer.reachable && answer.isLearner);
 }
 
 /** Out of etcd's list, as a quorum says: what is left of it (a Pod that hangs, a volume) is in nobody's way. */

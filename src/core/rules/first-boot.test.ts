@@ -62,6 +62,13 @@ test("so does a volume that is found empty after it was used (H2)", () => {
   assert.ok(run(world).members.every((facts) => facts.record.token.endsWith("-2")));
 });
 
+test("so does a founder whose data cannot be read any more: nobody was let in to write any (H2)", () => {
+  const world = exited(after(asked(), 4), "demo-1", "data-corrupt");
+  const { act } = decide(world);
+  assert.equal(act?.action.kind === "MarkCluster" && act.action.purpose, "new-life");
+  assert.ok(run(world).members.every((facts) => facts.record.token.endsWith("-2")));
+});
+
 test("so does a founder whom its peers know although its volume is empty: without it there may be no quorum (H2)", () => {
   const world = exited(after(asked({ replicas: 2 }), 3), "demo-1", "already-bootstrapped");
   const { act } = decide(world);

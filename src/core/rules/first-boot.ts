@@ -81,14 +81,14 @@ function foundAgain(
 
 /**
  * The volume it was permitted to start on is gone, or is there and empty although it was used: the platform says so,
- * or its peers do, who know a member of its name that had begun already (R6).
+ * or its peers do, who know a member of its name that had begun already (R6). Or its data cannot be read any more.
  */
 function hasLostItsVolume(member: MemberView): boolean {
   const { record, volume } = member;
   if (record.volumeUID === undefined) return false;
   if (volume.state === "absent") return true;
   if (volume.state === "ready" && volume.uid !== record.volumeUID) return true;
-  return exitOf(member)?.data === "gone";
+  return (exitOf(member)?.data ?? "kept") !== "kept";
 }
 
 /**

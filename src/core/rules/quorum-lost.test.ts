@@ -4,7 +4,7 @@ import { decide } from "../decide.ts";
 import type { MemberFacts, Observation } from "../observation.ts";
 import { available, degraded, quorate } from "../status/conditions.ts";
 import { statusOf } from "../status/status.ts";
-import { change, edit, exited, healthy } from "../testing/cluster.ts";
+import { change, edit, exited, healthy, record } from "../testing/cluster.ts";
 import { says } from "../testing/says.ts";
 import { EDITED, SILENT, blind } from "../testing/unseen.ts";
 import { viewOf } from "../view.ts";
@@ -100,6 +100,18 @@ test("without quorum it is told who is missing, and for good only when too few c
     ["QuorumLost"],
     "nothing is known to be gone where nobody is left",
   );
+});
+
+test("a founder that was never seen to serve votes too: with its data, quorum may be lost for good", () => {
+  const two = healthy({ replicas: 2 });
+  const unseen: Observation = { ...two, etcd: { ...two.etcd, list: undefined } };
+  const founder = (o: Observation) => record(o, "demo-1", { joined: false });
+  const gone = change(founder(exited(exited(unseen, "demo-1"), "demo-2")), "demo-1", {
+    volume: { state: "absent" },
+  });
+  assert.deepEqual(says(quorumLost, gone), ["QuorumLost"]);
+  const former = record(gone, "demo-1", { token: "of-a-former-life" });
+  assert.deepEqual(says(quorumLost, former), ["Waking"], "one of a former life does not vote");
 });
 
 test("members that serve everybody but us get no template, are not stopped and not replaced", () => {
