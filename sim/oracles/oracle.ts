@@ -145,7 +145,8 @@ export class Oracle {
 
   /**
    * One of the first members that has not served yet may still start as it was first meant to: it is listed, has nothing
-   * to forget, and alone it is no quorum of a cluster that could begin anew (H2).
+   * to forget, and alone it is no quorum of a cluster that could begin anew (H2). That holds also when its directory was
+   * emptied before it ever heard a leader: nobody can count on what it had.
    */
   #finishesFirstBoot(configText: string): boolean {
     const config = JSON.parse(configText) as Readonly<Record<string, unknown>>;
@@ -155,7 +156,7 @@ export class Oracle {
     const listed = [...(leader?.dir.state.members.values() ?? [])].find(({ peerURLs }) =>
       peerURLs.includes(url),
     );
-    return listed?.clientURLs.length === 0 && !this.#dirOf.has(listed.id);
+    return listed?.clientURLs.length === 0 && !hasHeardALeader(this.#dirOf.get(listed.id));
   }
 
   /** I4: a process made its data directory anew; a member has one directory in its life. */
@@ -163,7 +164,7 @@ export class Oracle {
     const before = this.#dirOf.get(dir.memberID);
     // Before the latch no client could write (H2), and a learner has never promised anything: neither lost a vote.
     const isVoter = this.truth().voterIDs.has(dir.memberID);
-    if (before && isVoter && this.#subject.establishedAs() !== undefined) {
+    if (hasHeardALeader(before) && isVoter && this.#subject.establishedAs() !== undefined) {
       throw new Violation("I4", `voter ${dir.memberID} came back without its data`);
     }
     this.#dirOf.set(dir.memberID, dir);
@@ -196,4 +197,9 @@ export class Oracle {
       lists.set(key, list);
     }
   }
+}
+
+/** It holds more than the list of the first members, which all of them are given; that list is of the first term. */
+function hasHeardALeader(dir: DataDir | undefined): boolean {
+  return dir !== undefined && dir.lastTerm > 1;
 }

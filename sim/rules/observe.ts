@@ -49,6 +49,7 @@ export function observe(
     return {
       record,
       deleting: objects.deleting.has(record.name),
+      ...(record.joined && !objects.configs.get(record.name)?.joined && { unconfirmed: true }),
       volume: volume ? { state: "ready", uid: volume.uid } : { state: "absent" },
       workload: withReadiness(
         factsOf(objects, pods, record.name),
@@ -66,6 +67,7 @@ export function observe(
     platform: {
       fenced: false,
       offers: offers(objects, records),
+      opened: objects.open,
       highestLeftover: Math.max(0, ...[...objects.volumes.keys(), ...pods.names()].map(ordinalIn)),
       unavailableVersions: {},
       clashes: [],
