@@ -8,6 +8,7 @@ import { NOW, change, edit, exited, healthy } from "../testing/cluster.ts";
 import { IN_PLACE, of, silent, status, summary } from "../testing/status.ts";
 import { aHold } from "../testing/hold.ts";
 import { viewOf } from "../view.ts";
+import { quorate } from "./conditions.ts";
 import { mainHold, progressOf, workOf } from "./readiness.ts";
 
 const three = healthy();
@@ -30,7 +31,8 @@ test("progress counts whole seconds up to its deadline, and tells why the last t
   const view = viewOf(three);
   const deadline = view.spec.progressDeadlineSeconds * 1000;
   const decision: Decision = { holds: [wait("Stopping", ["join"])], heldBack: [], converged: false };
-  const reason = (since: number) => progressOf(view, workOf(decision, []), since).Reconciling.reason;
+  const reason = (since: number) =>
+    progressOf(view, workOf(decision, []), since, quorate(view)).Reconciling.reason;
   assert.equal(reason(NOW - deadline + 1), "Stopping");
   assert.equal(reason(NOW - deadline), "ProgressDeadlineExceeded");
   const rolling = decide(edit(three, { options: { logLevel: "Debug" } }));

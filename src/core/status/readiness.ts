@@ -50,16 +50,24 @@ export function progressOf(
   view: View,
   work: Work | undefined,
   since: number,
+  Quorate: Verdict,
 ): { readonly Reconciling: Verdict; readonly Stalled: Verdict } {
   if (!work) return both("Converged", "the cluster matches its spec");
   const { reason, message, needsPerson } = work;
-  if (AT_REST.has(reason)) return both(reason, message);
-  if (needsPerson) return { Reconciling: no(reason, message), Stalled: yes(reason, message) };
+  if (AT_REST.has(reason) && !isStoppedInNeed(view, Quorate)) return both(reason, message);
+  if (needsPerson || AT_REST.has(reason))
+    return { Reconciling: no(reason, message), Stalled: yes(reason, message) };
   const seconds = Math.floor((view.now - since) / 1000);
   if (seconds < view.spec.progressDeadlineSeconds)
     return { Reconciling: yes(reason, message), Stalled: no(reason, "work goes on by itself") };
   const late = `no progress since ${timestamp(since)}; still trying: ${message}`;
   return { Reconciling: no(DEADLINE, late), Stalled: yes(DEADLINE, late) };
+}
+
+/** A pause that keeps lost quorum from coming back is no rest: whoever paused it has to end it. */
+function isStoppedInNeed({ spec, established, observation }: View, Quorate: Verdict): boolean {
+  const isMeantToServe = established && spec.replicas > 0 && !observation.cluster.deleting;
+  return spec.paused && isMeantToServe && Quorate.status === "False";
 }
 
 const DEADLINE = "ProgressDeadlineExceeded";

@@ -170,6 +170,18 @@ const rows: readonly [
     /^spec\.paused is true.*; 2 of 3 voters healthy/,
   ],
   [
+    "paused without quorum: nothing goes on by itself, and a person has to end the pause",
+    () => edit(unquorate(down(healthy(), "demo-2", "demo-3")), { paused: true }),
+    {
+      Ready: "False NoQuorum",
+      Reconciling: "False Paused",
+      Stalled: "True Paused",
+      Quorate: "False NoQuorum",
+    },
+    "Paused",
+    /waiting for demo-1, demo-2, demo-3/,
+  ],
+  [
     "a full quota",
     () => alarm(filled(healthy(), 0.99), "NOSPACE"),
     {

@@ -96,11 +96,12 @@ function judgedOf(
   const problems = given.problems ?? [];
   const work = workOf(decision, problems, given.failure);
   const since = workingSince(view, { reconciling: before("Reconciling"), stalled: before("Stalled") });
+  const Quorate = quorate(view);
   const judged = {
-    ...progressOf(view, work, since),
+    ...progressOf(view, work, since, Quorate),
     Available: available(view),
     Degraded: degraded(view, problems),
-    Quorate: quorate(view),
+    Quorate,
     TLSReady: tlsReady(view, given.certificates),
     SpaceLow: spaceLow(view, before("SpaceLow")?.status),
     Corrupt: corrupt(view),
