@@ -45,7 +45,7 @@ export interface CallOptions {
   readonly urgent?: boolean;
 }
 
-/** A write of ours as the server confirmed it. */
+/** A write of ours as the server confirmed it, or what it answered when a write found that the cache was behind. */
 export type Write =
   | { readonly type: "applied"; readonly object: KubeObject }
   | { readonly type: "gone"; readonly key: string; readonly uid: string };
@@ -334,6 +334,11 @@ export class KubeClient {
       this.#tell(resource, { type: "gone", key: keyOf(object), uid });
     } else this.#tell(resource, { type: "applied", object });
     return object;
+  }
+
+  /** Shows caches what they did not hold: one whose watch is dead would have it made in vain on every pass. */
+  found(resource: Resource, object: KubeObject): void {
+    this.#tell(resource, { type: "applied", object });
   }
 
   #tell(resource: Resource, write: Write): void {

@@ -46,6 +46,17 @@ test("what is absent is made; made again with a cache that is behind, it is foun
   assert.equal(server.list(CONFIG_MAPS).length, 1);
 });
 
+test("what is found to exist is shown to caches that are behind, so that it is not made in vain again", async () => {
+  const { client } = bench();
+  const { object } = await ensure(client, configMaps, wishes());
+  const shown: (string | undefined)[] = [];
+  client.onWrite((_resource, write) => {
+    if (write.type === "applied") shown.push(write.object.metadata?.uid);
+  });
+  assert.equal((await ensure(client, configMaps, wishes())).done, "unchanged");
+  assert.deepEqual(shown, [object.metadata?.uid]);
+});
+
 test("an object of our name that is not ours is reported, and one on its way out is waited for; neither is changed", async () => {
   const { client, server } = bench();
   const { metadata: theirs } = server.put(CONFIG_MAPS, "a", { data: { a: "theirs" } });

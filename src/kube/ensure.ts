@@ -59,6 +59,7 @@ export async function ensure<T extends KubeObject>(
       if (!isReason(error, "AlreadyExists")) throw error;
       // The cache was behind, or a create of ours was cut off after it had happened.
       known = await client.get(resource, ref, options);
+      client.found(resource, known);
     }
   }
   if (!isOurs(known)) return { done: "foreign", object: known };

@@ -120,7 +120,9 @@ test("a server that is behind shows the past, and everything once it has caught 
   const second = await done(us.replace(configMaps, { ...first, data: { n: "2" } }));
   await pass(1_000);
   assert.equal(store.get("default/a")?.data?.["n"], "1");
-  assert.equal((await done(us.get(configMaps, at("a")))).data?.["n"], "1", "a read is from the past too");
+  const listed = await done(us.list(configMaps, { namespace: "default" }));
+  assert.equal(listed.items[0]?.data?.["n"], "1", "a list is from the past too");
+  assert.equal((await done(us.get(configMaps, at("a")))).data?.["n"], "2", "one object is read as it is");
   await assert.rejects(done(us.replace(configMaps, { ...first, data: { n: "3" } })), (error) =>
     isReason(error, "Conflict"),
   );

@@ -43,13 +43,13 @@ export class KubeFront {
   readonly #thawing = new Set<() => void>();
   #frozen = false;
   #down = false;
-  /** Reads answer as of then. */
+  /** Lists answer as of then. */
   #asOf: number | undefined;
   /** Its watch cache begins here. */
   #since = 0;
   /** Kinds, by their plural, that are seen as of a version of their own, and where their past begins. */
   readonly #held = new Map<string, number>();
-  /** Those of them that can be read as they are. */
+  /** Those of them that can be listed as they are. */
   readonly #readable = new Set<string>();
   readonly #sinceOf = new Map<string, number>();
   #requests = 0;
@@ -119,7 +119,7 @@ export class KubeFront {
     this.#spread();
   }
 
-  /** Reads and watches show the world as it was at a version (the present one when none is given). */
+  /** Lists and watches show the world as it was at a version (the present one when none is given). */
   lag(version = this.#options.server.storage.version): void {
     this.#asOf = version;
   }
@@ -129,7 +129,7 @@ export class KubeFront {
     this.#spread();
   }
 
-  /** Of one kind nothing new is reported or (unless only its watches lag) read from now on; everything else goes on. */
+  /** Of one kind nothing new is reported or (unless only its watches lag) listed from now on; everything else goes on. */
   hold(plural: string, what: "all" | "watches" = "all"): void {
     if (this.#held.has(plural)) return;
     this.#held.set(plural, this.#visible);
@@ -179,11 +179,11 @@ export class KubeFront {
   #answer(request: KubeRequest): KubeResponse {
     return this.#options.server.handle(
       request,
-      request.method === "GET" ? this.#readsAsOf(request) : undefined,
+      request.method === "GET" ? this.#listsAsOf(request) : undefined,
     );
   }
 
-  #readsAsOf({ path }: KubeRequest): number | undefined {
+  #listsAsOf({ path }: KubeRequest): number | undefined {
     if (this.#held.size === 0) return this.#asOf;
     const plural = path.split("/").find((part) => this.#held.has(part) && !this.#readable.has(part));
     return plural === undefined ? this.#asOf : this.#visibleOf(plural);

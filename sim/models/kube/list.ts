@@ -68,7 +68,9 @@ export function listOf(
   const single =
     (query["fieldSelector"] ?? "").startsWith("metadata.name=") &&
     (namespace !== undefined || !kind.namespaced);
-  const version = token?.version ?? versionOf(storage, wanted, single ? 0 : limit, asOf);
+  // Like a read of it, also in that it is as old as a cache only if asked for so.
+  const shownAsOf = single && wanted.version === "" ? storage.version : asOf;
+  const version = token?.version ?? versionOf(storage, wanted, single ? 0 : limit, shownAsOf);
   if (version < storage.compacted)
     throw expired(
       token

@@ -89,7 +89,10 @@ export class ModelServer implements World {
     return this.storage.list(kind).map(([, { object }]) => object);
   }
 
-  /** `asOf`: reads answer as of this version. */
+  /**
+   * `asOf`: lists answer as of this version, as from a cache that is behind. One object by its name is read through the
+   * quorum of what a real server stores it in: whoever has to know what is so right now relies on that.
+   */
   handle(request: KubeRequest, asOf?: number): KubeResponse {
     if (request.path === "/version") return { status: 200, body: { gitVersion: GIT_VERSION } };
     try {
@@ -120,7 +123,7 @@ export class ModelServer implements World {
     this.#refuseSubresource(named, method);
     switch (method) {
       case "GET":
-        return { status: 200, body: this.#read(named, asOf) };
+        return { status: 200, body: this.#read(named) };
       case "PUT":
       case "PATCH": {
         const { stored, created } =
@@ -146,9 +149,9 @@ export class ModelServer implements World {
     return this.whole ? stored.shown : stored.object;
   }
 
-  #read({ kind, namespace, name, subresource }: Route & { name: string }, asOf: number | undefined): Json {
+  #read({ kind, namespace, name, subresource }: Route & { name: string }): Json {
     const key = keyOf({ namespace, name });
-    const stored = asOf === undefined ? this.storage.get(kind, key) : this.storage.at(kind, key, asOf);
+    const stored = this.storage.get(kind, key);
     if (stored === undefined) throw notFound(kind, name);
     // Always whole: who reads one object may want to know whose its fields are (src/kube/ownership.ts).
     return subresource === "scale" ? scaleOf(stored.object) : stored.shown;

@@ -134,16 +134,6 @@ export class Storage {
     return [...then].toSorted(([a], [b]) => (a < b ? -1 : 1));
   }
 
-  /** One object as it was. */
-  at(kind: Kind, key: string, version: number): Stored | undefined {
-    if (version >= this.#version) return this.get(kind, key);
-    const then = new Map<string, Stored>();
-    const now = this.get(kind, key);
-    if (now) then.set(key, now);
-    this.#rewind(kind, version, then);
-    return then.get(key);
-  }
-
   #rewind(kind: Kind, version: number, objects: Map<string, Stored>): void {
     if (version < this.#compacted) throw expired("The provided resource version is too old.");
     const log = this.#log.get(kind) ?? [];

@@ -38,6 +38,7 @@ export async function keepCreated<T extends KubeObject>(
       const { name = "", namespace = "" } = wanted.metadata ?? {};
       found = await findOne(client, resource, { name, namespace });
       if (found === undefined) throw error;
+      client.found(resource, found);
       if (isOurs(found)) found = await relabel(client, resource, wanted.metadata?.labels, found);
     }
   }
