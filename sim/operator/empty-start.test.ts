@@ -34,8 +34,13 @@ function cutKubelet(sim: OperatorSimulation, member: string): string {
   return node;
 }
 
-async function until(sim: OperatorSimulation, what: string, holds: () => boolean): Promise<void> {
-  for (let i = 0; i < 1_200 && !holds(); i++) await sim.pass(50);
+async function until(
+  sim: OperatorSimulation,
+  what: string,
+  holds: () => boolean,
+  everyMs = 50,
+): Promise<void> {
+  for (let i = 0; i < 60_000 / everyMs && !holds(); i++) await sim.pass(everyMs);
   assert.ok(holds(), `${what}\n${sim.lines.join("\n")}`);
 }
 
@@ -54,6 +59,16 @@ test("the only member, emptied right after the cluster was opened: told as lost,
   await sim.pass(120_000);
   assert.deepEqual(reportedBy(sim), ["DataGone"]);
   assert.equal(conditionOf(sim, "Available")?.reason, "DataGone");
+});
+
+test("the only member, emptied and restarted in the very moment in which clients are let in, does not start over", async () => {
+  const sim = new OperatorSimulation({ replicas: 1, version: VERSION }, { seed: 1 });
+  // A kubelet tells of a change of the Pod a moment before it has written the files.
+  sim.env.pods.restartMs = 10;
+  await until(sim, "clients are let in", () => sim.env.server.get(services, CLIENT) !== undefined, 5);
+  emptied(sim, "demo-1");
+  await sim.pass(60_000);
+  assert.deepEqual(reportedBy(sim), ["DataGone"]);
 });
 
 test("the newest voter, emptied right after its promotion and a new election, is replaced", async () => {

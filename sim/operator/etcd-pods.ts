@@ -80,6 +80,8 @@ export class EtcdPods implements Hooks {
   readonly #refused = new Set<Server>();
   #started = 0;
   onProcess: (configText: string, hasData: boolean) => void = () => {};
+  /** How soon a kubelet starts a process again that ended for the first time. */
+  restartMs = 500;
   /** Members whose processes receive slowly. */
   readonly slow = new Set<string>();
   /** Which etcd is in an image that is pinned by its digest. */

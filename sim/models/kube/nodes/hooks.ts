@@ -45,6 +45,8 @@ export interface Hooks {
   /** An init container runs to its end at once; success when there is no answer. */
   onInit?(start: Omit<Start, "ended">): Ending | undefined;
   hasImage?(image: string): boolean;
+  /** How soon a container that ended for the first time is started again; half a second when absent. */
+  readonly restartMs?: number;
   /** Data that nobody will see again. */
   onDiskGone?(disk: string): void;
 }

@@ -42,10 +42,11 @@ export class Kubelet {
     this.#options = options;
     this.#hand = new Hand(options.server, "kubelet");
     this.#later = new Later(options, (key) => this.#look(key));
-    const { mounts, server } = options;
+    const { mounts, server, scheduler } = options;
     this.#files = new LateFiles(
       (pod, volume) => mounts.files(pod, volume),
       () => server.now(),
+      (ms, work) => void scheduler.after(ms, work),
     );
     options.server.storage.onChange(({ kind, key, before, after }) => {
       if (kind === pods && [before?.object, after.object].some((pod) => pod && nodeOf(pod) === options.name))

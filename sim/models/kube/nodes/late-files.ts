@@ -1,6 +1,6 @@
 /**
- * The files of Secrets and ConfigMaps in the Pods of one node. A kubelet writes them when it mounts them, when the
- * Pod changes, and else only once in a while; cut off from the API server it writes nothing. A container that ends
+ * The files of Secrets and ConfigMaps in the Pods of one node. A kubelet writes them when it mounts them, soon after the
+ * Pod changed, and else only once in a while; cut off from the API server it writes nothing. A container that ends
  * makes a real kubelet sync as well, and the new files then nearly always win against the restart: here never.
  */
 import { same, type KubeJson } from "../object.ts";
@@ -9,6 +9,8 @@ type Files = Readonly<Record<string, string>>;
 
 /** A kubelet syncs every Pod once in 60 to 90 s. */
 export const SYNC_MS = 90_000;
+/** It reports a change of a Pod before it has written the files: up to 0.2 s, as measured (docs/start.md). */
+const WRITES_AFTER_MS = 200;
 
 interface Synced {
   pod: KubeJson;
@@ -18,12 +20,18 @@ interface Synced {
 export class LateFiles {
   readonly #read: (pod: KubeJson, volume: string) => Files;
   readonly #now: () => number;
+  readonly #after: (ms: number, work: () => void) => void;
   /** By the UID of the Pod. */
   readonly #synced = new Map<string, Synced>();
 
-  constructor(read: (pod: KubeJson, volume: string) => Files, now: () => number) {
+  constructor(
+    read: (pod: KubeJson, volume: string) => Files,
+    now: () => number,
+    after: (ms: number, work: () => void) => void,
+  ) {
     this.#read = read;
     this.#now = now;
+    this.#after = after;
   }
 
   /** The kubelet sees the Pod as it is now. Its own reports are no change. */
@@ -31,9 +39,12 @@ export class LateFiles {
     const known = this.#synced.get(pod.metadata.uid);
     if (!known || same(touchable(known.pod), touchable(pod))) return;
     known.pod = pod;
-    known.volumes.clear();
-    for (const { name } of (pod["spec"] as { volumes?: { name: string }[] }).volumes ?? [])
-      this.#write(known, name);
+    // What it is to write it has seen by now, also should it be cut off before it does.
+    const { volumes = [] } = pod["spec"] as { volumes?: { name: string }[] };
+    const files = volumes.map(({ name }) => [name, this.#read(pod, name)] as const);
+    this.#after(WRITES_AFTER_MS, () => {
+      if (known.pod === pod) for (const [name, found] of files) this.#keep(known, name, found);
+    });
   }
 
   /** What a container finds that starts now. */
@@ -60,7 +71,10 @@ export class LateFiles {
   }
 
   #write(known: Synced, volume: string): Files {
-    const files = this.#read(known.pod, volume);
+    return this.#keep(known, volume, this.#read(known.pod, volume));
+  }
+
+  #keep(known: Synced, volume: string, files: Files): Files {
     known.volumes.set(volume, { files, at: this.#now() });
     return files;
   }

@@ -27,6 +27,7 @@ export interface WorkerOptions {
 }
 
 /** Restarts wait 10 s, doubling to 5 min; ten minutes without an end are a fresh start. */
+const RESTART_MS = 500;
 const BACK_OFF_MS = 10_000;
 const LONGEST_BACK_OFF_MS = 300_000;
 const FORGIVEN_AFTER_MS = 600_000;
@@ -210,7 +211,8 @@ export class PodWorker {
 
   #restart(slot: Slot, forgiven: boolean): void {
     const { facts } = slot;
-    const waitMs = facts.restarts === 0 || forgiven ? 500 : backOffMs(facts.restarts);
+    const { restartMs = RESTART_MS } = this.#options.hooks;
+    const waitMs = facts.restarts === 0 || forgiven ? restartMs : backOffMs(facts.restarts);
     const { state } = facts;
     if (state.is === "ended") facts.last = state;
     if (waitMs >= BACK_OFF_MS) {
