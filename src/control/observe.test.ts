@@ -110,6 +110,20 @@ test("a member that has not answered so far is given more time the longer it run
   assert.equal(await waited(), 1_000);
 });
 
+test("what bears a member's name and is somebody else's is asked all the same: it may serve (I6)", async () => {
+  const sentBy = async (reason: "NameClash" | "PodRefused") => {
+    const { seen, observed, platform, clock } = world();
+    const notMade = { reason, message: "in the way" };
+    seen.now = change(seen.now, "demo-1", { workload: { state: "absent", notMade } });
+    let over = false;
+    void observed().then(() => (over = true));
+    while (!over) await clock.advance(50);
+    return (platform.transport as FakeTransport).sent.length;
+  };
+  assert.equal(await sentBy("PodRefused"), 0);
+  assert.ok((await sentBy("NameClash")) > 0);
+});
+
 test("another template is another chance: it is not judged by how long the last one failed", async () => {
   const { clock, seen, since } = world();
   const first = await since();

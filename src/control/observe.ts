@@ -179,10 +179,11 @@ export class Observer {
 
   async #askOne(member: PlatformMember): Promise<Answered | undefined> {
     const { record, workload } = member;
-    if (workload.state !== "running") return undefined;
+    const runs = workload.state === "running";
+    if (!runs && !isTaken(workload)) return undefined;
     const endpoint = this.#platform.endpoint(record);
-    const asked = await askMember(this.client, endpoint, this.#startingMs(member));
-    if (asked.answer.reachable) this.#answeredSince.set(record.name, workload.since);
+    const asked = await askMember(this.client, endpoint, runs ? this.#startingMs(member) : undefined);
+    if (runs && asked.answer.reachable) this.#answeredSince.set(record.name, workload.since);
     return { endpoint, asked };
   }
 
@@ -207,6 +208,11 @@ export class Observer {
     const etcd = { ...observation.etcd, ...(entriesPerSecond !== undefined && { entriesPerSecond }) };
     return { ...observation, etcd, members };
   }
+}
+
+/** What bears its name belongs to somebody else by now, and may be its own Pod that lost its owner: it serves on (I6). */
+function isTaken(workload: WorkloadFacts): boolean {
+  return workload.state === "absent" && workload.notMade?.reason === "NameClash";
 }
 
 /** Members that answered, with what they said of themselves: a learner is never asked for more (R17). */
