@@ -95,7 +95,8 @@ export class StatusTruth {
     const { voterIDs } = oracle.truth();
     const others = env.world.network
       .all()
-      .filter(({ runs, id, version }) => runs && voterIDs.has(id) && version !== spec.version);
+      // One that is still booting has no ID.
+      .filter((server) => server.runs && voterIDs.has(server.id) && server.version !== spec.version);
     return others.map(
       ({ id, version }) => `the status says Ready for etcd ${spec.version}, and ${id} runs ${version}`,
     );

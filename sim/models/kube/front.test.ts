@@ -120,8 +120,14 @@ test("a server that is behind shows the past, and everything once it has caught 
   const second = await done(us.replace(configMaps, { ...first, data: { n: "2" } }));
   await pass(1_000);
   assert.equal(store.get("default/a")?.data?.["n"], "1");
+  const path = "/api/v1/namespaces/default/configmaps";
+  const fromCache = { method: "GET", path, query: { resourceVersion: "0" } } as const;
+  const { signal } = new AbortController();
+  const { body } = await done(front.connect("reader").request(fromCache, { signal }));
+  const [cached] = (body as { items: { data: Record<string, string> }[] }).items;
+  assert.equal(cached?.data["n"], "1", "a list that may be of any version is from the past too");
   const listed = await done(us.list(configMaps, { namespace: "default" }));
-  assert.equal(listed.items[0]?.data?.["n"], "1", "a list is from the past too");
+  assert.equal(listed.items[0]?.data?.["n"], "2", "one that asks for none is not");
   assert.equal((await done(us.get(configMaps, at("a")))).data?.["n"], "2", "one object is read as it is");
   await assert.rejects(done(us.replace(configMaps, { ...first, data: { n: "3" } })), (error) =>
     isReason(error, "Conflict"),

@@ -43,13 +43,13 @@ export class KubeFront {
   readonly #thawing = new Set<() => void>();
   #frozen = false;
   #down = false;
-  /** Lists answer as of then. */
+  /** Watches, and lists that ask for version 0, answer as of then. */
   #asOf: number | undefined;
   /** Its watch cache begins here. */
   #since = 0;
   /** Kinds, by their plural, that are seen as of a version of their own, and where their past begins. */
   readonly #held = new Map<string, number>();
-  /** Those of them that can be listed as they are. */
+  /** Those of them whose lists are not from the past. */
   readonly #readable = new Set<string>();
   readonly #sinceOf = new Map<string, number>();
   #requests = 0;
@@ -119,7 +119,7 @@ export class KubeFront {
     this.#spread();
   }
 
-  /** Lists and watches show the world as it was at a version (the present one when none is given). */
+  /** Watches, and lists that ask for version 0, show the world as it was at a version (the present one when none is given). */
   lag(version = this.#options.server.storage.version): void {
     this.#asOf = version;
   }

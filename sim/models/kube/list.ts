@@ -68,9 +68,7 @@ export function listOf(
   const single =
     (query["fieldSelector"] ?? "").startsWith("metadata.name=") &&
     (namespace !== undefined || !kind.namespaced);
-  // Like a read of it, also in that it is as old as a cache only if asked for so.
-  const shownAsOf = single && wanted.version === "" ? storage.version : asOf;
-  const version = token?.version ?? versionOf(storage, wanted, single ? 0 : limit, shownAsOf);
+  const version = token?.version ?? versionOf(storage, wanted, single ? 0 : limit, asOf);
   if (version < storage.compacted)
     throw expired(
       token
@@ -106,7 +104,9 @@ export function listOf(
 }
 
 function versionOf(storage: Storage, wanted: Wanted, limit: number, asOf: number): number {
-  if (wanted.version === "" || wanted.version === "0") return asOf;
+  // Without a version a list is read through the quorum of what a real server stores it in, like one object.
+  if (wanted.version === "") return storage.version;
+  if (wanted.version === "0") return asOf;
   const asked = Number(wanted.version);
   if (asked > storage.version) throw tooNew(wanted.version, storage.version);
   const exact = wanted.match === "Exact" || (wanted.match === "" && limit > 0);

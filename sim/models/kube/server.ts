@@ -90,8 +90,9 @@ export class ModelServer implements World {
   }
 
   /**
-   * `asOf`: lists answer as of this version, as from a cache that is behind. One object by its name is read through the
-   * quorum of what a real server stores it in: whoever has to know what is so right now relies on that.
+   * `asOf`: lists that ask for version 0 answer as of this version, as from a cache that is behind. One object by its
+   * name, and a list that asks for no version, is read through the quorum of what a real server stores it in: whoever has
+   * to know what is so right now relies on that.
    */
   handle(request: KubeRequest, asOf?: number): KubeResponse {
     if (request.path === "/version") return { status: 200, body: { gitVersion: GIT_VERSION } };
