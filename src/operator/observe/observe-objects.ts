@@ -86,13 +86,17 @@ export function observeObjects(
     const takenClaim = named.claim && !claim && record.template.storage.medium === "Persistent";
     if (named.claim && takenClaim) reported("PersistentVolumeClaim", named.claim);
     const clash = clashes.find(({ member }) => member === record.name);
+    // The data is in it, and it runs on, whoever it belongs to now.
+    const takenPod = !pod && isVolatile(record.template) && named.pod?.metadata?.uid === record.volumeUID;
     return {
       record,
       deleting: object.metadata.deletionTimestamp !== undefined,
       volume: volumeOf(record, {
         unread: takenClaim
           ? `${claimName(record.name)} belongs to another owner`
-          : unread?.get(isVolatile(record.template) ? record.name : claimName(record.name)),
+          : named.pod && takenPod
+            ? `its Pod ${record.name} belongs to another owner`
+            : unread?.get(isVolatile(record.template) ? record.name : claimName(record.name)),
         claim,
         pod,
         nodes,
