@@ -54,6 +54,21 @@ test("a frozen member is ended by the liveness check and comes back", async () =
   assert.equal(sim.converged, true);
 });
 
+test("while paused, a member that is killed is started again, and no member is made", async () => {
+  const sim = await MachineSimulation.create({ replicas: 3, version: "3.6.16" }, { seed: 1 });
+  await sim.settle();
+  await sim.edit({ paused: true, replicas: 5 });
+  await sim.pass(10_000);
+  const killed = sim.processes.server("demo-2");
+  assert.ok(killed);
+  sim.world.signal(killed, "SIGKILL");
+  await sim.pass(60_000);
+  const again = sim.processes.server("demo-2");
+  assert.ok(again && again !== killed);
+  assert.equal(sim.latest?.status.phase, "Paused");
+  assert.equal(sim.world.network.all().length, 3);
+});
+
 const sampled = [
   "create 3",
   "scale out 1 to 3",
