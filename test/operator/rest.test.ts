@@ -267,7 +267,7 @@ async function changesOf(value: string, names = EDITED): Promise<number[]> {
       `the Service of ${name} has the label`,
       async () => {
         const { metadata } = await bed.client.get<Service>(`${PATHS.services}/${name}-client`);
-        return metadata?.labels?.["told"] === value;
+        return metadata?.labels?.["reported"] === value;
       },
       { everyMs: 10 },
     );
