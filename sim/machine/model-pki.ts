@@ -62,7 +62,7 @@ export class ModelPki implements Pki {
       usages: content.usages,
       isCa: content.isCa,
       serial: content.serial,
-      fingerprint: `f${content.serial}`,
+      fingerprint: fingerprint(content),
       notBefore: content.notBefore,
       notAfter: content.notAfter,
       issuedBy: trusted.some((ca) => ca.serial === content.issuer) ? `f${content.issuer}` : undefined,
@@ -82,7 +82,7 @@ export class ModelPki implements Pki {
       certificate: `${BEGIN}${JSON.stringify(content)}${END}`,
       key: `-----BEGIN MODEL KEY-----\nkey of ${serial}\n-----END MODEL KEY-----\n`,
       serial,
-      fingerprint: `f${serial}`,
+      fingerprint: fingerprint(content),
       notBefore,
       notAfter,
     };
@@ -93,6 +93,15 @@ export class ModelPki implements Pki {
 export function isValidAt(text: string, now: number): boolean {
   const [leaf] = certificatesIn(text);
   return leaf !== undefined && leaf.notBefore <= now && now <= leaf.notAfter;
+}
+
+export function fingerprintOf(text: string): string | undefined {
+  const [leaf] = certificatesIn(text);
+  return leaf && fingerprint(leaf);
+}
+
+function fingerprint({ serial }: Pick<Content, "serial">): string {
+  return `f${serial}`;
 }
 
 /** What a bundle holds, in its order. */

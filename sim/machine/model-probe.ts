@@ -4,14 +4,22 @@ import type { EtcdProbe, EtcdVersions } from "../../src/seams/etcd-probe.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import type { Server } from "../models/etcd/server.ts";
 import type { EtcdWorld } from "../models/etcd/world.ts";
+import { fingerprintOf } from "./model-pki.ts";
 
 export class ModelProbe implements EtcdProbe {
   readonly #world: EtcdWorld;
   readonly #reaches: (server: Server) => boolean;
+  readonly #certificateOf: (server: Server) => string | undefined;
 
-  constructor(world: EtcdWorld, reaches: (server: Server) => boolean = () => true) {
+  /** `certificateOf`: what the file with a process's server certificate holds now. */
+  constructor(
+    world: EtcdWorld,
+    reaches: (server: Server) => boolean = () => true,
+    certificateOf: (server: Server) => string | undefined = () => undefined,
+  ) {
     this.#world = world;
     this.#reaches = reaches;
+    this.#certificateOf = certificateOf;
   }
 
   versions(endpoint: Endpoint, signal: AbortSignal): Promise<EtcdVersions> {
@@ -60,6 +68,18 @@ export class ModelProbe implements EtcdProbe {
           .filter((other) => other !== server && network.connected(server, other))
           .filter(({ dir }) => dir.clusterID === server.dir.clusterID);
         return [server, new Set(active.map(({ id }) => id))];
+      });
+    } catch {
+      return undefined;
+    }
+  }
+
+  async certificate(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      return await this.#ask(signal, () => {
+        const server = this.#world.network.clientAt(endpoint.url);
+        const text = server?.serving ? this.#certificateOf(server) : undefined;
+        return server && text !== undefined ? [server, fingerprintOf(text)] : undefined;
       });
     } catch {
       return undefined;

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { services } from "../models/kube/kinds/service.ts";
+import { json } from "../models/kube/object.ts";
 import { NAME, NAMESPACE } from "./environment.ts";
 import { reportedBy, wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
@@ -102,6 +103,19 @@ test("no client is let in to a cluster whose kubelet has not confirmed the file 
   await sim.settle();
   assert.equal(sim.converged, true, sim.whyNot());
   assert.ok(sim.env.server.get(services, CLIENT));
+});
+
+test("clients are let in as soon as etcd shows the certificate that came with the file", async () => {
+  const openedAfter = async (tls: "Managed" | "Disabled") => {
+    const sim = new OperatorSimulation({ replicas: 1, version: VERSION, tls: { mode: tls } }, { seed: 2 });
+    const hasJoined = () => json(sim.env.members()[0]?.["spec"])["joined"] === true;
+    await until(sim, "demo-1 has joined", hasJoined);
+    const joined = sim.env.scheduler.now;
+    await until(sim, "clients are let in", () => sim.env.server.get(services, CLIENT) !== undefined);
+    return sim.env.scheduler.now - joined;
+  };
+  const [shown, waited] = [await openedAfter("Managed"), await openedAfter("Disabled")];
+  assert.ok(shown + 200 < waited, `${shown} ms after it joined, and ${waited} ms without TLS`);
 });
 
 test("a learner is not promoted before its kubelet has confirmed the file for restarts", async () => {

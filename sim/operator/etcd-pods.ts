@@ -76,6 +76,7 @@ export class EtcdPods implements Hooks {
   readonly #disks: Disks;
   readonly #now: () => number;
   readonly #nodes = new WeakMap<Server, string>();
+  readonly #starts = new WeakMap<Server, Start>();
   /** Processes whose certificate its peers do not take now. */
   readonly #refused = new Set<Server>();
   #started = 0;
@@ -101,6 +102,11 @@ export class EtcdPods implements Hooks {
 
   nodeOf(server: Server): string | undefined {
     return this.#nodes.get(server);
+  }
+
+  /** As its kubelet has written it by now. */
+  serverCertificate(server: Server): string | undefined {
+    return this.#starts.get(server)?.files(VOLUMES.config)[FILES.serverPem];
   }
 
   hasImage(image: string): boolean {
@@ -130,6 +136,7 @@ export class EtcdPods implements Hooks {
       onEnd: (end) => start.ended(endingOf(end, lines)),
     });
     if (server) this.#nodes.set(server, start.node);
+    if (server) this.#starts.set(server, start);
     if (server) this.#shakeHands(server, () => start.files(VOLUMES.config)[FILES.peerPem]);
     if (server && this.slow.has(server.config.name)) server.speed = 0.1;
     return this.#running(server);

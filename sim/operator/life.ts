@@ -114,6 +114,7 @@ export class Life extends ProcessLife {
       alive: (url, signal) => this.guard(() => probe.alive(url, signal)),
       ready: (url, signal) => this.guard(() => probe.ready(url, signal)),
       activePeers: (url, signal) => this.guard(() => probe.activePeers(url, signal)),
+      certificate: (endpoint, signal) => this.guard(() => probe.certificate(endpoint, signal)),
     };
   }
 }

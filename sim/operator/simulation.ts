@@ -172,7 +172,7 @@ export class OperatorSimulation {
       pki: this.#pki.on(clock),
       reach: () => ({
         transport: life.etcd(new ModelTransport({ world, calls, keys, random: random.fork(), reaches })),
-        probe: life.probe(new ModelProbe(world, reaches)),
+        probe: life.probe(new ModelProbe(world, reaches, (server) => env.pods.serverCertificate(server))),
         setCredentials: () => undefined,
         close: () => Promise.resolve(),
       }),

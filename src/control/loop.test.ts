@@ -34,6 +34,7 @@ function world(observation = asked({ replicas: 3 }), answers: Partial<Platform> 
       alive: () => Promise.resolve(false),
       ready: () => Promise.resolve(false),
       activePeers: () => Promise.resolve(undefined),
+      certificate: () => Promise.resolve(undefined),
     },
     ...answers,
   };

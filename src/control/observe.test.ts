@@ -31,6 +31,7 @@ function world(setBackMs = () => 0) {
       alive: () => Promise.resolve(false),
       ready: () => Promise.resolve(false),
       activePeers: () => Promise.resolve(undefined),
+      certificate: () => Promise.resolve(undefined),
     },
   };
   seen.now = change(seen.now, "demo-1", { workload: { state: "absent" } });

@@ -6,7 +6,7 @@ import { Agent as HttpAgent, request as requestHttp, type ClientRequest } from "
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
-import type { SecureContext } from "node:tls";
+import type { SecureContext, TLSSocket } from "node:tls";
 import { secureContext } from "../http2/dial.ts";
 import type { Idle } from "../http2/idle.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
@@ -70,6 +70,29 @@ export class HttpProbe implements EtcdProbe {
     } catch {
       return undefined;
     }
+  }
+
+  certificate(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined> {
+    const url = new URL("/version", endpoint.url);
+    const { serverName: servername } = endpoint;
+    return new Promise((resolve) => {
+      if (url.protocol !== "https:") return resolve(undefined);
+      // Without an agent: a connection that is open already was shown the certificate of its time.
+      const options = {
+        agent: false,
+        secureContext: this.#context,
+        signal,
+        ...(servername && { servername }),
+      };
+      const outgoing = requestHttps(url, options);
+      outgoing.on("error", () => resolve(undefined));
+      outgoing.on("response", (response) => {
+        const { fingerprint256 } = (response.socket as TLSSocket).getPeerCertificate();
+        resolve(fingerprint256?.replaceAll(":", "").toLowerCase());
+        response.resume();
+      });
+      outgoing.end();
+    });
   }
 
   close(): void {

@@ -22,6 +22,7 @@ function patient(quotaBackendBytes: string, alive: boolean) {
     versions: () => Promise.reject(new Error("not asked")),
     ready: () => Promise.reject(new Error("not asked")),
     activePeers: () => Promise.reject(new Error("not asked")),
+    certificate: () => Promise.resolve(undefined),
   });
   const record = recordOf("3.6.16", { options: { quotaBackendBytes }, storage: { size: "40Gi" } });
   /** Looks every second until it is given up, or for so long. */

@@ -42,6 +42,8 @@ export const ANNOTATIONS = {
   given: `${GROUP}/given`,
   /** On a Pod: when this was written, its Secret held the file of a member that has joined (H3). */
   latched: `${GROUP}/latched`,
+  /** On a member's Secret: which server certificate came into it together with the file of a member that has joined. */
+  joinedCertificate: `${GROUP}/joined-certificate`,
   /** On Services and budgets: the hash of what was applied last. */
   applied: `${GROUP}/applied`,
 } as const;

@@ -5,7 +5,7 @@
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { ApiError } from "../api/validate.ts";
-import type { Applied, ObjectAction, Platform, PlatformState } from "../control/platform.ts";
+import type { Applied, ObjectAction, Platform, PlatformMember, PlatformState } from "../control/platform.ts";
 import { isSecure } from "../core/config/flags.ts";
 import type { ClusterFacts, EtcdMemberEntry } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
@@ -13,7 +13,7 @@ import type { GivenStatus } from "../core/status/status.ts";
 import type { View } from "../core/view.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isControlledBy, refOf } from "../kube/resources.ts";
-import type { Clock } from "../seams/clock.ts";
+import { deadline, type Clock } from "../seams/clock.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
@@ -26,7 +26,7 @@ import { executeAction, type Decided } from "./apply/execute.ts";
 import { Contests } from "./apply/contests.ts";
 import { externalEndpoints } from "./observe/external.ts";
 import type { Fence } from "./process/fencing.ts";
-import { hostOf, isOurPeerURL, PORTS, secretNames, serviceNames } from "./names.ts";
+import { ANNOTATIONS, hostOf, isOurPeerURL, PORTS, secretNames, serviceNames } from "./names.ts";
 import { LiveReads } from "./cache/live-reads.ts";
 import type { NodeClocks } from "./observe/node-clocks.ts";
 import { newcomersBlockedBy, notMadeOf } from "./apply/not-made.ts";
@@ -57,6 +57,9 @@ export interface KubePlatformOptions {
   /** For this cluster alone; closed with the platform. */
   readonly reach: EtcdReach;
 }
+
+/** One that serves answers in milliseconds; until it is asked again nothing is lost. */
+const SHOWN_WITHIN_MS = 200;
 
 /** The EtcdCluster cannot be understood, and there is nothing that it could be looked after by. */
 export class InvalidCluster extends Error {
@@ -126,9 +129,10 @@ export class KubePlatform implements Platform {
       notMade: (member) => notMadeOf(this.#apply, member),
     });
     if (!observed.ok) throw new InvalidCluster(observed.errors);
-    const { cluster, members, platform } = observed.state;
+    const { cluster, platform } = observed.state;
     this.#decided = { object: objects.cluster as EtcdCluster, facts: cluster };
     this.#useCredentials(cluster);
+    const members = await Promise.all(observed.state.members.map((member) => this.#confirmed(member)));
     const known = new Set(platform.clashes.map(({ object }) => object));
     const clashes = [
       ...platform.clashes,
@@ -268,6 +272,21 @@ export class KubePlatform implements Platform {
 
   async close(): Promise<void> {
     await this.#options.reach.close();
+  }
+
+  /** A member whose file for restarts is not known to be on its node: its etcd may prove that it is. */
+  async #confirmed(member: PlatformMember): Promise<PlatformMember> {
+    const { unconfirmed, ...confirmed } = member;
+    const { record, workload } = member;
+    if (!unconfirmed || workload.state !== "running") return member;
+    const { stores, key, clock } = this.#options;
+    const pod = stores.pod(`${refOf(key).namespace}/${record.name}`);
+    const secret = stores.ownObjects(key).secrets.find(({ metadata }) => metadata?.name === record.name);
+    const expected = secret?.metadata?.annotations?.[ANNOTATIONS.joinedCertificate];
+    if (!pod || expected === undefined || !isControlledBy(pod, record.uid)) return member;
+    using limit = deadline(clock, SHOWN_WITHIN_MS);
+    const shown = await this.probe.certificate(this.endpoint(record), limit.signal);
+    return this.#apply.latches.judge(pod, shown, expected) ? confirmed : member;
   }
 
   /** By the client Service; one of a cluster that had the name before may still be there. */

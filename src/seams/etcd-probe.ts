@@ -1,6 +1,6 @@
 /**
  * What etcd tells over plain HTTP and not over gRPC, as a port: the version that the whole cluster speaks,
- * whether a process is alive and ready (R34), and to which members it is connected.
+ * whether a process is alive and ready (R34), to which members it is connected, and which certificate it has now.
  */
 import type { Endpoint } from "./etcd-transport.ts";
 
@@ -22,4 +22,9 @@ export interface EtcdProbe {
    * rejection, when there is no good answer.
    */
   activePeers(metricsURL: string, signal: AbortSignal): Promise<ReadonlySet<string> | undefined>;
+  /**
+   * The SHA-256 of the server certificate that a new connection is shown, lower-case hex: etcd reads the file for each
+   * (R45). Undefined, never a rejection, without an answer or TLS.
+   */
+  certificate(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined>;
 }

@@ -3,15 +3,17 @@
  * file, which is rewritten as soon as its record or the latch says something else (I3, H3).
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import { isSecure } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { View } from "../../core/view.ts";
+import { ANNOTATIONS } from "../names.ts";
 import { externalAddresses } from "../observe/external.ts";
 import { configFile, FILES } from "../render/config.ts";
 import { clusterLabels } from "../render/metadata.ts";
 import { memberSecret } from "../render/secret.ts";
 import { secrets as secretResource } from "../resources.ts";
 import type { Plane } from "../../pki/plan.ts";
-import { isPlaneInUse, secretsByName, type Certificates } from "./certificates.ts";
+import { isPlaneInUse, secretsByName, textIn, type Certificates } from "./certificates.ts";
 import { Contested } from "./contests.ts";
 import { findOne, keepCreated, keepSecret, relabel } from "./keep.ts";
 import { partsOf } from "./not-made.ts";
@@ -73,12 +75,16 @@ async function issueMember(
 ): Promise<boolean> {
   const { cluster } = view.observation;
   const external = externalAddresses(cluster, stores.ownObjects(key).services);
-  const files = await certificates.memberFiles(cluster, record, known, external);
+  const config = configFile(record, view.established);
+  const isFirst = known !== undefined && isFirstFileOfAJoined(record, known, config);
+  const files = await certificates.memberFiles(cluster, record, known, external, isFirst);
   if (files === undefined) return false;
-  const wanted = memberSecret(cluster, record, {
-    ...files,
-    [FILES.config]: configFile(record, view.established),
-  });
+  const pem = files[FILES.serverPem];
+  const proof =
+    isFirst && pem !== undefined && pem !== textIn(known, FILES.serverPem)
+      ? { [ANNOTATIONS.joinedCertificate]: certificates.fingerprintOf(pem) }
+      : undefined;
+  const wanted = memberSecret(cluster, record, { ...files, [FILES.config]: config }, proof);
   try {
     const asked = certificates.namesOf(record.name);
     const kept = await keepSecret(client, wanted, known, isOurs, contests, asked);
@@ -90,6 +96,19 @@ async function issueMember(
     outcomes.problems.push(`${partsOf.secret(record.name)}: ${error.message}`);
     return true;
   }
+}
+
+/**
+ * From this write on a restart must find another file (H3), and a certificate that comes with it proves that it does: a
+ * kubelet replaces all files of a Secret at once, and etcd shows the certificate that is there (R45).
+ */
+function isFirstFileOfAJoined(record: MemberRecord, known: Secret, config: string): boolean {
+  return (
+    record.joined &&
+    isSecure(record.template.tls, "client") &&
+    known.metadata?.annotations?.[ANNOTATIONS.joinedCertificate] === undefined &&
+    textIn(known, FILES.config) !== config
+  );
 }
 
 /** Not as it should be, and good enough: what it says to etcd and whom it trusts is as wanted, and its leaves are valid. */

@@ -52,6 +52,22 @@ test("while our clock contradicts the API server's nothing is issued, and what i
 });
 
 describe("the certificates of a member", () => {
+  test("another server certificate is issued when asked for, and nothing else; if it cannot be, what is there stays", async () => {
+    const { certificates, time } = await world();
+    const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+    const present = secretOf(files);
+    const anew = (await certificates.memberFiles(cluster, record, present, [], true)) ?? {};
+    const changed = Object.keys(files).filter((file) => files[file] !== anew[file]);
+    assert.deepEqual(changed, [FILES.serverPem]);
+    assert.notEqual(
+      certificates.fingerprintOf(anew[FILES.serverPem] ?? ""),
+      certificates.fingerprintOf(files[FILES.serverPem] ?? ""),
+    );
+    time.contradiction = "the clocks differ";
+    assert.deepEqual(await certificates.memberFiles(cluster, record, present, [], true), files);
+    assert.deepEqual([...certificates.keeper.problems], []);
+  });
+
   test("carry its names on both planes, the Service's own and the wildcard among them (R46)", async () => {
     const { certificates } = await world();
     const files = await certificates.memberFiles(cluster, record, undefined);

@@ -106,12 +106,16 @@ export class Certificates {
     return verdict !== undefined;
   }
 
-  /** The certificates among the files of a member, with `external` names; undefined while one cannot be had. */
+  /**
+   * The certificates among the files of a member, with `external` names; undefined while one cannot be had. `anew`:
+   * with another server certificate than the present one, if it can be issued.
+   */
   async memberFiles(
     cluster: ClusterFacts,
     record: MemberRecord,
     present: Secret | undefined,
     external: readonly string[] = [],
+    anew = false,
   ): Promise<Record<string, string> | undefined> {
     const { name, template } = record;
     const files: Record<string, string> = {};
@@ -129,7 +133,10 @@ export class Certificates {
             (present && textIn(present, FILES.peerClientPem)) ?? files[pemFile] ?? "";
         continue;
       }
-      const leaf = await this.#leaf(`${name} ${plane}`, plane, spec, present, pemFile);
+      const leafName = `${name} ${plane}`;
+      const another =
+        anew && plane === "client" ? await this.#leaf(leafName, plane, spec, undefined, pemFile) : undefined;
+      const leaf = another?.pair ? another : await this.#leaf(leafName, plane, spec, present, pemFile);
       if (leaf.pair === undefined) return this.#cannotIssue(name, leaf.problem, plane);
       files[pemFile] = leaf.pair.certificate + leaf.pair.key;
       files[caFile] = source.trust.text;
@@ -192,6 +199,11 @@ export class Certificates {
         !isSecure(template.tls, plane) ||
         this.#withoutAuthority(`${name} ${plane}`, present, plane) !== undefined,
     );
+  }
+
+  /** Of the certificate in a PEM text, lower-case hex. */
+  fingerprintOf(text: string): string {
+    return this.#pki.inspect({ certificate: { text, where: "the server certificate" } }).fingerprint;
   }
 
   /** A client's certificate, the operator's or a user's. */

@@ -105,7 +105,9 @@ export async function keepSecret(
   const version = { uid, resourceVersion };
   // A certificate that is issued again is another one each time: what stays the same is what it is issued for.
   const about = { config: wanted.data?.[FILES.config], asked };
-  const write = () => client.patch(secrets, { name, namespace }, { data }, version);
+  const { annotations } = wanted.metadata ?? {};
+  const patch = { data, ...(annotations && { metadata: { annotations } }) };
+  const write = () => client.patch(secrets, { name, namespace }, patch, version);
   return { done: "changed", object: await contests.write(secrets, kept.object, wanted, write, about) };
 }
 

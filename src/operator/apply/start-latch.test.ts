@@ -101,6 +101,31 @@ test("it is confirmed when the kubelet has seen the touch, and had the time to w
   assert.equal(latches.isConfirmed(seen), false);
 });
 
+test("the certificate that came with the file is proof at once, whatever the kubelet reports", () => {
+  const time = clock();
+  const latches = new StartLatches(time);
+  const one = pod("a.b/peers", { touched: true, generation: 2, observed: 1 });
+  assert.equal(latches.judge(one, undefined, "new"), false);
+  assert.equal(latches.judge(one, "old", "new"), false);
+  assert.equal(latches.isConfirmed(one), false);
+  const soon = latches.lookAgainAt ?? 0;
+  assert.ok(soon > time.now() && soon < time.now() + 100, "nothing else tells when the files are replaced");
+  assert.equal(latches.judge(one, "new", "new"), true);
+  assert.equal(latches.isConfirmed(one), true);
+  assert.equal(latches.lookAgainAt, undefined);
+  latches.keepOnly(new Set());
+  assert.equal(latches.isConfirmed(one), false, "another Pod of this name");
+});
+
+test("a kubelet that is cut off is not asked about for ever that often", () => {
+  const time = clock();
+  const latches = new StartLatches(time);
+  latches.judge(pod("a.b/peers"), "old", "new");
+  time.at += 60_000;
+  latches.judge(pod("a.b/peers"), "old", "new");
+  assert.equal(latches.lookAgainAt, undefined);
+});
+
 test("where every touch is refused, the time of a kubelet's own sync has to do, and the refusal is reported", async () => {
   const time = clock();
   const latches = new StartLatches(time);

@@ -3,7 +3,8 @@
  * a running Pod only when it syncs the Pod, and until then a restart reads the file of the first start, with which
  * an emptied directory starts over (H3). So the Pod is touched as soon as its Secret holds the file of a member that
  * has joined: kubelets sync at once when a Pod changes. A toleration makes it a change of the spec, whose
- * generation the kubelet reports back. Nothing of this concerns Pods that are made later, which mount that file.
+ * generation the kubelet reports back; that it has written the file too is shown by the certificate that etcd serves,
+ * where it serves one. Nothing of this concerns Pods that are made later, which mount that file.
  */
 import type { Pod, Toleration } from "kubernetes-types/core/v1.d.ts";
 import type { MemberRecord } from "../../core/record.ts";
@@ -20,6 +21,10 @@ const MARK: Toleration = { key: ANNOTATIONS.latched, operator: "Exists" };
 
 /** A kubelet reports what it syncs before it writes the files: up to 0.2 s before, as measured (docs/start.md). */
 export const WRITES_WITHIN_MS = 500;
+
+/** Nothing tells when the files were replaced, so etcd is asked for its certificate this often, and for this long. */
+const ASK_EVERY_MS = 50;
+const ASK_OFTEN_FOR_MS = 5_000;
 
 /** A kubelet syncs a Pod that nobody touches after 60 to 90 s as well; where touching it is refused, this has to do. */
 export const SYNCS_WITHIN_MS = 120_000;
@@ -77,6 +82,10 @@ export class StartLatches {
   readonly #syncedAt = new Map<string, number>();
   /** By the UID of the Pod: since when touching it is refused. */
   readonly #refusedAt = new Map<string, number>();
+  /** By the UID of the Pod: since when its etcd is asked for the certificate that came with the file. */
+  readonly #askedSince = new Map<string, number>();
+  /** By the UID of the Pod: its etcd has shown it. */
+  readonly #proven = new Set<string>();
 
   constructor(clock: Pick<Clock, "monotonic" | "now">) {
     this.#clock = clock;
@@ -89,8 +98,8 @@ export class StartLatches {
 
   /** A restart in place would read the file of a member that has joined. */
   isConfirmed(pod: Pod): boolean {
-    if (!startedBeforeJoining(pod)) return true;
     const uid = pod.metadata?.uid ?? "";
+    if (!startedBeforeJoining(pod) || this.#proven.has(uid)) return true;
     const now = this.#clock.monotonic();
     const since = this.#syncedAt.get(uid) ?? (isTouched(pod) && hasSynced(pod) ? now : undefined);
     if (since === undefined) return now - (this.#refusedAt.get(uid) ?? Infinity) >= SYNCS_WITHIN_MS;
@@ -98,18 +107,31 @@ export class StartLatches {
     return now - since >= WRITES_WITHIN_MS;
   }
 
-  /** When the next of them is confirmed, as time of day; nothing else tells it. */
+  /** The certificate that this Pod's etcd shows, and the one that came with the file; true when they are the same. */
+  judge({ metadata }: Pod, shown: string | undefined, expected: string): boolean {
+    const uid = metadata?.uid ?? "";
+    if (!this.#askedSince.has(uid)) this.#askedSince.set(uid, this.#clock.monotonic());
+    if (shown === expected) this.#proven.add(uid);
+    return shown === expected;
+  }
+
+  /** When the next of them may be confirmed, as time of day; nothing else tells it. */
   get lookAgainAt(): number | undefined {
     const now = this.#clock.monotonic();
-    const due = [...this.#syncedAt.values()]
-      .map((since) => since + WRITES_WITHIN_MS - now)
-      .filter((waitMs) => waitMs > 0);
+    const open = (known: ReadonlyMap<string, number>) =>
+      [...known].flatMap(([uid, since]) => (this.#proven.has(uid) ? [] : [since]));
+    const due = [
+      ...open(this.#syncedAt).map((since) => since + WRITES_WITHIN_MS - now),
+      ...open(this.#askedSince)
+        .filter((since) => now - since < ASK_OFTEN_FOR_MS)
+        .map(() => ASK_EVERY_MS),
+    ].filter((waitMs) => waitMs > 0);
     return due.length === 0 ? undefined : this.#clock.now() + Math.min(...due);
   }
 
   /** Of the Pods of a cluster, those that still exist. */
   keepOnly(uids: ReadonlySet<string>): void {
-    for (const known of [this.#syncedAt, this.#refusedAt])
+    for (const known of [this.#syncedAt, this.#refusedAt, this.#askedSince, this.#proven])
       for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
   }
 }

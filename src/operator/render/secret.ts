@@ -27,6 +27,7 @@ export function memberSecret(
   cluster: Identity,
   record: Pick<MemberRecord, "name" | "uid">,
   files: Readonly<Record<string, string>>,
+  annotations?: Readonly<Record<string, string>>,
 ): Secret {
   return {
     apiVersion: "v1",
@@ -35,6 +36,7 @@ export function memberSecret(
       name: memberSecretName(record.name),
       namespace: cluster.namespace,
       labels: memberObjectLabels(cluster, record),
+      ...(annotations && { annotations: { ...annotations } }),
       ownerReferences: [ownedByMember(record)],
     },
     type: "Opaque",

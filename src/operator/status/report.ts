@@ -1,6 +1,6 @@
 /**
  * Writes what users read: the status of the cluster and of its members, only when it says something new (I7), and
- * not between two steps that follow each other at once.
+ * not between two steps that follow each other at once, unless the cluster becomes available by them.
  */
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
 import type { EtcdMemberStatus } from "../../api/etcd-member.ts";
@@ -52,11 +52,18 @@ export class Reporter {
     this.#unsettled = goesOn;
     const now = this.#clock.monotonic();
     this.#burstSince = goesOn ? (this.#burstSince ?? now) : undefined;
-    if (this.#burstSince !== undefined && now - this.#burstSince < BURST_MS) return;
+    const isShort = this.#burstSince !== undefined && now - this.#burstSince < BURST_MS;
+    if (isShort && !this.#opens(status)) return;
     if (this.#burstSince !== undefined) this.#burstSince = now;
     await Promise.all([this.#cluster(status), ...view.members.map((member) => this.#member(view, member))]);
     for (const name of this.#passing.keys())
       if (!view.members.some((member) => member.name === name)) this.#passing.delete(name);
+  }
+
+  /** Clients may come now, whatever step is next: who made the cluster waits for just that. */
+  #opens(status: EtcdClusterStatus): boolean {
+    const before = this.#stores.cluster(this.#key)?.status;
+    return isAvailable(status) && before !== undefined && !isAvailable(before);
   }
 
   async #cluster(seen: EtcdClusterStatus): Promise<void> {
@@ -109,6 +116,10 @@ export class Reporter {
       if (!isReason(error, "NotFound", "Conflict")) throw error;
     }
   }
+}
+
+function isAvailable({ conditions }: EtcdClusterStatus): boolean {
+  return conditions?.some(({ type, status }) => type === "Available" && status === "True") ?? false;
 }
 
 /** A condition changed, or the status is about another spec: whoever waits for that waits for nothing else. */

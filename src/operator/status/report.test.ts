@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
+import { viewOf } from "../../core/view.ts";
+import { healthy } from "../../core/testing/cluster.ts";
+import { Reporter } from "./report.ts";
+
+function statusOf(available: "True" | "False"): EtcdClusterStatus {
+  const condition = { type: "Available", status: available, reason: "Any", message: "" };
+  return { conditions: [{ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }] };
+}
+
+function world(before: EtcdClusterStatus | undefined) {
+  const written: string[] = [];
+  const client = {
+    patchStatus: (_: unknown, { name }: { name: string }) => Promise.resolve(written.push(name)),
+  };
+  const object = { metadata: { name: "demo", uid: "u" }, status: before };
+  const stores = { cluster: () => object, member: () => undefined };
+  const clock = { monotonic: () => 1_000, now: () => 1_000 };
+  const reporter = new Reporter(client as never, stores as never, clock as never, "default/demo");
+  const view = viewOf(healthy());
+  return { written, report: (status: EtcdClusterStatus) => reporter.report(status, view, true) };
+}
+
+test("between two steps nothing is written", async () => {
+  for (const [before, after] of [
+    ["True", "True"],
+    ["True", "False"],
+    ["False", "False"],
+  ] as const) {
+    const { written, report } = world(statusOf(before));
+    await report({ ...statusOf(after), message: "another" });
+    assert.deepEqual(written, [], `${before} to ${after}`);
+  }
+});
+
+test("that clients may come is written at once, also while the next step follows", async () => {
+  const { written, report } = world(statusOf("False"));
+  await report(statusOf("True"));
+  assert.deepEqual(written, ["demo"]);
+});
