@@ -20,11 +20,11 @@ import {
   MEDIA,
   namesItselfAlone,
   processOf,
-  replaced,
   running,
   specOf,
   tryIt,
   watchFor,
+  wholeAgain,
   type Ground,
   type Medium,
   type Outcome,
@@ -81,29 +81,38 @@ interface Result extends Trial {
   readonly flaw: string | undefined;
 }
 
-/** Before clients are let in, a founder that starts over loses nothing anybody was promised; of three it is replaced. */
+/** Before clients are let in, a founder that starts over loses nothing that anybody was promised. */
 function flawOf({ replicas }: Trial, { startedEmpty, open, reported }: Outcome): string | undefined {
   if (open && startedEmpty) return "an empty start of a member that clients depend on";
   if (replicas === 1 && open && reported !== "DataGone") return `lost data is reported as ${reported}`;
   return undefined;
 }
 
+/** A trial that came to nothing, because a machine with much to do was too slow, say, is made again. */
+const ATTEMPTS = EVERY_CASE ? 3 : 1;
+
 async function result(trial: Trial): Promise<Result> {
-  try {
-    const outcome = await tryIt(ground, trial);
-    return { ...trial, outcome, flaw: flawOf(trial, outcome) };
-  } catch (error) {
-    return { ...trial, outcome: undefined, flaw: error instanceof Error ? error.message : String(error) };
+  let flaw = "";
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const name = attempt === 1 ? trial.name : `${trial.name}-${attempt}`;
+    try {
+      const outcome = await tryIt(ground, { ...trial, name });
+      return { ...trial, name, outcome, flaw: flawOf(trial, outcome) };
+    } catch (error) {
+      flaw = error instanceof Error ? error.message : String(error);
+      if (attempt < ATTEMPTS) console.log(`${name} came to nothing, and is made again: ${flaw}`);
+    }
   }
+  return { ...trial, outcome: undefined, flaw };
 }
 
-async function trials(medium: Medium, plans: readonly Plan[]): Promise<Result[]> {
+async function trials(medium: Medium, plans: readonly Plan[], part: number): Promise<Result[]> {
   const results: Result[] = [];
   const left = [...plans.entries()];
   const work = async () => {
     for (let next = left.shift(); next; next = left.shift()) {
       const [i, plan] = next;
-      const one = await result({ ...plan, medium, name: `${medium.toLowerCase()}-${i}` });
+      const one = await result({ ...plan, medium, name: `${medium.toLowerCase()}-${part}-${i}` });
       // The long run tells what it knows so far.
       if (EVERY_CASE) console.log(JSON.stringify(one));
       results.push(one);
@@ -127,27 +136,36 @@ function summary(results: readonly Result[]): string {
     `${results.length} trials`,
     `${count(({ fileMs }) => fileMs >= 0)} had the new file, after ${files}`,
     `${count(({ open }) => open)} had let clients in, after ${opened}`,
-    `started empty: ${count(({ startedEmpty, open }) => startedEmpty && !open)} before that, ${count(({ startedEmpty, open }) => startedEmpty && open)} after`,
+    `started empty: ${count(({ startedEmpty, open }) => startedEmpty && !open)} before that (${count(({ kept }) => kept)} of three kept), ${count(({ startedEmpty, open }) => startedEmpty && open)} after`,
   ].join("; ");
 }
 
-test("an emptied member does not come back under its old identity, whatever it keeps its data in", async (t) => {
-  const plans = EVERY_CASE ? FULL : SAMPLE;
-  const results = (await Promise.all(MEDIA.map((medium) => trials(medium, plans)))).flat();
-  for (const medium of MEDIA)
-    for (const size of SIZES)
-      for (const waitMs of WAITS_MS) {
-        const those = results.filter(
-          (one) => one.medium === medium && one.replicas === size && one.waitMs === waitMs,
-        );
-        if (those.length > 0) t.diagnostic(`${medium}, ${size}, ${waitMs} ms: ${summary(those)}`);
-      }
-  assert.equal(results.length, plans.length * MEDIA.length);
-  assert.deepEqual(
-    results.filter(({ flaw }) => flaw !== undefined),
-    [],
-  );
-});
+/** Trials of each medium and size; the long run is made in parts, each of which has a result of its own. */
+const IN_A_PART = 10;
+const PARTS = EVERY_CASE
+  ? Array.from({ length: TRIALS / IN_A_PART }, (_, i) => ({
+      which: ` (part ${i + 1} of ${TRIALS / IN_A_PART})`,
+      plans: FULL.slice(i * IN_A_PART * SIZES.length, (i + 1) * IN_A_PART * SIZES.length),
+    }))
+  : [{ which: "", plans: SAMPLE }];
+
+for (const [part, { which, plans }] of PARTS.entries())
+  test(`an emptied member does not come back under its old identity, whatever it keeps its data in${which}`, async (t) => {
+    const results = (await Promise.all(MEDIA.map((medium) => trials(medium, plans, part)))).flat();
+    for (const medium of MEDIA)
+      for (const size of SIZES)
+        for (const waitMs of WAITS_MS) {
+          const those = results.filter(
+            (one) => one.medium === medium && one.replicas === size && one.waitMs === waitMs,
+          );
+          if (those.length > 0) t.diagnostic(`${medium}, ${size}, ${waitMs} ms: ${summary(those)}`);
+        }
+    assert.equal(results.length, plans.length * MEDIA.length);
+    assert.deepEqual(
+      results.filter(({ flaw }) => flaw !== undefined),
+      [],
+    );
+  });
 
 const NODES = [1, 2, 3];
 
@@ -186,12 +204,12 @@ async function victimOf(cluster: string, pod: Pod): Promise<Victim> {
   return { cluster, pod, pid, next: watchFor(pod.metadata?.uid ?? "", pid) };
 }
 
-/** Of three, the two others go on: the victim is replaced, and never was a voter without its memory. */
-async function areReplaced(victims: readonly Victim[]): Promise<void> {
+/** Of three, the two others go on. `open`: clients had been let in, and then it is never a voter without its memory. */
+async function areWholeAgain(victims: readonly Victim[], open: (cluster: string) => boolean): Promise<void> {
   for (const { cluster, pod, next } of victims) {
-    await replaced(ground, cluster, pod.metadata?.name ?? "", pod);
+    await wholeAgain(ground, cluster, pod, () => !open(cluster) && next.made());
     next.stop();
-    assert.equal(next.made(), false, `${cluster}: a voter without its memory`);
+    if (open(cluster)) assert.equal(next.made(), false, `${cluster}: a voter without its memory`);
   }
 }
 
@@ -236,7 +254,7 @@ for (const replicas of EVERY_CASE ? SIZES : [])
     } finally {
       for (const node of NODES) await healKubelet(ground, node);
     }
-    if (replicas === 3) await areReplaced(victims);
+    if (replicas === 3) await areWholeAgain(victims, () => false);
     for (const { cluster, pod, next } of victims) {
       next.stop();
       if (replicas === 3 || late.has(pod.metadata?.uid)) {
@@ -273,7 +291,7 @@ if (EVERY_CASE)
           await nodeVerb(ground.bed.name, "crash", node, () => {}, 90);
           await nodeVerb(ground.bed.name, "start", node, () => {}, 90);
         }
-        if (replicas === 3) await areReplaced(victims);
+        if (replicas === 3) await areWholeAgain(victims, (cluster) => open.get(cluster) === true);
         for (const { cluster, next } of replicas === 1 ? victims : []) {
           const isJudged = async () =>
             (await available(ground, cluster)) === "DataGone" || (!open.get(cluster) && next.made());

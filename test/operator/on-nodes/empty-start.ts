@@ -52,6 +52,8 @@ export interface Outcome {
   readonly open: boolean;
   /** The reason of Available once the operator knows; `Quorum` when it is well again. */
   readonly reported: string;
+  /** Of three, and before clients were let in: it had caught up before the operator saw it empty, and was kept. */
+  readonly kept: boolean;
 }
 
 export function specOf({ name, medium, replicas }: Pick<Trial, "name" | "medium" | "replicas">): object {
@@ -70,7 +72,15 @@ export function specOf({ name, medium, replicas }: Pick<Trial, "name" | "medium"
 }
 
 export async function tryIt(ground: Ground, trial: Trial): Promise<Outcome> {
-  const { bed, lab } = ground;
+  try {
+    return await begin(ground, trial);
+  } finally {
+    await ground.bed.client.delete(`${PATHS.clusters}/${trial.name}`).catch(() => undefined);
+  }
+}
+
+async function begin(ground: Ground, trial: Trial): Promise<Outcome> {
+  const { lab } = ground;
   const { name, replicas } = trial;
   await lab.call("create", name, specOf(trial));
   const victim = `${name}-${trial.victim}`;
@@ -87,49 +97,62 @@ export async function tryIt(ground: Ground, trial: Trial): Promise<Outcome> {
   empty(pid);
   const restarted = watchFor(uid, pid);
   try {
-    const reported =
-      replicas === 1
-        ? await eventually(
-            `${name} is judged`,
-            async () => {
-              const reason = await available(ground, name);
-              const startedOver = !open && reason === "Quorum" && restarted.made();
-              return reason === "DataGone" || startedOver ? reason : undefined;
-            },
-            PATIENCE,
-          )
-        : await replaced(ground, name, victim, pod);
+    const mayStay = () => !open && restarted.made();
+    const reported = replicas === 1 ? await judged(ground, name, mayStay) : "Quorum";
+    const kept = replicas === 3 && (await wholeAgain(ground, name, pod, mayStay)) === "kept";
     if (replicas === 3 && open) await lab.call("has", name, KEY);
-    return { fileMs: file.afterMs, openMs: opened.afterMs, startedEmpty: restarted.made(), open, reported };
+    return { fileMs: file.afterMs, openMs: opened.afterMs, startedEmpty: restarted.made(), open, reported, kept };
   } finally {
     opened.stop();
     restarted.stop();
-    await bed.client.delete(`${PATHS.clusters}/${name}`).catch(() => undefined);
   }
 }
 
-/** Three have a quorum without it: it goes, another one comes, and the application finds what it wrote. */
-export async function replaced(
-  { bed, lab }: Ground,
+/** The only member: its data is reported as lost; `startedOver`, and nobody was let in before: it is simply opened. */
+async function judged(ground: Ground, name: string, startedOver: () => boolean): Promise<string> {
+  const look = async () => {
+    const reason = await available(ground, name);
+    return reason === "DataGone" || (reason === "Quorum" && startedOver()) ? reason : undefined;
+  };
+  return await eventually(`${name} is judged`, look, PATIENCE);
+}
+
+/**
+ * Three have a quorum without it: it goes, another one comes. `mayStay`: it started over before anybody was let in, and
+ * what it has since is the leader's; should the operator never have seen it empty, it stays.
+ */
+export async function wholeAgain(
+  ground: Ground,
   name: string,
-  victim: string,
   pod: Pod,
-): Promise<string> {
-  await eventually(
-    `${victim} is replaced`,
+  mayStay: () => boolean,
+): Promise<"replaced" | "kept"> {
+  const { lab } = ground;
+  const end = await eventually(
+    `${pod.metadata?.name} is replaced`,
     async () => {
-      try {
-        const { metadata } = await bed.client.get<Pod>(`${PATHS.pods}/${victim}`);
-        return metadata?.uid !== pod.metadata?.uid;
-      } catch (error) {
-        return isCode(error, 404);
-      }
+      if (await isGone(ground, pod)) return "replaced";
+      return mayStay() && (await isReady(ground, name)) ? "kept" : undefined;
     },
     PATIENCE,
   );
   await lab.call("converged", name, 3);
   await lab.call("assertSound", name, 3);
-  return "Quorum";
+  return end;
+}
+
+async function isGone({ bed }: Ground, pod: Pod): Promise<boolean> {
+  try {
+    const { metadata } = await bed.client.get<Pod>(`${PATHS.pods}/${pod.metadata?.name}`);
+    return metadata?.uid !== pod.metadata?.uid;
+  } catch (error) {
+    return isCode(error, 404);
+  }
+}
+
+async function isReady({ bed }: Ground, name: string): Promise<boolean> {
+  const { status } = await bed.client.get<EtcdCluster>(`${PATHS.clusters}/${name}`);
+  return status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false;
 }
 
 export async function running({ bed }: Ground, name: string): Promise<Pod> {
