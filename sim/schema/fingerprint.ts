@@ -41,7 +41,11 @@ const GIVEN = new Set([
   "volumeName",
 ]);
 /** What a cluster has been through, and where a volume was made. */
-const OF_A_LIFE = new Set([ANNOTATIONS.marks, "volume.kubernetes.io/selected-node"]);
+const OF_A_LIFE = new Set([
+  ANNOTATIONS.marks,
+  ANNOTATIONS.joinedCertificate,
+  "volume.kubernetes.io/selected-node",
+]);
 /** How a member came into being, which one that took another's place does not share with it. */
 const BIRTH = /^(initial-|force-new)/;
 const OF_A_RECORD = new Set(["boot", "initialCluster", "memberID", "token", "volumeUID", "ordinal"]);
