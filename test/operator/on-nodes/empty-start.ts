@@ -101,7 +101,14 @@ async function begin(ground: Ground, trial: Trial): Promise<Outcome> {
     const reported = replicas === 1 ? await judged(ground, name, mayStay) : "Quorum";
     const kept = replicas === 3 && (await wholeAgain(ground, name, pod, mayStay)) === "kept";
     if (replicas === 3 && open) await lab.call("has", name, KEY);
-    return { fileMs: file.afterMs, openMs: opened.afterMs, startedEmpty: restarted.made(), open, reported, kept };
+    return {
+      fileMs: file.afterMs,
+      openMs: opened.afterMs,
+      startedEmpty: restarted.made(),
+      open,
+      reported,
+      kept,
+    };
   } finally {
     opened.stop();
     restarted.stop();
@@ -266,6 +273,8 @@ export function watchFor(podUID: string, before: number): { made(): boolean; sto
       // It has none so far, or has ended.
     }
   }, 30);
+  // A test that fails before it stops this must still end.
+  timer.unref();
   return { made: () => made, stop: () => clearInterval(timer) };
 }
 
