@@ -142,8 +142,15 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     name: "a Pod is not touched when its member has joined, and a restart reads the file of its first start",
     breaks: "I3",
     file: "src/operator/apply/start-latch.ts",
-    find: "if (!startedBeforeJoining(pod)) return true;",
+    find: "if (!startedBeforeJoining(pod) || this.#proven.has(uid)) return true;",
     replace: "return true;",
+  },
+  {
+    name: "any certificate that etcd presents counts as proof of the file that came with another",
+    breaks: "I3",
+    file: "src/operator/apply/start-latch.ts",
+    find: "if (shown === expected) this.#proven.add(uid);",
+    replace: "if (shown !== undefined) this.#proven.add(uid);",
   },
   {
     name: "a member that only the operator cannot reach is unhealthy",
