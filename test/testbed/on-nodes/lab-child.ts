@@ -9,6 +9,7 @@ import type { TestTestbed } from "../../../testbed/for-tests.ts";
 import { bedPaths } from "../../../testbed/paths.ts";
 import { ClusterOnBed, define, startOperator, type Running } from "../../support/operator.ts";
 import { OperatorChecker } from "../../support/operator-checker.ts";
+import { isEtcdError } from "../../../src/etcd/errors.ts";
 
 const name = process.argv[2] ?? "";
 const { kubeconfig } = bedPaths(name);
@@ -74,7 +75,12 @@ const methods = {
     const { cluster: calls } = await cluster(of).etcd();
     const found = (await calls.memberList({ linearizable: true })).members.find((one) => one.name === member);
     if (!found) throw new Error(`${of} has no member ${member}`);
-    await calls.memberRemove(found.id);
+    try {
+      await calls.memberRemove(found.id);
+    } catch (error) {
+      // Asked of the member itself, it stops once it is out, and cannot answer any more.
+      if (!isEtcdError(error, "server-stopped")) throw error;
+    }
   },
   steps: (from = 0) => Promise.resolve(running?.steps.slice(from) ?? []),
   async end(): Promise<void> {
