@@ -13,12 +13,6 @@ test("the data of the voters is compared once per interval", () => {
   assert.equal(decide(later).act?.action.kind, "CompareHashes");
 });
 
-test("nothing is compared before clients are let in: they wait for the next step", () => {
-  const world = healthy();
-  const later = { ...world, now: world.now + 3_600_000 };
-  assert.deepEqual(says(compareHashes, { ...later, platform: { ...later.platform, opened: false } }), []);
-});
-
 test("an interval of zero turns it off, and one voter has nobody to compare with", () => {
   const off = healthy({ maintenance: { hashCheck: { interval: "0s" } } });
   assert.ok(decide({ ...off, now: off.now + 10_000_000 }).converged);

@@ -15,8 +15,6 @@ const CHECKS_AT_START = minorNumber("3.6");
 
 export const compareHashes: Rule = (view) => {
   const interval = millisecondsOf(view.spec.maintenance.hashCheck.interval);
-  // Before clients are let in there is nothing to compare, and they wait.
-  if (view.observation.platform.opened === false) return [];
   if (!view.established || !view.hasQuorum || interval === 0 || view.voters < 2) return [];
   if (view.members.some((member) => !member.healthy && !hasLeft(view, member))) return [];
   const last = view.observation.etcd.hashes?.at;
