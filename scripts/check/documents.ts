@@ -49,15 +49,16 @@ function headings(text: string): ReadonlySet<string> {
 
 function unknownCommands(repo: Repo, path: string): string[] {
   const { scripts = {} } = JSON.parse(repo.text("package.json")) as { scripts?: Record<string, string> };
-  return matches(repo.text(path), /\bnpm (?:run (?:-\S+ )*(?<script>[a-z0-9:-]+)|(?<command>[a-z]+)\b)/g).flatMap(
-    ({ line, groups: { script, command } }) => {
-      if (script !== undefined && !Object.hasOwn(scripts, script))
-        return [finding(path, line, `npm run ${script}: package.json has no such script`)];
-      if (command !== undefined && !NPM_COMMANDS.has(command) && path === "README.md")
-        return [finding(path, line, `npm ${command}: npm has no such command`)];
-      return [];
-    },
-  );
+  return matches(
+    repo.text(path),
+    /\bnpm (?:run (?:-\S+ )*(?<script>[a-z0-9:-]+)|(?<command>[a-z]+)\b)/g,
+  ).flatMap(({ line, groups: { script, command } }) => {
+    if (script !== undefined && !Object.hasOwn(scripts, script))
+      return [finding(path, line, `npm run ${script}: package.json has no such script`)];
+    if (command !== undefined && !NPM_COMMANDS.has(command) && path === "README.md")
+      return [finding(path, line, `npm ${command}: npm has no such command`)];
+    return [];
+  });
 }
 
 /** Whole resources only: a part of one cannot be judged. */

@@ -47,3 +47,23 @@ test("a cache that is up to date but quiet keeps nobody waiting", async () => {
   await sim.pass(500);
   assert.ok(sim.passes > passes, "it looks at the cluster at once");
 });
+
+test("one for a single namespace that begins while the API server hangs still learns that it may not read Nodes", async () => {
+  const sim = new OperatorSimulation(
+    { replicas: 3, version: "3.6.16" },
+    { seed: 3, operators: 1, nodesForbidden: true },
+  );
+  await sim.settle();
+  const { front } = sim.env;
+  sim.impediments++;
+  sim.seats[0]?.life.cut("killed");
+  front.freeze();
+  // Its questions of the start stay without an answer, and time out.
+  await sim.pass(8_000);
+  front.thaw();
+  await sim.pass(60_000);
+  sim.impediments--;
+  sim.edit({ replicas: 5 });
+  await sim.settle();
+  assert.deepEqual(wrongWith(sim), []);
+});

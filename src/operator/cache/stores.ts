@@ -8,12 +8,13 @@ import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { isReason } from "../../kube/errors.ts";
+import { isReason, KubeError } from "../../kube/errors.ts";
 import type { Log } from "../../kube/log.ts";
 import { Reflector, type ReflectorOptions } from "../../kube/reflector.ts";
 import { pods, refOf, services, type KubeObject } from "../../kube/resources.ts";
 import type { Store } from "../../kube/store.ts";
-import type { Clock } from "../../seams/clock.ts";
+import { backoffMs, type Backoff } from "../../seams/backoff.ts";
+import { sleep, type Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
 import type { ClusterObjects } from "../observe/observe-objects.ts";
@@ -267,20 +268,37 @@ export class Stores {
     reflector: Cache[1],
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, log } = this.#options;
-    try {
-      for await (const _ of client.pages<KubeObject>(resource, {}, { pageSize: 1, signal })) break;
-    } catch (error) {
-      if (isReason(error, "Forbidden")) {
-        this.#forbidden.add(reflector);
-        log("info", `cannot read ${resource.plural}: ${error.message}`);
-        return;
-      }
+    const { log } = this.#options;
+    const refusal = await this.#refusal(resource, signal);
+    if (refusal) {
+      this.#forbidden.add(reflector);
+      log("info", `cannot read ${resource.plural}: ${refusal.message}`);
+      return;
     }
     reflector.start();
     await reflector.store.whenSynced(signal);
   }
+
+  /** Asked until it is answered: a cache that may not be filled would be waited for without end. */
+  async #refusal(
+    resource: typeof nodes | typeof storageClasses,
+    signal: AbortSignal,
+  ): Promise<KubeError | undefined> {
+    const { client, clock, random } = this.#options;
+    for (let failures = 1; ; failures++) {
+      try {
+        for await (const _ of client.pages<KubeObject>(resource, {}, { pageSize: 1, signal })) break;
+        return undefined;
+      } catch (error) {
+        if (isReason(error, "Forbidden")) return error;
+        if (signal.aborted || !(error instanceof KubeError)) throw error;
+        await sleep(clock, backoffMs(failures, ASK_AGAIN, random), signal);
+      }
+    }
+  }
 }
+
+const ASK_AGAIN: Backoff = { firstMs: 200, longestMs: 5_000 };
 
 /** No namespace has this name. */
 const ALL = "*";
