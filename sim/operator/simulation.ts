@@ -13,8 +13,6 @@ import type { KubeRequest, KubeResponse } from "../../src/seams/kube-transport.t
 import { EPOCH } from "../engine/clock.ts";
 import { ModelDisk } from "../machine/model-disk.ts";
 import { ModelPki } from "../machine/model-pki.ts";
-import { ModelProbe } from "../machine/model-probe.ts";
-import { ModelTransport } from "../machine/model-transport.ts";
 import type { DataDir } from "../models/etcd/data-dir.ts";
 import type { Aim } from "../models/kube/faults.ts";
 import { pods as podKind } from "../models/kube/kinds/pod.ts";
@@ -29,6 +27,7 @@ import { Effects, type EffectPlan } from "./effects.ts";
 import { Environment, NAME, NAMESPACE, SYSTEM } from "./environment.ts";
 import { keepingOf } from "./keeping.ts";
 import { Life } from "./life.ts";
+import { modelReach } from "./model-reach.ts";
 import { StatusTruth } from "./status-truth.ts";
 
 /** Between an operator's death and its successor's start. */
@@ -153,8 +152,6 @@ export class OperatorSimulation {
     life.aheadMs = this.aheadMs;
     seat.life = life;
     const random = env.random.fork();
-    const reaches = env.reaches.bind(env);
-    const { world, calls, keys } = env;
     const clock = life.clock(env.clock);
     const other = this.#release?.(seat.lives);
     const operator = new (other ?? Operator)({
@@ -170,12 +167,7 @@ export class OperatorSimulation {
       identity: name,
       leastClusters: this.#leastClusters,
       pki: this.#pki.on(clock),
-      reach: () => ({
-        transport: life.etcd(new ModelTransport({ world, calls, keys, random: random.fork(), reaches })),
-        probe: life.probe(new ModelProbe(world, reaches, (server) => env.pods.serverCertificate(server))),
-        setCredentials: () => undefined,
-        close: () => Promise.resolve(),
-      }),
+      reach: () => modelReach(env, life, random),
       // What another release decides and says is not ours to judge.
       ...(!other && {
         hooks: {

@@ -279,8 +279,10 @@ if (EVERY_CASE)
         const victims: Victim[] = [];
         for (const name of clusters) {
           if (moment === "rests") await ground.lab.call("converged", name, replicas);
-          // Of three, one is on each node.
-          const pod = (await podsOf(name)).find((one) => replicas === 1 || nodeOf(one) === 1) ?? {};
+          // Of three, one is on each node, once it is placed.
+          const onNode = async () =>
+            (await podsOf(name)).find((one) => (replicas === 1 ? nodeOf(one) > 0 : nodeOf(one) === 1));
+          const pod = await eventually(`a Pod of ${name} is placed`, onNode, PATIENCE);
           await joined(ground, pod.metadata?.name ?? "");
           victims.push(await victimOf(name, await running(ground, pod.metadata?.name ?? "")));
         }
