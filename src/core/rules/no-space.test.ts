@@ -127,6 +127,14 @@ test("what etcd says of its quota counts, and not what it was last given", () =>
   for (const { record } of world.members) world = answering(world, record.name, { dbSizeQuota: 200 * MIB });
   const serving = { ...world, members: world.members.map((facts) => startedFromRecord(facts)) };
   assert.equal(decide(serving).act?.action.kind, "Disarm");
+  // One that still ends, with the quota that it was started with, is waited for, but not for long.
+  const ending = change(serving, "demo-3", {
+    answer: { reachable: false, error: "no answer" },
+    workload: { state: "stopping", since: serving.now, startedFrom: "before" },
+  });
+  assert.deepEqual(says(noSpace, ending), ["NoSpace"]);
+  const late = { ...ending, now: ending.now + 60_000 };
+  assert.deepEqual(says(noSpace, late), ["heal: disarm NOSPACE"]);
 });
 
 test("an alarm that is back is disarmed again after ten seconds, not seven times a second", () => {

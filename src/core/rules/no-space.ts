@@ -16,6 +16,8 @@ import { followersFirst, type MemberView, type View } from "../view.ts";
 const ROOM = 0.95;
 /** Deletes are still allowed under the alarm; each brings a new revision worth compacting. */
 const RETRY_MS = 10_000;
+/** By then a process that was asked to stop has ended, or its node is lost. */
+const ENDS_WITHIN_MS = 60_000;
 
 export const noSpace: Rule = (view) => {
   const armed = view.observation.etcd.alarms.filter(({ alarm }) => alarm === "NOSPACE");
@@ -51,8 +53,18 @@ export const noSpace: Rule = (view) => {
     const until = due > view.now ? due : view.now + RETRY_MS;
     return [raising(view, stillFull) ?? full(voters, "FullOfLiveData", until)];
   }
-  return [disarm(view, armed)];
+  return [
+    raising(
+      view,
+      view.members.filter((member) => isEnding(view, member)),
+    ) ?? disarm(view, armed),
+  ];
 };
+
+/** Until it has ended it applies what is written, and would raise the alarm again. A lost node must not keep writes out. */
+function isEnding(view: View, { isVoter, workload }: MemberView): boolean {
+  return isVoter && workload.state === "stopping" && view.now - workload.since < ENDS_WITHIN_MS;
+}
 
 /** Not at once again: where clients fill what is left as fast as that, disarming only makes work for etcd. */
 function disarm({ observation, now }: View, armed: readonly { readonly memberID: string }[]): Outcome {
