@@ -310,3 +310,15 @@ test("records of a predecessor that cannot be let go do not hold a new cluster u
   assert.deepEqual(membersOf(sim), ["demo-2", "demo-3", "demo-4"]);
   assert.equal(sim.oracle.truth().healthy.size, 3);
 });
+
+test("a Pod that waits for a bad image and lost its annotations is made anew when the edit is taken back", async () => {
+  const sim = await settled({ replicas: 2 });
+  sim.edit({ image: { repository: "nowhere.example/etcd" } });
+  await sim.pass(5_000);
+  patch(sim, `${CORE}/pods/demo-2`, { labels: null, annotations: null });
+  await sim.pass(10_000);
+  sim.edit({ image: { repository: null } });
+  await sim.settle();
+  assert.equal(sim.converged, true, sim.whyNot());
+  assert.equal(sim.oracle.truth().healthy.size, 2);
+});

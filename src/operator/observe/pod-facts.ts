@@ -36,7 +36,8 @@ export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadF
   const init = pod.status?.initContainerStatuses?.find(hasNotSucceeded);
   if (init) return started(pod, init, initEnding);
   if (isGated(pod, context.record)) return { state: "waiting", ...placement(pod) };
-  if (!etcd) return { state: "waiting", ...placement(pod), ...optionalStart(pod) };
+  const startedFrom = startOf(pod) ?? "";
+  if (!etcd) return { state: "waiting", ...placement(pod), startedFrom };
   const facts = started(pod, etcd, (terminated) =>
     etcdEnding(terminated, {
       ...context,
@@ -67,12 +68,12 @@ function started(
   if (ended)
     return { state: "exited", since: time(ended.finishedAt, pod), startedFrom, restarts, ...ending(ended) };
   const { reason = "", message } = state?.waiting ?? {};
-  if (reason === "") return { state: "waiting", ...placement(pod), ...optionalStart(pod) };
+  if (reason === "") return { state: "waiting", ...placement(pod), startedFrom };
   const since = time(conditionOf(pod, "PodScheduled")?.lastTransitionTime, pod);
   const why = join(reason, message);
   // ErrImagePull, ImagePullBackOff, InvalidImageName, or in the kubelet's words: "image will run as root".
   const badImage = /image/i.test(why);
-  return { state: "waiting", reason: why, ...(badImage && { badImage }), since, ...optionalStart(pod) };
+  return { state: "waiting", reason: why, ...(badImage && { badImage }), since, startedFrom };
 }
 
 /**
@@ -164,6 +165,7 @@ function conditionOf(pod: Pod, type: string) {
   return pod.status?.conditions?.find((condition) => condition.type === type);
 }
 
+/** Each Pod is made with it: one that lost it may have been started from anything, and is out of date. */
 function startOf(pod: Pod): string | undefined {
   return pod.metadata?.annotations?.[ANNOTATIONS.startedFrom];
 }
