@@ -19,8 +19,10 @@ function world(before: EtcdClusterStatus | undefined) {
   const stores = { cluster: () => object, member: () => undefined };
   const clock = { monotonic: () => 1_000, now: () => 1_000 };
   const reporter = new Reporter(client as never, stores as never, clock as never, "default/demo");
-  const view = viewOf(healthy());
-  return { written, report: (status: EtcdClusterStatus) => reporter.report(status, view, true) };
+  const seen = healthy();
+  const view = (opened: boolean) => viewOf({ ...seen, platform: { ...seen.platform, opened } });
+  const report = (status: EtcdClusterStatus, opened = true) => reporter.report(status, view(opened), true);
+  return { written, report };
 }
 
 test("between two steps nothing is written", async () => {
@@ -37,6 +39,8 @@ test("between two steps nothing is written", async () => {
 
 test("that clients may come is written at once, also while the next step follows", async () => {
   const { written, report } = world(statusOf("False"));
+  await report(statusOf("True"), false);
+  assert.deepEqual(written, [], "not before their Service is there");
   await report(statusOf("True"));
   assert.deepEqual(written, ["demo"]);
 });

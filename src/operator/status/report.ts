@@ -53,15 +53,16 @@ export class Reporter {
     const now = this.#clock.monotonic();
     this.#burstSince = goesOn ? (this.#burstSince ?? now) : undefined;
     const isShort = this.#burstSince !== undefined && now - this.#burstSince < BURST_MS;
-    if (isShort && !this.#opens(status)) return;
+    if (isShort && !this.#opens(status, view)) return;
     if (this.#burstSince !== undefined) this.#burstSince = now;
     await Promise.all([this.#cluster(status), ...view.members.map((member) => this.#member(view, member))]);
     for (const name of this.#passing.keys())
       if (!view.members.some((member) => member.name === name)) this.#passing.delete(name);
   }
 
-  /** Clients may come now, whatever step is next: who made the cluster waits for just that. */
-  #opens(status: EtcdClusterStatus): boolean {
+  /** Clients may come now, by a Service that is there, whatever step is next: who made the cluster waits for just that. */
+  #opens(status: EtcdClusterStatus, { observation }: View): boolean {
+    if (observation.platform.opened === false) return false;
     const before = this.#stores.cluster(this.#key)?.status;
     return isAvailable(status) && before !== undefined && !isAvailable(before);
   }

@@ -5,6 +5,7 @@
 import { Client } from "../../../testbed/client.ts";
 import { readKubeconfig } from "../../../testbed/kubeconfig.ts";
 import { readBed } from "../../../testbed/state.ts";
+import { eventually } from "../../../testbed/eventually.ts";
 import type { TestTestbed } from "../../../testbed/for-tests.ts";
 import { bedPaths } from "../../../testbed/paths.ts";
 import { ClusterOnBed, define, startOperator, type Running } from "../../support/operator.ts";
@@ -75,12 +76,18 @@ const methods = {
     const { cluster: calls } = await cluster(of).etcd();
     const found = (await calls.memberList({ linearizable: true })).members.find((one) => one.name === member);
     if (!found) throw new Error(`${of} has no member ${member}`);
-    try {
-      await calls.memberRemove(found.id);
-    } catch (error) {
-      // Asked of the member itself, it stops once it is out, and cannot answer any more.
-      if (!isEtcdError(error, "server-stopped")) throw error;
-    }
+    const isRemoved = async () => {
+      try {
+        await calls.memberRemove(found.id);
+      } catch (error) {
+        // All voters must have been connected for five seconds, which new ones are not.
+        if (isEtcdError(error, "unhealthy-cluster")) return false;
+        // Asked of the member itself, it stops once it is out, and cannot answer any more.
+        if (!isEtcdError(error, "server-stopped")) throw error;
+      }
+      return true;
+    };
+    await eventually(`${member} is removed`, isRemoved, { withinMs: 30_000, everyMs: 200 });
   },
   steps: (from = 0) => Promise.resolve(running?.steps.slice(from) ?? []),
   async end(): Promise<void> {
