@@ -52,6 +52,13 @@ async function podsOf(cluster: string): Promise<Pod[]> {
   return (await bed.client.get<{ items: Pod[] }>(`${PATHS.pods}?labelSelector=${selector}`)).items;
 }
 
+/** During an earlier fault Kubernetes may have moved a member, and the loss of a node with two of three costs quorum. */
+async function nodeOfOne(): Promise<number> {
+  const nodes = (await podsOf("demo")).map(({ spec }) => spec?.nodeName);
+  const found = NODES.find((node) => nodes.filter((name) => name === `node-${node}`).length === 1);
+  return found ?? assert.fail(`no node has one member: ${nodes.join()}`);
+}
+
 const statusOf = async (cluster: string) =>
   (await bed.client.get<EtcdCluster>(`${PATHS.clusters}/${cluster}`)).status ?? {};
 
@@ -135,16 +142,19 @@ test("the operator alone cannot reach the members: it says so and restarts nobod
 
 test("a node loses power: told, and its member is back with its data when the node is", async (t) => {
   const before = await memberIDs();
-  await survives(t, reported("crash", 1), () => verb("start", 1));
+  const node = await nodeOfOne();
+  await survives(t, reported("crash", node), () => verb("start", node));
   assert.deepEqual(await memberIDs(), before);
 });
 
 test("a node is cut off: told, and its member catches up", async (t) => {
-  await survives(t, reported("cut", 2), () => verb("heal", 2));
+  const node = await nodeOfOne();
+  await survives(t, reported("cut", node), () => verb("heal", node));
 });
 
 test("a node freezes: told, and its member goes on where it was", async (t) => {
-  await survives(t, reported("freeze", 3), () => verb("thaw", 3));
+  const node = await nodeOfOne();
+  await survives(t, reported("freeze", node), () => verb("thaw", node));
 });
 
 /** As the policy of a network plugin does it: packets of the operator's address to etcd's client port are dropped. */
@@ -177,26 +187,29 @@ async function says(type: string, reported: string, forSeconds = 0): Promise<str
 const podUIDs = async () => (await podsOf("demo")).map(({ metadata }) => metadata?.uid ?? "").toSorted();
 
 test("the disk of a member is full: it is told, the others go on, and with room it is back", async (t) => {
-  await survives(t, reported("fill-disk", 1), () => verb("free-disk", 1));
+  const node = await nodeOfOne();
+  await survives(t, reported("fill-disk", node), () => verb("free-disk", node));
 });
 
 test("a node that stays lost: another member takes the place of the one on it", async (t) => {
   await lab.call("edit", "demo", { repair: { unhealthyAfter: "5s", memberLostAfter: "15s" } });
   await lab.call("converged", "demo", 3);
   const before = await memberIDs();
-  const lost = (await podsOf("demo")).find(({ spec }) => spec?.nodeName === "node-3")?.metadata?.name ?? "";
+  const node = await nodeOfOne();
+  const on = `node-${node}`;
+  const lost = (await podsOf("demo")).find(({ spec }) => spec?.nodeName === on)?.metadata?.name ?? "";
   const began = Date.now();
   await survives(
     t,
     async () => {
-      await reported("crash", 3)();
+      await reported("crash", node)();
       await eventually("it is given up", async () => !(await members("demo")).includes(lost), PATIENCE);
       // Whoever comes in its place may take its time, and so may those that restart later on.
       await lab.call("edit", "demo", { repair: { unhealthyAfter: null, memberLostAfter: "30m" } });
       await lab.call("converged", "demo", 3);
       t.diagnostic(`replaced after ${Date.now() - began} ms`);
     },
-    () => verb("start", 3),
+    () => verb("start", node),
   );
   const after = (await memberIDs()) ?? [];
   assert.equal(before?.filter((one) => after.includes(one)).length, 2);
