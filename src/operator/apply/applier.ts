@@ -30,7 +30,7 @@ export class Applier {
   }
 
   async walk(list: readonly Wanted[]): Promise<void> {
-    const tries = new Map<string, Promise<void>>();
+    const tries = new Map<string, Promise<unknown>>();
     for (const wanted of list) {
       const { part, after = [], needs = [] } = wanted;
       const before = Promise.all([...after, ...needs].flatMap((one) => tries.get(one) ?? []));
@@ -41,7 +41,8 @@ export class Applier {
           if (await this.#carryOut(wanted)) this.#made.add(part);
         });
       };
-      tries.set(part, turn());
+      // Two entries may be one part: both are waited for.
+      tries.set(part, Promise.all([tries.get(part), turn()]));
     }
     await Promise.all(tries.values());
   }

@@ -1,0 +1,47 @@
+/** The order in which wanted objects are made, and that all of them are waited for. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { specOf } from "../../core/testing/cluster.ts";
+import { services } from "../../kube/resources.ts";
+import { clusterWith } from "../testing/rendered.ts";
+import { Applier } from "./applier.ts";
+import { Outcomes, type ApplyContext } from "./outcomes.ts";
+import type { Wanted } from "./wanted.ts";
+
+/** Each write takes a turn of the event loop, and that of "slow" some more; `refused` ones fail. */
+function world(refused: readonly string[] = []) {
+  const done: string[] = [];
+  const write = async (_: unknown, { metadata }: { metadata: { name: string } }) => {
+    for (let turns = metadata.name === "slow" ? 5 : 1; turns > 0; turns--)
+      await new Promise((resolve) => setImmediate(resolve));
+    if (refused.includes(metadata.name)) throw new Error("refused");
+    done.push(metadata.name);
+  };
+  const waits = { problemOf: () => undefined, succeeded: () => undefined, failed: () => undefined };
+  const context = { contests: { write }, waits } as unknown as ApplyContext;
+  const outcomes = new Outcomes(context);
+  const applier = new Applier(context, clusterWith(specOf({})), outcomes);
+  return { done, outcomes, walk: (list: readonly Wanted[]) => applier.walk(list) };
+}
+
+function entry(part: string, name: string, more: Partial<Wanted> = {}): Wanted {
+  const known = { metadata: { name } };
+  return { part, resource: services, policy: { do: "patch", known, fields: {} }, ...more };
+}
+
+test("two entries of one part are both carried out and waited for", async () => {
+  const { done, walk } = world();
+  await walk([entry("labels", "slow"), entry("labels", "b"), entry("last", "c", { after: ["labels"] })]);
+  assert.deepEqual(done, ["b", "slow", "c"]);
+});
+
+test("what fails keeps only those back that need it, and is a problem of its own", async () => {
+  const { done, outcomes, walk } = world(["a"]);
+  await walk([
+    entry("first", "a"),
+    entry("after", "b", { after: ["first"] }),
+    entry("needing", "c", { needs: ["first"] }),
+  ]);
+  assert.deepEqual(done, ["b"]);
+  assert.deepEqual(outcomes.problems, ["first: refused"]);
+});
