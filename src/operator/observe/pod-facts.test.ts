@@ -277,3 +277,17 @@ test("a Pod being deleted is stopping since it was asked to", () => {
   const facts = workloadOf(deleted, { record: recordIn(), nodes, now: Date.parse(AT) });
   assert.deepEqual(facts, { state: "stopping", since: Date.parse(LATER) - 30_000, startedFrom: "abc" });
 });
+
+test("a waiting Pod that lost its note is out of date, unless data of an earlier run may be in it (H4)", () => {
+  const stripped = pod(
+    { phase: "Pending", containerStatuses: [container({ waiting: { reason: "ImagePullBackOff" } })] },
+    { annotations: {} },
+  );
+  const startOf = (record: ReturnType<typeof recordIn>) => {
+    const facts = seen(stripped, record);
+    return facts.state === "waiting" ? facts.startedFrom : assert.fail(facts.state);
+  };
+  assert.equal(startOf(recordIn("Persistent")), "");
+  assert.equal(startOf(recordIn("Memory", false)), "");
+  for (const medium of ["Memory", "Ephemeral"] as const) assert.equal(startOf(recordIn(medium)), undefined);
+});

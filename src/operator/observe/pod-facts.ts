@@ -5,7 +5,7 @@
 import type { ContainerStatus, Node, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { NotMade, WorkloadFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { sameStart } from "../../core/template/template.ts";
+import { isVolatile, sameStart } from "../../core/template/template.ts";
 import { ANNOTATIONS, ETCD_CONTAINER } from "../names.ts";
 import { etcdEnding, initEnding, type Ending } from "./pod-exit.ts";
 
@@ -34,11 +34,11 @@ export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadF
   if (phase === "Failed" || phase === "Succeeded") return finished(pod, context.record);
   const etcd = pod.status?.containerStatuses?.find(({ name }) => name === ETCD_CONTAINER);
   const init = pod.status?.initContainerStatuses?.find(hasNotSucceeded);
-  if (init) return started(pod, init, initEnding);
+  const start = startOfWaiting(pod, context.record);
+  if (init) return started(pod, init, start, initEnding);
   if (isGated(pod, context.record)) return { state: "waiting", ...placement(pod) };
-  const startedFrom = startOf(pod) ?? "";
-  if (!etcd) return { state: "waiting", ...placement(pod), startedFrom };
-  const facts = started(pod, etcd, (terminated) =>
+  if (!etcd) return { state: "waiting", ...placement(pod), ...start };
+  const facts = started(pod, etcd, start, (terminated) =>
     etcdEnding(terminated, {
       ...context,
       // What is compared with it is by the clock of the node.
@@ -53,6 +53,7 @@ export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadF
 function started(
   pod: Pod,
   status: ContainerStatus,
+  start: { readonly startedFrom?: string },
   ending: (terminated: NonNullable<ContainerStatus["lastState"]>["terminated"] & object) => Ending,
 ): WorkloadFacts {
   const { state, lastState, restartCount: restarts } = status;
@@ -68,12 +69,12 @@ function started(
   if (ended)
     return { state: "exited", since: time(ended.finishedAt, pod), startedFrom, restarts, ...ending(ended) };
   const { reason = "", message } = state?.waiting ?? {};
-  if (reason === "") return { state: "waiting", ...placement(pod), startedFrom };
+  if (reason === "") return { state: "waiting", ...placement(pod), ...start };
   const since = time(conditionOf(pod, "PodScheduled")?.lastTransitionTime, pod);
   const why = join(reason, message);
   // ErrImagePull, ImagePullBackOff, InvalidImageName, or in the kubelet's words: "image will run as root".
   const badImage = /image/i.test(why);
-  return { state: "waiting", reason: why, ...(badImage && { badImage }), since, startedFrom };
+  return { state: "waiting", reason: why, ...(badImage && { badImage }), since, ...start };
 }
 
 /**
@@ -165,7 +166,16 @@ function conditionOf(pod: Pod, type: string) {
   return pod.status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** Each Pod is made with it: one that lost it may have been started from anything, and is out of date. */
+/**
+ * Each Pod is made with it: one that lost it may have been started from anything, and is out of date. Not so where data
+ * of an earlier run may be in the Pod itself, and would end with it (H4).
+ */
+function startOfWaiting(pod: Pod, { joined, template }: MemberRecord): { startedFrom?: string } {
+  const startedFrom = startOf(pod);
+  if (startedFrom === undefined && joined && isVolatile(template)) return {};
+  return { startedFrom: startedFrom ?? "" };
+}
+
 function startOf(pod: Pod): string | undefined {
   return pod.metadata?.annotations?.[ANNOTATIONS.startedFrom];
 }
