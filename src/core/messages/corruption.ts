@@ -33,7 +33,7 @@ export const CORRUPTION = {
     say: ({ member }: { member: string }) => `replacing the learner ${member}: etcd found its data corrupt`,
     example: { member: "demo-4" },
   }),
-  LearnerRemade: step({
+  UncomparedLearnerReplaced: step({
     say: ({ member, suspect }: { member: string; suspect?: string }) =>
       suspect === undefined
         ? `replacing the learner ${member}: etcd reports corrupt data, and all voters have equal data`

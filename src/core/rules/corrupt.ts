@@ -83,13 +83,13 @@ export const corrupt: Rule = (view) => {
     return [act("heal", "CorruptMemberReplaced", { member: odd.name }, update(odd, "leave", { leaving }))];
   }
   if (suspect)
-    return [metAnother(view, suspect) ?? remakeLearner(view, suspect) ?? replaceSuspect(view, suspect)];
+    return [metAnother(view, suspect) ?? replaceUncompared(view, suspect) ?? replaceSuspect(view, suspect)];
   if (verdict.missing.length > 0) {
     const members = namesOf(verdict.missing);
     return [hold(HOLDS.disruptions, "NotComparedYet", { members }, { until: hashes.at + FRESH_MS })];
   }
   if (!armed) return [];
-  const nameless = armed.memberID === "0" && !isExplained(view) ? remakeLearner(view) : undefined;
+  const nameless = armed.memberID === "0" && !isExplained(view) ? replaceUncompared(view) : undefined;
   return [
     nameless ??
       act("heal", "CorruptDisarmed", {}, { kind: "Disarm", alarm: "CORRUPT", memberID: armed.memberID }),
@@ -100,13 +100,13 @@ export const corrupt: Rule = (view) => {
  * The voters agree, and yet etcd found data that differs. Its checks ask learners too, whose data we cannot compare (H8):
  * one of them is made anew, which costs no vote, before a voter is accused or the alarm is taken for cured.
  */
-function remakeLearner(view: View, suspect?: MemberView): Outcome | undefined {
+function replaceUncompared(view: View, suspect?: MemberView): Outcome | undefined {
   const learner = view.staying.find(({ entry }) => entry?.isLearner && entry.name !== "");
   if (!learner) return undefined;
   const leaving = { reason: CAUSES.maybeCorruptLearner, volume: "Retain" as const, broken: true };
   return act(
     "heal",
-    "LearnerRemade",
+    "UncomparedLearnerReplaced",
     { member: learner.name, ...(suspect && { suspect: suspect.name }) },
     update(learner, "leave", { leaving }),
   );
