@@ -40,6 +40,11 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.store = new Store(options.indexes);
   }
 
+  /** Which objects are followed. */
+  get scope(): Scope {
+    return this.#options.scope ?? {};
+  }
+
   /** Why the store may be behind; undefined while all is well. */
   get trouble(): KubeError | undefined {
     return this.#trouble;

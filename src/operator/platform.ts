@@ -160,11 +160,9 @@ export class KubePlatform implements Platform {
     return basis.length === this.#basis.length && basis.every((one, index) => one === this.#basis[index]);
   }
 
-  #basisOf({ cluster, members, pods, claims, nodes = [], storageClasses = [] }: ClusterObjects): unknown[] {
+  #basisOf({ cluster, nodes = [], storageClasses = [] }: ClusterObjects): unknown[] {
     const { stores, key, skew } = this.#options;
-    const { secrets, services, budgets } = stores.ownObjects(key);
-    const objects = [members, pods, claims, nodes, storageClasses, secrets, services, budgets].flat();
-    return [cluster, ...objects, skew.warning];
+    return [cluster, ...stores.belongings(key), ...nodes, ...storageClasses, skew.warning];
   }
 
   async apply(view: View): Promise<Applied> {

@@ -4,25 +4,21 @@
  */
 import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import { source, type Source } from "../../kube/controller.ts";
-import { keyOf, type KubeObject } from "../../kube/resources.ts";
+import type { KubeObject } from "../../kube/resources.ts";
 import type { Store } from "../../kube/store.ts";
 import { isLost } from "../observe/pod-facts.ts";
-import { clusterKeys, memberKeys, type Stores } from "./stores.ts";
+import { clusterKeys, type Kind } from "../kinds.ts";
+import type { Stores } from "./stores.ts";
 
 export function clusterSources(stores: Stores): Source[] {
-  const spaces = [...stores.spaces];
-  return [
-    ...spaces.flatMap((space) => [
-      intentSource(space.clusters.store, (object) => [keyOf(object)]),
-      intentSource(space.members.store, memberKeys),
-      source(space.pods.store, clusterKeys),
-      source(space.claims.store, clusterKeys),
-      source(space.secrets.store, clusterKeys),
-      source(space.services.store, clusterKeys),
-      intentSource(space.budgets.store, clusterKeys),
-    ]),
-    nodeSource(stores),
-  ];
+  return [...stores.sources().map(({ kind, store }) => kindSource(kind, store)), nodeSource(stores)];
+}
+
+function kindSource({ clusters, wakes, ifRefused }: Kind, store: Store<KubeObject, "cluster">): Source {
+  const toKeys = clusters ?? (() => []);
+  const made = wakes === "Intent" ? intentSource(store, toKeys) : source(store, toKeys);
+  // What may never come is not waited for; it wakes its clusters when it comes.
+  return ifRefused === undefined ? made : { ...made, whenSynced: () => Promise.resolve() };
 }
 
 /** An object of which only the status tells nothing new to us. */
@@ -70,9 +66,7 @@ function nodeSource(stores: Stores): Source {
     listen: (wake) =>
       stores.nodes.onChange(({ key, before, after }) => {
         if (isLost(before) === isLost(after)) return;
-        for (const space of stores.spaces)
-          for (const pod of space.pods.store.by("node", key))
-            for (const cluster of clusterKeys(pod)) wake(cluster);
+        for (const pod of stores.podsOn(key)) for (const cluster of clusterKeys(pod)) wake(cluster);
       }),
   };
 }

@@ -1,7 +1,6 @@
 /**
- * What the operator knows of the API server: one cache for each kind of object, in all namespaces or in those
- * that were named. Secrets, Services and the like come in only with our label; Nodes and StorageClasses are
- * cluster-wide, and an operator that may not read them does without.
+ * What the operator knows of the API server: one cache for each kind in the table of kinds, in all namespaces or in
+ * those that were named.
  */
 import type { Node, PersistentVolumeClaim, Pod, Secret, Service } from "kubernetes-types/core/v1.d.ts";
 import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
@@ -11,15 +10,23 @@ import type { KubeClient } from "../../kube/client.ts";
 import { isReason, KubeError } from "../../kube/errors.ts";
 import type { Log } from "../../kube/log.ts";
 import { Reflector, type ReflectorOptions } from "../../kube/reflector.ts";
-import { pods, refOf, services, type KubeObject } from "../../kube/resources.ts";
+import { refOf, type KubeObject } from "../../kube/resources.ts";
+import type { Scope } from "../../kube/scope.ts";
 import type { Store } from "../../kube/store.ts";
 import { backoffMs, type Backoff } from "../../seams/backoff.ts";
 import { sleep, type Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
+import {
+  entriesOf,
+  NAMESPACED_KINDS,
+  WIDE_KINDS,
+  type Kind,
+  type NamespacedKinds,
+  type WideKinds,
+} from "../kinds.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
 import type { ClusterObjects } from "../observe/observe-objects.ts";
-import { budgets, claims, etcdClusters, etcdMembers, nodes, secrets, storageClasses } from "../resources.ts";
-import { slimClass, slimNode, slimPod } from "./slim.ts";
+import { etcdClusters } from "../resources.ts";
 import type { CatchingCache } from "./take-over.ts";
 
 export interface StoresOptions {
@@ -49,140 +56,110 @@ export interface CacheFacts {
   readonly ended: boolean;
 }
 
-/** The key of the cluster that an object is labelled with. */
-export function clusterKeys({ metadata }: KubeObject): string[] {
-  const cluster = metadata?.labels?.[LABELS.cluster];
-  return cluster === undefined ? [] : [`${metadata?.namespace}/${cluster}`];
+type CacheOf<K> = K extends Kind<infer T, infer I> ? Reflector<T, I | "cluster"> : never;
+type Space = { readonly [N in keyof NamespacedKinds]: CacheOf<NamespacedKinds[N]> };
+type Wide = { readonly [N in keyof WideKinds]: CacheOf<WideKinds[N]> };
+
+/** A cache with its kind, whatever its objects are. */
+interface Cache {
+  readonly kind: Kind;
+  readonly reflector: Reflector<KubeObject, "cluster">;
 }
 
-/** Of a record: also by its owner and its spec, should somebody have taken its label away. */
-export function memberKeys(member: EtcdMember): string[] {
-  const { namespace, ownerReferences = [] } = member.metadata;
-  const owners = ownerReferences.filter(({ kind }) => kind === etcdClusters.kind).map(({ name }) => name);
-  const named = [...owners, member.spec.cluster].map((cluster) => `${namespace}/${cluster}`);
-  return [...new Set([...clusterKeys(member), ...named])];
-}
-
-/** The caches of one namespace, or of all. */
-class Space {
-  readonly clusters: Reflector<EtcdCluster>;
-  readonly members: Reflector<EtcdMember, "cluster">;
-  readonly pods: Reflector<Pod, "cluster" | "node">;
-  readonly claims: Reflector<PersistentVolumeClaim, "cluster">;
-  readonly secrets: Reflector<Secret, "cluster">;
-  readonly services: Reflector<Service, "cluster">;
-  readonly budgets: Reflector<PodDisruptionBudget, "cluster">;
-
-  constructor(shared: Shared, namespace: string | undefined) {
-    const place = namespace === undefined ? {} : { namespace };
-    const scope = { ...place, labels: { [LABELS.cluster]: true as const } };
-    const indexes = { cluster: clusterKeys };
-    this.clusters = new Reflector({ ...shared, resource: etcdClusters, scope: place });
-    this.members = new Reflector({
+/** The caches of a table, in one namespace or in all. */
+function cachesOf<C>(table: NamespacedKinds | WideKinds, shared: Shared, namespace?: string): C {
+  const caches = entriesOf(table).map(([name, { resource, labelled, keep, clusters, indexes }]) => {
+    const scope = {
+      ...(namespace !== undefined && { namespace }),
+      ...(labelled && { labels: { [LABELS.cluster]: true as const } }),
+    };
+    // A cluster is found by its own key.
+    const cluster = clusters && resource.kind !== etcdClusters.kind ? { cluster: clusters } : undefined;
+    const options = {
       ...shared,
-      resource: etcdMembers,
-      scope: place,
-      indexes: { cluster: memberKeys },
-    });
-    this.pods = new Reflector<Pod, "cluster" | "node">({
-      ...shared,
-      resource: pods,
+      resource,
       scope,
-      indexes: { cluster: clusterKeys, node: ({ spec }) => (spec?.nodeName ? [spec.nodeName] : []) },
-      keep: slimPod,
-    });
-    this.claims = new Reflector({ ...shared, resource: claims, scope, indexes });
-    this.secrets = new Reflector({ ...shared, resource: secrets, scope, indexes });
-    this.services = new Reflector({ ...shared, resource: services, scope, indexes });
-    this.budgets = new Reflector({ ...shared, resource: budgets, scope, indexes });
-  }
-
-  all(): Cache[] {
-    const {
-      clusters,
-      members,
-      pods: ours,
-      claims: volumes,
-      secrets: keys,
-      services: names,
-      budgets: pdbs,
-    } = this;
-    return [
-      ["etcdclusters", clusters],
-      ["etcdmembers", members],
-      ["pods", ours],
-      ["persistentvolumeclaims", volumes],
-      ["secrets", keys],
-      ["services", names],
-      ["poddisruptionbudgets", pdbs],
-    ];
-  }
+      indexes: { ...cluster, ...indexes },
+      ...(keep && { keep }),
+    };
+    return [name, new Reflector<KubeObject, string>(options)];
+  });
+  return Object.fromEntries(caches) as C;
 }
 
-type Cache = readonly [
-  resource: string,
-  Pick<Reflector<KubeObject>, "start" | "stop" | "trouble" | "ended" | "catchUp"> & {
-    readonly store: Pick<Store<KubeObject>, "synced" | "whenSynced">;
-  },
-];
+function cachesIn(table: NamespacedKinds | WideKinds, space: Space | Wide): Cache[] {
+  return entriesOf(table).map(([name, kind]) => ({
+    kind,
+    reflector: (space as unknown as Record<string, Cache["reflector"]>)[name] as Cache["reflector"],
+  }));
+}
 
 export class Stores {
   readonly #options: StoresOptions;
   readonly #spaces: ReadonlyMap<string, Space>;
-  readonly #nodes;
-  readonly #classes;
-  /** Caches that this operator may not fill. */
-  readonly #forbidden = new Set<object>();
+  readonly #wide: Wide;
+  /** Caches that are not filled, because the API server refuses or does not serve what they hold. */
+  readonly #refused = new Set<object>();
 
   constructor(options: StoresOptions) {
     const { namespaces, client, clock, random, log } = options;
     const shared = { client, clock, random, log };
     this.#options = options;
     this.#spaces = new Map(
-      (namespaces ?? [ALL]).map((name) => [name, new Space(shared, name === ALL ? undefined : name)]),
+      (namespaces ?? [ALL]).map((name) => [
+        name,
+        cachesOf<Space>(NAMESPACED_KINDS, shared, name === ALL ? undefined : name),
+      ]),
     );
-    this.#nodes = new Reflector({ ...shared, resource: nodes, keep: slimNode });
-    this.#classes = new Reflector({ ...shared, resource: storageClasses, keep: slimClass });
+    this.#wide = cachesOf<Wide>(WIDE_KINDS, shared);
   }
 
   /** Starts to fill the caches; resolves when all that can be filled have been. */
   async start(signal: AbortSignal): Promise<void> {
-    const needed = [...this.#spaces.values()].flatMap((space) => space.all());
-    for (const [, reflector] of needed) reflector.start();
-    const optional = [
-      this.#startIfAllowed(nodes, this.#nodes, signal),
-      this.#startIfAllowed(storageClasses, this.#classes, signal),
-    ];
-    await Promise.all([...needed.map(([, { store }]) => store.whenSynced(signal)), ...optional]);
+    const all = this.#every();
+    const needed = all.filter(({ kind }) => kind.ifRefused === undefined);
+    for (const { reflector } of needed) reflector.start();
+    const optional = all.filter(({ kind }) => kind.ifRefused !== undefined);
+    await Promise.all([
+      ...needed.map(({ reflector }) => reflector.store.whenSynced(signal)),
+      ...optional.map((cache) => this.#startIfGiven(cache, signal)),
+    ]);
   }
 
   /** Every cache that is filled, to be waited for by who begins to act. */
   catching(): CatchingCache[] {
-    return this.#all().map(([resource, reflector]) => ({
-      resource,
+    return this.#filled().map(({ kind: { resource }, reflector }) => ({
+      resource: resource.plural,
       catchUp: (signal) => reflector.catchUp(signal),
     }));
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#all().map(([, reflector]) => reflector.stop()));
+    await Promise.all(this.#filled().map(({ reflector }) => reflector.stop()));
   }
 
   facts(): CacheFacts[] {
-    return this.#all().map(([resource, { store, trouble, ended }]) => ({
-      resource,
+    return this.#filled().map(({ kind, reflector: { store, trouble, ended } }) => ({
+      resource: kind.resource.plural,
       synced: store.synced,
       ended,
       ...(trouble && { trouble: trouble.message }),
     }));
   }
 
-  get spaces(): Iterable<Space> {
-    return this.#spaces.values();
+  /** The objects of every kind that belongs to clusters, with the kind. */
+  sources(): { readonly kind: Kind; readonly store: Store<KubeObject, "cluster"> }[] {
+    return [...this.#spaces.values()].flatMap((space) =>
+      cachesIn(NAMESPACED_KINDS, space).map(({ kind, reflector: { store } }) => ({ kind, store })),
+    );
   }
 
-  get nodes(): Store<Node> {
-    return this.#nodes.store;
+  get nodes(): Store<Node, "cluster"> {
+    return this.#wide.nodes.store;
+  }
+
+  podsOn(node: string): Pod[] {
+    return [...this.#spaces.values()].flatMap((space) => space.pods.store.by("node", node));
   }
 
   /** How many there are. */
@@ -216,6 +193,7 @@ export class Stores {
     const space = this.#space(key);
     const cluster = space?.clusters.store.get(key);
     if (space === undefined || cluster === undefined) return undefined;
+    const { nodes, storageClasses } = this.#wide;
     const members = space.members.store.by("cluster", key);
     const own = space.pods.store.by("cluster", key);
     return {
@@ -223,9 +201,16 @@ export class Stores {
       members,
       pods: own,
       claims: space.claims.store.by("cluster", key),
-      ...(this.#nodes.store.synced && { nodes: this.#nodesOf(own, members) }),
-      ...(this.#classes.store.synced && { storageClasses: this.#classes.store.list() }),
+      ...(nodes.store.synced && { nodes: this.#nodesOf(own, members) }),
+      ...(storageClasses.store.synced && { storageClasses: storageClasses.store.list() }),
     };
+  }
+
+  /** Every object that belongs to this cluster, of all kinds. */
+  belongings(key: string): KubeObject[] {
+    const space = this.#space(key);
+    if (!space) return [];
+    return cachesIn(NAMESPACED_KINDS, space).flatMap(({ reflector }) => reflector.store.by("cluster", key));
   }
 
   ownObjects(key: string): OwnObjects {
@@ -246,51 +231,58 @@ export class Stores {
       ...own.flatMap(({ spec }) => spec?.nodeName ?? []),
       ...members.flatMap(({ metadata }) => metadata.annotations?.[ANNOTATIONS.node] ?? []),
     ]);
-    return [...names].flatMap((name) => this.#nodes.store.get(name) ?? []);
+    return [...names].flatMap((name) => this.#wide.nodes.store.get(name) ?? []);
   }
 
   #space(key: string): Space | undefined {
     return this.#spaces.get(ALL) ?? this.#spaces.get(refOf(key).namespace ?? "");
   }
 
-  #all(): Cache[] {
-    const wide: Cache[] = [
-      ["nodes", this.#nodes],
-      ["storageclasses", this.#classes],
+  #every(): Cache[] {
+    return [
+      ...[...this.#spaces.values()].flatMap((space) => cachesIn(NAMESPACED_KINDS, space)),
+      ...cachesIn(WIDE_KINDS, this.#wide),
     ];
-    const allowed = wide.filter(([, reflector]) => !this.#forbidden.has(reflector));
-    return [...[...this.#spaces.values()].flatMap((space) => space.all()), ...allowed];
   }
 
-  /** A role for one namespace cannot name what is cluster-wide: then a lost node is not told from a slow one. */
-  async #startIfAllowed(
-    resource: typeof nodes | typeof storageClasses,
-    reflector: Cache[1],
-    signal: AbortSignal,
-  ): Promise<void> {
+  #filled(): Cache[] {
+    return this.#every().filter(({ reflector }) => !this.#refused.has(reflector));
+  }
+
+  async #startIfGiven({ kind, reflector }: Cache, signal: AbortSignal): Promise<void> {
     const { log } = this.#options;
-    const refusal = await this.#refusal(resource, signal);
+    const { resource, ifRefused } = kind;
+    const refusal = await this.#refusal(kind, reflector.scope, signal);
     if (refusal) {
-      this.#forbidden.add(reflector);
-      log("info", `cannot read ${resource.plural}: ${refusal.message}`);
+      this.#refused.add(reflector);
+      const next = ifRefused === "Retry" ? `; asking again every ${RETRY_MS / 1000} s` : "";
+      log("info", `cannot read ${resource.plural}: ${refusal.message}${next}`);
+      // Nothing waits for it, and it ends with the process.
+      if (ifRefused === "Retry") this.#startLater({ kind, reflector }, signal).catch(() => undefined);
       return;
     }
     reflector.start();
     await reflector.store.whenSynced(signal);
   }
 
+  async #startLater({ kind, reflector }: Cache, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    do await sleep(clock, RETRY_MS, signal);
+    while (await this.#refusal(kind, reflector.scope, signal));
+    this.#refused.delete(reflector);
+    log("info", `following ${kind.resource.plural} from now on`);
+    reflector.start();
+  }
+
   /** Asked until it is answered: a cache that may not be filled would be waited for without end. */
-  async #refusal(
-    resource: typeof nodes | typeof storageClasses,
-    signal: AbortSignal,
-  ): Promise<KubeError | undefined> {
+  async #refusal({ resource }: Kind, scope: Scope, signal: AbortSignal): Promise<KubeError | undefined> {
     const { client, clock, random } = this.#options;
     for (let failures = 1; ; failures++) {
       try {
-        for await (const _ of client.pages<KubeObject>(resource, {}, { pageSize: 1, signal })) break;
+        for await (const _ of client.pages<KubeObject>(resource, scope, { pageSize: 1, signal })) break;
         return undefined;
       } catch (error) {
-        if (isReason(error, "Forbidden")) return error;
+        if (isReason(error, "Forbidden", "NotFound")) return error;
         if (signal.aborted || !(error instanceof KubeError)) throw error;
         await sleep(clock, backoffMs(failures, ASK_AGAIN, random), signal);
       }
@@ -299,6 +291,8 @@ export class Stores {
 }
 
 const ASK_AGAIN: Backoff = { firstMs: 200, longestMs: 5_000 };
+/** A definition or a role that an administrator applies. */
+const RETRY_MS = 15_000;
 
 /** No namespace has this name. */
 const ALL = "*";

@@ -1,9 +1,9 @@
 /**
- * What the operator may do, and why: the source of the roles in config/install*.yaml. A test runs the operator
- * with nothing but these rights through a cluster's life, and fails on one that is missing as on one that was not
- * used.
+ * What the operator may do, and why: the source of the roles in config/install*.yaml, from the table of kinds. A test
+ * runs the operator with nothing but these rights through a cluster's life, and fails on one that is missing as on one
+ * that was not used.
  */
-import { GROUP } from "../../api/metadata.ts";
+import { entriesOf, NAMESPACED_KINDS, WIDE_KINDS } from "../kinds.ts";
 
 export type KubeVerb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
@@ -17,70 +17,12 @@ export interface Permission {
   readonly why: string;
 }
 
+/** What it takes to follow a kind. */
 const SEE: readonly KubeVerb[] = ["list", "watch"];
+
 /** In the namespaces of the clusters. */
 export const NAMESPACED: readonly Permission[] = [
-  {
-    group: GROUP,
-    resource: "etcdclusters",
-    verbs: [...SEE, "patch"],
-    why: "the desired state; annotations and the finalizer",
-  },
-  { group: GROUP, resource: "etcdclusters/status", verbs: ["patch"], why: "the observed state" },
-  {
-    group: GROUP,
-    resource: "etcdclusters/finalizers",
-    verbs: [],
-    rarely: ["update"],
-    why: "owner references that block deletion, where the API server restricts them (OpenShift)",
-  },
-  {
-    group: GROUP,
-    resource: "etcdmembers",
-    verbs: [...SEE, "create", "update", "patch", "delete"],
-    why: "the records of members",
-  },
-  { group: GROUP, resource: "etcdmembers/status", verbs: ["patch"], why: "the observed state of a member" },
-  {
-    group: GROUP,
-    resource: "etcdmembers/finalizers",
-    verbs: [],
-    rarely: ["update"],
-    why: "owner references that block deletion, where the API server restricts them (OpenShift)",
-  },
-  {
-    group: "",
-    resource: "pods",
-    verbs: [...SEE, "create", "patch", "delete"],
-    why: "members' workloads",
-  },
-  { group: "", resource: "pods/resize", verbs: ["patch"], why: "in-place resize" },
-  {
-    group: "",
-    resource: "persistentvolumeclaims",
-    verbs: [...SEE, "create", "delete"],
-    // To grow.
-    rarely: ["patch"],
-    why: "members' volumes",
-  },
-  {
-    group: "",
-    resource: "secrets",
-    verbs: [...SEE, "create", "patch"],
-    why: "certificates and members' configuration; the garbage collector deletes them",
-  },
-  {
-    group: "",
-    resource: "services",
-    verbs: [...SEE, "get", "create", "patch", "delete"],
-    why: "names and addresses",
-  },
-  {
-    group: "policy",
-    resource: "poddisruptionbudgets",
-    verbs: [...SEE, "get", "create", "patch", "delete"],
-    why: "keeping the quorum during drains",
-  },
+  ...ofKinds(NAMESPACED_KINDS),
   {
     group: "events.k8s.io",
     resource: "events",
@@ -92,15 +34,26 @@ export const NAMESPACED: readonly Permission[] = [
 ];
 
 /** Cluster-wide; an operator without them goes on and knows less. */
-export const CLUSTER_WIDE: readonly Permission[] = [
-  { group: "", resource: "nodes", verbs: SEE, why: "whether a member's node is lost" },
-  {
-    group: "storage.k8s.io",
-    resource: "storageclasses",
-    verbs: SEE,
-    why: "whether volumes can be expanded, and where they are bound",
-  },
-];
+export const CLUSTER_WIDE: readonly Permission[] = ofKinds(WIDE_KINDS);
+
+function ofKinds(table: Parameters<typeof entriesOf>[0]): Permission[] {
+  return entriesOf(table).flatMap(
+    ([
+      ,
+      {
+        resource: { group, plural },
+        rights,
+      },
+    ]) =>
+      rights.map(({ subresource, verbs = [], rarely, why }) => ({
+        group,
+        resource: subresource === undefined ? plural : `${plural}/${subresource}`,
+        verbs: subresource === undefined ? [...SEE, ...verbs] : verbs,
+        ...(rarely && { rarely }),
+        why,
+      })),
+  );
+}
 
 /** In the operator's own namespace. */
 export const LEASE: readonly Permission[] = [

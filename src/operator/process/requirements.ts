@@ -2,12 +2,13 @@
  * What has to be so before the operator can work: a Kubernetes that we know, our resource definitions, and leave
  * to read them. Each is reported with what to do about it.
  */
+import { GROUP } from "../../api/metadata.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
 import type { Log } from "../../kube/log.ts";
 import type { Resource } from "../../kube/resources.ts";
+import { entriesOf, NAMESPACED_KINDS } from "../kinds.ts";
 import { judgeKubernetes, serverVersion } from "./kubernetes-version.ts";
-import { etcdClusters, etcdMembers } from "../resources.ts";
 
 export class Unmet extends Error {
   override name = "Unmet";
@@ -22,11 +23,16 @@ export async function checkRequirements(
   const places = namespaces?.map((namespace) => ({ namespace })) ?? [{}];
   await Promise.all([
     checkVersion(client, log),
-    ...places.flatMap((place) => [
-      checkServed(client, etcdClusters, place),
-      checkServed(client, etcdMembers, place),
-    ]),
+    ...places.flatMap((place) => needed().map((resource) => checkServed(client, resource, place))),
   ]);
+}
+
+/** Those of our own group that nothing can be done without. */
+function needed(): Resource[] {
+  const kinds = entriesOf(NAMESPACED_KINDS).map(([, kind]) => kind);
+  return kinds
+    .filter(({ resource, ifRefused }) => resource.group === GROUP && ifRefused === undefined)
+    .map(({ resource }) => resource);
 }
 
 async function checkVersion(client: KubeClient, log: Log): Promise<void> {

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { entriesOf, NAMESPACED_KINDS, WIDE_KINDS } from "./kinds.ts";
+import { CLUSTER_WIDE, NAMESPACED } from "./process/permissions.ts";
+
+const namespaced = entriesOf(NAMESPACED_KINDS);
+const wide = entriesOf(WIDE_KINDS);
+
+test("every kind stands in the table of its scope, and each once", () => {
+  assert.ok(namespaced.every(([, { resource }]) => resource.namespaced));
+  assert.ok(wide.every(([, { resource }]) => !resource.namespaced));
+  const plurals = [...namespaced, ...wide].map(([, { resource }]) => resource.plural);
+  assert.equal(new Set(plurals).size, plurals.length);
+});
+
+test("every kind in the namespaces of clusters tells which cluster it belongs to and what wakes it", () => {
+  for (const [name, { clusters, wakes }] of namespaced) {
+    assert.ok(clusters, name);
+    assert.ok(wakes, name);
+  }
+});
+
+test("a role that cannot name cluster-wide kinds is enough: none of them is waited for", () => {
+  assert.ok(wide.every(([, { ifRefused }]) => ifRefused !== undefined));
+});
+
+test("the roles let the operator list and watch every kind of the table", () => {
+  const mayFollow = new Set(
+    [...NAMESPACED, ...CLUSTER_WIDE]
+      .filter(({ verbs }) => verbs.includes("list") && verbs.includes("watch"))
+      .map(({ group, resource }) => `${group}/${resource}`),
+  );
+  const followed = [...namespaced, ...wide].map(([, { resource }]) => `${resource.group}/${resource.plural}`);
+  assert.deepEqual([...mayFollow].toSorted(), followed.toSorted());
+});

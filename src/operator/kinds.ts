@@ -1,0 +1,163 @@
+/**
+ * Every kind of object that the operator follows, one entry each: which objects of it, what is kept of them, which
+ * cluster they belong to, what about them wakes that cluster, what happens where the API server does not give them,
+ * and the rights that this takes. Caches, wake-ups, the catch-up of a new leader, roles, health and metrics are made
+ * from this table.
+ */
+import type { EtcdMember } from "../api/etcd-member.ts";
+import { keyOf, pods, services, type KubeObject, type Resource } from "../kube/resources.ts";
+import type { Index } from "../kube/store.ts";
+import { slimClass, slimNode, slimPod } from "./cache/slim.ts";
+import { LABELS } from "./names.ts";
+import type { KubeVerb } from "./process/permissions.ts";
+import { budgets, claims, etcdClusters, etcdMembers, nodes, secrets, storageClasses } from "./resources.ts";
+
+/** What the operator does with a kind beside following it. */
+export interface Right {
+  /** Empty for the object itself. */
+  readonly subresource?: string;
+  readonly verbs?: readonly KubeVerb[];
+  /** Those that only unusual paths take, so that no test of a usual life asks for them. */
+  readonly rarely?: readonly KubeVerb[];
+  readonly why: string;
+}
+
+export interface Kind<T extends KubeObject = KubeObject, I extends string = never> {
+  readonly resource: Resource<T>;
+  /** Only objects with the label of a cluster are followed: ours, among many of everybody else's. */
+  readonly labelled?: true;
+  /** What is kept of an object; all but managedFields when absent. */
+  readonly keep?: (object: T) => T;
+  /** The keys of the clusters that an object belongs to; none for what is cluster-wide. */
+  readonly clusters?: (object: T) => string[];
+  /** Further ways to find objects. The cluster that they belong to is always one. */
+  readonly indexes?: Readonly<Record<I, Index<T>>>;
+  /**
+   * What wakes the cluster: any change, or only one of spec and metadata. A status that we write ourselves must wake
+   * nobody, or a cluster at rest would never rest (I7).
+   */
+  readonly wakes?: "Change" | "Intent";
+  /**
+   * Where the API server refuses it or does not serve it. A kind without this is waited for, and nothing is done before.
+   * DoWithout: asked once; what it would tell stays unknown. Retry: asked again in the background, and followed from
+   * when it is given, such as a kind whose definition comes with a later step of an upgrade.
+   */
+  readonly ifRefused?: "DoWithout" | "Retry";
+  readonly rights: readonly Right[];
+}
+
+/** The key of the cluster that an object is labelled with. */
+export function clusterKeys({ metadata }: KubeObject): string[] {
+  const cluster = metadata?.labels?.[LABELS.cluster];
+  return cluster === undefined ? [] : [`${metadata?.namespace}/${cluster}`];
+}
+
+/** Of a record: also by its owner and its spec, should somebody have taken its label away. */
+export function memberKeys(member: EtcdMember): string[] {
+  const { namespace, ownerReferences = [] } = member.metadata;
+  const owners = ownerReferences.filter(({ kind: owner }) => owner === etcdClusters.kind);
+  const named = [...owners.map(({ name }) => name), member.spec.cluster];
+  return [...new Set([...clusterKeys(member), ...named.map((cluster) => `${namespace}/${cluster}`)])];
+}
+
+/** Keeps the types of an entry. */
+function kind<T extends KubeObject, I extends string = never>(entry: Kind<T, I>): Kind<T, I> {
+  return entry;
+}
+
+/** Objects of a cluster that have its label. */
+const OF_A_CLUSTER = { labelled: true, clusters: clusterKeys, wakes: "Change" } as const;
+
+const FINALIZERS: Right = {
+  subresource: "finalizers",
+  rarely: ["update"],
+  why: "owner references that block deletion, where the API server restricts them (OpenShift)",
+};
+
+/** In the namespaces of the clusters. They are filled in this order. */
+export const NAMESPACED_KINDS = {
+  clusters: kind({
+    resource: etcdClusters,
+    clusters: (object) => [keyOf(object)],
+    wakes: "Intent",
+    rights: [
+      { verbs: ["patch"], why: "the desired state; annotations and the finalizer" },
+      { subresource: "status", verbs: ["patch"], why: "the observed state" },
+      FINALIZERS,
+    ],
+  }),
+  members: kind({
+    resource: etcdMembers,
+    clusters: memberKeys,
+    wakes: "Intent",
+    rights: [
+      { verbs: ["create", "update", "patch", "delete"], why: "the records of members" },
+      { subresource: "status", verbs: ["patch"], why: "the observed state of a member" },
+      FINALIZERS,
+    ],
+  }),
+  pods: kind({
+    resource: pods,
+    ...OF_A_CLUSTER,
+    keep: slimPod,
+    indexes: { node: ({ spec }) => (spec?.nodeName ? [spec.nodeName] : []) },
+    rights: [
+      { verbs: ["create", "patch", "delete"], why: "members' workloads" },
+      { subresource: "resize", verbs: ["patch"], why: "in-place resize" },
+    ],
+  }),
+  claims: kind({
+    resource: claims,
+    ...OF_A_CLUSTER,
+    // Patched to grow.
+    rights: [{ verbs: ["create", "delete"], rarely: ["patch"], why: "members' volumes" }],
+  }),
+  secrets: kind({
+    resource: secrets,
+    ...OF_A_CLUSTER,
+    rights: [
+      {
+        verbs: ["create", "patch"],
+        why: "certificates and members' configuration; the garbage collector deletes them",
+      },
+    ],
+  }),
+  services: kind({
+    resource: services,
+    ...OF_A_CLUSTER,
+    rights: [{ verbs: ["get", "create", "patch", "delete"], why: "names and addresses" }],
+  }),
+  budgets: kind({
+    resource: budgets,
+    ...OF_A_CLUSTER,
+    wakes: "Intent",
+    rights: [{ verbs: ["get", "create", "patch", "delete"], why: "keeping the quorum during drains" }],
+  }),
+} as const;
+
+/**
+ * Cluster-wide; an operator without them goes on and knows less: a role for one namespace cannot name them. Then a lost
+ * node is not told from a slow one.
+ */
+export const WIDE_KINDS = {
+  nodes: kind({
+    resource: nodes,
+    keep: slimNode,
+    ifRefused: "DoWithout",
+    rights: [{ why: "whether a member's node is lost" }],
+  }),
+  storageClasses: kind({
+    resource: storageClasses,
+    keep: slimClass,
+    ifRefused: "DoWithout",
+    rights: [{ why: "whether volumes can be expanded, and where they are bound" }],
+  }),
+} as const;
+
+export type NamespacedKinds = typeof NAMESPACED_KINDS;
+export type WideKinds = typeof WIDE_KINDS;
+
+/** The entries of either table, without the types of their objects. */
+export function entriesOf(table: NamespacedKinds | WideKinds): [name: string, kind: Kind][] {
+  return Object.entries(table) as unknown as [string, Kind][];
+}
