@@ -86,6 +86,9 @@ export function execute(hands: Hands, view: View, action: Action): void {
       return;
     case "CancelDowngrade":
       return done(() => void calls.downgrade(voter(hands, view), "CANCEL", ""), "noDowngrade");
+    case "UpdateOperation":
+    case "DeleteOperation":
+      throw new TypeError(`${action.kind} was decided, and no operation was shown`);
     default: {
       const unknown: never = action;
       throw new TypeError(`no such action: ${JSON.stringify(unknown)}`);

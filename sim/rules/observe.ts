@@ -72,6 +72,7 @@ export function observe(
       unavailableVersions: {},
       clashes: [],
     },
+    operations: [],
   });
 }
 

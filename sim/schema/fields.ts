@@ -20,11 +20,13 @@ export interface Field {
   readonly handedOn: boolean;
 }
 
-/** Whose specs are explored; `undefined` for those that only the operator writes. */
+/** Whose specs are explored field by field: those that people write and change. */
 const WRITTEN_BY_PEOPLE: Readonly<Record<string, boolean>> = {
   EtcdCluster: true,
   // Made and changed by the operator alone; its rules are tried in src/api/member-examples.ts.
   EtcdMember: false,
+  // Written once and never changed; its rules are tried in src/api/operation-examples.ts.
+  EtcdOperation: false,
 };
 
 const CLUSTER = resources.find(({ kind }) => kind === "EtcdCluster");

@@ -7,24 +7,24 @@ import { etcdClusterStatusSchema } from "./etcd-cluster-status.ts";
 import { API_VERSION, metadataSchema, type Metadata } from "./metadata.ts";
 import { withRules, type Rule } from "./rule.ts";
 
-const NAME_PATTERN = "^[a-z]([-a-z0-9]*[a-z0-9])?$";
+export const CLUSTER_NAME_PATTERN = "^[a-z]([-a-z0-9]*[a-z0-9])?$";
 
 /** Members, Services, Secrets and label values are named `<cluster>-…` and may have 63 characters. */
-const LONGEST_NAME = 40;
+export const LONGEST_CLUSTER_NAME = 40;
 
 const nameBecomesService: Rule<{ metadata: Metadata }> = {
-  cel: `self.metadata.name.matches('${NAME_PATTERN}')`,
+  cel: `self.metadata.name.matches('${CLUSTER_NAME_PATTERN}')`,
   fieldPath: ".metadata.name",
   message:
     "metadata.name becomes the name of Services: use lower-case letters, digits and dashes, starting with a letter and ending with a letter or digit",
-  check: ({ metadata }) => new RegExp(NAME_PATTERN).test(metadata.name),
+  check: ({ metadata }) => new RegExp(CLUSTER_NAME_PATTERN).test(metadata.name),
 };
 
 const nameIsShort: Rule<{ metadata: Metadata }> = {
-  cel: `size(self.metadata.name) <= ${LONGEST_NAME}`,
+  cel: `size(self.metadata.name) <= ${LONGEST_CLUSTER_NAME}`,
   fieldPath: ".metadata.name",
-  message: `metadata.name may have at most ${LONGEST_NAME} characters: the names of members and Services are derived from it, so choose a shorter one`,
-  check: ({ metadata }) => metadata.name.length <= LONGEST_NAME,
+  message: `metadata.name may have at most ${LONGEST_CLUSTER_NAME} characters: the names of members and Services are derived from it, so choose a shorter one`,
+  check: ({ metadata }) => metadata.name.length <= LONGEST_CLUSTER_NAME,
 };
 
 export const etcdClusterSchema = withRules(

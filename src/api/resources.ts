@@ -5,6 +5,7 @@
 import type { z } from "zod";
 import { etcdClusterSchema } from "./etcd-cluster.ts";
 import { etcdMemberSchema } from "./etcd-member.ts";
+import { etcdOperationSchema } from "./etcd-operation.ts";
 
 export interface Column {
   readonly name: string;
@@ -145,4 +146,36 @@ spec:
 `,
 };
 
-export const resources: readonly Resource[] = [etcdClusters, etcdMembers];
+export const etcdOperations: Resource = {
+  kind: "EtcdOperation",
+  singular: "etcdoperation",
+  plural: "etcdoperations",
+  shortNames: ["eo"],
+  summary:
+    "One task that runs once against one cluster: defragment, compact, move leadership, replace or restart members, collect a report. Operations of a cluster run one at a time, in the order of their creation. Deleting one that is pending cancels it; deleting one that runs stops it after the step under way.",
+  schema: etcdOperationSchema,
+  columns: [
+    { name: "Cluster", type: "string", jsonPath: ".spec.cluster" },
+    {
+      name: "Operation",
+      type: "string",
+      jsonPath: ".status.operation",
+      description: "What it does.",
+    },
+    phase("Whether it waits, runs or has finished."),
+    age,
+    { name: "Reason", type: "string", jsonPath: ".status.reason", priority: 1 },
+    message,
+  ],
+  example: `apiVersion: etcd.quorate.dev/v1alpha1
+kind: EtcdOperation
+metadata:
+  name: demo-defragment
+spec:
+  cluster: demo
+  defragment: {}
+  ttlSecondsAfterFinished: 86400
+`,
+};
+
+export const resources: readonly Resource[] = [etcdClusters, etcdMembers, etcdOperations];

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { etcdClusterSchema } from "./etcd-cluster.ts";
 import { etcdMemberSchema } from "./etcd-member.ts";
+import { etcdOperationSchema } from "./etcd-operation.ts";
 import { exampleCluster, ruleExamples, shapeExamples } from "./examples.ts";
 import { resourceSchema, type SchemaNode } from "./json-schema.ts";
 import { exampleMember, memberExamples } from "./member-examples.ts";
+import { exampleOperation, operationExamples } from "./operation-examples.ts";
 import { parseCluster } from "./parse-cluster.ts";
 import type { Rule } from "./rule.ts";
 import { validator } from "./validate.ts";
@@ -58,6 +60,17 @@ describe("an EtcdMember's record", () => {
   });
 });
 
+describe("an EtcdOperation", () => {
+  const operations = validator(etcdOperationSchema);
+  for (const { title, spec, old, refusedAt } of operationExamples) {
+    test(`${refusedAt === undefined ? "may be" : "may not be"}: ${title}`, () => {
+      const result = operations.validate(exampleOperation(spec), old && exampleOperation(old));
+      const paths = result.ok ? [] : result.errors.map((error) => error.path);
+      assert.deepEqual(paths, refusedAt === undefined ? [] : [refusedAt]);
+    });
+  }
+});
+
 /** Every rule of a schema, wrapped so that it tells how it was answered. */
 function watchRules(
   schema: Parameters<typeof resourceSchema>[0],
@@ -108,8 +121,18 @@ test("every rule of a member holds in one example and fails in another", () => {
   assert.deepEqual(untried, []);
 });
 
+test("every rule of an operation holds in one example and fails in another", () => {
+  const answers = watchRules(etcdOperationSchema, () => {
+    const operations = validator(etcdOperationSchema);
+    for (const { spec, old } of operationExamples)
+      operations.validate(exampleOperation(spec), old && exampleOperation(old));
+  });
+  const untried = [...answers].filter(([, seen]) => seen.size < 2).map(([cel]) => cel);
+  assert.deepEqual(untried, []);
+});
+
 test("a rule uses oldSelf exactly when it is said to be about a change", () => {
-  for (const schema of [etcdClusterSchema, etcdMemberSchema]) {
+  for (const schema of [etcdClusterSchema, etcdMemberSchema, etcdOperationSchema]) {
     for (const rule of resourceSchema(schema).rules.values()) {
       assert.equal(rule.cel.includes("oldSelf"), rule.transition === true, rule.cel);
     }
@@ -117,7 +140,7 @@ test("a rule uses oldSelf exactly when it is said to be about a change", () => {
 });
 
 test("every rule in the schema has its twin, and every twin is in the schema", () => {
-  for (const schema of [etcdClusterSchema, etcdMemberSchema]) {
+  for (const schema of [etcdClusterSchema, etcdMemberSchema, etcdOperationSchema]) {
     const { schema: root, rules } = resourceSchema(schema);
     const used = new Set(validationsIn(root));
     assert.deepEqual([...used].toSorted(), [...rules.keys()].toSorted());

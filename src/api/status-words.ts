@@ -1,4 +1,4 @@
-/** The words of a status that machines read: types of conditions, and phases, which are closed lists. */
+/** Words that machines read: types of conditions, phases and names of operations, which are closed lists. */
 
 /** The conditions of a cluster, in the order in which they are written. */
 export const CLUSTER_CONDITIONS = [
@@ -50,3 +50,18 @@ export const MEMBER_PHASES = [
   "Unknown",
 ] as const;
 export type MemberPhase = (typeof MEMBER_PHASES)[number];
+
+/** What became of an operation; the last three are final. */
+export const OPERATION_PHASES = ["Pending", "Running", "Succeeded", "Failed", "Rejected"] as const;
+export type OperationPhase = (typeof OPERATION_PHASES)[number];
+
+/** The fields of an EtcdOperation's spec that name what to do: exactly one of them is set. */
+export const OPERATIONS = [
+  "defragment",
+  "compact",
+  "moveLeader",
+  "replaceMember",
+  "restart",
+  "collectReport",
+] as const;
+export type OperationName = (typeof OPERATIONS)[number];

@@ -12,8 +12,8 @@ function world(observation = asked({ replicas: 3 }), answers: Partial<Platform> 
   const done: string[] = [];
   const platform: Platform = {
     read: () => {
-      const { cluster, members, platform: facts } = observation;
-      return Promise.resolve({ cluster, members, platform: facts });
+      const { cluster, members, platform: facts, operations } = observation;
+      return Promise.resolve({ cluster, members, platform: facts, operations });
     },
     apply: () => {
       done.push("apply");

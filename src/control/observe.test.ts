@@ -15,8 +15,8 @@ function world(setBackMs = () => 0) {
   const seen = { now: healthy({ replicas: 1 }) };
   const platform: Platform = {
     read: () => {
-      const { cluster, members, platform: facts } = seen.now;
-      return Promise.resolve({ cluster, members, platform: facts });
+      const { cluster, members, platform: facts, operations } = seen.now;
+      return Promise.resolve({ cluster, members, platform: facts, operations });
     },
     apply: () => Promise.resolve({ changed: false, problems: [] }),
     execute: () => Promise.resolve(),
@@ -195,8 +195,8 @@ function hushed(ready: boolean | undefined, active: (url: string) => ReadonlySet
     {
       ...platform,
       read: () => {
-        const { cluster, members, platform: facts } = seen.now;
-        return Promise.resolve({ cluster, members, platform: facts });
+        const { cluster, members, platform: facts, operations } = seen.now;
+        return Promise.resolve({ cluster, members, platform: facts, operations });
       },
       transport: new FakeTransport(() => new RpcFailure("UNAVAILABLE", "connect ETIMEDOUT", "not-sent")),
       probe: {

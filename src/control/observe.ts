@@ -72,7 +72,8 @@ export class Observer {
     });
     const platform = { ...state.platform, progressAt: this.#time.wall(this.#progressAt) };
     const judged = this.#memory.judge(state.cluster, members, this.#platform.lastStatus?.());
-    const observation = { now, cluster: state.cluster, members: judged, etcd, platform };
+    const { cluster, operations } = state;
+    const observation = { now, cluster, members: judged, etcd, platform, operations };
     return this.#withTimers(await this.#confirmed(observation));
   }
 

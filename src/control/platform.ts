@@ -9,6 +9,7 @@ import type {
   ClusterFacts,
   EtcdMemberEntry,
   MemberFacts,
+  OperationFacts,
   PlatformFacts,
   VolumeFacts,
   WorkloadFacts,
@@ -27,7 +28,9 @@ export type ObjectActionKind =
   | "MarkCluster"
   | "StopWorkload"
   | "DeleteVolume"
-  | "FinishDeletion";
+  | "FinishDeletion"
+  | "UpdateOperation"
+  | "DeleteOperation";
 export type ObjectAction = Extract<Action, { kind: ObjectActionKind }>;
 export type EtcdAction = Exclude<Action, ObjectAction>;
 
@@ -44,6 +47,8 @@ export interface PlatformState {
   readonly cluster: ClusterFacts;
   readonly members: readonly PlatformMember[];
   readonly platform: Omit<PlatformFacts, "progressAt">;
+  /** Those that name this cluster, in the order of their creation. */
+  readonly operations: readonly OperationFacts[];
 }
 
 /** What applying the objects came to. */
@@ -115,6 +120,8 @@ const OBJECT_ACTIONS: Readonly<Record<ObjectActionKind, true>> = {
   StopWorkload: true,
   DeleteVolume: true,
   FinishDeletion: true,
+  UpdateOperation: true,
+  DeleteOperation: true,
 };
 
 export function isObjectAction(action: Action): action is ObjectAction {

@@ -2,6 +2,7 @@
  * What may be done: one step per pass. An action names everything its executor needs, so that carrying it
  * out is mechanical, idempotent, and can be written to a log a person reads.
  */
+import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
 import type { HoldReason } from "./messages/reasons.ts";
 import type { StepCode, WaitCode } from "./messages/table.ts";
 import type { ClusterMarks, MemberRecord } from "./record.ts";
@@ -54,7 +55,28 @@ export type Action =
   | { readonly kind: "AdvanceLog"; readonly entries: number }
   /** One entry that changes nothing, for a joiner that waits for any. */
   | { readonly kind: "NudgeLog" }
-  | { readonly kind: "FinishDeletion" };
+  | { readonly kind: "FinishDeletion" }
+  /** Replaces the whole status of an EtcdOperation, under the version that was read. */
+  | {
+      readonly kind: "UpdateOperation";
+      readonly operation: string;
+      readonly resourceVersion: string;
+      readonly status: EtcdOperationStatus;
+      readonly purpose: OperationPurpose;
+    }
+  /** Its time to live after it finished is over. The UID keeps a namesake that was created meanwhile. */
+  | { readonly kind: "DeleteOperation"; readonly operation: string; readonly uid: string };
+
+export type OperationPurpose =
+  /** Why it waits. */
+  | "wait"
+  /** What it will act on, before the first effect. */
+  | "start"
+  /** What was done. */
+  | "step"
+  | "succeed"
+  | "fail"
+  | "reject";
 
 export type RecordPurpose =
   | "permit-start"

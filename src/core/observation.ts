@@ -3,7 +3,9 @@
  * processes, the simulator) fills it in; `decide` reads nothing else. IDs are etcd's, as lower-case hex.
  */
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
+import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
 import type { StepClass } from "./action.ts";
+import type { OperationTask } from "./operations/task.ts";
 import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
 
 export interface Observation {
@@ -17,6 +19,25 @@ export interface Observation {
   readonly members: readonly MemberFacts[];
   readonly etcd: EtcdFacts;
   readonly platform: PlatformFacts;
+  /** The EtcdOperations that name this cluster, in the order of their creation. */
+  readonly operations: readonly OperationFacts[];
+}
+
+/** One EtcdOperation; made from the object by `operationFacts`. */
+export interface OperationFacts {
+  readonly name: string;
+  readonly uid: string;
+  /** Opaque; every write of its status carries it as a precondition (H10). */
+  readonly resourceVersion: string;
+  readonly generation: number;
+  /** By the clock of who stored it: it orders operations, and nothing else. */
+  readonly createdAt: number;
+  /** Deleted, and kept by somebody's finalizer: no further step is taken. */
+  readonly deleting: boolean;
+  readonly task: OperationTask;
+  readonly ttlSecondsAfterFinished?: number;
+  /** The record of what was done so far. Unlike other status it is read back: nothing else holds it. */
+  readonly status: EtcdOperationStatus;
 }
 
 export interface ClusterFacts {

@@ -130,6 +130,7 @@ export class LocalPlatform implements Platform {
         ...this.#missingVersions(cluster, records),
         clashes: clashes.map((object) => ({ object, concerns: "cluster" as const })),
       },
+      operations: [],
     };
   }
 
@@ -236,6 +237,9 @@ export class LocalPlatform implements Platform {
         return await this.volumes.delete(action.member, action.volumeUID);
       case "FinishDeletion":
         return await this.#finishDeletion();
+      case "UpdateOperation":
+      case "DeleteOperation":
+        throw new Conflict(`EtcdOperation ${action.operation} no longer exists`);
     }
   }
 

@@ -148,6 +148,7 @@ export class KubePlatform implements Platform {
       cluster,
       members,
       platform: { ...platform, clashes, ...verdict, ...(newcomersBlocked && { newcomersBlocked }) },
+      operations: observed.state.operations,
     };
   }
 

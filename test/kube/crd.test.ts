@@ -6,6 +6,8 @@ import { etcdMemberSchema } from "../../src/api/etcd-member.ts";
 import { exampleCluster, ruleExamples, shapeExamples, type Example } from "../../src/api/examples.ts";
 import { exampleMember, memberExamples } from "../../src/api/member-examples.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
+import { etcdOperationSchema } from "../../src/api/etcd-operation.ts";
+import { exampleOperation, operationExamples } from "../../src/api/operation-examples.ts";
 import { parseCluster } from "../../src/api/parse-cluster.ts";
 import { resources } from "../../src/api/resources.ts";
 import { validator } from "../../src/api/validate.ts";
@@ -254,5 +256,34 @@ describe("an EtcdMember on the API server", () => {
     const member = exampleMember({}, "demo-7");
     const local = members.validate(member);
     assertSaysTheSame(local.ok ? [] : local.errors, await refusal(client.create(MEMBERS + TRY, member)));
+  });
+});
+
+describe("an EtcdOperation", () => {
+  const OPERATIONS = `${NAMESPACE}/etcdoperations`;
+  const operations = validator(etcdOperationSchema);
+
+  for (const { title, spec, old, refusedAt } of operationExamples) {
+    test(`${refusedAt === undefined ? "may be" : "may not be"}: ${title}`, async () => {
+      const object = exampleOperation(spec);
+      const local = operations.validate(object, old && exampleOperation(old));
+      const judge = (answer: string) =>
+        refusedAt === undefined
+          ? assert.equal(answer, "")
+          : assertSaysTheSame(local.ok ? [] : local.errors, answer);
+      if (!old) {
+        judge(await refusal(client.create(OPERATIONS + TRY, object)));
+        return;
+      }
+      await withObject(OPERATIONS, exampleOperation(old), async ({ metadata }) => {
+        const changed = { ...object, metadata };
+        judge(await refusal(client.replace(`${OPERATIONS}/${metadata.name}${TRY}`, changed)));
+      });
+    });
+  }
+
+  test("is unfinished until the operator has reported", async () => {
+    const created = await client.create(OPERATIONS + TRY, exampleOperation({ restart: {} }));
+    assert.deepEqual(created.status, { observedGeneration: -1 });
   });
 });

@@ -160,6 +160,9 @@ export class PodPlatform implements Platform {
         return await this.#client.delete(`${PATHS.members}/${action.member}`);
       case "FinishDeletion":
         throw new Error("this platform deletes no clusters");
+      case "UpdateOperation":
+      case "DeleteOperation":
+        throw new Error("this platform has no operations");
     }
   }
 

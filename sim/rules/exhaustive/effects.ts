@@ -78,6 +78,8 @@ function apply(truth: State, seen: State, action: Action, setting: Setting): Sta
     case "Compact":
     case "Defragment":
     case "Disarm":
+    case "UpdateOperation":
+    case "DeleteOperation":
       throw new TypeError(`${action.kind} is not part of the abstraction, and was decided`);
   }
 }

@@ -259,6 +259,7 @@ export function observe(state: State, setting: Setting): Observation {
       marks: marksOf(state),
     },
     members,
+    operations: [],
     etcd: etcdFacts(state),
     platform: { fenced: false, offers: addresses, highestLeftover: 0, unavailableVersions: {}, clashes: [] },
   };

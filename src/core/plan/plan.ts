@@ -83,6 +83,10 @@ export function describeStep({ action }: Pick<Act, "action">): string {
       return "nudge the log";
     case "FinishDeletion":
       return "finish deletion";
+    case "UpdateOperation":
+      return `${action.purpose} operation ${action.operation}`;
+    case "DeleteOperation":
+      return `delete operation ${action.operation}`;
     default:
       return `${words(action.kind)} ${action.member}`;
   }

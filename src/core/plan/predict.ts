@@ -97,6 +97,17 @@ function apply(o: Observation, action: Action): Observation {
       return { ...o, etcd: { ...o.etcd, nudgedAt: o.now } };
     case "FinishDeletion":
       return o;
+    case "UpdateOperation":
+      return {
+        ...o,
+        operations: o.operations.map((operation) =>
+          operation.name === action.operation
+            ? { ...operation, status: action.status, resourceVersion: `${operation.resourceVersion}'` }
+            : operation,
+        ),
+      };
+    case "DeleteOperation":
+      return { ...o, operations: o.operations.filter(({ uid }) => uid !== action.uid) };
   }
 }
 

@@ -364,6 +364,7 @@ export const arbitraryObservation: fc.Arbitrary<Observation> = fc
           fc.constant([{ path: "metadata.annotations[target]", message: "no JSON", holds: ["roll"] }]),
         ),
       }),
+      operations: fc.constant([]),
       members: fc.tuple(...sorted.map((ordinal) => memberOf(ordinal, common))),
       etcd: etcdOf(sorted, common),
       platform: fc.record({

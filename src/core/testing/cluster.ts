@@ -45,6 +45,7 @@ export function asked(input: Partial<EtcdClusterSpecInput> = {}): Observation {
       marks: FIRST_MARKS,
     },
     members: [],
+    operations: [],
     etcd: { alarms: [], defragmentedAt: {}, hashes: { at: NOW, revision: 0, byMember: {} } },
     platform: {
       fenced: false,

@@ -188,6 +188,8 @@ export function assertInvariants(o: Observation, action: Action): void {
     }
     case "FinishDeletion":
       return assert.equal(o.members.length, 0, "everything else is gone");
+    case "UpdateOperation":
+    case "DeleteOperation":
     case "Compact":
     case "Disarm":
     case "CompareHashes":

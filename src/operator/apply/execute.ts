@@ -80,6 +80,9 @@ class Executor {
         const rest = finalizers.filter((one) => one !== CLUSTER_FINALIZER);
         return await unlessGone(this.#patchCluster({ finalizers: rest }));
       }
+      case "UpdateOperation":
+      case "DeleteOperation":
+        throw new Conflict(`EtcdOperation ${action.operation} no longer exists`);
     }
   }
 

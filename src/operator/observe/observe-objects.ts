@@ -130,7 +130,7 @@ export function observeObjects(
     clashes,
     ...(opened !== undefined && { opened }),
   };
-  return { ok: true, state: { cluster, members: sorted, platform } };
+  return { ok: true, state: { cluster, members: sorted, platform, operations: [] } };
 }
 
 /** Its deletion is not ours to delay any more: it is as good as gone, whoever else still holds it. */

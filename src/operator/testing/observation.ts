@@ -11,7 +11,7 @@ const SILENT: MemberAnswer = { reachable: false, error: "connection refused" };
 export function observationOf({ now, objects }: Fixture, unhealthyForMs = 0): Observation {
   const observed = observeObjects(objects, { now, fenced: false });
   if (!observed.ok) throw new Error(JSON.stringify(observed.errors));
-  const { cluster, members, platform } = observed.state;
+  const { cluster, members, platform, operations } = observed.state;
   const clusterID = cluster.marks.established?.clusterID ?? "";
   const joined = members.filter(({ record }) => record.joined);
   const running = joined.filter(({ workload }) => workload.state === "running");
@@ -46,6 +46,7 @@ export function observationOf({ now, objects }: Fixture, unhealthyForMs = 0): Ob
       defragmentedAt: {},
     },
     platform,
+    operations,
   };
 }
 

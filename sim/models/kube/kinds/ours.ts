@@ -5,6 +5,7 @@
 import { resourceSchema, type SchemaNode } from "../../../../src/api/json-schema.ts";
 import { etcdClusterStatusSchema } from "../../../../src/api/etcd-cluster-status.ts";
 import { etcdMemberStatusSchema } from "../../../../src/api/etcd-member.ts";
+import { etcdOperationStatusSchema } from "../../../../src/api/etcd-operation.ts";
 import { API_VERSION } from "../../../../src/api/metadata.ts";
 import { joinPath } from "../../../../src/api/path.ts";
 import { resources, type Resource } from "../../../../src/api/resources.ts";
@@ -19,6 +20,7 @@ import { metadataSchema, schemaOf, struct } from "../schema.ts";
 const STATUS: Readonly<Record<string, Resource["schema"]>> = {
   EtcdCluster: etcdClusterStatusSchema,
   EtcdMember: etcdMemberStatusSchema,
+  EtcdOperation: etcdOperationStatusSchema,
 };
 
 export const ours: readonly Kind[] = resources.map(ourKind);

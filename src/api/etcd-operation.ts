@@ -1,0 +1,207 @@
+/**
+ * EtcdOperation: one task that runs once against one cluster, such as a defragmentation. Its spec never changes;
+ * its status is the record of what was done, from which any controller continues.
+ */
+import { z } from "zod";
+import { CLUSTER_NAME_PATTERN, LONGEST_CLUSTER_NAME } from "./etcd-cluster.ts";
+import { API_VERSION, conditionsSchema, metadataSchema, timestamp } from "./metadata.ts";
+import { withRules, type Rule } from "./rule.ts";
+import { int, text } from "./scalars.ts";
+import { OPERATION_PHASES, OPERATIONS, type OperationName } from "./status-words.ts";
+
+const memberName = () => text(63).min(1);
+
+const members = (meaning: string) =>
+  z
+    .array(memberName())
+    .min(1)
+    .max(64)
+    .meta({ "x-kubernetes-list-type": "atomic" })
+    .optional()
+    .describe(meaning);
+
+const withoutDuplicates: Rule<{ members?: string[] }> = {
+  cel: "!has(self.members) || self.members.all(name, self.members.exists_one(other, other == name))",
+  fieldPath: ".members",
+  message: "names a member twice: list each member once",
+  check: ({ members: named = [] }) => new Set(named).size === named.length,
+};
+
+const defragmentSchema = withRules(
+  z.strictObject({
+    members: members("Names of the voting members to defragment; all of them if absent."),
+  }),
+  withoutDuplicates,
+);
+
+type Compaction = { revision?: number; retain?: number };
+
+const oneBound: Rule<Compaction> = {
+  cel: "has(self.revision) != has(self.retain)",
+  message:
+    "set either revision or retain: revision compacts up to that revision, retain keeps that many of the newest ones",
+  check: ({ revision, retain }) => (revision === undefined) !== (retain === undefined),
+};
+
+const compactSchema = withRules(
+  z.strictObject({
+    revision: int(1, Number.MAX_SAFE_INTEGER)
+      .optional()
+      .describe("Discards the history of keys up to this revision."),
+    retain: int(0, Number.MAX_SAFE_INTEGER)
+      .optional()
+      .describe("Discards the history of keys but for this many of the newest revisions."),
+  }),
+  oneBound,
+);
+
+const restartSchema = withRules(
+  z.strictObject({
+    members: members("Names of the members to restart; all of them if absent."),
+  }),
+  withoutDuplicates,
+);
+
+const operationFields = {
+  defragment: defragmentSchema
+    .optional()
+    .describe(
+      "Defragments members one at a time, followers first and the leader last, which returns free space to the file system. A member does not serve while it is defragmented.",
+    ),
+  compact: compactSchema
+    .optional()
+    .describe(
+      "Compacts the history of keys, and returns when the compaction has been applied (a physical compaction).",
+    ),
+  moveLeader: z
+    .strictObject({
+      to: memberName()
+        .optional()
+        .describe("Name of the voting member that is to lead; the most caught-up healthy one if absent."),
+    })
+    .optional()
+    .describe("Transfers leadership to another voting member."),
+  replaceMember: z
+    .strictObject({ name: memberName().describe("Name of the member to replace.") })
+    .optional()
+    .describe(
+      "Replaces a member by a new one: the new member joins and is promoted, then the old one is removed. A member that is broken is removed first.",
+    ),
+  restart: restartSchema
+    .optional()
+    .describe(
+      "Restarts members one at a time while the others keep quorum, the leader last. Members on Memory or Ephemeral storage, which would lose their data, are replaced instead.",
+    ),
+  collectReport: z
+    .strictObject({})
+    .optional()
+    .describe("Writes a summary of the cluster without secrets to status.report, for a bug report."),
+} satisfies Record<OperationName, z.ZodType>;
+
+const operationSpecFields = z.strictObject({
+  cluster: text(LONGEST_CLUSTER_NAME).describe("Name of the EtcdCluster, in the same namespace."),
+  ...operationFields,
+  ttlSecondsAfterFinished: int(0, 2_147_483_647)
+    .optional()
+    .describe(
+      "Deletes this EtcdOperation so many seconds after it has finished; it is kept if the field is absent.",
+    ),
+});
+
+type OperationSpecFields = z.output<typeof operationSpecFields>;
+
+const clusterIsNamed: Rule<OperationSpecFields> = {
+  cel: `self.cluster.matches('${CLUSTER_NAME_PATTERN}')`,
+  fieldPath: ".cluster",
+  message:
+    "must be the name of an EtcdCluster: lower-case letters, digits and dashes, starting with a letter and ending with a letter or digit",
+  check: ({ cluster }) => new RegExp(CLUSTER_NAME_PATTERN).test(cluster),
+};
+
+const exactlyOne: Rule<OperationSpecFields> = {
+  cel: `[${OPERATIONS.map((name) => `has(self.${name})`).join(", ")}].exists_one(given, given)`,
+  message: `set exactly one of ${OPERATIONS.join(", ")}: create one EtcdOperation for each task`,
+  check: (spec) => OPERATIONS.filter((name) => spec[name] !== undefined).length === 1,
+};
+
+const specIsKept: Rule<OperationSpecFields> = {
+  cel: "self == oldSelf",
+  message:
+    "the spec of an EtcdOperation never changes, because it may already run: delete it and create another one",
+  check: (spec, old) => old === undefined || sorted(spec) === sorted(old),
+  transition: true,
+};
+
+/** The same text for the same values, in whatever order their fields are written. */
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}
+
+const stepSchema = z.strictObject({
+  at: timestamp().describe("When it was done."),
+  message: text(1024).describe("What was done, as a sentence."),
+  member: text(63).optional().describe("The member it concerns, if it concerns one."),
+});
+
+export const MAX_OPERATION_STEPS = 256;
+export const MAX_REPORT_CHARACTERS = 131_072;
+
+export const etcdOperationStatusSchema = z.strictObject({
+  observedGeneration: int(-1, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe("The generation of the spec that this status is about; -1 until the operator has seen it."),
+  operation: z.enum(OPERATIONS).optional().describe("Which of the tasks it is, for the list."),
+  phase: z
+    .enum(OPERATION_PHASES)
+    .optional()
+    .describe(
+      "Pending: it waits. Running: its steps are under way. Succeeded, Failed and Rejected are final; a rejected operation has changed nothing.",
+    ),
+  reason: text(64).optional().describe("Why it is in this phase: one word for machines."),
+  message: text(1024).optional().describe("Why it is in this phase, as a sentence."),
+  startedAt: timestamp().optional().describe("When its first step was taken."),
+  completedAt: timestamp().optional().describe("When it succeeded, failed or was rejected."),
+  steps: z
+    .array(stepSchema)
+    .max(MAX_OPERATION_STEPS)
+    .meta({ "x-kubernetes-list-type": "atomic" })
+    .optional()
+    .describe("What was done, in order."),
+  members: z
+    .array(memberName())
+    .max(64)
+    .meta({ "x-kubernetes-list-type": "atomic" })
+    .optional()
+    .describe("The members that it acts on, as settled when it started."),
+  revision: int(0, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe("The revision up to which it compacts, as settled when it started."),
+  report: text(MAX_REPORT_CHARACTERS).optional().describe("The summary that collectReport made, as JSON."),
+  conditions: conditionsSchema
+    .optional()
+    .describe(
+      "Ready (it has succeeded), Reconciling (it waits or runs), Stalled (it failed or was rejected).",
+    ),
+});
+
+export const etcdOperationSchema = z.strictObject({
+  apiVersion: z.literal(API_VERSION),
+  kind: z.literal("EtcdOperation"),
+  metadata: metadataSchema,
+  spec: withRules(operationSpecFields, clusterIsNamed, exactlyOne, specIsKept).describe(
+    "The task. It never changes.",
+  ),
+  // Until the operator has written a status, nothing may take the operation for finished (kstatus would).
+  status: etcdOperationStatusSchema
+    .optional()
+    .meta({ default: { observedGeneration: -1 } })
+    .describe("What became of the task."),
+});
+
+export type EtcdOperationSpec = z.output<typeof operationSpecFields>;
+export type EtcdOperationStatus = z.output<typeof etcdOperationStatusSchema>;
+export type EtcdOperation = z.output<typeof etcdOperationSchema>;

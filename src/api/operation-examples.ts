@@ -1,0 +1,85 @@
+/**
+ * Good and bad EtcdOperations, for the unit tests and for the tests with a real API server.
+ */
+import type { EtcdOperation, EtcdOperationSpec } from "./etcd-operation.ts";
+import { API_VERSION } from "./metadata.ts";
+
+export interface OperationExample {
+  readonly title: string;
+  readonly spec: Partial<EtcdOperationSpec>;
+  /** The spec that is stored; absent for a creation. */
+  readonly old?: Partial<EtcdOperationSpec>;
+  /** Where the refusal is reported; absent for one that is accepted. */
+  readonly refusedAt?: string;
+}
+
+export function exampleOperation(spec: Partial<EtcdOperationSpec>, name = "demo-task"): EtcdOperation {
+  return {
+    apiVersion: API_VERSION,
+    kind: "EtcdOperation",
+    metadata: { name },
+    spec: { cluster: "demo", ...spec },
+  };
+}
+
+export const operationExamples: readonly OperationExample[] = [
+  { title: "defragment all members", spec: { defragment: {} } },
+  { title: "defragment two members", spec: { defragment: { members: ["demo-1", "demo-2"] } } },
+  { title: "compact up to a revision", spec: { compact: { revision: 1200 } } },
+  { title: "compact but for the newest revisions", spec: { compact: { retain: 1000 } } },
+  { title: "move leadership to any other member", spec: { moveLeader: {} } },
+  { title: "move leadership to a named member", spec: { moveLeader: { to: "demo-2" } } },
+  { title: "replace a member", spec: { replaceMember: { name: "demo-3" } } },
+  { title: "restart all members", spec: { restart: {}, ttlSecondsAfterFinished: 3600 } },
+  { title: "restart one member", spec: { restart: { members: ["demo-1"] } } },
+  {
+    title: "collect a report, and delete it at once",
+    spec: { collectReport: {}, ttlSecondsAfterFinished: 0 },
+  },
+  { title: "no task", spec: {}, refusedAt: "spec" },
+  { title: "two tasks", spec: { defragment: {}, compact: { retain: 0 } }, refusedAt: "spec" },
+  {
+    title: "a cluster that no EtcdCluster can be named",
+    spec: { cluster: "Demo", restart: {} },
+    refusedAt: "spec.cluster",
+  },
+  { title: "a compaction without a bound", spec: { compact: {} }, refusedAt: "spec.compact" },
+  {
+    title: "a compaction with two bounds",
+    spec: { compact: { revision: 7, retain: 7 } },
+    refusedAt: "spec.compact",
+  },
+  {
+    title: "a compaction up to revision 0",
+    spec: { compact: { revision: 0 } },
+    refusedAt: "spec.compact.revision",
+  },
+  {
+    title: "a member that is named twice",
+    spec: { restart: { members: ["demo-1", "demo-1"] } },
+    refusedAt: "spec.restart.members",
+  },
+  {
+    title: "an empty list of members",
+    spec: { defragment: { members: [] } },
+    refusedAt: "spec.defragment.members",
+  },
+  {
+    title: "a time to live before it has finished",
+    spec: { restart: {}, ttlSecondsAfterFinished: -1 },
+    refusedAt: "spec.ttlSecondsAfterFinished",
+  },
+  { title: "the same again", old: { restart: {} }, spec: { restart: {} } },
+  {
+    title: "another member after it was created",
+    old: { moveLeader: { to: "demo-1" } },
+    spec: { moveLeader: { to: "demo-2" } },
+    refusedAt: "spec",
+  },
+  {
+    title: "another cluster after it was created",
+    old: { restart: {} },
+    spec: { cluster: "other", restart: {} },
+    refusedAt: "spec",
+  },
+];
