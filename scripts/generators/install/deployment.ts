@@ -7,7 +7,12 @@ import { LABELS, metadata, OPERATOR, type Manifest } from "./metadata.ts";
 
 /** The user of the image, in Pods and on disk. */
 export const CONTAINER_USER = 65_532;
-export const IMAGE = `registry.quorate.dev/quorate:${packageManifest.version}`;
+/**
+ * There is no published image. The top-level domain `invalid` is reserved and never resolves (RFC 2606), so a manifest
+ * applied unchanged fails to pull, where a name that anybody could register would run their image with our rights.
+ */
+const IMAGE_REPOSITORY = "quorate.invalid/quorate";
+export const IMAGE = `${IMAGE_REPOSITORY}:${packageManifest.version}`;
 
 const PORTS = { metrics: 8080, health: 8081 } as const;
 
