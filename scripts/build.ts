@@ -1,23 +1,33 @@
 /**
- * `npm run build`: bundles every program into dist/ and starts each once. With `--image` also writes
- * dist/quorate-image.tar, the operator's image; `--name` names it as another registry would.
+ * `npm run build`: bundles every program into dist/ and starts each once. With `--executable` also writes executables
+ * that need no Node, for every machine or the one that `--machine` names; with `--image` dist/quorate-image.tar, the
+ * operator's image; `--name` names it as another registry would.
  */
 import { statSync } from "node:fs";
+import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { bundle } from "./build/bundle.ts";
+import type { Machine } from "./build/elf.ts";
+import { buildExecutables, MACHINES } from "./build/executable.ts";
 import { buildImage } from "./build/image.ts";
 import { smoke } from "./build/smoke.ts";
 import { IMAGE } from "./generators/install/deployment.ts";
 
 const { values } = parseArgs({
-  options: { image: { type: "boolean", default: false }, name: { type: "string", default: IMAGE } },
+  options: {
+    executable: { type: "boolean", default: false },
+    machine: { type: "string", multiple: true },
+    image: { type: "boolean", default: false },
+    name: { type: "string", default: IMAGE },
+  },
 });
+const machines = values.machine?.map(machineNamed) ?? MACHINES;
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = `${root}dist`;
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
 for (const { program, path, bytes } of await bundle(root, folder)) {
-  const version = await smoke(path);
+  const version = await smoke(process.execPath, path);
   console.log(`dist/${program}.mjs  ${(bytes / 1024).toFixed(0)} KiB  ${version}`);
   if (!values.image || program !== "quorate") continue;
   const began = performance.now();
@@ -26,4 +36,21 @@ for (const { program, path, bytes } of await bundle(root, folder)) {
   const archive = megabytes(statSync(image.path).size);
   console.log(`dist/quorate-image.tar  ${archive}, ${megabytes(image.bytes)} unpacked, ${took}`);
   console.log(`  ${values.name} ${image.digest}`);
+}
+
+if (values.executable) {
+  const tell = (text: string) => console.log(`  executable: ${text} …`);
+  for (const { machine, path, bytes, version } of await buildExecutables(root, folder, machines, tell))
+    console.log(
+      `${relative(root, path)}  ${megabytes(bytes)}  ${version ?? `not run: this is not ${machine}`}`,
+    );
+}
+
+function machineNamed(name: string): Machine {
+  const machine = MACHINES.find((one) => one === name);
+  if (machine === undefined) {
+    console.error(`--machine ${JSON.stringify(name)}: one of ${MACHINES.join(", ")}`);
+    process.exit(2);
+  }
+  return machine;
 }

@@ -7,6 +7,7 @@
 export interface LockEntry {
   version?: string;
   resolved?: string;
+  integrity?: string;
   dev?: boolean;
   optional?: boolean;
   link?: boolean;

@@ -47,10 +47,11 @@ export const stages: readonly Stage[] = [
       "scripts/check/tools.test.ts": 8,
       "src/core/decide.test.ts": 8,
       "scripts/build/image.test.ts": 7,
+      "scripts/build/executable.test.ts": 6,
       "scripts/run.test.ts": 5,
       "test/linear/search.test.ts": 4,
       "test/linear/check.test.ts": 4,
-      "scripts/build/bundle.test.ts": 3,
+      "scripts/build/bundle.test.ts": 6,
     },
     // A busy machine may need minutes before the first test has ended.
     testLimitMs: 3 * MINUTE,

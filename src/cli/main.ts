@@ -38,4 +38,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-process.exitCode = await dispatch(process.argv.slice(2), verbs, manifest.version, processIo(stop.signal));
+// No `await` at the top level: within an executable (scripts/build/executable.ts) this is CommonJS, which has none.
+void dispatch(process.argv.slice(2), verbs, manifest.version, processIo(stop.signal)).then((code) => {
+  process.exitCode = code;
+});
