@@ -7,7 +7,7 @@ import { claims } from "../models/kube/kinds/claim.ts";
 import { pods } from "../models/kube/kinds/pod.ts";
 import { services } from "../models/kube/kinds/service.ts";
 import { budgets, secrets } from "../models/kube/kinds/simple.ts";
-import { claimName } from "../../src/operator/names.ts";
+import { ANNOTATIONS, claimName } from "../../src/operator/names.ts";
 import { deny } from "./denials.ts";
 import { etcdMembers, NAMESPACE } from "./environment.ts";
 import { Lasting } from "./lasting.ts";
@@ -72,6 +72,8 @@ export class Moves {
         return this.#hold(deed);
       case "hand":
         return this.#hand(deed);
+      case "fence":
+        return this.#fence(deed);
       case "clock":
         return this.#clock(deed);
       default:
@@ -83,6 +85,8 @@ export class Moves {
   end(): void {
     this.#lasting.end();
     const { env } = this.#sim;
+    for (const { metadata } of env.members())
+      if (metadata.annotations?.[ANNOTATIONS.fence] !== undefined) this.#annotate(metadata.name, null);
     env.front.faults.clear();
     this.#sim.forbidNodes();
     env.disks.free();
@@ -340,6 +344,19 @@ export class Moves {
         sim.user({ method: "POST", path: path.replace(/\/[^/]+$/, ""), body: { ...object, metadata: rest } });
       });
     return `${what} ${plural} ${name}: ${status}`;
+  }
+
+  #fence({ pick, on }: Of<"fence">): string | undefined {
+    const members = this.#sim.env.members();
+    const name = members[pick % Math.max(1, members.length)]?.metadata.name;
+    if (name === undefined) return undefined;
+    return `${on ? "fence" : "unfence"} ${name}: ${this.#annotate(name, on ? "true" : null)}`;
+  }
+
+  #annotate(name: string, value: string | null): number {
+    const body = { metadata: { annotations: { [ANNOTATIONS.fence]: value } } };
+    const contentType = "application/merge-patch+json";
+    return this.#sim.user({ method: "PATCH", path: `${MEMBERS}/${name}`, body, contentType }).status;
   }
 
   #clock({ pick, everywhere, jumpMs }: Of<"clock">): string | undefined {

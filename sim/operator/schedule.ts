@@ -83,6 +83,8 @@ export type Deed =
       readonly plural: (typeof handmade)[number] | (typeof records)[number];
       readonly pick: number;
     }
+  /** A person fences a member, or takes that back. */
+  | { readonly do: "fence"; readonly pick: number; readonly on: boolean }
   /** The wall clock jumps, of one operator or of everything; certificates grow old by it. */
   | { readonly do: "clock"; readonly pick: number; readonly everywhere: boolean; readonly jumpMs: number }
   | { readonly do: "api"; readonly fault: (typeof apiFaults)[number]; readonly forMs: number }
@@ -126,11 +128,23 @@ const JUMPS = [-2 * HOUR, -10 * MINUTE, -30_000, 30_000, 10 * MINUTE, 2 * HOUR] 
 const LEAPS = [-30_000, 30_000, 10 * MINUTE, 2 * HOUR, 40 * DAY, 80 * DAY] as const;
 export const LASTING = [500, 3_000, 12_000, 30_000, 90_000] as const;
 
-/** The schedule of a seed; most are denied something on top, of the kinds named where some are. */
+/**
+ * The schedule of a seed; in some people fence members, and most are denied something on top, of the kinds named where
+ * some are.
+ */
 export function scheduleOf(seed: number, denials?: readonly string[]): Schedule {
-  const schedule = plainScheduleOf(seed);
+  const schedule = fenced(plainScheduleOf(seed), new SeededRandom(seed ^ 0xfe4ce));
   const random = new SeededRandom(seed ^ 0xde41ed);
   return denials || random.chance(0.6) ? denied(schedule, random, denials) : schedule;
+}
+
+function fenced(schedule: Schedule, random: SeededRandom): Schedule {
+  if (!random.chance(0.3)) return schedule;
+  const moves = Array.from({ length: random.between(1, 3) }).reduce<readonly Move[]>((all) => {
+    const deed: Deed = { do: "fence", pick: random.between(0, 999), on: random.chance(0.7) };
+    return all.toSpliced(random.between(0, all.length), 0, { ...deed, waitMs: random.pick(WAITS) });
+  }, schedule.moves);
+  return { ...schedule, moves };
 }
 
 function plainScheduleOf(seed: number): Schedule {

@@ -3,9 +3,12 @@
  * longer than it takes to look again. `Unknown` contradicts nothing. Only while some operator could have told.
  */
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
+import type { EtcdMember } from "../../src/api/etcd-member.ts";
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
 import { quorum } from "../../src/core/quorum.ts";
 import { findCondition } from "../../src/core/status/condition.ts";
+import { isFenced } from "../../src/operator/records/member-object.ts";
+import type { Server } from "../models/etcd/server.ts";
 import { json } from "../models/kube/object.ts";
 import { Violation } from "../oracles/oracle.ts";
 import type { OperatorSimulation } from "./simulation.ts";
@@ -57,12 +60,13 @@ export class StatusTruth {
       (server) => env.world.raftOf(server).leader === server && server.dir.state.alarms.size > 0,
     );
     const reported = (type: string) => findCondition(status?.conditions, type);
-    const found: string[] = [];
+    const found: string[] = [...this.#ledByFenced(running, serves(inSight))];
+    const isShutOut = this.#isShutOut(voterIDs, healthy);
     for (const type of ["Quorate", "Available"]) {
       const { status: says, reason } = reported(type) ?? {};
       if (says === "True" && (!serves(healthy.size) || (type === "Available" && hasAlarm)))
         found.push(`the status says ${type}, and ${healthy.size} of ${voters} voters serve`);
-      if (says === "False" && serves(inSight) && !hasAlarm)
+      if (says === "False" && serves(inSight) && !hasAlarm && !(type === "Available" && isShutOut))
         found.push(`the status says not ${type} (${reason}), and ${inSight} of ${voters} voters serve`);
     }
     const down = [...voterIDs].filter((id) => !healthy.has(id) && this.#isJoined(id));
@@ -78,6 +82,35 @@ export class StatusTruth {
     if (reason !== undefined && LOST.has(reason) && hasQuorumOfData(this.#sim))
       found.push(`the status says ${reason}, and a quorum of the data is there`);
     return found;
+  }
+
+  /** Some voter is fenced, and no other one serves: then clients are sent nowhere, and the cluster is not available. */
+  #isShutOut(voterIDs: ReadonlySet<string>, healthy: ReadonlySet<string>): boolean {
+    const voters = this.#sim.env.members().filter(({ spec }) => voterIDs.has(String(json(spec)["memberID"])));
+    const fenced = voters.filter((member) => isFenced(member as unknown as EtcdMember));
+    return (
+      fenced.length > 0 &&
+      voters.every(
+        (member) => fenced.includes(member) || !healthy.has(String(json(member["spec"])["memberID"])),
+      )
+    );
+  }
+
+  /** A fenced member leads although another healthy voter could; a paused cluster is left as it is. */
+  #ledByFenced(running: readonly Server[], isServed: boolean): string[] {
+    const { env, oracle } = this.#sim;
+    const { spec } = json(env.cluster()) as unknown as Partial<EtcdCluster>;
+    if (!isServed || spec?.paused === true) return [];
+    const fenced = new Set(
+      env.members().flatMap((one) => (isFenced(one as unknown as EtcdMember) ? [one.metadata.name] : [])),
+    );
+    const leader = running.find((server) => env.world.raftOf(server).leader === server);
+    const { healthy } = oracle.truth();
+    const could = running.filter(
+      (server) => healthy.has(server.id) && env.reaches(server) && !fenced.has(server.config.name),
+    );
+    if (!leader || !env.reaches(leader) || !fenced.has(leader.config.name) || could.length === 0) return [];
+    return [`${leader.config.name} leads and is fenced, and ${could[0]?.config.name} could lead`];
   }
 
   /** What no delay excuses: it is about the spec, which only the operator applies, or about the status alone. */

@@ -61,8 +61,17 @@ export function faultsOf(sim: Simulation): string[] {
   expect("templates", end.templates.length, 1);
   expect("version", end.templates[0]?.split(" ")[0], spec.version);
   expect("alarms", end.alarms, 0);
-  wrong.push(...uncured(sim));
+  wrong.push(...uncured(sim), ...ledByFenced(sim));
   return wrong;
+}
+
+/** A fenced member leads only where every voter is fenced. */
+function ledByFenced({ world, objects }: Simulation): string[] {
+  const voters = world.network.all().filter((server) => server.runs && !server.isLearner);
+  const isFenced = ({ config }: (typeof voters)[number]) => objects.fenced.has(config.name);
+  const leader = voters.find((server) => world.raftOf(server).leader === server);
+  if (!leader || !isFenced(leader) || voters.every(isFenced)) return [];
+  return [`${leader.config.name} leads and is fenced`];
 }
 
 /** Voters whose data differs, while enough others agree to tell who is right. Learners refuse to be hashed (H8). */

@@ -10,6 +10,8 @@ export interface KeptSeeds {
     readonly seed: number;
     /** Whether the operator is also denied sight and workloads in this run; seeds from before do not draw it. */
     readonly denied?: boolean;
+    /** Whether people also fence members in this run; seeds from before do not draw it. */
+    readonly fenced?: boolean;
     readonly found: string;
   }[];
 }

@@ -20,6 +20,8 @@ export const faultNames = [
   "disk-freed",
   "forget-record",
   "move-leader",
+  "fence",
+  "unfence",
   "crash-operator",
   "foreign-member",
   "remove-member",
@@ -106,6 +108,12 @@ export function inflict(sim: Simulation, fault: FaultName, member = ""): void {
         const raft = world.raftOf(server);
         if (raft.leader && raft.leader !== server) raft.transfer(server);
       }
+      break;
+    case "fence":
+      if (objects.records.has(member)) objects.fenced.add(member);
+      break;
+    case "unfence":
+      objects.fenced.delete(member);
       break;
     case "crash-operator":
       sim.operator.crash("killed from outside");

@@ -38,6 +38,8 @@ export class Objects implements DataDirs {
   cluster: ClusterFacts;
   readonly records = new Map<string, MemberRecord>();
   readonly deleting = new Set<string>();
+  /** By a person. */
+  readonly fenced = new Set<string>();
   readonly volumes = new Map<string, Volume>();
   readonly configs = new Map<string, Config>();
   readonly #dirs = new Map<string, DataDir>();
@@ -130,6 +132,7 @@ export class Objects implements DataDirs {
     this.writes++;
     this.records.delete(name);
     this.deleting.delete(name);
+    this.fenced.delete(name);
     this.configs.delete(name);
   }
 

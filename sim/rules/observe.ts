@@ -49,6 +49,7 @@ export function observe(
     return {
       record,
       deleting: objects.deleting.has(record.name),
+      ...(objects.fenced.has(record.name) && { fenced: true }),
       ...(record.joined && !objects.configs.get(record.name)?.joined && { unconfirmed: true }),
       volume: volume ? { state: "ready", uid: volume.uid } : { state: "absent" },
       workload: withReadiness(

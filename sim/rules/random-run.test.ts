@@ -21,9 +21,9 @@ const { rules } = JSON.parse(
   readFileSync(new URL("../../test/seeds/rules.json", import.meta.url), "utf8"),
 ) as KeptSeeds;
 
-for (const { seed, found, denied = false } of rules) {
+for (const { seed, found, denied = false, fenced = false } of rules) {
   test(`seed ${seed} ends well: ${found}`, async () => {
-    const { violation, trace } = await randomRun(seed, denied);
+    const { violation, trace } = await randomRun(seed, denied, fenced);
     assert.equal(violation, undefined, trace.slice(-40).join("\n"));
   });
 }

@@ -47,8 +47,19 @@ const DENIAL = { chance: 0.15, stops: 0.5 } as const;
 /** Virtual time in which the cluster has to come to rest after the last fault. */
 const BOUND_MS = 2 * 3_600_000;
 
-/** `deny`: whether the operator is also denied sight and workloads. Kept seeds may be from before. */
-export async function randomRun(seed: number, deny: readonly string[] | boolean = true): Promise<ProductRun> {
+/** How often after a move a person fences a member, or takes that back. */
+const FENCING = { chance: 0.12, fences: 0.65 } as const;
+
+/**
+ * `deny`: whether the operator is also denied sight and workloads; `fences`: whether people fence members. Kept seeds may
+ * be from before.
+ */
+export async function randomRun(
+  seed: number,
+  deny: readonly string[] | boolean = true,
+  fences = true,
+): Promise<ProductRun> {
+  const fencing = new SeededRandom(seed ^ 0xfe4ce);
   const random = new SeededRandom(seed ^ 0x5eed);
   const denying = new SeededRandom(seed ^ 0xde41ed);
   const chance = deny === true ? DENIAL.chance : deny === false ? 0 : 0.3;
@@ -65,6 +76,7 @@ export async function randomRun(seed: number, deny: readonly string[] | boolean 
     for (let moves = 0; moves < count; moves++) {
       say(move(sim, random));
       if (denying.chance(chance)) say(denial(sim, denying));
+      if (fences && fencing.chance(FENCING.chance)) say(fence(sim, fencing));
       yield random.chance(0.3)
         ? { rest: 600_000 }
         : { pass: random.pick([50, 500, 3_000, 10_000, 40_000, 400_000]) };
@@ -175,6 +187,14 @@ function denial(sim: Simulation, random: SeededRandom): string {
   if (!random.chance(DENIAL.stops)) return `${fault} ${member}`;
   sim.pods.stop(member);
   return `${fault} ${member}, and it is stopped`;
+}
+
+function fence(sim: Simulation, random: SeededRandom): string {
+  const names = [...sim.objects.records.keys()];
+  if (names.length === 0) return "nothing";
+  const [fault, member] = [random.chance(FENCING.fences) ? "fence" : "unfence", random.pick(names)] as const;
+  inflict(sim, fault, member);
+  return `${fault} ${member}`;
 }
 
 function edit(sim: Simulation, random: SeededRandom): string {

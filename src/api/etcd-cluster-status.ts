@@ -14,6 +14,10 @@ export const memberStatusSchema = z.strictObject({
   id: text(20).optional().describe("Member ID in etcd, in hexadecimal."),
   role: z.enum(["Leader", "Follower", "Learner", "Unknown"]).describe("What it is in etcd."),
   healthy: z.boolean().describe("Whether it answers and has no alarm of its own."),
+  fenced: z
+    .boolean()
+    .optional()
+    .describe("True if it is fenced: it runs and votes, but clients are not sent to it."),
   version: text(32).optional().describe("The etcd version it runs."),
   dbSize: count().optional().describe("Bytes of its database file."),
   dbSizeInUse: count().optional().describe("Bytes of it that hold data."),
@@ -52,7 +56,7 @@ export const etcdClusterStatusSchema = z.strictObject({
   readyReplicas: count().optional().describe("Voting members that are healthy."),
   updatedReplicas: count().optional().describe("Voting members that run as the spec says."),
   selector: text(1024).optional().describe("Label selector of the voting members' Pods, for autoscalers."),
-  endpoints: z.array(text(512)).max(32).optional().describe("Client URLs."),
+  endpoints: z.array(text(512)).max(32).optional().describe("Client URLs of the voters that are not fenced."),
   externalEndpoints: z
     .array(text(512))
     .max(16)

@@ -21,6 +21,8 @@ export const verbs: Verbs = {
   wipe: () => import("./local/wipe.ts"),
   corrupt: () => import("./local/corrupt.ts"),
   replace: () => import("./local/replace.ts"),
+  fence: () => import("./local/fence.ts"),
+  unfence: () => import("./local/unfence.ts"),
   down: () => import("./local/down.ts"),
   delete: () => import("./local/delete.ts"),
 };
@@ -44,6 +46,8 @@ export const usage = `Usage: quorate local <verb> [arguments]
   wipe      kill a member and delete its data; it is replaced
   corrupt   corrupt a member's database; it is replaced
   replace   replace a member with a new one
+  fence     keep clients and leadership away from a member without stopping it
+  unfence   let clients and leadership return to a fenced member
   down      stop the cluster; its data is retained
   delete    delete the cluster
 

@@ -37,6 +37,7 @@ export type EtcdAction = Exclude<Action, ObjectAction>;
 export interface PlatformMember {
   readonly record: MemberRecord;
   readonly deleting: MemberFacts["deleting"];
+  readonly fenced?: MemberFacts["fenced"];
   readonly volume: VolumeFacts;
   readonly workload: WorkloadFacts;
   readonly unconfirmed?: MemberFacts["unconfirmed"];

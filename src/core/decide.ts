@@ -10,6 +10,7 @@ import type { Observation } from "./observation.ts";
 import { actOf, holdOf } from "./outcome.ts";
 import type { Rule } from "./rule.ts";
 import { deletion } from "./rules/deletion.ts";
+import { fence } from "./rules/fence.ts";
 import { holdAll } from "./rules/hold-all.ts";
 import { hibernate } from "./rules/hibernate.ts";
 import { establish } from "./rules/establish.ts";
@@ -56,6 +57,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["scale-in", scaleIn],
   ["scale-out", scaleOut],
   ["rollout", rollout],
+  ["fence", fence],
   ["outgrown", outgrown],
   ["compare-hashes", compareHashes],
   ["defragment", defragment],

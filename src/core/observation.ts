@@ -105,6 +105,8 @@ export interface MemberFacts {
   readonly record: MemberRecord;
   /** Somebody deleted the record by hand: replace this member (I5). */
   readonly deleting: boolean;
+  /** A person fenced it: it keeps running and voting, but clients are not sent to it and it should not lead. */
+  readonly fenced?: boolean;
   readonly volume: VolumeFacts;
   readonly workload: WorkloadFacts;
   /** What this member itself answered; undefined when it was not asked because nothing runs. */

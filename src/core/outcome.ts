@@ -48,8 +48,8 @@ export function hold<Code extends WaitCode>(
 }
 
 /** A wait whose message was made elsewhere. */
-export function holdFor(classes: Classes, { code, params }: Message<WaitCode>): Outcome {
-  return { hold: new WaitOf(classes, code, params) };
+export function holdFor(classes: Classes, { code, params }: Message<WaitCode>, more?: More): Outcome {
+  return { hold: new WaitOf(classes, code, params, more) };
 }
 
 export function holdOf(rule: string, wait: Wait): Hold {

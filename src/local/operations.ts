@@ -202,6 +202,15 @@ export const operations = {
     };
   },
 
+  /** It runs and votes on; clients are not sent to it, and another one leads. */
+  async fence(subject: Subject, member: string): Promise<Done> {
+    return await setFenced(subject, member, true);
+  },
+
+  async unfence(subject: Subject, member: string): Promise<Done> {
+    return await setFenced(subject, member, false);
+  },
+
   async approve(subject: Subject, word: string): Promise<Done> {
     await storedCluster(subject);
     await subject.platform.store.updateCluster({ approved: word });
@@ -262,6 +271,17 @@ async function storedCluster({ platform, layout }: Subject): Promise<StoredClust
   const stored = await platform.store.cluster();
   if (!stored) throw new Refused(`there is no cluster in ${layout.dir}`);
   return stored;
+}
+
+async function setFenced(subject: Subject, member: string, fenced: boolean): Promise<Done> {
+  await memberNamed(subject, member);
+  await subject.platform.store.markFenced(member, fenced);
+  subject.wake();
+  return {
+    text: fenced
+      ? `${member} is fenced: it keeps running and voting, quorate local env leaves it out, and leadership moves to another voter`
+      : `${member} is no longer fenced: quorate local env lists it again, and it may lead`,
+  };
 }
 
 async function memberNamed({ platform }: Subject, name: string): Promise<void> {

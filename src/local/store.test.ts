@@ -78,3 +78,13 @@ test("a damaged file is told by name and never overwritten", async () => {
   await disk.write(at.cluster, '{"format":99}');
   await assert.rejects(store.updateCluster({ deleting: true }), DamagedFile);
 });
+
+test("a fence is kept through the controller's own writes, and leaves nothing behind", async () => {
+  const { store } = newStore();
+  await store.createMember(record);
+  await store.markFenced("c-1", true);
+  await store.updateMember("c-1", "2", { joined: true });
+  assert.equal((await store.members())[0]?.fenced, true);
+  await store.markFenced("c-1", false);
+  assert.equal(Object.hasOwn((await store.members())[0] ?? {}, "fenced"), false);
+});

@@ -35,6 +35,8 @@ export interface StoredMember {
   readonly format: typeof FORMAT;
   /** Somebody asked for this member to be replaced. */
   readonly deleting: boolean;
+  /** A person fenced it; absent otherwise. */
+  readonly fenced?: boolean;
   readonly record: MemberRecord;
 }
 
@@ -150,6 +152,15 @@ export class Store {
   /** The member is to be replaced (I5): what deleting an EtcdMember means on Kubernetes. */
   async markDeleting(name: string): Promise<void> {
     const marked = (before: StoredMember) => ({ ...before, deleting: true });
+    await this.#inTurn(() => this.#changeMember(name, undefined, marked));
+  }
+
+  /** Whether clients are kept away from it: what the annotation of an EtcdMember means on Kubernetes. */
+  async markFenced(name: string, fenced: boolean): Promise<void> {
+    const marked = (stored: StoredMember) => {
+      const { fenced: _, ...before } = stored;
+      return { ...before, ...(fenced && { fenced }) };
+    };
     await this.#inTurn(() => this.#changeMember(name, undefined, marked));
   }
 

@@ -34,6 +34,8 @@ export const ANNOTATIONS = {
   approve: `${GROUP}/approve`,
   /** On an EtcdCluster: how many members the newest spec asked for that could be understood. */
   size: `${GROUP}/size`,
+  /** On an EtcdMember, by a person: any value but "false" takes it out of the client Service and from leading. */
+  fence: `${GROUP}/fence`,
   /** On an EtcdMember: a copy of those marks of the cluster that must never be forgotten. */
   marks: `${GROUP}/marks`,
   /** On an EtcdMember with medium HostPath: the node that holds its directory, once its first Pod was placed. */

@@ -5,7 +5,10 @@ import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 import { print } from "./output.ts";
 import { call } from "./session.ts";
 
-type MemberOperation = Extract<OperationName, "kill" | "stop" | "wipe" | "corrupt" | "replace">;
+type MemberOperation = Extract<
+  OperationName,
+  "kill" | "stop" | "wipe" | "corrupt" | "replace" | "fence" | "unfence"
+>;
 
 export function memberVerb(about: {
   readonly verb: MemberOperation;

@@ -193,6 +193,11 @@ export const REASONS = {
     meaning: "A database is so far above its quota that a defragmentation would outlast the liveness probe.",
     remedy: "Raise `spec.options.quotaBackendBytes` to the size of the database.",
   },
+  VotersFenced: {
+    meaning:
+      "Every voter that could serve clients is fenced, so the client Service has no endpoint. The members keep running, and etcd keeps its quorum.",
+    remedy: "Unfence at least one voter.",
+  },
   NoAddress: {
     meaning: "There is no free address for another member.",
     remedy: "Free some ports, or choose another port range for this cluster.",
@@ -207,7 +212,8 @@ export const WORK = {
   record: { reason: "Recording", meaning: "A fact is recorded before the step that depends on it." },
   heal: {
     reason: "Healing",
-    meaning: "A failed member is restarted or replaced, or an alarm is dealt with.",
+    meaning:
+      "A failed member is restarted or replaced, an alarm is dealt with, or leadership moves away from a fenced member.",
   },
   revert: {
     reason: "Reverting",

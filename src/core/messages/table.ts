@@ -5,6 +5,7 @@
 import { sameContent } from "../hash.ts";
 import { BOOT } from "./boot.ts";
 import { CORRUPTION } from "./corruption.ts";
+import { FENCING } from "./fencing.ts";
 import { HEALING } from "./healing.ts";
 import { JOINS } from "./joins.ts";
 import { LIFE } from "./life.ts";
@@ -21,6 +22,7 @@ export const MESSAGES = {
   ...JOINS,
   ...REMOVALS,
   ...HEALING,
+  ...FENCING,
   ...CORRUPTION,
   ...SPACE,
   ...ROLLOUTS,

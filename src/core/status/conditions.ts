@@ -7,7 +7,9 @@ import type { Condition } from "../../api/metadata.ts";
 import { bytesOf } from "../../api/quantity.ts";
 import { isSecure } from "../config/flags.ts";
 import { describeForeign, foreignMembers } from "../assess/foreign.ts";
+import { shutOut } from "../assess/fencing.ts";
 import { whyUnreachable } from "../assess/out-of-reach.ts";
+import { reasonOf, sentenceOf } from "../messages/table.ts";
 import { quorum } from "../quorum.ts";
 import { runningQuota } from "../assess/quota.ts";
 import { corrupt as corruptRule } from "../rules/corrupt.ts";
@@ -69,9 +71,12 @@ export function available(view: View): Verdict {
   const { alarms } = view.observation.etcd;
   if (alarms.some(({ alarm }) => alarm === "CORRUPT"))
     return no("Corrupt", "etcd answers reads but refuses writes, since a CORRUPT alarm is armed");
+  const fenced = shutOut(view);
+  if (fenced) return no(reasonOf(fenced.code), sentenceOf(fenced));
   if (alarms.some(({ alarm }) => alarm === "NOSPACE"))
     return no("NoSpace", "etcd answers reads and deletes but refuses other writes, since its quota is full");
-  return yes("Quorum", `${view.healthyVoters} of ${view.voters} voters serve clients`);
+  const serving = view.members.filter(({ isVoter, healthy, fenced }) => isVoter && healthy && !fenced).length;
+  return yes("Quorum", `${serving} of ${view.voters} voters serve clients`);
 }
 
 /** Less is well than should be, for whatever cause. A cluster that sleeps because it was told to is well. */
@@ -86,6 +91,8 @@ export function degraded(view: View, problems: readonly string[]): Verdict {
   if (bad.status === "True") return yes(bad.reason, bad.message);
   if (view.observation.etcd.alarms.some(({ alarm }) => alarm === "NOSPACE"))
     return yes("NoSpace", "etcd refuses writes, since its quota is full");
+  const fenced = shutOut(view);
+  if (fenced) return yes(reasonOf(fenced.code), sentenceOf(fenced));
   const down = unhealthyMembers(view);
   if (down.length > 0) return yes(reasonOfDown(down), down.map(describeMember).join("; "));
   const foreign = foreignMembers(view);

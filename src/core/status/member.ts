@@ -30,7 +30,8 @@ export function memberState(member: MemberView): MemberState {
     const retiring = record.retiring ? `; will be replaced: ${record.retiring.reason}` : "";
     const deleted = deleting ? "; will be replaced: its record was deleted" : "";
     const what = isVoter ? "is a healthy voter" : "is a healthy learner";
-    return state("Healthy", yes("Healthy", `${what}${retiring}${deleted}`));
+    const fenced = member.fenced ? "; fenced: clients are not sent to it" : "";
+    return state("Healthy", yes("Healthy", `${what}${fenced}${retiring}${deleted}`));
   }
   if (member.outOfReach) return state("Unknown", unknown("Unreachable", whyUnreachable([member])));
   switch (workload.state) {

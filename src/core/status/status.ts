@@ -74,7 +74,10 @@ export function statusOf(
     readyReplicas: voters.filter(seemsHealthy).length,
     updatedReplicas: voters.filter((member) => isUpdated(view, member)).length,
     ...(given.selector !== undefined && { selector: given.selector }),
-    endpoints: voters.map(({ record }) => clientURLOf(record)).slice(0, MOST_ENDPOINTS),
+    endpoints: voters
+      .filter(({ fenced }) => !fenced)
+      .map(({ record }) => clientURLOf(record))
+      .slice(0, MOST_ENDPOINTS),
     ...(given.externalEndpoints?.length && { externalEndpoints: [...given.externalEndpoints] }),
     ...(given.clientSecret !== undefined && { clientSecret: given.clientSecret }),
     members: view.members.slice(0, MOST_MEMBERS).map((member) => memberStatus(view, member, given)),
@@ -183,6 +186,7 @@ function memberStatus(view: View, member: MemberView, given: GivenStatus): Membe
     ...(id !== undefined && { id }),
     role: memberRole(view, member),
     healthy: member.healthy && alarms.length === 0,
+    ...(member.fenced && { fenced: true }),
     ...(answer.reachable && {
       version: answer.version,
       dbSize: answer.dbSize,

@@ -50,3 +50,20 @@ test("who founded the cluster votes; the etcd list decides as soon as it is know
   const joining = { ...unlisted, record: { ...member.record, boot: "Join" as const, joined: false } };
   assert.equal(podRole(view, joining, undefined), "learner");
 });
+
+test("a fenced member has a role that no client Service selects, and keeps its vote while etcd does not answer", () => {
+  const view = viewOf(healthy());
+  const [member] = view.members;
+  assert.ok(member?.entry);
+  const fenced = { ...member, fenced: true };
+  assert.equal(podRole(view, fenced, pod({ [LABELS.role]: "voter" })), "fenced-voter");
+  const learner = { ...fenced, entry: { ...member.entry, isLearner: true } };
+  assert.equal(podRole(view, learner, undefined), "fenced-learner");
+  const { entry: _, ...unlisted } = member;
+  const joined = { ...unlisted, record: { ...member.record, boot: "Join" as const } };
+  assert.equal(podRole(view, joined, pod({ [LABELS.role]: "fenced-voter" })), "voter", "unfenced meanwhile");
+  assert.equal(
+    podRole(view, { ...joined, fenced: true }, pod({ [LABELS.role]: "learner" })),
+    "fenced-learner",
+  );
+});

@@ -84,11 +84,19 @@ function readNote(text: string | undefined): Note {
   }
 }
 
-/** Founders vote from the start; whoever joins does from its promotion on. Unknown while etcd does not answer. */
-export function podRole(view: View, { entry, record }: MemberView, pod: Pod | undefined): PodRole {
-  if (entry) return entry.isLearner ? "learner" : "voter";
+/** The role that a Pod is labelled with: clients are sent to voters that are not fenced. */
+export function podRole(view: View, member: MemberView, pod: Pod | undefined): PodRole {
+  const votes = isVoter(view, member, pod);
+  if (member.fenced) return votes ? "fenced-voter" : "fenced-learner";
+  return votes ? "voter" : "learner";
+}
+
+/** Founders vote from the start; whoever joins does from its promotion on. As labelled while etcd does not answer. */
+function isVoter(view: View, { entry, record }: MemberView, pod: Pod | undefined): boolean {
+  if (entry) return !entry.isLearner;
   const known = pod?.metadata?.labels?.[LABELS.role];
-  if (known === "voter" || known === "learner") return known;
+  if (known === "voter" || known === "fenced-voter") return true;
+  if (known === "learner" || known === "fenced-learner") return false;
   const hasVoted = record.joined && record.role === "Voter" && !view.observation.etcd.list;
-  return record.boot === "New" || hasVoted ? "voter" : "learner";
+  return record.boot === "New" || hasVoted;
 }

@@ -14,7 +14,7 @@ import { ordinalOf, type MemberAddress, type MemberRecord } from "../../core/rec
 import { isVolatile } from "../../core/template/template.ts";
 import { clashOf } from "../apply/clashes.ts";
 import { readCluster } from "../records/cluster-object.ts";
-import { belongsTo, recordOf } from "../records/member-object.ts";
+import { belongsTo, isFenced, recordOf } from "../records/member-object.ts";
 import { ANNOTATIONS, claimName, LABELS, MEMBER_FINALIZER, memberAddress, ordinalInName } from "../names.ts";
 import { workloadOf, type PodContext } from "./pod-facts.ts";
 import { volumeOf } from "./volume-facts.ts";
@@ -91,6 +91,7 @@ export function observeObjects(
     return {
       record,
       deleting: object.metadata.deletionTimestamp !== undefined,
+      ...(isFenced(object) && { fenced: true }),
       volume: volumeOf(record, {
         unread: takenClaim
           ? `${claimName(record.name)} belongs to another owner`

@@ -4,7 +4,7 @@ import { etcdMemberSchema, type EtcdMember } from "../../api/etcd-member.ts";
 import { validator } from "../../api/validate.ts";
 import type { NewMemberRecord } from "../../core/action.ts";
 import { asked, healthy } from "../../core/testing/cluster.ts";
-import { belongsTo, changedMember, newMember, recordOf } from "./member-object.ts";
+import { belongsTo, changedMember, isFenced, newMember, recordOf } from "./member-object.ts";
 import { ANNOTATIONS, MEMBER_FINALIZER } from "../names.ts";
 
 const world = healthy();
@@ -104,4 +104,24 @@ describe("a change of a record", () => {
       cluster.marks.established,
     );
   });
+});
+
+test("a member is fenced by its annotation, whatever it says but false; who replaces it is not", () => {
+  const [record] = records;
+  assert.ok(record);
+  const object = newMember(cluster, asNew(record));
+  const annotated = (value: string): EtcdMember => ({
+    ...object,
+    metadata: {
+      ...object.metadata,
+      annotations: { ...object.metadata.annotations, [ANNOTATIONS.fence]: value },
+    },
+  });
+  assert.equal(isFenced(object), false);
+  assert.deepEqual(
+    ["true", "", "disk is slow", "false", "False"].map((value) => isFenced(annotated(value))),
+    [true, true, true, false, false],
+  );
+  const changed = changedMember(annotated("true"), cluster, "7", { run: false });
+  assert.equal(isFenced(changed), true, "the operator's own writes keep it");
 });

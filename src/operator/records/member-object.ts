@@ -31,6 +31,12 @@ function read({ metadata, spec }: EtcdMember): MemberRecord {
   return { name, uid, resourceVersion, createdAt: Date.parse(creationTimestamp), ...fields };
 }
 
+/** Fenced by a person. Whatever they wrote there, they meant it, but for the word that says the opposite. */
+export function isFenced({ metadata }: EtcdMember): boolean {
+  const value = metadata.annotations?.[ANNOTATIONS.fence];
+  return value !== undefined && value.toLowerCase() !== "false";
+}
+
 /** Ours when the cluster with this very UID is its own; a name proves nothing (I9). */
 export function belongsTo(clusterUID: string, member: EtcdMember): boolean {
   return clusterUIDOf(member) === clusterUID;

@@ -6,7 +6,7 @@ import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import { quorum } from "../../core/quorum.ts";
 import type { View } from "../../core/view.ts";
 import { budgetName } from "../names.ts";
-import { clusterLabels, ownedByCluster, selectorOf } from "./metadata.ts";
+import { clusterLabels, ownedByCluster, voterSelector } from "./metadata.ts";
 
 export function disruptionBudget(view: View): PodDisruptionBudget | undefined {
   const { cluster, etcd } = view.observation;
@@ -25,7 +25,7 @@ export function disruptionBudget(view: View): PodDisruptionBudget | undefined {
     },
     spec: {
       minAvailable: quorum(Math.max(voters, cluster.spec.replicas)),
-      selector: { matchLabels: selectorOf(cluster, "voter") },
+      selector: voterSelector(cluster),
       // A Pod that is not ready may still vote: it may go only while enough others are ready (H14).
       unhealthyPodEvictionPolicy: "IfHealthyBudget",
     },

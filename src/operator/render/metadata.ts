@@ -2,7 +2,7 @@
  * Labels, owners and selectors of everything that is rendered. Selectors name the cluster's UID as well: a
  * cluster of the same name that came before, or its Pods that still end, are never meant (I9, H11).
  */
-import type { OwnerReference } from "kubernetes-types/meta/v1.d.ts";
+import type { LabelSelector, OwnerReference } from "kubernetes-types/meta/v1.d.ts";
 import { API_VERSION } from "../../api/metadata.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
@@ -10,7 +10,12 @@ import { startHash } from "../../core/template/template.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
 
 export type Identity = Pick<ClusterFacts, "name" | "namespace" | "uid">;
-export type PodRole = "voter" | "learner";
+/**
+ * Who clients are sent to follows from this label, so that a fenced member has another one. Budgets and autoscalers
+ * count fenced voters like all others.
+ */
+export type PodRole = "voter" | "learner" | "fenced-voter" | "fenced-learner";
+const VOTER_ROLES: readonly PodRole[] = ["voter", "fenced-voter"];
 type Labels = Record<string, string>;
 
 /** Helper Pods of a cluster bear its labels too, but never this component: no selector below means them. */
@@ -69,8 +74,8 @@ function owner(kind: string, name: string, uid: string): OwnerReference {
   return { apiVersion: API_VERSION, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
-/** Which Pods: all members of the cluster, or those of a role. */
-export function selectorOf({ name, uid }: Identity, which: PodRole | "all"): Labels {
+/** Which Pods: all members of the cluster, or those of a role, without fenced ones. */
+export function selectorOf({ name, uid }: Identity, which: "voter" | "learner" | "all"): Labels {
   return {
     [COMPONENT]: MEMBER,
     [LABELS.cluster]: name,
@@ -79,8 +84,16 @@ export function selectorOf({ name, uid }: Identity, which: PodRole | "all"): Lab
   };
 }
 
+/** All voters, fenced or not: a fenced one votes on, and must not be drained below quorum (H14). */
+export function voterSelector(cluster: Identity): LabelSelector {
+  return {
+    matchLabels: selectorOf(cluster, "all"),
+    matchExpressions: [{ key: LABELS.role, operator: "In", values: [...VOTER_ROLES] }],
+  };
+}
+
 /** For status.selector of the scale subresource, which counts voters. */
 export function scaleSelector(cluster: Identity): string {
-  const labels = Object.entries(selectorOf(cluster, "voter"));
-  return labels.map(([key, value]) => `${key}=${value}`).join(",");
+  const labels = Object.entries(selectorOf(cluster, "all")).map(([key, value]) => `${key}=${value}`);
+  return [...labels, `${LABELS.role} in (${VOTER_ROLES.join(",")})`].join(",");
 }

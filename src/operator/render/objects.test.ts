@@ -90,9 +90,12 @@ describe("the disruption budget", () => {
     assert.equal(least(viewOf({ ...observation, etcd: silent })), 2);
   });
 
-  test("counts voters only, and is absent when it is not wanted", () => {
+  test("counts all voters, fenced or not, and is absent when it is not wanted", () => {
     const view = viewWith();
-    assert.equal(disruptionBudget(view)?.spec?.selector?.matchLabels?.[LABELS.role], "voter");
+    assert.deepEqual(disruptionBudget(view)?.spec?.selector, {
+      matchLabels: selectorOf(view.observation.cluster, "all"),
+      matchExpressions: [{ key: LABELS.role, operator: "In", values: ["voter", "fenced-voter"] }],
+    });
     assert.equal(disruptionBudget(viewWith({ disruptionBudget: { enabled: false } })), undefined);
   });
 });
@@ -179,14 +182,10 @@ test("a client's Secret has the shape that programs expect: certificate, key and
   assert.deepEqual(secret.data, { "tls.crt": "YQ==", "tls.key": "Yg==", "ca.crt": "Yw==" });
 });
 
-test("the selector of the scale subresource is that of the voters", () => {
+test("the selector of the scale subresource is that of the voters, fenced or not", () => {
   const { cluster } = viewWith().observation;
-  const parsed = Object.fromEntries(
-    scaleSelector(cluster)
-      .split(",")
-      .map((pair) => pair.split("=")),
-  );
-  assert.deepEqual(parsed, selectorOf(cluster, "voter"));
+  const members = Object.entries(selectorOf(cluster, "all")).map(([key, value]) => `${key}=${value}`);
+  assert.equal(scaleSelector(cluster), `${members.join(",")},${LABELS.role} in (voter,fenced-voter)`);
 });
 
 test("the same record and spec give the same objects: nothing depends on time or order", () => {
