@@ -94,7 +94,8 @@ test("nobody but the operator makes or changes an EtcdMember; deleting one stays
     await refusal(bed.client.patch(`${path}/${name}`, { spec: { run: false } })),
     new RegExp(`EtcdMember ${name} is the operator's record .*kubectl delete etcdmember ${name}`),
   );
-  await bed.client.patch(`${path}/${name}`, { metadata: { labels: { mine: "yes" } } });
+  const fence = { "etcd.quorate.dev/fence": "true" };
+  await bed.client.patch(`${path}/${name}`, { metadata: { labels: { mine: "yes" }, annotations: fence } });
   await operator.patch(`${path}/${name}`, { spec: { run: false } });
   await bed.client.delete(`${path}/${name}`);
   await assert.rejects(bed.client.get(`${path}/${name}`), (error) => isCode(error, 404));
