@@ -17,6 +17,7 @@ export interface SchemaNode {
   maximum?: number;
   minLength?: number;
   maxLength?: number;
+  pattern?: string;
   minItems?: number;
   maxItems?: number;
   maxProperties?: number;

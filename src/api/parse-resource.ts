@@ -6,6 +6,9 @@ import type { z } from "zod";
 import { API_VERSION } from "./metadata.ts";
 import { validator, type ApiError, type Validated } from "./validate.ts";
 
+/** As JSON. Of a cluster, every pass compares the spec with each member's record, which repeats most of it. */
+const LARGEST_SPEC = 256 * 1024;
+
 /** A given status is dropped: like the API server, nobody believes what a manifest says about it. */
 export function resourceParser<S extends z.ZodType>(kind: string, schema: S) {
   const objects = validator(schema);
@@ -15,8 +18,8 @@ export function resourceParser<S extends z.ZodType>(kind: string, schema: S) {
       return { ok: false, errors: [{ path: "", message }] };
     }
     const { status: _, ...document } = input as Record<string, unknown>;
-    const wrongKind = checkKind(kind, document);
-    return wrongKind.length > 0 ? { ok: false, errors: wrongKind } : objects.validate(document, old);
+    const first = [...checkKind(kind, document), ...checkSize(document)];
+    return first.length > 0 ? { ok: false, errors: first } : objects.validate(document, old);
   };
 }
 
@@ -27,6 +30,14 @@ function checkKind(wanted: string, { apiVersion, kind }: Record<string, unknown>
     errors.push({ path: "apiVersion", message: `${got(apiVersion)}: write apiVersion: ${API_VERSION}` });
   if (kind !== wanted) errors.push({ path: "kind", message: `${got(kind)}: write kind: ${wanted}` });
   return errors;
+}
+
+/** Before anything else looks at it: rules of validation may go through a list for each item of another. */
+function checkSize({ spec }: Record<string, unknown>): ApiError[] {
+  const size = JSON.stringify(spec ?? null).length;
+  if (size <= LARGEST_SPEC) return [];
+  const message = `Too long: ${Math.ceil(size / 1024)} KiB as JSON, may not be more than ${LARGEST_SPEC / 1024} KiB: move large values into a ConfigMap and refer to it`;
+  return [{ path: "spec", message }];
 }
 
 const got = (value: unknown): string =>

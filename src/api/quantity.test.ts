@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import process from "node:process";
 import { test } from "node:test";
 import fc from "fast-check";
 import { bytesOf, formatBytes, parseQuantity } from "./quantity.ts";
@@ -10,7 +11,7 @@ test("a quantity is a number with an optional suffix of ten or two", () => {
     ["500m", 0.5],
     ["5m", 0.005],
     ["1e3", 1000],
-    ["12E", 12e18],
+    ["7E", 7e18],
     ["2M", 2_000_000],
     [".5", 0.5],
     [42, 42],
@@ -21,6 +22,11 @@ test("a quantity is a number with an optional suffix of ten or two", () => {
     ["", undefined],
     ["1e", undefined],
     [Number.NaN, undefined],
+    ["9223372036854774784", 2 ** 63 - 1024],
+    ["8Ei", undefined],
+    ["1e99", undefined],
+    [2 ** 63, undefined],
+    ["1e-99", 1e-99],
   ];
   for (const [text, value] of cases) assert.equal(parseQuantity(text), value, String(text));
 });
@@ -29,6 +35,22 @@ test("bytes are whole, rounded up, and nonsense is refused with an example", () 
   assert.equal(bytesOf("1500m"), 2);
   assert.throws(() => bytesOf("lots"), /"lots" is not a Kubernetes quantity; write it like 512Mi/);
 });
+
+test("a quantity with more digits or a larger exponent than Kubernetes stores is refused without computing it", () => {
+  for (const text of ["1e3000000", "1e-3000000", "1E3000000", `1e${"9".repeat(60)}`, "9".repeat(1_000_000)]) {
+    const { result, ms } = timed(() => parseQuantity(text));
+    assert.equal(result, undefined);
+    assert.ok(ms < 20, `${text.slice(0, 20)} took ${ms} ms`);
+  }
+});
+
+/** By the CPU time of this process: other processes do not count. */
+function timed<T>(run: () => T): { result: T; ms: number } {
+  const before = process.cpuUsage();
+  const result = run();
+  const { user, system } = process.cpuUsage(before);
+  return { result, ms: (user + system) / 1_000 };
+}
 
 test("what is formatted parses back to the same number of bytes", () => {
   fc.assert(

@@ -28,10 +28,22 @@ const SUFFIXES: Record<string, number> = {
 const SHAPE =
   /^([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([eE][+-]?[0-9]+)|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei))?$/;
 
-/** The value in base units (bytes, cores), or undefined when it is not a quantity. */
+/**
+ * How many digits and which exponents are accepted. Kubernetes stores nothing of 2^63 or more, but parses `1e3000000`
+ * for seconds before it finds that out, and so would everybody who computes with all the digits.
+ */
+export const QUANTITY_PATTERN = "^[+-]?[0-9.]{1,24}([eE][+-]?[0-9]{1,2}|[a-zA-Z]{1,2})?$";
+const BOUNDED = new RegExp(QUANTITY_PATTERN);
+const TOO_LARGE = 2 ** 63;
+
+/** The value in base units (bytes, cores), or undefined when it is not a quantity or none that Kubernetes could store. */
 export function parseQuantity(quantity: Quantity): number | undefined {
-  if (typeof quantity === "number") return Number.isFinite(quantity) ? quantity : undefined;
-  const match = SHAPE.exec(quantity);
+  const value = typeof quantity === "number" ? quantity : valueOf(quantity);
+  return value !== undefined && Math.abs(value) < TOO_LARGE ? value : undefined;
+}
+
+function valueOf(text: string): number | undefined {
+  const match = BOUNDED.test(text) ? SHAPE.exec(text) : undefined;
   if (!match) return undefined;
   const [, digits, exponent, suffix] = match;
   if (exponent !== undefined) return Number(`${digits}${exponent}`);

@@ -38,6 +38,8 @@ declare module "zod" {
     "x-kubernetes-map-type"?: "atomic" | "granular";
     /** `date-time`. */
     format?: string;
+    /** Of strings. */
+    pattern?: string;
     maxProperties?: number;
   }
 }

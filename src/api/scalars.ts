@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { DURATION_PATTERN, parseDuration } from "./duration.ts";
-import { parseQuantity, type Quantity } from "./quantity.ts";
+import { parseQuantity, QUANTITY_PATTERN, type Quantity } from "./quantity.ts";
 import { withRules, type Rule } from "./rule.ts";
 
 export const text = (max: number) => z.string().max(max);
@@ -16,25 +16,31 @@ export const int = (min: number, max: number) => z.int().min(min).max(max);
 export const stringMap = (maxEntries: number, value: z.ZodString) =>
   z.record(z.string(), value).meta({ maxProperties: maxEntries });
 
+/** Kubernetes stores more than this as this, so that what was asked for would never be what is there. */
+const BELOW_LARGEST = "quantity(string(self)).isLessThan(quantity('9223372036854775807'))";
+
 const positiveQuantity: Rule<Quantity> = {
-  cel: "isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",
-  message: "must be a quantity greater than zero: write it like 512Mi or 10Gi",
+  cel: `isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0')) && ${BELOW_LARGEST}`,
+  message: "must be a quantity greater than zero and below 8Ei: write it like 512Mi or 10Gi",
   check: (value) => (parseQuantity(value) ?? 0) > 0,
 };
 
 const anyQuantity: Rule<Quantity> = {
-  cel: "isQuantity(string(self)) && !string(self).startsWith('-')",
-  message: "must be a quantity of zero or more: write it like 100m, 512Mi or 10Gi",
+  cel: `isQuantity(string(self)) && !string(self).startsWith('-') && ${BELOW_LARGEST}`,
+  message: "must be a quantity of zero or more and below 8Ei: write it like 100m, 512Mi or 10Gi",
   check: (value) => parseQuantity(value) !== undefined && !String(value).startsWith("-"),
 };
 
 const intOrString = () => z.union([z.int(), text(64)]).meta({ "x-kubernetes-int-or-string": true });
 
+/** The pattern is checked before any rule, so that no rule has to parse what would take seconds. */
+const boundedQuantity = () => intOrString().meta({ pattern: QUANTITY_PATTERN });
+
 /** More than zero. */
-export const quantity = () => withRules(intOrString(), positiveQuantity);
+export const quantity = () => withRules(boundedQuantity(), positiveQuantity);
 
 /** Zero allowed, as in resource requests. */
-export const quantityOrZero = () => withRules(intOrString(), anyQuantity);
+export const quantityOrZero = () => withRules(boundedQuantity(), anyQuantity);
 
 /** An integer or a string, without a rule of its own. */
 export const integerOrText = intOrString;

@@ -2,7 +2,7 @@
  * Quantities in the one form in which the API server keeps them, so that what was rendered equals what is
  * stored: no fraction, the largest unit that loses nothing, binary units only where they were asked for.
  */
-import type { Quantity } from "../../api/quantity.ts";
+import { parseQuantity, type Quantity } from "../../api/quantity.ts";
 
 const SHAPE = /^([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([a-zA-Z]*))$/;
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
@@ -10,12 +10,12 @@ const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const NANO = 10n ** 9n;
 
 export function canonicalQuantity(quantity: Quantity): string {
-  const match = SHAPE.exec(String(quantity));
-  const [, sign = "", whole = "", fraction = "", exponent, suffix = ""] = match ?? [];
+  // Checked first: what is not bounded has more digits than one can compute with.
+  if (parseQuantity(quantity) === undefined)
+    throw new RangeError(`"${quantity}" is not a Kubernetes quantity; write it like 512Mi or 10Gi`);
+  const [, sign = "", whole = "", fraction = "", exponent, suffix = ""] = SHAPE.exec(String(quantity)) ?? [];
   const binary = BINARY.indexOf(suffix);
   const power = exponent === undefined ? 3 * (DECIMAL.indexOf(suffix) - 3) : Number(exponent.slice(1));
-  if (!match || whole + fraction === "" || (binary < 0 && DECIMAL.indexOf(suffix) < 0))
-    throw new RangeError(`"${quantity}" is not a Kubernetes quantity; write it like 512Mi or 10Gi`);
   const digits = BigInt(whole + fraction);
   const nanos =
     binary > 0
