@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { limitConnections } from "./connections.ts";
 import type { Verdict } from "./health.ts";
 
 export interface Answer {
@@ -36,11 +37,9 @@ export interface Served {
 
 /** Rejects when it cannot listen there. */
 export async function serve(address: Address, paths: Paths): Promise<Served> {
-  const server = createServer({ keepAliveTimeout: 5_000, requestTimeout: 10_000 }, (request, response) =>
-    answer(paths, request, response),
-  );
-  // Probes and scrapers are few; whoever opens more has no business here.
-  server.maxConnections = 100;
+  const limits = { keepAliveTimeout: 5_000, headersTimeout: 5_000, requestTimeout: 10_000 };
+  const server = createServer(limits, (request, response) => answer(paths, request, response));
+  limitConnections(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host: address.host, port: address.port }, () => resolve());
