@@ -7,7 +7,7 @@
 import type { EtcdMember } from "../api/etcd-member.ts";
 import { keyOf, pods, services, type KubeObject, type Resource } from "../kube/resources.ts";
 import type { Index } from "../kube/store.ts";
-import { slimClass, slimNode, slimPod } from "./cache/slim.ts";
+import { slimClass, slimNode, slimPod, slimSecret } from "./cache/slim.ts";
 import { LABELS } from "./names.ts";
 import type { KubeVerb } from "./process/permissions.ts";
 import { budgets, claims, etcdClusters, etcdMembers, nodes, secrets, storageClasses } from "./resources.ts";
@@ -114,6 +114,7 @@ export const NAMESPACED_KINDS = {
   }),
   secrets: kind({
     resource: secrets,
+    keep: slimSecret,
     ...OF_A_CLUSTER,
     rights: [
       {

@@ -18,9 +18,12 @@ export interface EtcdReach {
   close(): Promise<void>;
 }
 
+/** The operator reads member lists, statuses and hashes; whoever chose the image could answer with anything. */
+const LONGEST_ANSWER = 1024 * 1024;
+
 /** gRPC and HTTP over TLS; `idle` are the connections of all clusters that nobody uses just now. */
 export function overTheWire(clock: Clock, idle: IdleConnections): EtcdReach {
-  const transport = new GrpcTransport({ clock, idle: idle.ofOne() });
+  const transport = new GrpcTransport({ clock, idle: idle.ofOne(), longestAnswer: LONGEST_ANSWER });
   const probe = new HttpProbe({ idle });
   return {
     transport,

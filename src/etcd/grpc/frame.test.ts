@@ -34,3 +34,9 @@ test("a compressed message and an absurd length are refused", () => {
   assert.throws(() => [...new FrameDecoder().push(Buffer.from([1, 0, 0, 0, 0]))], FramingError);
   assert.throws(() => [...new FrameDecoder().push(Buffer.from([0, 0xff, 0, 0, 0]))], FramingError);
 });
+
+test("a message that is longer than was agreed is refused when its length is known, before it is kept", () => {
+  const frame = encodeFrame(new Uint8Array(101));
+  assert.throws(() => [...new FrameDecoder(100).push(frame.subarray(0, 5))], /101 bytes; at most 100 are accepted/);
+  assert.equal([...new FrameDecoder(101).push(frame)].length, 1);
+});

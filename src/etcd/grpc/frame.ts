@@ -5,7 +5,7 @@
 
 const PREFIX = 5;
 /** Larger than any answer of etcd within its own limits; a longer length means we lost the framing. */
-const LONGEST_MESSAGE = 512 * 1024 * 1024;
+export const LONGEST_MESSAGE = 512 * 1024 * 1024;
 
 export function encodeFrame(message: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(PREFIX + message.length);
@@ -20,8 +20,14 @@ export class FramingError extends Error {
 }
 
 export class FrameDecoder {
+  readonly #longest: number;
   #chunks: Uint8Array[] = [];
   #buffered = 0;
+
+  /** `longest`: of one message, in bytes; what says that it is longer is an error before it is kept. */
+  constructor(longest = LONGEST_MESSAGE) {
+    this.#longest = longest;
+  }
 
   /** True while a message is incomplete. */
   get pending(): boolean {
@@ -38,8 +44,8 @@ export class FrameDecoder {
       if (prefix[0] !== 0)
         throw new FramingError("the server sent a compressed message that was not asked for");
       const length = Buffer.from(prefix.buffer, prefix.byteOffset, PREFIX).readUInt32BE(1);
-      if (length > LONGEST_MESSAGE)
-        throw new FramingError(`a message of ${length} bytes is beyond all limits`);
+      if (length > this.#longest)
+        throw new FramingError(`the server sent a message of ${length} bytes; at most ${this.#longest} are accepted`);
       if (this.#buffered < PREFIX + length) return;
       this.#take(PREFIX);
       yield this.#take(length);

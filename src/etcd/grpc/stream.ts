@@ -22,6 +22,7 @@ export class GrpcStream<I extends DescMessage, O extends DescMessage> implements
 > {
   readonly #call: DescMethod & { input: I; output: O };
   readonly #signal: AbortSignal;
+  readonly #longest: number;
   readonly #opening: Promise<ClientHttp2Stream>;
   #stream: ClientHttp2Stream | undefined;
   readonly #early: Uint8Array[] = [];
@@ -33,8 +34,10 @@ export class GrpcStream<I extends DescMessage, O extends DescMessage> implements
     call: DescMethod & { input: I; output: O },
     open: () => Promise<ClientHttp2Stream>,
     signal: AbortSignal,
+    longest: number,
   ) {
     this.#call = call;
+    this.#longest = longest;
     this.#signal = signal;
     this.#opening = open().then((stream) => this.#opened(stream));
     // Whoever iterates gets the failure; a stream nobody reads must not end the process.
@@ -60,7 +63,7 @@ export class GrpcStream<I extends DescMessage, O extends DescMessage> implements
 
   async *[Symbol.asyncIterator](): AsyncGenerator<MessageShape<O>> {
     const stream = await this.#opening;
-    const decoder = new FrameDecoder();
+    const decoder = new FrameDecoder(this.#longest);
     let cause: unknown;
     try {
       for await (const chunk of chunksOf(stream, this.#signal))

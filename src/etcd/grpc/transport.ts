@@ -17,7 +17,7 @@ import { Pool, type Begun } from "../../http2/pool.ts";
 import { DeadlineExceeded, type Clock } from "../../seams/clock.ts";
 import type { Endpoint, EtcdTransport, RpcOptions } from "../../seams/etcd-transport.ts";
 import type { TlsCredentials } from "../types.ts";
-import { encodeFrame } from "./frame.ts";
+import { encodeFrame, LONGEST_MESSAGE } from "./frame.ts";
 import { encodeTimeout, rpcFailure } from "./status.ts";
 import { GrpcStream } from "./stream.ts";
 import { exchange } from "./unary.ts";
@@ -33,14 +33,24 @@ const DOWNLOAD: CallKind = { ...UNARY, pinged: true };
 /** A watch or a keep-alive lasts until one side has enough. */
 const SUBSCRIPTION: CallKind = { ...DOWNLOAD, lasting: true };
 
+export interface GrpcOptions {
+  readonly clock: Clock;
+  readonly tls?: TlsCredentials;
+  /** Shared with others; without it, connections stay open. */
+  readonly idle?: Idle;
+  /** In bytes, of one message; the default suits clients that read whatever keys there are. */
+  readonly longestAnswer?: number;
+}
+
 export class GrpcTransport implements EtcdTransport {
   readonly #clock: Clock;
   readonly #pool: Pool;
   readonly #gates = new Map<string, Gate>();
+  readonly #longest: number;
 
-  /** `idle` is shared with others; without it, connections stay open. */
-  constructor({ clock, tls, idle }: { clock: Clock; tls?: TlsCredentials; idle?: Idle }) {
+  constructor({ clock, tls, idle, longestAnswer = LONGEST_MESSAGE }: GrpcOptions) {
     this.#clock = clock;
+    this.#longest = longestAnswer;
     this.#pool = new Pool({ clock, patience: PATIENCE, idle });
     if (tls !== undefined) this.setCredentials(tls);
   }
@@ -60,7 +70,7 @@ export class GrpcTransport implements EtcdTransport {
     using _place = await this.#enter(endpoint, options.signal);
     const { connection, stream } = await this.#begin(call, endpoint, options, UNARY);
     try {
-      return fromBinary(call.output, await exchange(stream, frame, options.signal));
+      return fromBinary(call.output, await exchange(stream, frame, options.signal, this.#longest));
     } catch (error) {
       // The peer may be dead without a word; the next call shall find out by connecting.
       if (options.signal.reason instanceof DeadlineExceeded) connection.retire();
@@ -75,7 +85,7 @@ export class GrpcTransport implements EtcdTransport {
   ): GrpcStream<I, O> {
     const kind = call.methodKind === "server_streaming" ? DOWNLOAD : SUBSCRIPTION;
     const open = async () => (await this.#begin(call, endpoint, options, kind)).stream;
-    return new GrpcStream(call, open, options.signal);
+    return new GrpcStream(call, open, options.signal, this.#longest);
   }
 
   close(): Promise<void> {

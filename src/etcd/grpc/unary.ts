@@ -10,8 +10,9 @@ export async function exchange(
   stream: ClientHttp2Stream,
   frame: Uint8Array,
   signal: AbortSignal,
+  longest: number,
 ): Promise<Uint8Array> {
-  const decoder = new FrameDecoder();
+  const decoder = new FrameDecoder(longest);
   const status = new StatusReader(stream);
   let answer: Uint8Array | undefined;
   const reading = readAll(stream, signal, (chunk) => {

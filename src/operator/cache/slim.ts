@@ -2,9 +2,11 @@
  * What the operator keeps of large objects: of each Pod and Node only what is looked at. Nodes list every image
  * that they hold, and a Pod's spec is ours anyway; a few hundred of them would be most of our memory.
  */
-import type { Node, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { Node, Pod, Secret } from "kubernetes-types/core/v1.d.ts";
 import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
+import { GROUP } from "../../api/metadata.ts";
+import { FILES } from "../render/config.ts";
 
 export function slimPod({ apiVersion, kind, metadata, spec, status }: Pod): Pod {
   const { nodeName, schedulingGates, tolerations, containers = [] } = spec ?? {};
@@ -29,6 +31,28 @@ export function slimPod({ apiVersion, kind, metadata, spec, status }: Pod): Pod 
       initContainerStatuses,
       observedGeneration,
     }),
+  };
+}
+
+/** The files that are ever read from a Secret. */
+const SECRET_FILES: ReadonlySet<string> = new Set([...Object.values(FILES), "tls.crt", "tls.key", "ca.crt"]);
+/** As base64; the largest of ours has a few kilobytes. */
+const LONGEST_FILE = 128 * 1024;
+
+/**
+ * Anybody who may create a Secret can label it as if it were ours. Of one that no object of ours owns, only its name
+ * is of interest; of the others, the files that we know, where they have a size that ours could have.
+ */
+export function slimSecret({ apiVersion, kind, metadata, type, data }: Secret): Secret {
+  const isOwned = metadata?.ownerReferences?.some((owner) => owner.apiVersion.startsWith(`${GROUP}/`));
+  const files = Object.entries(isOwned ? (data ?? {}) : {}).filter(
+    ([file, text]) => SECRET_FILES.has(file) && text.length <= LONGEST_FILE,
+  );
+  return {
+    ...kindOf(apiVersion, kind),
+    ...(metadata && { metadata }),
+    ...given({ type }),
+    data: Object.fromEntries(files),
   };
 }
 
