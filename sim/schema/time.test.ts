@@ -80,7 +80,8 @@ test("the largest spec that is accepted is handled in 50 ms, and a larger one is
   assert.ok(ms <= MOST_MS, `${ms} ms`);
   const larger = parsed(fat(1024 * 1024));
   assert.deepEqual(
-    larger.ok || larger.errors.map(({ path, message }) => [path, /may not be more than 256 KiB/.test(message)]),
+    larger.ok ||
+      larger.errors.map(({ path, message }) => [path, /may not be more than 256 KiB/.test(message)]),
     [["spec", true]],
   );
 });

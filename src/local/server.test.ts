@@ -1,6 +1,6 @@
 /** The controller's door: what was asked for is answered, also when it was the end. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -23,6 +23,7 @@ test("whoever asks the controller to end hears that it did", async (t) => {
     },
   } as unknown as Subject;
   const door = await serve(socket, subject, { disk: systemDisk, clock: systemClock });
+  assert.equal(statSync(socket).mode & 0o777, 0o600, "nobody else may use it");
   const { signal } = new AbortController();
   await assert.rejects(callController(socket, "nonsense" as "down", undefined, signal), RemoteError);
   const { text } = await callController(socket, "down", undefined, signal);

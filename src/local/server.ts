@@ -1,7 +1,8 @@
 /**
  * The controller's door: the operations as JSON over HTTP on a Unix socket in the cluster's directory.
- * Whoever may open the directory may use it; there is no other door.
+ * Only its user may open it; there is no other door.
  */
+import { chmod } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { deadline, type Clock } from "../seams/clock.ts";
 import { DiskError, type Disk } from "../seams/disk.ts";
@@ -45,6 +46,8 @@ export async function serve(
     server.once("error", reject);
     server.listen(socket, resolve);
   });
+  // Whatever the user's mask: the directory may be one that others can enter.
+  await chmod(socket, 0o600);
   return { close: () => close(server, answers, clock) };
 }
 

@@ -3,7 +3,6 @@
  * none, runs and heals it, and stops its members when it is told to stop.
  */
 import { API_VERSION } from "../../api/metadata.ts";
-import { shortHash } from "../../core/hash.ts";
 import { etcdPins } from "../../etcd/versions.ts";
 import { checkManifest } from "../../local/change.ts";
 import { Controller } from "../../local/controller.ts";
@@ -11,10 +10,9 @@ import { checkDirectory, createCluster, DirectoryRefused } from "../../local/cre
 import { thisMachine } from "../../local/machine.ts";
 import { checkChange, operations, Refused, warningsOf, type Change } from "../../local/operations.ts";
 import { serve } from "../../local/server.ts";
+import { socketPath } from "../../local/socket.ts";
 import { Store, type StoredCluster } from "../../local/store.ts";
 import { liveSubject } from "../../local/subject.ts";
-import os from "node:os";
-import path from "node:path";
 import { freeBytes } from "../../seams/disk.ts";
 import { UsageError, type CliIo } from "../io.ts";
 import { changeOptions, changeUsage, readChange } from "./change.ts";
@@ -37,8 +35,6 @@ While it runs, from another terminal: quorate local status, kill, wipe, scale, u
 `;
 
 const BYTES_PER_MEMBER = 160 * 1024 ** 2;
-/** Unix sockets have short names: 107 bytes on Linux, 103 elsewhere. */
-const LONGEST_SOCKET = 100;
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parse(args, changeOptions);
@@ -61,7 +57,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   warn(io, warningsOf(checked));
 
   await disk.makeDirectory(place.layout.dir);
-  const socket = socketPath(place);
+  const socket = await socketPath(place.layout.dir, io.env["XDG_RUNTIME_DIR"]);
   const stop = new AbortController();
   io.signal.addEventListener("abort", () => stop.abort(), { once: true });
   if (io.signal.aborted) stop.abort();
@@ -136,12 +132,4 @@ function defaultVersion(): string {
 
 function deleted(error: unknown): boolean {
   return error instanceof Refused;
-}
-
-/** In the cluster's directory, unless its name is too long for a socket. */
-function socketPath({ layout: { dir } }: Place): string {
-  const usual = path.join(dir, "control.sock");
-  return Buffer.byteLength(usual) <= LONGEST_SOCKET
-    ? usual
-    : path.join(os.tmpdir(), `quorate-${shortHash(dir)}.sock`);
 }

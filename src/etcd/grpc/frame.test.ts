@@ -37,6 +37,9 @@ test("a compressed message and an absurd length are refused", () => {
 
 test("a message that is longer than was agreed is refused when its length is known, before it is kept", () => {
   const frame = encodeFrame(new Uint8Array(101));
-  assert.throws(() => [...new FrameDecoder(100).push(frame.subarray(0, 5))], /101 bytes; at most 100 are accepted/);
+  assert.throws(
+    () => [...new FrameDecoder(100).push(frame.subarray(0, 5))],
+    /101 bytes; at most 100 are accepted/,
+  );
   assert.equal([...new FrameDecoder(101).push(frame)].length, 1);
 });

@@ -45,7 +45,9 @@ export class FrameDecoder {
         throw new FramingError("the server sent a compressed message that was not asked for");
       const length = Buffer.from(prefix.buffer, prefix.byteOffset, PREFIX).readUInt32BE(1);
       if (length > this.#longest)
-        throw new FramingError(`the server sent a message of ${length} bytes; at most ${this.#longest} are accepted`);
+        throw new FramingError(
+          `the server sent a message of ${length} bytes; at most ${this.#longest} are accepted`,
+        );
       if (this.#buffered < PREFIX + length) return;
       this.#take(PREFIX);
       yield this.#take(length);
