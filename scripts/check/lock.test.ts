@@ -20,6 +20,7 @@ function lockText(packages: Record<string, unknown>): string {
 
 const tool = {
   version: "2.0.0",
+  integrity: "sha512-y",
   dev: true,
   optionalDependencies: { "@tool/linux-x64-gnu": "2.0.0", "@tool/darwin-arm64": "2.0.0" },
 };
@@ -88,5 +89,16 @@ test("a version that is not exact, and a lock behind package.json, are found", (
   assert.match(
     findings(complete, { ...manifest, dependencies: { more: "1.0.0" } }).join("\n"),
     /more differs/,
+  );
+});
+
+test("a package that may be installed without its checksum is found, and a stub is not", () => {
+  const { integrity: _, ...bare } = tool;
+  const text = completeLock(
+    lockText({ "node_modules/@tool/linux-x64-gnu": linux, "node_modules/tool": bare }),
+  );
+  assert.match(
+    findings(text).join("\n"),
+    /^package-lock.json: node_modules\/tool has no integrity: run npm install/,
   );
 });

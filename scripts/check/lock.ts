@@ -1,6 +1,6 @@
 /**
  * The lock has to work on a fresh clone, behind any mirror: complete, in step with package.json, exact,
- * and without a registry's host.
+ * without a registry's host, and with a checksum for whatever may be installed.
  */
 import { completeLock, missingOptional, type Lock } from "../lock/stubs.ts";
 import type { Check } from "./check.ts";
@@ -18,7 +18,12 @@ export const lock: Check = {
       ({ location }) =>
         `package-lock.json: ${location} is missing, npm ci will refuse the lock: run npm run lock`,
     );
-    const found = [...missing, ...inexact(manifest), ...outOfStep(manifest, parsed.packages[""] as Manifest)];
+    const found = [
+      ...missing,
+      ...inexact(manifest),
+      ...outOfStep(manifest, parsed.packages[""] as Manifest),
+      ...unverified(parsed),
+    ];
     if (found.length === 0 && completeLock(text) !== text) {
       found.push(
         "package-lock.json: not as npm and npm run lock write it (order, or resolved addresses): run npm run lock",
@@ -27,6 +32,17 @@ export const lock: Check = {
     return found;
   },
 };
+
+/** Stubs stand for tools of developers on other platforms; nothing that is shipped is one. */
+function unverified({ packages }: Lock): string[] {
+  return Object.entries(packages)
+    .filter(([location, { integrity, link }]) => location !== "" && !link && integrity === undefined)
+    .filter(([, { dev, optional, os, cpu, libc }]) => !(dev && optional && (os ?? cpu ?? libc)))
+    .map(
+      ([location]) =>
+        `package-lock.json: ${location} has no integrity: run npm install and commit what it adds`,
+    );
+}
 
 function inexact(manifest: Manifest): string[] {
   return KINDS.flatMap((kind) =>

@@ -2,8 +2,8 @@
  * The controller's door: the operations as JSON over HTTP on a Unix socket in the cluster's directory.
  * Only its user may open it; there is no other door.
  */
-import { chmod } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server } from "node:http";
+import process from "node:process";
 import { deadline, type Clock } from "../seams/clock.ts";
 import { DiskError, type Disk } from "../seams/disk.ts";
 import { InvalidInput } from "./change.ts";
@@ -44,10 +44,11 @@ export async function serve(
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
+    // For this user only, whatever the mask: the directory may be one that others can enter.
+    const mask = process.umask(0o177);
     server.listen(socket, resolve);
+    process.umask(mask);
   });
-  // Whatever the user's mask: the directory may be one that others can enter.
-  await chmod(socket, 0o600);
   return { close: () => close(server, answers, clock) };
 }
 

@@ -10,7 +10,6 @@ import { checkDirectory, createCluster, DirectoryRefused } from "../../local/cre
 import { thisMachine } from "../../local/machine.ts";
 import { checkChange, operations, Refused, warningsOf, type Change } from "../../local/operations.ts";
 import { serve } from "../../local/server.ts";
-import { socketPath } from "../../local/socket.ts";
 import { Store, type StoredCluster } from "../../local/store.ts";
 import { liveSubject } from "../../local/subject.ts";
 import { freeBytes } from "../../seams/disk.ts";
@@ -19,6 +18,7 @@ import { changeOptions, changeUsage, readChange } from "./change.ts";
 import { haveEtcd } from "./installing.ts";
 import { warn } from "./output.ts";
 import { DEFAULT_NAME, exactly, parse, placeOf, placeUsage, type Place } from "./place.ts";
+import { socketPath } from "./socket.ts";
 import { createView } from "./view.ts";
 
 export const summary = "run a cluster on this machine, in the foreground; Ctrl-C stops it";

@@ -5,8 +5,8 @@
 import { lstat, mkdir } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { shortHash } from "../core/hash.ts";
-import { DirectoryRefused } from "./create.ts";
+import { shortHash } from "../../core/hash.ts";
+import { DirectoryRefused } from "../../local/create.ts";
 
 /** Unix sockets have short names: 107 bytes on Linux, 103 elsewhere. */
 const LONGEST_SOCKET = 100;

@@ -3,10 +3,10 @@ import { chmodSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { DirectoryRefused } from "./create.ts";
+import { DirectoryRefused } from "../../local/create.ts";
 import { socketPath } from "./socket.ts";
 
-const LONG = `/home/me/${"deep/".repeat(30)}etcd`;
+const LONG = `/srv/data/${"deep/".repeat(30)}etcd`;
 
 function temporary(t: { after(undo: () => void): void }): string {
   const folder = mkdtempSync(path.join(os.tmpdir(), "quorate-socket-"));
@@ -17,7 +17,7 @@ function temporary(t: { after(undo: () => void): void }): string {
 const ownFolder = (parent: string) => path.join(parent, `quorate-${os.userInfo().uid}`);
 
 test("the socket lies in the cluster's directory where its path is short enough", async () => {
-  assert.equal(await socketPath("/home/me/etcd", undefined), "/home/me/etcd/control.sock");
+  assert.equal(await socketPath("/srv/data/etcd", undefined), "/srv/data/etcd/control.sock");
 });
 
 test("of a directory with a long path, the socket lies in one that only its user can enter", async (t) => {
