@@ -3,6 +3,7 @@
  * (see generate/registry.ts), import it here, run `npm run generate`, and commit what it wrote.
  */
 import { referencePages, resourceDefinitions } from "./generators/api.ts";
+import { commandPage } from "./generators/command.ts";
 import { etcdProto } from "./generators/etcd-proto.ts";
 import { installation } from "./generators/install.ts";
 import { metricsPage } from "./generators/metrics.ts";
@@ -16,4 +17,5 @@ export const generators: readonly Generator[] = [
   installation,
   metricsPage,
   reasonsPage,
+  commandPage,
 ];

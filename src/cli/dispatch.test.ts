@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { systemClock } from "../seams/clock.ts";
 import { systemRandom } from "../seams/random.ts";
 import { dispatch } from "./dispatch.ts";
+import { CommandError, EXIT } from "./exit.ts";
 import { UsageError, type CliIo, type Verbs } from "./io.ts";
 
 function fakeIo(env: Record<string, string> = {}) {
@@ -80,6 +81,27 @@ test("a verb of a verb has a help text of its own", async () => {
 
 test("--help after -- belongs to the program behind it", async () => {
   assert.equal((await call(["local", "--", "--help"])).code, 2);
+});
+
+test("hints name the program as it was called", async () => {
+  const fake = fakeIo();
+  await dispatch(["lcoal"], verbs, "1.2.3", { ...fake.io, command: "kubectl etcd" });
+  assert.match(fake.err(), /^kubectl etcd: unknown verb .* See kubectl etcd --help\.\n$/);
+});
+
+test("an expected failure has its own exit code, and one line", async () => {
+  const denied: Verbs = {
+    list: verb("list", async () => {
+      throw new CommandError(EXIT.denied, "you may not list clusters");
+    }),
+  };
+  const fake = fakeIo();
+  assert.equal(await dispatch(["list"], denied, "1.2.3", fake.io), 4);
+  assert.equal(fake.err(), "quorate: you may not list clusters\n");
+});
+
+test("--debug after -- belongs to the program behind it", async () => {
+  assert.equal((await call(["local", "--", "--debug"])).code, 2);
 });
 
 test("--version prints the version", async () => {

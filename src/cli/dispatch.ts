@@ -2,82 +2,90 @@
  * From `quorate <verb> …` to the file of that verb. Nothing of a verb is loaded before it is called
  * (`quorate --help` asks each for its one line). Errors become one line and an exit code here.
  */
-import { nearest } from "../api/suggest.ts";
-import { UsageError, type CliIo, type Verb, type Verbs } from "./io.ts";
+import { commandOf, programOf } from "./called.ts";
+import { CommandError, EXIT } from "./exit.ts";
+import { UsageError, type CliIo, type Verbs } from "./io.ts";
+import { pickVerb, summariesOf, usageText } from "./verb.ts";
 
-/** Exit codes: 0 done, 1 it failed, 2 the command line was wrong. */
+/** The exit codes are in exit.ts. */
 export async function dispatch(
   argv: readonly string[],
   verbs: Verbs,
   version: string,
   io: CliIo,
 ): Promise<number> {
-  const debug = argv.includes("--debug") || Boolean(io.env["QUORATE_DEBUG"]);
-  const [name, ...args] = argv.filter((arg) => arg !== "--debug");
+  const own = ownPart(argv);
+  const debug = own.includes("--debug") || Boolean(io.env["QUORATE_DEBUG"]);
+  const [name, ...args] = [...own.filter((arg) => arg !== "--debug"), ...argv.slice(own.length)];
   try {
     if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-      const about = args[0] === undefined ? await overview(verbs) : await usageOf(args, verbs);
+      const about = args[0] === undefined ? await overview(verbs, io) : await usageOf(args, verbs, io);
       io.stdout.write(ensureNewline(about));
-      return 0;
+      return EXIT.done;
     }
-    if (name === "--version" || name === "-V" || name === "version") {
+    if (name === "--version" || name === "-V") {
       io.stdout.write(`quorate ${version}\n`);
-      return 0;
+      return EXIT.done;
     }
-    if (asksForHelp(args)) {
-      io.stdout.write(ensureNewline(await usageOf([name, ...args], verbs)));
-      return 0;
+    if (ownPart(args).some((arg) => arg === "--help" || arg === "-h")) {
+      io.stdout.write(ensureNewline(await usageOf([name, ...args], verbs, io)));
+      return EXIT.done;
     }
-    return await (await load(name, verbs)).run(args, io);
+    return await (await pickVerb(name, verbs, io)).run(args, io);
   } catch (error) {
     return report(error, debug, io);
   }
 }
 
-async function load(name: string, verbs: Verbs): Promise<Verb> {
-  const loader = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
-  if (loader) return await loader();
-  const names = Object.keys(verbs);
-  const near = names.find((known) => name !== "" && known.startsWith(name)) ?? nearest(name, names);
-  const hint = near === undefined ? `One of: ${names.join(", ")}.` : `Did you mean ${near}?`;
-  throw new UsageError(`unknown verb ${JSON.stringify(name)}. ${hint} See quorate --help.`);
-}
-
 /** `local kill m1`: as deep as there are verbs, the text of the last one. */
-async function usageOf([name = "", ...args]: readonly string[], verbs: Verbs): Promise<string> {
-  const verb = await load(name, verbs);
+async function usageOf(
+  [name = "", ...args]: readonly string[],
+  verbs: Verbs,
+  io: CliIo,
+  under?: string,
+): Promise<string> {
+  const verb = await pickVerb(name, verbs, io, under);
   const next = args.find((arg) => !arg.startsWith("-"));
+  const path = under === undefined ? name : `${under} ${name}`;
   return verb.verbs && next !== undefined
-    ? await usageOf(args.slice(args.indexOf(next)), verb.verbs)
-    : verb.usage;
+    ? await usageOf(args.slice(args.indexOf(next)), verb.verbs, io, path)
+    : await usageText(verb, io);
 }
 
 /** Everything after `--` belongs to somebody else's program. */
-function asksForHelp(args: readonly string[]): boolean {
+function ownPart(args: readonly string[]): readonly string[] {
   const end = args.indexOf("--");
-  return (end < 0 ? args : args.slice(0, end)).some((arg) => arg === "--help" || arg === "-h");
+  return end < 0 ? args : args.slice(0, end);
 }
 
-async function overview(verbs: Verbs): Promise<string> {
-  const names = Object.keys(verbs);
-  const width = Math.max(...names.map((name) => name.length));
-  const lines = await Promise.all(
-    names.map(async (name) => `  ${name.padEnd(width)}  ${(await load(name, verbs)).summary}`),
-  );
-  return `quorate runs and operates etcd clusters.
+async function overview(verbs: Verbs, io: CliIo): Promise<string> {
+  const command = commandOf(io);
+  const listed = await summariesOf(verbs);
+  const width = Math.max(...listed.map(([name]) => name.length));
+  const lines = listed.map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`);
+  return `Quorate runs and operates etcd clusters.
 
-Usage: quorate <verb> [arguments]
+Usage: ${command} <verb> [arguments] [flags]
 
 ${lines.join("\n")}
 
-Run quorate <verb> --help for details. --version prints the version; --debug adds stack traces to errors.
+Run ${command} <verb> --help for details. --version prints the version; --debug adds stack traces to errors.
 `;
 }
 
 function report(error: unknown, debug: boolean, io: CliIo): number {
   const known = error instanceof Error ? error : new Error(String(error));
-  io.stderr.write(ensureNewline(`quorate: ${debug && known.stack ? known.stack : messageOf(known)}`));
-  return known instanceof UsageError ? 2 : 1;
+  if (io.signal.aborted && isAbort(known, io.signal)) return EXIT.interrupted;
+  io.stderr.write(
+    ensureNewline(`${programOf(io)}: ${debug && known.stack ? known.stack : messageOf(known)}`),
+  );
+  if (known instanceof UsageError) return EXIT.usage;
+  return known instanceof CommandError ? known.code : EXIT.failed;
+}
+
+/** The user ended it: not an error. */
+function isAbort(error: Error, signal: AbortSignal): boolean {
+  return error === signal.reason || error.name === "AbortError" || error.cause === signal.reason;
 }
 
 /** An AggregateError (a connection tried on several addresses) often has an empty message of its own. */

@@ -5,6 +5,8 @@
 import process from "node:process";
 import { systemClock, type Clock } from "../seams/clock.ts";
 import { systemRandom, type Random } from "../seams/random.ts";
+import { calledAs } from "./called.ts";
+import type { GroupData, VerbData } from "./verb-data.ts";
 
 /** Where text goes. `process.stdout` is one; a test collects into an array. */
 export interface Output {
@@ -28,18 +30,23 @@ export interface CliIo {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly random: Random;
+  /** The program as the user called it, for hints; see called.ts. */
+  readonly command?: string;
 }
 
 /** A verb is one file in this folder; `main.ts` imports it only when it is called. */
 export interface Verb {
   /** One line for the list of verbs. */
   readonly summary: string;
-  /** The text of `quorate <verb> --help`. */
-  readonly usage: string;
+  /** The text of `<command> <verb> --help`; `command` is the program as the user called it. */
+  readonly usage: string | ((command: string) => string | Promise<string>);
+  /** What help, completion and the reference page are made from. */
+  readonly data?: VerbData;
+  readonly group?: GroupData;
   /** A verb with verbs of its own: `quorate <verb> <one of these> --help` finds the text. */
   readonly verbs?: Verbs;
   /** Gets the arguments after the verb; the answer is the exit code. */
-  run(args: string[], io: CliIo): Promise<number>;
+  readonly run: (args: string[], io: CliIo) => Promise<number>;
 }
 
 /** One line per verb: its name, and how to load it. */
@@ -62,5 +69,6 @@ export function processIo(signal: AbortSignal): CliIo {
     signal,
     clock: systemClock,
     random: systemRandom,
+    command: calledAs({ program: process.argv[1] ?? process.argv0, env: process.env }),
   };
 }

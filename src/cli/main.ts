@@ -1,19 +1,11 @@
 #!/usr/bin/env node
-/**
- * The program `quorate`: the table of verbs, the signals, and the exit code. A new verb is one file beside
- * this one (see `Verb` in io.ts) and one line in the table.
- */
+/** The program `quorate` and `kubectl-etcd`: the signals, the streams, and the exit code. Its verbs are in verbs.ts. */
 import process from "node:process";
 import manifest from "../../package.json" with { type: "json" };
 import { systemClock } from "../seams/clock.ts";
 import { dispatch } from "./dispatch.ts";
-import { processIo, type Verbs } from "./io.ts";
-
-const verbs: Verbs = {
-  etcd: () => import("./etcd.ts"),
-  local: () => import("./local.ts"),
-  operator: () => import("./operator.ts"),
-};
+import { processIo } from "./io.ts";
+import { verbs } from "./verbs.ts";
 
 /** A terminal and npm both deliver one Ctrl-C; only a later one is a second. */
 const SAME_SIGNAL_MS = 500;

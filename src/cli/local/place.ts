@@ -56,14 +56,16 @@ export function placeOf(values: PlaceValues, io: CliIo, manifestName?: string): 
     throw new UsageError(`-o ${output}: the only supported format is json`);
   const where =
     dir === undefined
-      ? path.join(dataHome(io.env), "quorate", name ?? manifestName ?? DEFAULT_NAME)
+      ? path.join(clustersHome(io.env), name ?? manifestName ?? DEFAULT_NAME)
       : path.resolve(io.cwd, dir);
   if (where.includes("\0")) throw new UsageError("--dir contains a character that is not allowed in a path");
   return { name, layout: layout(where), json: output === "json" };
 }
 
-function dataHome(env: CliIo["env"]): string {
-  return env["XDG_DATA_HOME"] || path.join(env["HOME"] || os.homedir(), ".local", "share");
+/** Where clusters are that have no `--dir` of their own: a directory each. */
+export function clustersHome(env: CliIo["env"]): string {
+  const dataHome = env["XDG_DATA_HOME"] || path.join(env["HOME"] || os.homedir(), ".local", "share");
+  return path.join(dataHome, "quorate");
 }
 
 /** Exactly these positional arguments, by name; anything else is a mistake. */

@@ -1,0 +1,62 @@
+/**
+ * What verbs share when they print: the formats of `-o`, colours only where they can be seen, and `--watch`.
+ */
+import { sleep } from "../seams/clock.ts";
+import type { OutputFormat, SharedValues } from "./flag.ts";
+import type { CliIo } from "./io.ts";
+import { styleFor, type Style } from "./screen/style.ts";
+
+/** Colours on a terminal, unless NO_COLOR or --no-color say otherwise. */
+export function styleOf(io: CliIo, flags: Pick<SharedValues, "no-color">): Style {
+  const wanted = io.isTTY && !flags["no-color"] && !io.env["NO_COLOR"] && io.env["TERM"] !== "dumb";
+  return styleFor(wanted);
+}
+
+/** The columns of the terminal, or what is readable in a file. */
+export function widthOf(io: CliIo): number {
+  return Math.max(60, io.stdout.columns ?? 100);
+}
+
+export interface Shown {
+  /** What programs read. */
+  readonly data: unknown;
+  /** What people read; ends without a newline. */
+  readonly text: (format: "table" | "wide") => string;
+}
+
+export async function formatted({ data, text }: Shown, format: OutputFormat): Promise<string> {
+  if (format === "json") return `${JSON.stringify(data, undefined, 2)}\n`;
+  if (format === "yaml") {
+    const { stringify } = await import("yaml");
+    return stringify(data, { lineWidth: 0 });
+  }
+  return `${text(format)}\n`;
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Prints once, or with `--watch` whenever it looks different: on a terminal in place, elsewhere below each other. */
+export async function show(
+  io: CliIo,
+  flags: Pick<SharedValues, "output" | "watch">,
+  look: () => Promise<Shown>,
+): Promise<void> {
+  let before = "";
+  const inPlace = io.isTTY && flags.output !== "json" && flags.output !== "yaml";
+  for (;;) {
+    const text = await formatted(await look(), flags.output);
+    if (text !== before) {
+      if (flags.watch && inPlace) io.stdout.write(`\x1b[H\x1b[2J\x1b[3J`);
+      else if (before !== "" && flags.output !== "json")
+        io.stdout.write(flags.output === "yaml" ? "---\n" : "\n");
+      io.stdout.write(text);
+      before = text;
+    }
+    if (!flags.watch) return;
+    try {
+      await sleep(io.clock, LOOK_EVERY_MS, io.signal);
+    } catch {
+      return; // Ctrl-C is how a watch ends.
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/** What a failed call to the API server means to the person at the command line, and what to do about it. */
+import { KubeConfigError } from "../../kube/config.ts";
+import { KubeError } from "../../kube/errors.ts";
+import { CommandError, EXIT, type ExitCode } from "../exit.ts";
+
+/** What was to be done, in the words of RBAC. */
+export interface Attempt {
+  readonly verb: "get" | "list" | "watch" | "create" | "patch" | "update" | "delete";
+  /** `etcdclusters.etcd.quorate.dev`, `pods/log`. */
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  readonly server: string;
+}
+
+export function explained(error: unknown, attempt: Attempt): Error {
+  if (error instanceof CommandError) return error;
+  if (error instanceof KubeConfigError) {
+    const next = error.problem === "missing" ? ". For a cluster on this machine, add --local" : "";
+    return new CommandError(EXIT.notFound, `${error.message}${next}`, { cause: error });
+  }
+  if (!(error instanceof KubeError)) return error instanceof Error ? error : new Error(String(error));
+  const told = tell(error, attempt);
+  return told === undefined ? error : new CommandError(told[0], told[1], { cause: error });
+}
+
+function tell(error: KubeError, attempt: Attempt): readonly [ExitCode, string] | undefined {
+  const { verb, resource, namespace, server } = attempt;
+  const place = namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`;
+  switch (error.reason) {
+    case "Unreachable":
+    case "Interrupted":
+    case "Unavailable":
+    case "ServerTimeout":
+      return [
+        EXIT.notFound,
+        `the API server at ${server} does not answer: ${causeOf(error)}. Check the server and the network, or choose another cluster with --context or --kubeconfig`,
+      ];
+    case "Unauthorized":
+      return [
+        EXIT.denied,
+        `the API server at ${server} rejected your credentials. Log in again, or choose another context with --context`,
+      ];
+    case "Forbidden": {
+      const scope = namespace === undefined ? "-A" : `-n ${namespace}`;
+      return [
+        EXIT.denied,
+        `you may not ${verb} ${resource} ${place}. Ask for that right (check: kubectl auth can-i ${verb} ${resource} ${scope})${namespace === undefined ? ", or name one namespace with -n" : ""}`,
+      ];
+    }
+    case "Conflict":
+      return [
+        EXIT.conflict,
+        "the object changed in the meantime, and nothing was written. Run the command again",
+      ];
+    case "Invalid":
+    case "BadRequest":
+      return [EXIT.failed, causesOf(error)];
+    default:
+      return undefined;
+  }
+}
+
+/** Without what was tried: the caller says that in better words. */
+function causeOf(error: KubeError): string {
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+function causesOf(error: KubeError): string {
+  if (error.causes.length === 0) return error.message;
+  return error.causes
+    .map(({ field, message }) => (field === undefined || field === "" ? message : `${field}: ${message}`))
+    .join("\n");
+}
+
+/** The API server knows no such resource: Quorate is not installed there, or an older one. */
+export function notInstalled(server: string, resource: string): CommandError {
+  return new CommandError(
+    EXIT.notFound,
+    `the API server at ${server} has no resource ${resource}: Quorate is not installed in this cluster, or in an older version. Install it (docs/install.md), or choose another cluster with --context`,
+  );
+}

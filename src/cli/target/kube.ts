@@ -1,0 +1,291 @@
+/** Clusters of a Kubernetes API server, with the rights of the caller's kubeconfig. */
+import type { EtcdMember } from "../../api/etcd-member.ts";
+import { API_VERSION, GROUP } from "../../api/metadata.ts";
+import { KubeClient } from "../../kube/client.ts";
+import { loadConfig } from "../../kube/config.ts";
+import { isReason } from "../../kube/errors.ts";
+import { apiVersionOf, resource, type KubeObject, type Resource } from "../../kube/resources.ts";
+import { Http2Transport } from "../../kube/transport.ts";
+import { LABELS } from "../../operator/names.ts";
+import { etcdClusters, etcdMembers } from "../../operator/resources.ts";
+import { systemDisk } from "../../seams/disk.ts";
+import { commandOf } from "../called.ts";
+import type { CliIo } from "../io.ts";
+import { noCluster, noSuch } from "./choose.ts";
+import { eventsAbout } from "./kube-events.ts";
+import { explained, notInstalled, type Attempt } from "./kube-errors.ts";
+import type { TargetValues } from "./open.ts";
+import type {
+  Applied,
+  ClusterEvent,
+  ClusterObject,
+  ClusterPatch,
+  OperationObject,
+  Target,
+} from "./target.ts";
+
+const etcdOperations = resource<OperationObject>(API_VERSION, "EtcdOperation", "etcdoperations");
+
+/** Our own name in `managedFields`: what a person changed with this command. */
+const FIELD_MANAGER = "kubectl-etcd";
+const TIMEOUT_MS = 15_000;
+
+export async function openKube(values: TargetValues, io: CliIo): Promise<KubeTarget> {
+  const { kubeconfig: file, context } = values;
+  const wishes = { ...(file !== undefined && { file }), ...(context !== undefined && { context }) };
+  const config = await loadConfig(systemDisk, io.env, wishes).catch((error: unknown) => {
+    throw explained(error, { verb: "get", resource: "", namespace: undefined, server: "" });
+  });
+  const transport = new Http2Transport({
+    config,
+    clock: io.clock,
+    disk: systemDisk,
+    userAgent: "kubectl-etcd",
+  });
+  const client = new KubeClient({
+    transport,
+    clock: io.clock,
+    fieldManager: FIELD_MANAGER,
+    timeoutMs: TIMEOUT_MS,
+  });
+  const namespace = values["all-namespaces"]
+    ? undefined
+    : (values.namespace ?? config.namespace ?? "default");
+  return new KubeTarget({ client, transport, server: config.server, namespace, flags: flagsOf(values), io });
+}
+
+/** The flags of the target as they were given, to be repeated in hints. */
+function flagsOf({ namespace, context, kubeconfig }: TargetValues): string {
+  return [
+    namespace === undefined ? "" : ` -n ${namespace}`,
+    context === undefined ? "" : ` --context ${context}`,
+    kubeconfig === undefined ? "" : ` --kubeconfig ${kubeconfig}`,
+  ].join("");
+}
+
+export interface KubeTargetOptions {
+  readonly client: KubeClient;
+  readonly transport: Http2Transport;
+  readonly server: string;
+  readonly namespace: string | undefined;
+  readonly flags: string;
+  readonly io: CliIo;
+}
+
+export class KubeTarget implements Target {
+  readonly kind = "kubernetes";
+  readonly command: string;
+  readonly where: string;
+  readonly namespace: string | undefined;
+  readonly flags: string;
+  /** For verbs that need more than this interface, such as a port-forward. */
+  readonly client: KubeClient;
+  readonly transport: Http2Transport;
+  readonly #server: string;
+  readonly #io: CliIo;
+
+  constructor({ client, transport, server, namespace, flags, io }: KubeTargetOptions) {
+    this.client = client;
+    this.transport = transport;
+    this.#server = server;
+    this.namespace = namespace;
+    this.flags = flags;
+    this.#io = io;
+    this.command = commandOf(io);
+    this.where = namespace === undefined ? "in any namespace" : `in namespace ${namespace}`;
+  }
+
+  async clusters(): Promise<readonly ClusterObject[]> {
+    return await this.#list(etcdClusters, this.namespace);
+  }
+
+  async cluster(name: string): Promise<ClusterObject> {
+    if (this.namespace === undefined) return await this.#clusterAnywhere(name);
+    const ref = { namespace: this.namespace, name };
+    try {
+      return await this.client.get(etcdClusters, ref, this.#call());
+    } catch (error) {
+      if (!isReason(error, "NotFound")) throw this.#explained(error, "get", etcdClusters, this.namespace);
+      const all = await this.clusters();
+      if (all.length === 0) throw noCluster(this);
+      throw noSuch(
+        "cluster",
+        name,
+        all.map(({ metadata }) => metadata.name),
+        this.where,
+      );
+    }
+  }
+
+  async #clusterAnywhere(name: string): Promise<ClusterObject> {
+    const all = await this.clusters();
+    const found = all.filter(({ metadata }) => metadata.name === name);
+    const [one] = found;
+    if (one !== undefined && found.length === 1) return one;
+    const names = (found.length > 1 ? found : all).map(({ metadata }) => metadata.name);
+    throw noSuch("cluster", name, names, this.where);
+  }
+
+  async members(cluster: ClusterObject): Promise<readonly EtcdMember[]> {
+    const { name, namespace, uid } = cluster.metadata;
+    const found = await this.#list(etcdMembers, namespace, { [LABELS.cluster]: name });
+    return found
+      .filter(({ metadata }) => metadata.labels?.[LABELS.clusterUID] === uid)
+      .toSorted((a, b) => a.spec.ordinal - b.spec.ordinal);
+  }
+
+  async events(cluster?: ClusterObject): Promise<readonly ClusterEvent[]> {
+    const namespace = cluster ? cluster.metadata.namespace : this.namespace;
+    try {
+      return await eventsAbout(this.client, namespace, cluster?.metadata.name, this.#call());
+    } catch (error) {
+      throw explained(error, this.#attempt("list", "events.events.k8s.io", namespace));
+    }
+  }
+
+  async operations(cluster?: ClusterObject): Promise<readonly OperationObject[]> {
+    const namespace = cluster ? cluster.metadata.namespace : this.namespace;
+    try {
+      const found = await this.client.list(etcdOperations, scopeOf(namespace), this.#call());
+      return found.items
+        .filter(({ spec }) => cluster === undefined || spec.cluster === cluster.metadata.name)
+        .toSorted((a, b) => createdAt(a).localeCompare(createdAt(b)));
+    } catch (error) {
+      // An operator from before this resource: there are none.
+      if (isReason(error, "NotFound")) return [];
+      throw this.#explained(error, "list", etcdOperations, namespace);
+    }
+  }
+
+  async createOperation(operation: OperationObject): Promise<OperationObject> {
+    const namespace = operation.metadata?.namespace ?? this.namespace;
+    try {
+      const metadata = { ...operation.metadata, ...(namespace !== undefined && { namespace }) };
+      return await this.client.create(etcdOperations, { ...operation, metadata }, this.#call());
+    } catch (error) {
+      if (isReason(error, "NotFound")) throw notInstalled(this.#server, nameOf(etcdOperations));
+      throw this.#explained(error, "create", etcdOperations, namespace);
+    }
+  }
+
+  async deleteOperation(operation: OperationObject): Promise<void> {
+    await this.#delete(etcdOperations, operation);
+  }
+
+  async patchCluster(cluster: ClusterObject, { spec, annotations }: ClusterPatch): Promise<ClusterObject> {
+    const patch = { ...(spec && { spec }), ...(annotations && { metadata: { annotations } }) };
+    return await this.#patch(etcdClusters, cluster, patch);
+  }
+
+  async patchMember(
+    member: EtcdMember,
+    { annotations }: Pick<ClusterPatch, "annotations">,
+  ): Promise<EtcdMember> {
+    return await this.#patch(etcdMembers, member, { ...(annotations && { metadata: { annotations } }) });
+  }
+
+  async deleteMember(member: EtcdMember): Promise<void> {
+    await this.#delete(etcdMembers, member);
+  }
+
+  /** A merge patch of the whole spec would keep fields that the manifest no longer has: they are replaced. */
+  async applyCluster(manifest: unknown): Promise<Applied> {
+    const { parseCluster } = await import("../../api/parse-cluster.ts");
+    const { InvalidInput } = await import("../../local/change.ts");
+    const parsed = parseCluster(manifest);
+    if (!parsed.ok) throw new InvalidInput(parsed.errors);
+    const given = manifest as ClusterObject;
+    const namespace = given.metadata.namespace ?? this.namespace ?? "default";
+    const ref = { namespace, name: given.metadata.name };
+    try {
+      const present = await this.client.find(etcdClusters, ref, this.#call());
+      const object = { ...given, metadata: { ...given.metadata, namespace } };
+      if (present === undefined)
+        return {
+          cluster: await this.client.create(etcdClusters, object, this.#call()),
+          done: "created",
+          warnings: [],
+        };
+      const metadata = {
+        ...present.metadata,
+        labels: { ...present.metadata.labels, ...given.metadata.labels },
+        annotations: { ...present.metadata.annotations, ...given.metadata.annotations },
+      };
+      const after = await this.client.replace(
+        etcdClusters,
+        { ...present, metadata, spec: given.spec },
+        this.#call(),
+      );
+      const same = after.metadata.resourceVersion === present.metadata.resourceVersion;
+      return { cluster: after, done: same ? "unchanged" : "configured", warnings: [] };
+    } catch (error) {
+      if (isReason(error, "NotFound")) throw notInstalled(this.#server, nameOf(etcdClusters));
+      throw this.#explained(error, "update", etcdClusters, namespace);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.transport.close();
+  }
+
+  async #list<T extends KubeObject>(
+    kind: Resource<T>,
+    namespace: string | undefined,
+    labels?: Readonly<Record<string, string>>,
+  ): Promise<readonly T[]> {
+    try {
+      const scope = { ...scopeOf(namespace), ...(labels && { labels }) };
+      return (await this.client.list(kind, scope, this.#call())).items;
+    } catch (error) {
+      if (isReason(error, "NotFound")) throw notInstalled(this.#server, nameOf(kind));
+      throw this.#explained(error, "list", kind, namespace);
+    }
+  }
+
+  async #patch<T extends KubeObject>(
+    kind: Resource<T>,
+    object: T,
+    patch: Readonly<Record<string, unknown>> & { readonly metadata?: object },
+  ): Promise<T> {
+    const { name = "", namespace = "", uid = "", resourceVersion } = object.metadata ?? {};
+    const preconditions = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
+    try {
+      return await this.client.patch(kind, { name, namespace }, patch, { ...preconditions, ...this.#call() });
+    } catch (error) {
+      throw this.#explained(error, "patch", kind, namespace);
+    }
+  }
+
+  async #delete(kind: Resource, object: KubeObject): Promise<void> {
+    const { name = "", namespace = "", uid = "" } = object.metadata ?? {};
+    try {
+      await this.client.delete(kind, { name, namespace }, { uid }, this.#call());
+    } catch (error) {
+      throw this.#explained(error, "delete", kind, namespace);
+    }
+  }
+
+  #call(): { readonly signal: AbortSignal } {
+    return { signal: this.#io.signal };
+  }
+
+  #attempt(verb: Attempt["verb"], name: string, namespace: string | undefined): Attempt {
+    return { verb, resource: name, namespace, server: this.#server };
+  }
+
+  #explained(error: unknown, verb: Attempt["verb"], kind: Resource, namespace: string | undefined): Error {
+    return explained(error, this.#attempt(verb, nameOf(kind), namespace));
+  }
+}
+
+function scopeOf(namespace: string | undefined): { readonly namespace?: string } {
+  return namespace === undefined ? {} : { namespace };
+}
+
+function nameOf(kind: Resource): string {
+  return apiVersionOf(kind).startsWith(GROUP) ? `${kind.plural}.${GROUP}` : kind.plural;
+}
+
+function createdAt({ metadata }: KubeObject): string {
+  return `${metadata?.creationTimestamp ?? ""} ${metadata?.name ?? ""}`;
+}

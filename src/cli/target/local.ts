@@ -1,0 +1,223 @@
+/** Clusters on this machine: through the controller that runs one, or from its directory where none runs. */
+import path from "node:path";
+import type { EtcdMember } from "../../api/etcd-member.ts";
+import { API_VERSION } from "../../api/metadata.ts";
+import { InvalidInput, toResource } from "../../local/change.ts";
+import { layout } from "../../local/layout.ts";
+import { thisMachine } from "../../local/machine.ts";
+import { Refused, type LocalReport } from "../../local/operations.ts";
+import { RemoteError } from "../../local/remote.ts";
+import { Store, type StoredMember } from "../../local/store.ts";
+import { commandOf } from "../called.ts";
+import { CommandError, EXIT } from "../exit.ts";
+import type { CliIo } from "../io.ts";
+import { clustersHome, placeOf, type Place } from "../local/place.ts";
+import { call } from "../local/session.ts";
+import { noSuch } from "./choose.ts";
+import type { TargetValues } from "./open.ts";
+import type {
+  Applied,
+  ClusterEvent,
+  ClusterObject,
+  ClusterPatch,
+  OperationObject,
+  Target,
+} from "./target.ts";
+
+/** The annotation by which a person approves a step; here it is a field of its own. */
+const APPROVE = "etcd.quorate.dev/approve";
+
+export function openLocal(values: TargetValues, io: CliIo): LocalTarget {
+  return new LocalTarget(values, io);
+}
+
+export class LocalTarget implements Target {
+  readonly kind = "local";
+  readonly command: string;
+  readonly where = "on this machine";
+  readonly namespace = "local";
+  readonly flags: string;
+  readonly #values: TargetValues;
+  readonly #io: CliIo;
+
+  constructor(values: TargetValues, io: CliIo) {
+    this.#values = values;
+    this.#io = io;
+    this.command = commandOf(io);
+    const { dir, name } = values;
+    const place = `${name === undefined ? "" : ` --name ${name}`}${dir === undefined ? "" : ` --dir ${dir}`}`;
+    this.flags = place === "" ? " --local" : place;
+  }
+
+  async clusters(): Promise<readonly ClusterObject[]> {
+    const places = await this.#places();
+    return await Promise.all(places.map(async (place) => (await this.#report(place)).cluster));
+  }
+
+  async cluster(name: string): Promise<ClusterObject> {
+    return (await this.#report(await this.placeOf(name))).cluster;
+  }
+
+  async members(cluster: ClusterObject): Promise<readonly EtcdMember[]> {
+    const store = new Store((await this.placeOf(cluster.metadata.name)).layout, thisMachine(this.#io).seams);
+    return (await store.members()).map((stored) => asMember(cluster, stored));
+  }
+
+  async events(cluster?: ClusterObject): Promise<readonly ClusterEvent[]> {
+    const places = cluster ? [await this.placeOf(cluster.metadata.name)] : await this.#places();
+    const reports = await Promise.all(places.map((place) => this.#report(place)));
+    return reports.flatMap(eventsOf).toSorted((a, b) => a.at - b.at);
+  }
+
+  async operations(): Promise<readonly OperationObject[]> {
+    return await Promise.resolve([]);
+  }
+
+  async createOperation(): Promise<OperationObject> {
+    return await Promise.reject(notHere("EtcdOperations"));
+  }
+
+  async deleteOperation(): Promise<void> {
+    await Promise.reject(notHere("EtcdOperations"));
+  }
+
+  async patchCluster(
+    cluster: ClusterObject,
+    { spec, annotations = {} }: ClusterPatch,
+  ): Promise<ClusterObject> {
+    const { name } = cluster.metadata;
+    const place = await this.placeOf(name);
+    const { [APPROVE]: approved, ...others } = annotations;
+    const [other] = Object.keys(others);
+    if (other !== undefined) throw notHere(`the annotation ${other}`);
+    if (typeof approved === "string") await this.#call(place, "approve", approved);
+    if (spec) {
+      const present = toResource(await this.#stored(place));
+      await this.#call(place, "apply", { manifest: { ...present, spec: merged(present.spec, spec) } });
+    }
+    return await this.cluster(name);
+  }
+
+  async patchMember(member: EtcdMember): Promise<EtcdMember> {
+    return await Promise.reject(notHere(`an annotation of ${member.metadata.name}`));
+  }
+
+  async deleteMember(member: EtcdMember): Promise<void> {
+    await this.#call(await this.placeOf(member.spec.cluster), "replace", member.metadata.name);
+  }
+
+  async applyCluster(manifest: unknown): Promise<Applied> {
+    const { name } = (manifest as { metadata?: { name?: string } }).metadata ?? {};
+    const place = placeOf(this.#values, this.#io, name);
+    const before = await this.#stored(place);
+    const done = await this.#call(place, "apply", { manifest });
+    const { cluster } = await this.#report(place);
+    const changed = cluster.metadata.generation !== before.generation;
+    return { cluster, done: changed ? "configured" : "unchanged", warnings: done.warnings ?? [] };
+  }
+
+  async close(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  /** Where the cluster of this name is, among those that the flags mean. */
+  async placeOf(name: string): Promise<Place> {
+    const places = await this.#places();
+    const names = await Promise.all(places.map(async (place) => (await this.#stored(place)).name));
+    const found = places[names.indexOf(name)];
+    if (found === undefined) throw noSuch("cluster", name, names, this.where);
+    return found;
+  }
+
+  /** `--dir` and `--name` mean one cluster; otherwise all in the usual place. */
+  async #places(): Promise<readonly Place[]> {
+    const { dir, name } = this.#values;
+    const { disk } = thisMachine(this.#io).seams;
+    if (dir !== undefined || name !== undefined) {
+      const place = placeOf({ dir, name }, this.#io);
+      if ((await disk.stat(place.layout.cluster)) === undefined) throw noneIn(place.layout.dir, this.command);
+      return [place];
+    }
+    const home = clustersHome(this.#io.env);
+    const names = (await disk.list(home)).toSorted();
+    const places = names.map((one) => ({ name: one, layout: layout(path.join(home, one)), json: false }));
+    const present = await Promise.all(places.map((place) => disk.stat(place.layout.cluster)));
+    return places.filter((_, index) => present[index] !== undefined);
+  }
+
+  async #stored(place: Place) {
+    const stored = await new Store(place.layout, thisMachine(this.#io).seams).cluster();
+    if (stored === undefined) throw noneIn(place.layout.dir, this.command);
+    return stored;
+  }
+
+  async #report(place: Place): Promise<LocalReport> {
+    return await this.#call(place, "status");
+  }
+
+  /** What a controller or its operations refuse is expected; anything else is a fault. */
+  async #call<N extends Parameters<typeof call>[2]>(place: Place, operation: N, argument?: unknown) {
+    try {
+      return await call<N>(place, this.#io, operation, argument);
+    } catch (error) {
+      if (error instanceof Refused || error instanceof InvalidInput || error instanceof RemoteError)
+        throw new CommandError(EXIT.failed, error.message, { cause: error });
+      throw error;
+    }
+  }
+}
+
+function noneIn(dir: string, command: string): CommandError {
+  return new CommandError(
+    EXIT.notFound,
+    `there is no cluster in ${dir}. Start one with: ${command} local up`,
+  );
+}
+
+function notHere(what: string): CommandError {
+  return new CommandError(EXIT.failed, `${what} cannot be used with a cluster on this machine yet`);
+}
+
+/** As a merge patch: `null` removes, objects are merged, anything else replaces. */
+function merged(value: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) return patch;
+  const result: Record<string, unknown> = isRecord(value) ? { ...value } : {};
+  for (const [key, change] of Object.entries(patch)) {
+    if (change === null) delete result[key];
+    else result[key] = merged(result[key], change);
+  }
+  return result;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function asMember(cluster: ClusterObject, { record, deleting }: StoredMember): EtcdMember {
+  const { name, uid, resourceVersion, createdAt, ...fields } = record;
+  const creationTimestamp = new Date(createdAt).toISOString();
+  return {
+    apiVersion: API_VERSION,
+    kind: "EtcdMember",
+    metadata: {
+      name,
+      namespace: cluster.metadata.namespace,
+      uid,
+      resourceVersion,
+      creationTimestamp,
+      ...(deleting && { deletionTimestamp: creationTimestamp }),
+    },
+    spec: { ...fields, cluster: cluster.metadata.name } as EtcdMember["spec"],
+  };
+}
+
+function eventsOf({ decisions, cluster }: LocalReport): ClusterEvent[] {
+  return decisions.map(({ at, step, member, reason, error }) => ({
+    at,
+    type: error === undefined ? "Normal" : "Warning",
+    reason: step.split("/").at(-1) ?? step,
+    object: member === undefined ? `EtcdCluster/${cluster.metadata.name}` : `EtcdMember/${member}`,
+    message: error === undefined ? reason : `${reason} – failed: ${error}`,
+    count: 1,
+  }));
+}

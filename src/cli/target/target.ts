@@ -1,0 +1,82 @@
+/**
+ * Where clusters are: a Kubernetes API server, or directories on this machine. Verbs are written against this
+ * interface and so say and do the same on both. Failures are `CommandError`s that say what to do next.
+ */
+import type { EtcdCluster } from "../../api/etcd-cluster.ts";
+import type { EtcdMember } from "../../api/etcd-member.ts";
+import type { KubeObject } from "../../kube/resources.ts";
+
+/** As the API server gives it: an EtcdCluster whose status may be missing, and whose fields nobody checked yet. */
+export type ClusterObject = EtcdCluster;
+
+export interface ClusterEvent {
+  /** Milliseconds since the epoch, of the latest occurrence. */
+  readonly at: number;
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  /** `EtcdMember/demo-3`. */
+  readonly object: string;
+  readonly message: string;
+  readonly count: number;
+}
+
+/** An EtcdOperation, as generic as the API server gives it. */
+export interface OperationObject extends KubeObject {
+  readonly spec: Readonly<Record<string, unknown>> & { readonly cluster: string };
+  readonly status?: {
+    readonly phase?: string;
+    readonly reason?: string;
+    readonly message?: string;
+    readonly startedAt?: string;
+    readonly completedAt?: string;
+    readonly steps?: readonly { readonly at: string; readonly message: string }[];
+    readonly report?: string;
+  };
+}
+
+/** A merge patch; `null` removes a field. */
+export interface ClusterPatch {
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly annotations?: Readonly<Record<string, string | null>>;
+}
+
+export interface Applied {
+  readonly cluster: ClusterObject;
+  readonly done: "created" | "configured" | "unchanged";
+  readonly warnings: readonly string[];
+}
+
+export interface Target {
+  readonly kind: "kubernetes" | "local";
+  /** The program as the user called it, for hints. */
+  readonly command: string;
+  /** In sentences: `in namespace prod`, `on this machine`. */
+  readonly where: string;
+  /** The namespace that is asked; undefined when all are. */
+  readonly namespace: string | undefined;
+  /** Flags that lead here again, for hints: ` -n prod`, ` --local --name dev`. */
+  readonly flags: string;
+
+  clusters(): Promise<readonly ClusterObject[]>;
+  /** With its status as of now. A name that does not exist is answered with the nearest that does. */
+  cluster(name: string): Promise<ClusterObject>;
+  members(cluster: ClusterObject): Promise<readonly EtcdMember[]>;
+  /** Oldest first; of one cluster with its members and operations, or of all. */
+  events(cluster?: ClusterObject): Promise<readonly ClusterEvent[]>;
+
+  /** By time of creation; empty where the resource is not installed. */
+  operations(cluster?: ClusterObject): Promise<readonly OperationObject[]>;
+  createOperation(operation: OperationObject): Promise<OperationObject>;
+  deleteOperation(operation: OperationObject): Promise<void>;
+
+  /** Only in the state in which `cluster` was read: otherwise a conflict, and nothing is written. */
+  patchCluster(cluster: ClusterObject, patch: ClusterPatch): Promise<ClusterObject>;
+  /** The same for the annotations of a member's record; its spec belongs to the operator. */
+  patchMember(member: EtcdMember, patch: Pick<ClusterPatch, "annotations">): Promise<EtcdMember>;
+  /** Asks for the member to be replaced. */
+  deleteMember(member: EtcdMember): Promise<void>;
+  /** A new cluster, or the present one with another spec; checked in full before anything is written. */
+  applyCluster(manifest: unknown): Promise<Applied>;
+
+  close(): Promise<void>;
+}

@@ -1,0 +1,81 @@
+/** What must hold for every verb that there is, and what the shells ask of them. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nextWords } from "./completion/words.ts";
+import { COMMON_FLAGS, FLAG_GROUPS } from "./flag.ts";
+import type { Verb, Verbs } from "./io.ts";
+import { parseCommandLine } from "./command-line.ts";
+import { flagsOf } from "./verb-data.ts";
+import { usageText } from "./verb.ts";
+import { verbs } from "./verbs.ts";
+
+async function* all(table: Verbs, under = ""): AsyncGenerator<{ name: string; verb: Verb }> {
+  for (const [word, load] of Object.entries(table)) {
+    const verb = await load();
+    const name = under === "" ? word : `${under} ${word}`;
+    yield { name, verb };
+    if (verb.verbs) yield* all(verb.verbs, name);
+  }
+}
+
+test("every verb has a name as it is called, a one-line summary and a help that names the command", async () => {
+  for await (const { name, verb } of all(verbs)) {
+    assert.equal(verb.data?.name ?? verb.group?.name ?? name, name);
+    assert.doesNotMatch(verb.summary, /\n|\.$|^[A-Z](?![A-Z])/, `${name}: ${verb.summary}`);
+    if (verb.data) assert.match(await usageText(verb, { command: "kubectl etcd" }), /Usage: kubectl etcd /);
+  }
+});
+
+test("no two flags of a verb share a letter, and no own flag hides a shared one", async () => {
+  for await (const { name, verb } of all(verbs)) {
+    if (!verb.data) continue;
+    const letters = Object.values(flagsOf(verb.data)).flatMap(({ short }) => short ?? []);
+    assert.equal(new Set(letters).size, letters.length, `${name}: ${letters.join(" ")}`);
+    const shared = Object.assign(
+      {},
+      COMMON_FLAGS,
+      ...(verb.data.groups ?? []).map((group) => FLAG_GROUPS[group]),
+    );
+    for (const own of Object.keys(verb.data.flags ?? {}))
+      assert.ok(!Object.hasOwn(shared, own), `${name} --${own}`);
+  }
+});
+
+test("every example is a command line that its verb accepts", async () => {
+  for await (const { name, verb } of all(verbs)) {
+    for (const { line } of verb.data?.examples ?? []) {
+      const [own = ""] = line.split(/ (?:>|\||&&) /);
+      assert.ok(own.startsWith(name), `${name}: ${line}`);
+      const words = own
+        .slice(name.length)
+        .trim()
+        .split(/\s+/)
+        .filter((word) => word !== "");
+      parseCommandLine(verb.data!, words, {});
+    }
+  }
+});
+
+async function offered(...words: string[]): Promise<string[]> {
+  const next = await nextWords(words, verbs);
+  return next.kind === "words" ? next.words.map(({ word }) => word) : [`<${next.kind}>`];
+}
+
+test("completion offers verbs, verbs of verbs, flags and their values", async () => {
+  assert.deepEqual(await offered("me"), ["members"]);
+  assert.deepEqual(await offered("local", "ki"), ["kill"]);
+  assert.deepEqual(await offered("list", "--all"), ["--all-namespaces"]);
+  assert.deepEqual(await offered("list", "-o", "j"), ["json"]);
+  assert.deepEqual(await offered("list", "--kubeconfig", ""), ["<files>"]);
+  assert.deepEqual(await offered("completion", "z"), ["zsh"]);
+  assert.deepEqual(await offered("nonsense", ""), []);
+  assert.ok(!(await offered("")).includes("__complete"));
+});
+
+test("completion asks for the names of clusters where one is an argument", async () => {
+  assert.deepEqual(await nextWords(["members", "-n", "prod", "de"], verbs), {
+    kind: "names",
+    of: "cluster",
+    given: ["members", "-n", "prod", "de"],
+  });
+});

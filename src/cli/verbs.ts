@@ -1,0 +1,15 @@
+/** The table of verbs, in the order in which help lists them. Each is loaded only when it is called. */
+import type { Verbs } from "./io.ts";
+import { completeVerb } from "./verbs/complete.ts";
+
+export const verbs: Verbs = {
+  list: async () => (await import("./verbs/list.ts")).verb,
+  members: async () => (await import("./verbs/members.ts")).verb,
+  events: async () => (await import("./verbs/events.ts")).verb,
+  local: () => import("./local.ts"),
+  etcd: () => import("./etcd.ts"),
+  operator: () => import("./operator.ts"),
+  completion: async () => (await import("./verbs/completion.ts")).verb,
+  version: async () => (await import("./verbs/version.ts")).verb,
+  __complete: async () => await Promise.resolve(completeVerb(() => verbs)),
+};
