@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { BOOT } from "./boot.ts";
 import { CAUSES } from "./causes.ts";
 import { CORRUPTION } from "./corruption.ts";
+import { FENCING } from "./fencing.ts";
 import { HEALING } from "./healing.ts";
 import { JOINS } from "./joins.ts";
 import { LIFE } from "./life.ts";
@@ -17,7 +18,7 @@ import { VERSIONS } from "./versions.ts";
 
 type Row = StepRow<object> | WaitRow<object>;
 const rows = Object.entries(MESSAGES) as unknown as readonly [string, Row][];
-const AREAS = [LIFE, BOOT, JOINS, REMOVALS, HEALING, CORRUPTION, SPACE, ROLLOUTS, VERSIONS];
+const AREAS = [LIFE, BOOT, JOINS, REMOVALS, HEALING, FENCING, CORRUPTION, SPACE, ROLLOUTS, VERSIONS];
 /** Without a subject, or of a private language. */
 const AVOIDED =
   /\b(nobody|somebody|everybody|whoever|anew|by now|goes on|in vain|newcomer|siblings|nevertheless)\b/i;
