@@ -22,6 +22,11 @@ const wrong: readonly [args: string[], says: RegExp][] = [
   [["--log-level", "loud"], /--log-level "loud": use one of debug, info, warn, error/],
   [["--metrics-address", "nowhere"], /--metrics-address nowhere/],
   [["--namespace", "Not A Name"], /--namespace "Not A Name"/],
+  [["--exclude-namespace", "a,B"], /--exclude-namespace "B": not a valid namespace name/],
+  [
+    ["--namespace", "a", "--exclude-namespace", "b"],
+    /--exclude-namespace cannot be combined with --namespace: leave the namespace out/,
+  ],
   [["--no-such-option"], /no-such-option/],
 ];
 

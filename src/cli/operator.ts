@@ -28,6 +28,7 @@ Options:
       --kubeconfig <file>        default: $KUBECONFIG, then the Pod's service account, then ~/.kube/config
       --context <name>           default: the current context of the kubeconfig
       --namespace <a,b>          namespaces to watch; default: all
+      --exclude-namespace <a,b>  namespaces that another installation manages; without --namespace only
       --lease-namespace <name>   namespace of the leader election lease; default: the operator's own namespace
       --lease-name <name>        name of the lease; default: quorate
       --health-address <addr>    /healthz and /readyz; default: ${defaultAddress("health")}, "off" to disable
@@ -46,6 +47,7 @@ const OPTIONS = {
   kubeconfig: { type: "string" },
   context: { type: "string" },
   namespace: { type: "string", multiple: true },
+  "exclude-namespace": { type: "string", multiple: true },
   "lease-namespace": { type: "string" },
   "lease-name": { type: "string" },
   "health-address": { type: "string" },
@@ -82,7 +84,8 @@ export async function run(args: string[], io: CliIo): Promise<number> {
       catchingUp: () => operator.catchingUp,
       stores: () => operator.caches(),
     });
-    const where = options.namespaces?.join(", ") ?? "all namespaces";
+    const but = options.excludedNamespaces ? ` but ${options.excludedNamespaces.join(", ")}` : "";
+    const where = options.namespaces?.join(", ") ?? `all namespaces${but}`;
     log("info", `quorate ${manifest.version} starts as ${operator.identity}, for ${where}`);
     const end = await operator.run(io.signal);
     log(
@@ -108,7 +111,7 @@ function isExpected(error: unknown): error is Error {
   );
 }
 
-type Wishes = Pick<OperatorOptions, "config" | "namespaces" | "lease">;
+type Wishes = Pick<OperatorOptions, "config" | "namespaces" | "excludedNamespaces" | "lease">;
 
 interface Given {
   readonly wishes: () => Promise<Wishes>;
@@ -119,10 +122,12 @@ interface Given {
 
 function readOptions(args: string[], io: CliIo): Given {
   const values = parse(args);
-  const namespaces = values.namespace?.flatMap((text) => text.split(",")).map((name) => name.trim());
-  const wrong = namespaces?.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
-  if (wrong !== undefined)
-    throw new UsageError(`--namespace ${JSON.stringify(wrong)}: not a valid namespace name`);
+  const namespaces = namespacesOf("namespace", values.namespace);
+  const excludedNamespaces = namespacesOf("exclude-namespace", values["exclude-namespace"]);
+  if (namespaces && excludedNamespaces)
+    throw new UsageError(
+      "--exclude-namespace cannot be combined with --namespace: leave the namespace out of --namespace instead",
+    );
   return {
     metricsAddress: address("metrics-address", values["metrics-address"] ?? defaultAddress("metrics")),
     logLevel: levelOf(values["log-level"] ?? DEFAULT_LEVEL),
@@ -137,7 +142,8 @@ function readOptions(args: string[], io: CliIo): Given {
       return {
         config,
         lease: { namespace: values["lease-namespace"] ?? own, name: values["lease-name"] ?? "quorate" },
-        ...(namespaces && { namespaces: [...new Set(namespaces)] }),
+        ...(namespaces && { namespaces }),
+        ...(excludedNamespaces && { excludedNamespaces }),
       };
     },
   };
@@ -149,6 +155,14 @@ function parse(args: string[]) {
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
+}
+
+function namespacesOf(option: string, given: readonly string[] | undefined): string[] | undefined {
+  const names = given?.flatMap((text) => text.split(",")).map((name) => name.trim());
+  const wrong = names?.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
+  if (wrong !== undefined)
+    throw new UsageError(`--${option} ${JSON.stringify(wrong)}: not a valid namespace name`);
+  return names && [...new Set(names)];
 }
 
 function address(option: string, text: string): Address | undefined {

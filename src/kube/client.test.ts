@@ -53,6 +53,14 @@ test("two processes on one host have two identities", () => {
 test("a scope selects at the server and here alike", () => {
   const scope = { namespace: "n", name: "x", labels: { app: "db", owned: true } } as const;
   assert.deepEqual(selectors(scope), { labelSelector: "app=db,owned", fieldSelector: "metadata.name=x" });
+  assert.deepEqual(selectors({ notNamespaces: ["a", "b"] }), {
+    fieldSelector: "metadata.namespace!=a,metadata.namespace!=b",
+  });
+  const inA = { metadata: { name: "x", namespace: "a" } };
+  assert.deepEqual(
+    [isInScope(inA, { notNamespaces: ["a"] }), isInScope(inA, { notNamespaces: ["b"] })],
+    [false, true],
+  );
   const labels = { app: "db", owned: "" };
   assert.equal(isInScope({ metadata: { name: "x", namespace: "n", labels } }, scope), true);
   assert.equal(isInScope({ metadata: { name: "x", namespace: "n", labels: { app: "db" } } }, scope), false);

@@ -55,6 +55,8 @@ export interface OperatorOptions {
   readonly log: Log;
   /** All when absent. */
   readonly namespaces?: readonly string[];
+  /** Left to another installation; only without `namespaces`. */
+  readonly excludedNamespaces?: readonly string[];
   readonly lease: {
     readonly namespace: string;
     readonly name: string;
@@ -111,6 +113,7 @@ export class Operator {
       disk,
       log,
       namespaces,
+      excludedNamespaces,
       lease,
       hooks = {},
       userAgent = "quorate",
@@ -128,7 +131,14 @@ export class Operator {
       transport: fencedTransport(bounded, this.#fence),
       timeoutMs: EFFECT_MS,
     });
-    this.#stores = new Stores({ client, clock, random, log, ...(namespaces && { namespaces }) });
+    this.#stores = new Stores({
+      client,
+      clock,
+      random,
+      log,
+      ...(namespaces && { namespaces }),
+      ...(excludedNamespaces && { excludedNamespaces }),
+    });
     this.#nodeClocks = new NodeClocks(() => this.#skew.serverNow());
     this.#stores.nodes.onChange((change) => this.#nodeClocks.hear(change));
     this.#takeOver = new TakeOver({ clock, log, caches: () => this.#stores.catching() });

@@ -35,6 +35,8 @@ export interface StoresOptions {
   readonly random: Random;
   /** All when absent. */
   readonly namespaces?: readonly string[];
+  /** Of all namespaces, those that another installation manages. */
+  readonly excludedNamespaces?: readonly string[];
   readonly log: Log;
 }
 
@@ -67,10 +69,14 @@ interface Cache {
 }
 
 /** The caches of a table, in one namespace or in all. */
-function cachesOf<C>(table: NamespacedKinds | WideKinds, shared: Shared, namespace?: string): C {
+function cachesOf<C>(
+  table: NamespacedKinds | WideKinds,
+  shared: Shared,
+  where: Pick<Scope, "namespace" | "notNamespaces"> = {},
+): C {
   const caches = entriesOf(table).map(([name, { resource, labelled, keep, clusters, indexes }]) => {
     const scope = {
-      ...(namespace !== undefined && { namespace }),
+      ...where,
       ...(labelled && { labels: { [LABELS.cluster]: true as const } }),
     };
     // A cluster is found by its own key.
@@ -102,13 +108,14 @@ export class Stores {
   readonly #refused = new Set<object>();
 
   constructor(options: StoresOptions) {
-    const { namespaces, client, clock, random, log } = options;
+    const { namespaces, excludedNamespaces, client, clock, random, log } = options;
     const shared = { client, clock, random, log };
     this.#options = options;
+    const all = excludedNamespaces ? { notNamespaces: excludedNamespaces } : {};
     this.#spaces = new Map(
       (namespaces ?? [ALL]).map((name) => [
         name,
-        cachesOf<Space>(NAMESPACED_KINDS, shared, name === ALL ? undefined : name),
+        cachesOf<Space>(NAMESPACED_KINDS, shared, name === ALL ? all : { namespace: name }),
       ]),
     );
     this.#wide = cachesOf<Wide>(WIDE_KINDS, shared);
