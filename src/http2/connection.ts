@@ -2,7 +2,12 @@
  * One HTTP/2 connection. It holds the process awake only while calls are under way, and pings while there are calls
  * that want it: a peer that vanished says nothing, and a watch would wait on it for ever.
  */
-import { constants, type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
+import {
+  constants,
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type OutgoingHttpHeaders,
+} from "node:http2";
 import type { Clock, Timer } from "../seams/clock.ts";
 import { Http2Failure } from "./failure.ts";
 import type { Idle } from "./idle.ts";
@@ -76,7 +81,7 @@ export class Connection {
     return this.#calls < (this.#options.mostStreams ?? Infinity);
   }
 
-  request(headers: Record<string, string>, { pinged, lasting, bodiless }: CallKind): ClientHttp2Stream {
+  request(headers: OutgoingHttpHeaders, { pinged, lasting, bodiless }: CallKind): ClientHttp2Stream {
     let stream: ClientHttp2Stream;
     try {
       stream = this.#session.request(headers, { endStream: bodiless });

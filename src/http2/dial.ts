@@ -14,6 +14,7 @@ import {
 } from "node:tls";
 import type { Clock } from "../seams/clock.ts";
 import { connectFailure, Http2Failure } from "./failure.ts";
+import { tunnel } from "./tunnel.ts";
 
 /** What we trust and show, as PEM. Without `ca`, the system's own authorities are trusted. */
 export interface TlsMaterial {
@@ -29,6 +30,8 @@ export interface Target {
   readonly serverName?: string | undefined;
   /** Take any certificate. */
   readonly insecure?: boolean | undefined;
+  /** Connections go through it. */
+  readonly proxy?: string | undefined;
 }
 
 /** One stream may be this far ahead of its reader: lists and snapshots at full speed need the room. */
@@ -56,17 +59,10 @@ export async function dial(
   context: SecureContext | undefined,
   clock: Clock,
   withinMs: number,
+  ca?: string,
 ): Promise<ClientHttp2Session> {
-  const url = new URL(target.url);
-  const address = { host: url.hostname.replace(/^\[|\]$/g, ""), port: portOf(url) };
-  const secure = url.protocol === "https:";
-  if (secure && context === undefined)
-    throw new Http2Failure("not-sent", "untrusted-server", "no CA is configured for an https endpoint");
-  const socket = secure
-    ? connectTls({ ...address, ...tlsOptions(target, address.host), secureContext: context })
-    : connectTcp(address);
-  socket.setNoDelay(true);
-  const session = connectHttp2(url.origin, {
+  const socket = await connectTo(target, context, { clock, withinMs, ca, protocol: "h2" });
+  const session = connectHttp2(new URL(target.url).origin, {
     createConnection: () => socket,
     settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
   });
@@ -82,6 +78,41 @@ export async function dial(
   }
   session.setLocalWindowSize(SESSION_WINDOW);
   return session;
+}
+
+interface ConnectWishes {
+  readonly clock: Clock;
+  /** For the way through a proxy; the connection itself is made when the socket says so. */
+  readonly withinMs: number;
+  /** What an https proxy may be trusted by, beside the system's authorities. */
+  readonly ca?: string | undefined;
+  /** What is spoken on it. */
+  readonly protocol: "h2" | "http/1.1";
+}
+
+/** A socket on its way to the server, through the proxy where there is one. */
+export async function connectTo(
+  target: Target,
+  context: SecureContext | undefined,
+  { clock, withinMs, ca, protocol }: ConnectWishes,
+): Promise<Socket> {
+  const url = new URL(target.url);
+  const address = { host: url.hostname.replace(/^\[|\]$/g, ""), port: portOf(url) };
+  const secure = url.protocol === "https:";
+  if (secure && context === undefined)
+    throw new Http2Failure("not-sent", "untrusted-server", "no CA is configured for an https endpoint");
+  const through =
+    target.proxy === undefined
+      ? undefined
+      : await tunnel(target.proxy, address, ca, clock, withinMs).catch((error: unknown) => {
+          throw connectFailure(error);
+        });
+  const tls = { ...tlsOptions(target, address.host), ALPNProtocols: [protocol], secureContext: context };
+  const socket = secure
+    ? connectTls({ ...address, ...tls, ...(through && { socket: through }) })
+    : (through ?? connectTcp(address));
+  socket.setNoDelay(true);
+  return socket;
 }
 
 function ready(session: ClientHttp2Session, socket: Socket, clock: Clock, withinMs: number): Promise<void> {
@@ -117,7 +148,6 @@ function tlsOptions({ serverName, insecure }: Target, host: string): ConnectionO
   const name = serverName ?? host;
   const byAddress = isIP(name) !== 0;
   return {
-    ALPNProtocols: ["h2"],
     // An IP address is verified as such but may not be sent as a server name (RFC 6066).
     servername: byAddress ? "" : name,
     ...(byAddress &&

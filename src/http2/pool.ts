@@ -2,7 +2,7 @@
  * The connections of one client, by server, shared by all calls. New credentials retire those made with the old ones:
  * calls under way finish on them. What met a connection already closed goes on a new one; no byte of it had left.
  */
-import type { ClientHttp2Stream } from "node:http2";
+import type { ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
 import type { SecureContext } from "node:tls";
 import { Connection, type CallKind, type ConnectionOptions } from "./connection.ts";
 import { dial, sameTls, secureContext, type Target, type TlsMaterial } from "./dial.ts";
@@ -47,7 +47,7 @@ export class Pool {
 
   async begin(
     target: Target,
-    headers: Record<string, string>,
+    headers: OutgoingHttpHeaders,
     kind: CallKind,
     signal: AbortSignal,
   ): Promise<Begun> {
@@ -103,7 +103,7 @@ export class Pool {
     };
     try {
       const { clock, patience } = this.#options;
-      const session = await dial(target, this.#context, clock, patience.connectMs);
+      const session = await dial(target, this.#context, clock, patience.connectMs, this.#tls?.ca);
       const connection: Connection = new Connection(session, this.#options, {
         onRetired: () => {
           shelf.connections.delete(connection);
@@ -123,6 +123,6 @@ export class Pool {
   }
 }
 
-function keyOf({ url, serverName }: Target): string {
-  return `${url} ${serverName ?? ""}`;
+function keyOf({ url, serverName, proxy }: Target): string {
+  return `${url} ${serverName ?? ""} ${proxy ?? ""}`;
 }

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Disk } from "../seams/disk.ts";
-import { inCluster, KubeConfigError, loadConfig, type KubeConfigProblem } from "./config.ts";
+import { inCluster, KubeConfigError, loadConfig } from "./config.ts";
+import type { KubeConfigProblem } from "./kubeconfig/types.ts";
+import { impersonationHeaders } from "./credentials/impersonate.ts";
 import { Identity } from "./identity.ts";
+import { proxyFromEnvironment } from "./kubeconfig/proxy.ts";
 import { ManualClock } from "./testing.ts";
 
 /** Only what is read here. */
@@ -74,19 +77,138 @@ test("in a Pod the service account's files are used, and they are files: they ar
   assert.equal(await problemOf(inCluster(disk, {}, "/account")), "missing");
 });
 
-test("what we cannot do is refused, by name", async () => {
+test("files that are missing or empty are skipped, paths are seen from their own file", async () => {
+  const parts = {
+    "/a/empty": "",
+    "/a/contexts": JSON.stringify({
+      "current-context": "main",
+      contexts: [{ name: "main", context: { cluster: "c", user: "u" } }],
+    }),
+    "/b/users": JSON.stringify({
+      "current-context": "other",
+      users: [{ name: "u", user: { tokenFile: "t", token: "behind the file" } }],
+    }),
+    "/c/clusters": JSON.stringify({
+      clusters: [{ name: "c", cluster: { server: "https://one", "certificate-authority": "../ca" } }],
+      users: [{ name: "u", user: { "client-certificate": "c", "client-key": "k" } }],
+    }),
+  };
+  const env = { KUBECONFIG: ["/none", ...Object.keys(parts)].join(":") };
+  assert.deepEqual(await loadConfig(diskOf(parts), env), {
+    server: "https://one",
+    ca: { file: "/ca" },
+    token: { file: "/b/t" },
+  });
+});
+
+test("what cannot be done as the kubeconfig says is refused, by name", async () => {
   const tried = (text: string, context?: string) =>
     problemOf(loadConfig(diskOf({ "/f": text }), {}, { file: "/f", ...(context && { context }) }));
-  assert.equal(await tried(kubeconfig({ exec: { command: "aws" } })), "plugin");
-  assert.equal(await tried(kubeconfig({ "auth-provider": { name: "oidc" } })), "plugin");
-  assert.equal(await tried(kubeconfig({ token: "t", as: "admin" })), "unsupported");
-  assert.equal(await tried(kubeconfig({ token: "t" }, { "proxy-url": "http://p" })), "unsupported");
+  assert.equal(await tried(kubeconfig({ "auth-provider": { name: "gcp" } })), "unsupported");
+  assert.equal(await tried(kubeconfig({ username: "u", password: "p" })), "unsupported");
+  assert.equal(await tried(kubeconfig({ token: "t" }, { "proxy-url": "ftp://p" })), "unsupported");
+  assert.equal(await tried(kubeconfig({ token: "t" }, { server: "k8s:6443" })), "incomplete");
+  assert.equal(await tried(kubeconfig({ token: "t", "as-groups": ["g"] })), "incomplete");
   assert.equal(await tried(kubeconfig({ "client-certificate-data": base64("C") })), "incomplete");
+  assert.equal(await tried(kubeconfig({ "auth-provider": { name: "oidc", config: {} } })), "incomplete");
+  assert.equal(await tried(kubeconfig({ exec: {}, "auth-provider": {} })), "incomplete");
   assert.equal(await tried(kubeconfig({}), "no-such"), "no-context");
   assert.equal(await tried("a: [b"), "unreadable");
   assert.equal(await tried("just text"), "unreadable");
+  assert.equal(await tried("users: [{name: a}, {name: a}]"), "unreadable");
+  assert.equal(await tried("users: {}"), "unreadable");
+  assert.equal(await tried(kubeconfig({}).replace('"user":"u"', '"user":"other"')), "incomplete");
   assert.equal(await problemOf(loadConfig(diskOf({}), { HOME: "/h" })), "missing");
   assert.equal(await problemOf(loadConfig(diskOf({}), {})), "missing");
+});
+
+test("whom to act as goes along, with groups, UID and more", async () => {
+  const user = {
+    token: "t",
+    as: "jane",
+    "as-uid": "7",
+    "as-groups": ["a", "b"],
+    "as-user-extra": { "example.org/Scopes": ["x", "y"] },
+  };
+  const { impersonate } = await loadConfig(diskOf({ "/f": kubeconfig(user) }), {}, { file: "/f" });
+  assert.deepEqual(impersonationHeaders(impersonate), {
+    "impersonate-user": "jane",
+    "impersonate-uid": "7",
+    "impersonate-group": ["a", "b"],
+    "impersonate-extra-example.org%2Fscopes": ["x", "y"],
+  });
+  assert.deepEqual(impersonationHeaders(undefined), {});
+});
+
+test("a credential plugin is read in all its fields, and told of its cluster where it wants that", async () => {
+  const read = async (exec: object) => {
+    const extensions = [{ name: "client.authentication.k8s.io/exec", extension: { audience: "a" } }];
+    const cluster = { "certificate-authority": "ca", "tls-server-name": "k8s", extensions };
+    return (await loadConfig(diskOf({ "/d/f": kubeconfig({ exec }, cluster) }), {}, { file: "/d/f" })).exec;
+  };
+  const v1 = "client.authentication.k8s.io/v1";
+  const beta = { apiVersion: "client.authentication.k8s.io/v1beta1", command: "aws" };
+  assert.deepEqual(await read(beta), { ...beta, args: [], env: {}, interactiveMode: "IfAvailable" });
+  const given = {
+    apiVersion: v1,
+    command: "./login",
+    args: ["--now"],
+    env: [{ name: "A", value: "1" }],
+    installHint: "get it",
+    interactiveMode: "Never",
+    provideClusterInfo: true,
+  };
+  assert.deepEqual(await read(given), {
+    apiVersion: v1,
+    command: "/d/login",
+    args: ["--now"],
+    env: { A: "1" },
+    installHint: "get it",
+    interactiveMode: "Never",
+    cluster: {
+      server: "https://k8s.example:6443",
+      "tls-server-name": "k8s",
+      "certificate-authority": "/d/ca",
+      config: { audience: "a" },
+    },
+  });
+  assert.equal(await problemOf(read({ apiVersion: v1, command: "aws" })), "incomplete", "no interactiveMode");
+  assert.equal(
+    await problemOf(read({ ...beta, apiVersion: "client.authentication.k8s.io/v1alpha1" })),
+    "unsupported",
+  );
+  assert.equal(await problemOf(read({ ...beta, command: "" })), "incomplete");
+  assert.equal(await problemOf(read({ ...beta, args: "x" })), "unreadable");
+  assert.equal(await problemOf(read({ ...beta, env: [{ value: "x" }] })), "unreadable");
+});
+
+test("a proxy comes from the cluster entry, else from the environment", async () => {
+  const proxyOf = async (cluster: object, env: Record<string, string>) =>
+    (await loadConfig(diskOf({ "/f": kubeconfig({ token: "t" }, cluster) }), env, { file: "/f" })).proxy;
+  const env = { HTTPS_PROXY: "proxy.example:3128", HTTP_PROXY: "http://other" };
+  assert.equal(await proxyOf({ "proxy-url": "socks5://p:1080" }, env), "socks5://p:1080");
+  assert.equal(await proxyOf({}, env), "http://proxy.example:3128");
+  assert.equal(await proxyOf({ server: "http://k8s" }, env), "http://other");
+  assert.equal(await proxyOf({}, {}), undefined);
+});
+
+test("NO_PROXY spares names, domains, addresses and networks; this machine needs no proxy", () => {
+  const through = (server: string, spared: string) =>
+    proxyFromEnvironment(server, { https_proxy: "http://p", no_proxy: spared }) !== undefined;
+  assert.equal(through("https://127.0.0.1:6443", ""), false);
+  assert.equal(through("https://localhost", ""), false);
+  assert.equal(through("https://[::1]:6443", ""), false);
+  assert.equal(through("https://k8s.example", "*"), false);
+  assert.equal(through("https://k8s.example", "other, example"), false);
+  assert.equal(through("https://k8s.example", ".example"), false);
+  assert.equal(through("https://example", ".example"), true);
+  assert.equal(through("https://k8s.example", "8s.example"), true);
+  assert.equal(through("https://k8s.example:6443", "k8s.example:6443"), false);
+  assert.equal(through("https://k8s.example:6443", "k8s.example:443"), true);
+  assert.equal(through("https://10.1.2.3", "10.0.0.0/8"), false);
+  assert.equal(through("https://10.1.2.3", "10.1.2.3"), false);
+  assert.equal(through("https://11.1.2.3", "10.0.0.0/8,10.0.0.0/99,fd00::/8"), true);
+  assert.equal(through("https://[fd00::1]", "fd00::/8"), false);
 });
 
 test("a token file is read again in time, at once after a refusal, and never lost for a moment's absence", async () => {

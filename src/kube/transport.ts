@@ -18,7 +18,9 @@ import {
   type KubeStreamResponse,
   type KubeTransport,
 } from "../seams/kube-transport.ts";
+import type { Programs } from "../seams/programs.ts";
 import type { KubeConfig } from "./config.ts";
+import { impersonationHeaders } from "./credentials/impersonate.ts";
 import { asFailure } from "./failure.ts";
 import { Identity, type Credentials } from "./identity.ts";
 import { JsonLines } from "./json-lines.ts";
@@ -33,6 +35,8 @@ export interface TransportOptions {
   readonly disk: Disk;
   readonly userAgent?: string;
   readonly patience?: Patience;
+  /** What runs credential plugins. */
+  readonly programs?: Programs;
 }
 
 interface Call extends Begun {
@@ -46,9 +50,9 @@ export class Http2Transport implements KubeTransport {
   readonly #pool: Pool;
 
   constructor(options: TransportOptions) {
-    const { config, clock, disk, patience = PATIENCE } = options;
+    const { config, clock, disk, patience = PATIENCE, programs } = options;
     this.#options = options;
-    this.#identity = new Identity(config, disk, clock);
+    this.#identity = new Identity(config, disk, clock, programs);
     this.#base = new URL(config.server).pathname.replace(/\/$/, "");
     this.#pool = new Pool({ clock, patience, mostStreams: MOST_STREAMS });
   }
@@ -73,6 +77,14 @@ export class Http2Transport implements KubeTransport {
     });
   }
 
+  /**
+   * Obtains credentials, however long that takes: behind a plugin a person may have to log in, which must not count as
+   * the time of a call.
+   */
+  async login(): Promise<Credentials> {
+    return await this.#identity.credentials();
+  }
+
   close(): Promise<void> {
     this.#pool.close();
     return Promise.resolve();
@@ -93,7 +105,7 @@ export class Http2Transport implements KubeTransport {
       try {
         call = await this.#begin(request, signal);
         const { status, value } = await perform(call);
-        const replaced = status === 401 && tries === 0 && (await this.#identity.refused(call.credentials));
+        const replaced = status === 401 && tries === 0 && (await this.#replaced(call.credentials));
         if (!replaced) return value;
       } catch (error) {
         if (signal.reason instanceof DeadlineExceeded) call?.connection.suspect();
@@ -105,11 +117,30 @@ export class Http2Transport implements KubeTransport {
     }
   }
 
+  async #replaced(refused: Credentials): Promise<boolean> {
+    try {
+      return await this.#identity.refused(refused);
+    } catch (error) {
+      throw withoutCredentials(error);
+    }
+  }
+
+  /** A call does not wait for a plugin beyond its own end; who waits next finds what the plugin gave. */
+  async #credentials(signal: AbortSignal): Promise<Credentials> {
+    return await new Promise((resolve, reject) => {
+      const onAbort = () => reject(ended(signal, "not-sent"));
+      if (signal.aborted) onAbort();
+      else signal.addEventListener("abort", onAbort, { once: true });
+      this.#identity
+        .credentials()
+        .then(resolve, (error: unknown) => reject(withoutCredentials(error)))
+        .finally(() => signal.removeEventListener("abort", onAbort));
+    });
+  }
+
   async #begin(request: KubeRequest, signal: AbortSignal): Promise<Call> {
     const { config, userAgent = "kube" } = this.#options;
-    const credentials = await this.#identity.credentials().catch((error: unknown) => {
-      throw new KubeFailure("not-sent", "connection", (error as Error).message, { cause: error });
-    });
+    const credentials = await this.#credentials(signal);
     const { token } = credentials;
     const query = new URLSearchParams(request.query ?? {}).toString();
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
@@ -121,6 +152,7 @@ export class Http2Transport implements KubeTransport {
       ...(body !== undefined && { "content-type": request.contentType ?? "application/json" }),
       // A token goes with each request; certificates belong to the connection.
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...impersonationHeaders(config.impersonate),
     };
     const kind = {
       pinged: true,
@@ -211,6 +243,12 @@ async function* readObjects(stream: ClientHttp2Stream, signal: AbortSignal): Asy
   } catch (error) {
     throw asFailure(error);
   }
+}
+
+/** Nothing was done: the server refused the call, or it was never made. */
+function withoutCredentials(error: unknown): KubeFailure {
+  const message = error instanceof Error ? error.message : String(error);
+  return new KubeFailure("not-sent", "connection", message, { cause: error });
 }
 
 /** No connection, or one that takes no calls. */
