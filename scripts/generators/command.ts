@@ -20,8 +20,9 @@ clusters work on Kubernetes, with the rights of your kubeconfig, and on clusters
 
 \`\`\`sh
 kubectl etcd list -A             # all clusters, one line each
-kubectl etcd members demo        # one cluster's members
-quorate list --local             # clusters on this machine
+kubectl etcd status demo         # one cluster on one screen
+kubectl etcd why demo            # what it waits for, and what you can do
+quorate status --local           # a cluster on this machine
 \`\`\`
 
 The cluster may be left out if there is only one. Every verb has \`--help\` with examples.

@@ -3,8 +3,10 @@ import type { Verbs } from "./io.ts";
 import { completeVerb } from "./verbs/complete.ts";
 
 export const verbs: Verbs = {
+  status: async () => (await import("./verbs/status.ts")).verb,
   list: async () => (await import("./verbs/list.ts")).verb,
   members: async () => (await import("./verbs/members.ts")).verb,
+  why: async () => (await import("./verbs/why.ts")).verb,
   events: async () => (await import("./verbs/events.ts")).verb,
   local: () => import("./local.ts"),
   etcd: () => import("./etcd.ts"),

@@ -1,9 +1,13 @@
 /** Clusters as a table, one line each: readable for two hundred of them. */
 import { ageOf } from "../duration.ts";
+import { wrap } from "../help.ts";
 import type { ClusterObject } from "../target/target.ts";
 import type { Style } from "./style.ts";
 import { tableLines, type Cell, type Column } from "./table.ts";
 import { bytes, phasePaint } from "./words.ts";
+
+/** From here on nobody counts by eye. */
+const MANY = 20;
 
 export interface ListView {
   readonly clusters: readonly ClusterObject[];
@@ -26,12 +30,11 @@ export function listLines(view: ListView, style: Style): string[] {
     { title: "AGE", align: "right" },
     { title: "MESSAGE", shrinks: true },
   ];
-  const sorted = view.clusters.toSorted((a, b) => keyOf(a).localeCompare(keyOf(b)));
-  return tableLines(
-    columns,
-    sorted.map((cluster) => rowOf(cluster, view, style)),
-    wide ? Infinity : view.width,
-  );
+  const order = new Intl.Collator("en", { numeric: true });
+  const sorted = view.clusters.toSorted((a, b) => order.compare(keyOf(a), keyOf(b)));
+  const rows = sorted.map((cluster) => rowOf(cluster, view, style));
+  const lines = tableLines(columns, rows, wide ? Infinity : view.width);
+  return sorted.length < MANY ? lines : [...lines, "", ...wrap(countLine(sorted), view.width).split("\n")];
 }
 
 function rowOf(cluster: ClusterObject, { namespaces, wide, now }: ListView, style: Style): (Cell | string)[] {
@@ -52,6 +55,17 @@ function rowOf(cluster: ClusterObject, { namespaces, wide, now }: ListView, styl
     ageOf(now - Date.parse(metadata.creationTimestamp ?? "") || 0),
     { text: healthy && !wide ? "" : (status?.message ?? "not reconciled yet"), paint: style.quiet },
   ];
+}
+
+/** `200 clusters: 182 Healthy, 18 Degraded`. */
+function countLine(clusters: readonly ClusterObject[]): string {
+  const counts = new Map<string, number>();
+  for (const { status } of clusters) {
+    const phase = status?.phase ?? "Unknown";
+    counts.set(phase, (counts.get(phase) ?? 0) + 1);
+  }
+  const sorted = [...counts].toSorted((a, b) => b[1] - a[1]);
+  return `${clusters.length} clusters: ${sorted.map(([phase, count]) => `${count} ${phase}`).join(", ")}`;
 }
 
 function keyOf({ metadata }: ClusterObject): string {

@@ -102,6 +102,7 @@ function stateOf({ seen, record }: Row): string {
 function noteOf({ seen, record }: Row): string {
   return [
     ...(seen?.alarms ?? []).map((alarm) => `alarm ${alarm}`),
+    ...(seen?.fenced ? ["fenced"] : []),
     ...(record?.spec.retiring ? ["will be replaced"] : []),
     ...(record?.metadata.deletionTimestamp !== undefined && !record.spec.leaving ? ["will be replaced"] : []),
   ].join(", ");

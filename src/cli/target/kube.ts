@@ -1,6 +1,7 @@
 /** Clusters of a Kubernetes API server, with the rights of the caller's kubeconfig. */
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { API_VERSION, GROUP } from "../../api/metadata.ts";
+import type { Explanation } from "../../core/status/why.ts";
 import { KubeClient } from "../../kube/client.ts";
 import { loadConfig } from "../../kube/config.ts";
 import { isReason } from "../../kube/errors.ts";
@@ -11,6 +12,7 @@ import { etcdClusters, etcdMembers } from "../../operator/resources.ts";
 import { systemDisk } from "../../seams/disk.ts";
 import { commandOf } from "../called.ts";
 import type { CliIo } from "../io.ts";
+import { explanationOf } from "../screen/explain.ts";
 import { noCluster, noSuch } from "./choose.ts";
 import { eventsAbout } from "./kube-events.ts";
 import { explained, notInstalled, type Attempt } from "./kube-errors.ts";
@@ -141,6 +143,25 @@ export class KubeTarget implements Target {
     } catch (error) {
       throw explained(error, this.#attempt("list", "events.events.k8s.io", namespace));
     }
+  }
+
+  /** The status may be older than the spec. */
+  async remarks({ metadata, status }: ClusterObject): Promise<readonly string[]> {
+    const seen = status?.observedGeneration ?? -1;
+    const behind = metadata.generation !== undefined && seen < metadata.generation;
+    return await Promise.resolve(
+      behind
+        ? [
+            seen < 0
+              ? "No operator has reported on this cluster yet. Check that one is running: kubectl get pods -A -l app.kubernetes.io/name=quorate"
+              : `The status is about generation ${seen} of the spec; generation ${metadata.generation} has not been observed yet.`,
+          ]
+        : [],
+    );
+  }
+
+  async why(cluster: ClusterObject): Promise<Explanation> {
+    return await Promise.resolve(explanationOf(cluster.status));
   }
 
   async operations(cluster?: ClusterObject): Promise<readonly OperationObject[]> {

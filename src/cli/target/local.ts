@@ -2,6 +2,7 @@
 import path from "node:path";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { API_VERSION } from "../../api/metadata.ts";
+import type { Explanation } from "../../core/status/why.ts";
 import { InvalidInput, toResource } from "../../local/change.ts";
 import { layout } from "../../local/layout.ts";
 import { thisMachine } from "../../local/machine.ts";
@@ -11,7 +12,7 @@ import { Store, type StoredMember } from "../../local/store.ts";
 import { commandOf } from "../called.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import type { CliIo } from "../io.ts";
-import { clustersHome, placeOf, type Place } from "../local/place.ts";
+import { clustersHome, DEFAULT_NAME, placeOf, type Place } from "../local/place.ts";
 import { call } from "../local/session.ts";
 import { noSuch } from "./choose.ts";
 import type { TargetValues } from "./open.ts";
@@ -67,6 +68,20 @@ export class LocalTarget implements Target {
     const places = cluster ? [await this.placeOf(cluster.metadata.name)] : await this.#places();
     const reports = await Promise.all(places.map((place) => this.#report(place)));
     return reports.flatMap(eventsOf).toSorted((a, b) => a.at - b.at);
+  }
+
+  async remarks(cluster: ClusterObject): Promise<readonly string[]> {
+    const place = await this.placeOf(cluster.metadata.name);
+    const { controller } = await this.#report(place);
+    return controller
+      ? []
+      : [
+          `No controller is running for this cluster, so nothing changes. Start one with: ${this.command} local up${this.#place(place)}`,
+        ];
+  }
+
+  async why(cluster: ClusterObject): Promise<Explanation> {
+    return await this.#call(await this.placeOf(cluster.metadata.name), "why");
   }
 
   async operations(): Promise<readonly OperationObject[]> {
@@ -127,6 +142,13 @@ export class LocalTarget implements Target {
     const found = places[names.indexOf(name)];
     if (found === undefined) throw noSuch("cluster", name, names, this.where);
     return found;
+  }
+
+  /** The flags with which `local up` finds the cluster. */
+  #place({ name }: Place): string {
+    const { dir } = this.#values;
+    if (dir !== undefined) return ` --dir ${dir}`;
+    return name === undefined || name === DEFAULT_NAME ? "" : ` --name ${name}`;
   }
 
   /** `--dir` and `--name` mean one cluster; otherwise all in the usual place. */

@@ -4,6 +4,7 @@
  */
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
+import type { Explanation } from "../../core/status/why.ts";
 import type { KubeObject } from "../../kube/resources.ts";
 
 /** As the API server gives it: an EtcdCluster whose status may be missing, and whose fields nobody checked yet. */
@@ -63,6 +64,11 @@ export interface Target {
   members(cluster: ClusterObject): Promise<readonly EtcdMember[]>;
   /** Oldest first; of one cluster with its members and operations, or of all. */
   events(cluster?: ClusterObject): Promise<readonly ClusterEvent[]>;
+
+  /** What the target knows about the cluster beyond its objects, in sentences for the end of a screen. */
+  remarks(cluster: ClusterObject): Promise<readonly string[]>;
+  /** What it does or waits for. */
+  why(cluster: ClusterObject): Promise<Explanation>;
 
   /** By time of creation; empty where the resource is not installed. */
   operations(cluster?: ClusterObject): Promise<readonly OperationObject[]>;

@@ -9,31 +9,36 @@ export const verb = clusterVerb(
     name: "list",
     summary: "list clusters with their version, health and phase",
     about: "The message is shown for clusters that are not healthy; -o wide shows it for all.",
+    flags: { unhealthy: { kind: "switch", help: "only clusters that are not healthy" } },
     groups: ["everywhere", "output", "watch", "target"],
     examples: [
       { does: "Clusters of one namespace", line: "list -n prod" },
       { does: "Clusters of all namespaces, as they change", line: "list -A --watch" },
+      { does: "Those that need a look", line: "list -A --unhealthy" },
       { does: "Clusters on this machine", line: "list --local" },
     ],
   },
   async ({ flags }, io, target) => {
     const style = styleOf(io, flags);
     await show(io, flags, async () => {
-      const clusters = await target.clusters();
-      if (clusters.length === 0 && !flags.watch) throw noCluster(target);
+      const all = await target.clusters();
+      if (all.length === 0 && !flags.watch) throw noCluster(target);
+      const clusters = flags.unhealthy ? all.filter(({ status }) => status?.phase !== "Healthy") : all;
       return {
         data: clusters,
         text: (format) =>
-          listLines(
-            {
-              clusters,
-              namespaces: target.namespace === undefined,
-              wide: format === "wide",
-              now: io.clock.now(),
-              width: widthOf(io),
-            },
-            style,
-          ).join("\n"),
+          clusters.length === 0 && all.length > 0
+            ? `All ${all.length} clusters are healthy.`
+            : listLines(
+                {
+                  clusters,
+                  namespaces: target.namespace === undefined,
+                  wide: format === "wide",
+                  now: io.clock.now(),
+                  width: widthOf(io),
+                },
+                style,
+              ).join("\n"),
       };
     });
   },
