@@ -1,4 +1,5 @@
 /** Generates the page of reasons (`docs/reasons.md`) from the tables in src/core/messages. */
+import { OPERATION_REASONS } from "../../src/core/messages/operation-reasons.ts";
 import { REASONS, WORK, type HoldReason, type ReasonText } from "../../src/core/messages/reasons.ts";
 import { MESSAGES } from "../../src/core/messages/table.ts";
 import type { StepRow, WaitRow } from "../../src/core/messages/message.ts";
@@ -32,6 +33,15 @@ Each step of the operator is shown with one of these explanations, in events, in
 |---|---|
 `;
 
+const OPERATIONS = `
+## Reasons of an EtcdOperation
+
+\`status.reason\` of an EtcdOperation is one of these, or, while it waits for the cluster, one of the reasons above.
+
+| reason | phase | meaning | what to do |
+|---|---|---|---|
+`;
+
 type Row = StepRow<object> | WaitRow<object>;
 const rows = Object.entries(MESSAGES) as unknown as readonly [string, Row][];
 
@@ -44,7 +54,16 @@ export const reasonsPage: Generator = {
       row.kind === "step" ? [`| \`${code}\` | ${cell(row.say(row.example))} |`] : [],
     );
     const working = Object.values(WORK).map(({ reason, meaning }) => `| \`${reason}\` | ${meaning} |`);
-    const parts = [names.map(section).join("\n"), WORKING + working.join("\n"), STEPS + steps.join("\n")];
+    const operations = Object.entries(OPERATION_REASONS).map(
+      ([reason, { phases, meaning, remedy }]) =>
+        `| \`${reason}\` | ${phases.join(", ")} | ${cell(meaning)} | ${cell(remedy)} |`,
+    );
+    const parts = [
+      names.map(section).join("\n"),
+      WORKING + working.join("\n"),
+      OPERATIONS + operations.join("\n"),
+      STEPS + steps.join("\n"),
+    ];
     const text = `${INTRODUCTION}${parts.join("\n")}\n`;
     return new Map([["docs/reasons.md", text]]);
   },

@@ -18,7 +18,9 @@ export function keepingOf(env: Environment): Keeping {
     votersWanted: () => spec()?.replicas ?? 0,
     lostAfterMs: () => millisecondsOf(spec()?.repair.memberLostAfter ?? "0s"),
     isGivenUp: (member) =>
-      record(member)?.metadata.deletionTimestamp !== undefined || approved() === `replace-${member}`,
+      record(member)?.metadata.deletionTimestamp !== undefined ||
+      record(member)?.spec.retiring?.requested === true ||
+      approved() === `replace-${member}`,
     isLeaving: (member) => record(member)?.spec.leaving !== undefined,
     hasWorkload: (member) => env.server.get(pods, `${NAMESPACE}/${member}`) !== undefined,
   };

@@ -24,6 +24,21 @@ test("I1: stopping or removing a healthy voter while another is down", () => {
   violates("I1", () => sim.oracle.beforeStep({ kind: "RemoveFromEtcd", member: "demo-2", memberID: id }));
 });
 
+test("R10: moving leadership to a member that is down, hangs, or does not exist", () => {
+  const sim = settled();
+  const move = (member: string): Action => ({
+    kind: "MoveLeader",
+    member,
+    memberID: sim.objects.records.get(member)?.memberID ?? "9",
+  });
+  sim.oracle.beforeStep(move("demo-2"));
+  inflict(sim, "freeze", "demo-2");
+  violates("R10", () => sim.oracle.beforeStep(move("demo-2")));
+  sim.pods.kill("demo-3");
+  violates("R10", () => sim.oracle.beforeStep(move("demo-3")));
+  violates("R10", () => sim.oracle.beforeStep(move("demo-9")));
+});
+
 test("I2: promoting while a voter is down", () => {
   const sim = settled();
   sim.pods.kill("demo-1");

@@ -86,6 +86,7 @@ export class Oracle {
     if (action.kind === "RemoveFromEtcd") this.mayRemove(action.memberID);
     if (action.kind === "Promote") this.mayPromote();
     if (action.kind === "DeleteVolume") this.mayDelete(action.member);
+    if (action.kind === "MoveLeader") this.mayLead(action.memberID);
   }
 
   mayStop(member: string): void {
@@ -117,6 +118,14 @@ export class Oracle {
     if (down.length > 0 || healthy.size + 1 < quorum(voters + 1)) {
       throw new Violation("I2", `a voter is promoted while ${healthy.size} of ${voters} voters are healthy`);
     }
+  }
+
+  /** Leadership goes to a voter that serves: one that hangs or has gone would cost an election. */
+  mayLead(id: string): void {
+    if (!this.#watching()) return;
+    const server = this.#world.network.all().find((one) => one.runs && one.id === id);
+    if (!this.truth().voterIDs.has(id) || !server?.serving || server.frozen || server.isLearner)
+      throw new Violation("R10", `leadership is moved to ${id}, which is not a voter that serves`);
   }
 
   mayDelete(member: string): void {

@@ -64,6 +64,7 @@ export function execute(hands: Hands, view: View, action: Action): void {
       if (!server?.serving) throw new Refusal("noLeader");
       calls.defragment(server);
       memory.defragmentedAt.set(action.member, view.now);
+      if (action.operation !== undefined) memory.defragmentedFor.set(action.member, action.operation);
       return;
     }
     case "Disarm":
@@ -87,8 +88,9 @@ export function execute(hands: Hands, view: View, action: Action): void {
     case "CancelDowngrade":
       return done(() => void calls.downgrade(voter(hands, view), "CANCEL", ""), "noDowngrade");
     case "UpdateOperation":
+      return objects.report(action.operation, action.resourceVersion, action.status);
     case "DeleteOperation":
-      throw new TypeError(`${action.kind} was decided, and no operation was shown`);
+      return objects.forgetOperation(action.operation, action.uid);
     default: {
       const unknown: never = action;
       throw new TypeError(`no such action: ${JSON.stringify(unknown)}`);

@@ -5,7 +5,8 @@
 import type { EtcdClusterSpec } from "../../src/api/etcd-cluster-spec.ts";
 import type { NewMemberRecord, RecordChange } from "../../src/core/action.ts";
 import { etcdConfig } from "../../src/core/config/flags.ts";
-import type { ClusterFacts } from "../../src/core/observation.ts";
+import type { ClusterFacts, OperationFacts } from "../../src/core/observation.ts";
+import type { OperationTask } from "../../src/core/operations/task.ts";
 import { quorum } from "../../src/core/quorum.ts";
 import {
   FIRST_MARKS,
@@ -40,6 +41,7 @@ export class Objects implements DataDirs {
   readonly deleting = new Set<string>();
   /** By a person. */
   readonly fenced = new Set<string>();
+  readonly operations = new Map<string, OperationFacts>();
   readonly volumes = new Map<string, Volume>();
   readonly configs = new Map<string, Config>();
   readonly #dirs = new Map<string, DataDir>();
@@ -126,6 +128,36 @@ export class Objects implements DataDirs {
     this.writes++;
     const next = { ...before, ...change, resourceVersion: String(Number(resourceVersion) + 1) };
     this.records.set(name, next);
+  }
+
+  /** A person asks for a task. */
+  ask(name: string, task: OperationTask, ttlSecondsAfterFinished?: number): void {
+    const uid = `operation-${++this.#uids}`;
+    this.operations.set(name, {
+      name,
+      uid,
+      resourceVersion: "1",
+      generation: 1,
+      createdAt: this.#now(),
+      deleting: false,
+      task,
+      ...(ttlSecondsAfterFinished !== undefined && { ttlSecondsAfterFinished }),
+      status: { observedGeneration: -1 },
+    });
+  }
+
+  report(name: string, resourceVersion: string, status: OperationFacts["status"]): void {
+    const before = this.operations.get(name);
+    if (before?.resourceVersion !== resourceVersion) throw new Conflict(`${name} was changed meanwhile`);
+    this.writes++;
+    const next = { ...before, status, resourceVersion: String(Number(resourceVersion) + 1) };
+    this.operations.set(name, next);
+  }
+
+  forgetOperation(name: string, uid: string): void {
+    if (this.operations.get(name)?.uid !== uid) return;
+    this.writes++;
+    this.operations.delete(name);
   }
 
   delete(name: string): void {

@@ -5,8 +5,10 @@ import type {
   MemberAnswer,
   MemberFacts,
   Observation,
+  OperationFacts,
   WorkloadFacts,
 } from "../../src/core/observation.ts";
+import { inOrderOfCreation } from "../../src/core/operations/task.ts";
 import type { MemberRecord } from "../../src/core/record.ts";
 import { viewOf } from "../../src/core/view.ts";
 import { Memory as Seen } from "../../src/control/memory.ts";
@@ -24,6 +26,8 @@ export class Memory {
   readonly retries = new Retries();
   readonly seen = new Seen();
   readonly defragmentedAt = new Map<string, number>();
+  readonly defragmentedFor = new Map<string, string>();
+  readonly operationFailures = new Map<string, NonNullable<OperationFacts["failures"]>>();
   readonly disarmedAt = new Map<string, number>();
   hashes: EtcdFacts["hashes"];
   compacted: EtcdFacts["compacted"];
@@ -73,7 +77,14 @@ export function observe(
       unavailableVersions: {},
       clashes: [],
     },
-    operations: [],
+    operations: operationsOf(objects, memory),
+  });
+}
+
+function operationsOf({ operations }: Objects, { operationFailures }: Memory): OperationFacts[] {
+  return inOrderOfCreation([...operations.values()]).map((operation) => {
+    const failures = operationFailures.get(operation.uid);
+    return failures ? { ...operation, failures } : operation;
   });
 }
 
@@ -142,6 +153,7 @@ function etcdFacts(
     ...(memory.nudgedAt !== undefined && { nudgedAt: memory.nudgedAt }),
     ...(memory.disarmedAt.size > 0 && { disarmedAt: Object.fromEntries(memory.disarmedAt) }),
     defragmentedAt: Object.fromEntries(memory.defragmentedAt),
+    defragmentedFor: Object.fromEntries(memory.defragmentedFor),
   };
   if (!witness) return { alarms: [], ...remembered };
   const entries = calls.memberList(witness, false).map((member): EtcdMemberEntry => ({

@@ -2,11 +2,13 @@
  * An operator without wires: observe, decide, do one thing, look again, on virtual time. It can die after
  * any effect; the next one starts with empty memory and finds its way by what it sees.
  */
+import { isObjectAction } from "../../src/control/platform.ts";
 import type { Failure } from "../../src/control/retries.ts";
 import { shouldRun } from "../../src/core/assess/should-run.ts";
-import type { Act, Decision } from "../../src/core/action.ts";
+import type { Act, Action, Decision } from "../../src/core/action.ts";
 import { decide } from "../../src/core/decide.ts";
 import type { Observation } from "../../src/core/observation.ts";
+import { tellOperations } from "../../src/core/operations/tell.ts";
 import { viewOf, type MemberView, type View } from "../../src/core/view.ts";
 import { Refusal } from "../models/etcd/refusal.ts";
 import type { Scheduled, Scheduler } from "../engine/scheduler.ts";
@@ -102,6 +104,7 @@ export class Operator {
     const step = this.#step(decision.act, view);
     if (step === "done") return STEP_MS;
     if (this.#applyOrFail(view)) return STEP_MS;
+    if (this.#tell(view, decision)) return STEP_MS;
     const due = [decision.lookAgainAt, step?.retryAt].flatMap((at) =>
       at === undefined ? [] : [at - this.#now()],
     );
@@ -127,11 +130,36 @@ export class Operator {
       if (error instanceof Conflict) return "done";
       if (!(error instanceof Refusal) && !(error instanceof ReplyLost)) throw error;
       this.#events.onStepDone(act, view, error.message);
+      this.#noteOperation(act.action, error.message);
       return retries.failed(act.action, error, this.#now());
     }
     retries.succeeded(act.action);
+    this.#noteOperation(act.action);
     this.#events.onStepDone(act, view, undefined);
     return "done";
+  }
+
+  #noteOperation(action: Action, error?: string): void {
+    if (isObjectAction(action) || !("operation" in action) || action.operation === undefined) return;
+    const { operationFailures } = this.#memory;
+    const count = (operationFailures.get(action.operation)?.count ?? 0) + 1;
+    if (error === undefined) operationFailures.delete(action.operation);
+    else operationFailures.set(action.operation, { count, error });
+  }
+
+  /** Why operations wait, and reports; the words alone are no reason to write. */
+  #tell(view: View, decision: Decision): boolean {
+    const { objects } = this.#hands;
+    const told = tellOperations(view, decision, undefined).filter(({ wordsOnly }) => !wordsOnly);
+    for (const { write } of told) {
+      const { operation, resourceVersion, status } = write;
+      try {
+        this.#effects.run(`tell ${operation}`, () => objects.report(operation, resourceVersion, status));
+      } catch (error) {
+        if (!(error instanceof ReplyLost) && !(error instanceof Conflict)) throw error;
+      }
+    }
+    return told.length > 0;
   }
 
   /** A lost answer ends the turn; the next one comes soon and sees what was done. */

@@ -12,6 +12,7 @@ import type { ProductRun } from "../driver/product-run.ts";
 import { run, type Wait } from "../driver/run.ts";
 import { mustStayQuiet } from "../oracles/quiet.ts";
 import { SeededRandom } from "../engine/random.ts";
+import { judgeEndedOperations, randomTask } from "./operations.ts";
 import { formatLine, summary } from "./script.ts";
 import { Simulation } from "./simulation.ts";
 
@@ -44,6 +45,9 @@ export const PASSING: readonly FaultName[] = [
 export const DENIALS: readonly FaultName[] = ["blind", "blind", "blind-to-all", "sighted", "refuse", "allow"];
 /** How often after a move; and how often somebody is stopped just then. */
 const DENIAL = { chance: 0.15, stops: 0.5 } as const;
+/** How often somebody asks for a task after a move, and cancels one. */
+const TASKS = { chance: 0.25, cancelled: 0.15 } as const;
+const LONGEST_TTL_S = 60;
 /** Virtual time in which the cluster has to come to rest after the last fault. */
 const BOUND_MS = 2 * 3_600_000;
 
@@ -51,17 +55,19 @@ const BOUND_MS = 2 * 3_600_000;
 const FENCING = { chance: 0.12, fences: 0.65 } as const;
 
 /**
- * `deny`: whether the operator is also denied sight and workloads; `fences`: whether people fence members. Kept seeds may
- * be from before.
+ * `deny`: whether the operator is also denied sight and workloads; `fences`: whether people fence members; `tasks`:
+ * whether they ask for operations. Kept seeds may be from before.
  */
 export async function randomRun(
   seed: number,
   deny: readonly string[] | boolean = true,
   fences = true,
+  tasks = true,
 ): Promise<ProductRun> {
   const fencing = new SeededRandom(seed ^ 0xfe4ce);
   const random = new SeededRandom(seed ^ 0x5eed);
   const denying = new SeededRandom(seed ^ 0xde41ed);
+  const operating = new SeededRandom(seed ^ 0x7a5c);
   const chance = deny === true ? DENIAL.chance : deny === false ? 0 : 0.3;
   const effects = new Set(Array.from({ length: random.between(0, 6) }, () => random.between(1, 150)));
   const lost = new Set(Array.from({ length: random.between(0, 4) }, () => random.between(1, 150)));
@@ -77,6 +83,7 @@ export async function randomRun(
       say(move(sim, random));
       if (denying.chance(chance)) say(denial(sim, denying));
       if (fences && fencing.chance(FENCING.chance)) say(fence(sim, fencing));
+      if (tasks && operating.chance(TASKS.chance)) say(operate(sim, operating));
       yield random.chance(0.3)
         ? { rest: 600_000 }
         : { pass: random.pick([50, 500, 3_000, 10_000, 40_000, 400_000]) };
@@ -132,6 +139,8 @@ function* comeToAnEnd(sim: Simulation, say: Say): Iterable<Wait> {
     yield { pass: BOUND_MS };
     yield { settle: BOUND_MS };
   }
+  // Finished operations are deleted when their time has come.
+  if (sim.objects.operations.size > 0) yield { pass: LONGEST_TTL_S * 1000 + 1_000 };
   judge(sim);
 }
 
@@ -142,7 +151,10 @@ function isCorrupt(sim: Simulation): boolean {
 function judge(sim: Simulation): void {
   const wrong = faultsOf(sim);
   if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
-  if (sim.converged) mustStayQuiet(sim, 300_000);
+  if (sim.converged) {
+    judgeEndedOperations([...sim.objects.operations.values()]);
+    mustStayQuiet(sim, 300_000);
+  }
   const { reported, voters } = endState(sim);
   // A refused version or option must not keep the size from being reached, unless nothing is taken back by itself.
   if (!sim.spec.update.canary) return;
@@ -176,6 +188,18 @@ function move(sim: Simulation, random: SeededRandom): string {
   const fault = random.pick(PASSING);
   inflict(sim, fault, member);
   return `${fault} ${member}`;
+}
+
+function operate(sim: Simulation, random: SeededRandom): string {
+  const { operations, records } = sim.objects;
+  const open = [...operations.keys()];
+  if (open.length > 0 && random.chance(TASKS.cancelled)) {
+    const name = random.pick(open);
+    operations.delete(name);
+    return `delete ${name}`;
+  }
+  const task = randomTask(random, [...records.keys()]);
+  return `${sim.operate(task, random.chance(0.5) ? undefined : random.pick([0, LONGEST_TTL_S]))} ${JSON.stringify(task)}`;
 }
 
 /** Often something ends just then that has to be made again. */

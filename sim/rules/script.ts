@@ -5,11 +5,14 @@
  *   create replicas=3 version=3.6.16     (given …: the same, without telling how)
  *   edit replicas=5 options.quotaBackendBytes=16Mi
  *   wipe demo-1 | kill demo-2 | freeze … (see faults.ts)
+ *   operate defragment members=["demo-2"] | operate moveLeader to=demo-3 | cancel operation-1
  *   put <key> <bytes> [times] | delete <prefix> | raise NOSPACE|CORRUPT is left to etcd itself
  *   wait 30s | settle
  */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { parseDuration } from "../../src/api/duration.ts";
+import type { EtcdOperationSpec } from "../../src/api/etcd-operation.ts";
+import { taskOf } from "../../src/core/operations/task.ts";
 import { faultNames, inflict, type FaultName } from "./faults.ts";
 import { Refusal } from "../models/etcd/refusal.ts";
 import { Simulation, type StepLine } from "./simulation.ts";
@@ -69,6 +72,9 @@ function perform(
   if (verb === "edit") sim.edit(deepMerge(sim.spec, assignments(args)) as Partial<EtcdClusterSpecInput>);
   else if (verb === "wait") sim.pass(parseDuration(first) ?? 0);
   else if (verb === "settle") sim.settle();
+  else if (verb === "operate")
+    sim.operate(taskOf({ cluster: "demo", [first]: assignments(args.slice(1)) } as EtcdOperationSpec));
+  else if (verb === "cancel") sim.objects.operations.delete(first);
   else if (verb === "put") put(sim, first, Number(args[1]), Number(args[2] ?? 1));
   else if (verb === "delete") remove(sim, first);
   else if ((faultNames as readonly string[]).includes(verb)) inflict(sim, verb as FaultName, first);
@@ -147,5 +153,12 @@ export function summary(sim: Simulation): string[] {
   const holds = (sim.decision?.holds ?? []).map(
     (hold) => `  waits: ${hold.reason}: ${hold.message}${hold.next ? ` → ${hold.next}` : ""}`,
   );
-  return [`= ${sim.converged ? "converged" : "waiting"}: ${members.join(", ") || "no members"}`, ...holds];
+  const operations = [...sim.objects.operations.values()].map(
+    ({ name, status }) => `  ${name}: ${status.phase} ${status.reason}: ${status.message}`,
+  );
+  return [
+    `= ${sim.converged ? "converged" : "waiting"}: ${members.join(", ") || "no members"}`,
+    ...holds,
+    ...operations,
+  ];
 }

@@ -11,10 +11,12 @@ import { API_VERSION } from "../../src/api/metadata.ts";
 import { parseCluster } from "../../src/api/parse-cluster.ts";
 import type { Act, Decision } from "../../src/core/action.ts";
 import type { Observation } from "../../src/core/observation.ts";
+import type { OperationTask } from "../../src/core/operations/task.ts";
 import { VirtualClock } from "../engine/clock.ts";
 import type { EffectFaults } from "../driver/enumerate.ts";
 import { Effects } from "./effects.ts";
 import { Objects } from "./objects.ts";
+import { judgeOperations } from "./operations.ts";
 import { Operator, stepName } from "./operator.ts";
 import { Pods } from "./pods.ts";
 import { Ledger } from "../oracles/ledger.ts";
@@ -63,6 +65,7 @@ export class Simulation {
   decision: Decision | undefined;
   observation: Observation | undefined;
   #lastEffectAt = 0;
+  #operations = 0;
   #listener: ((line: StepLine) => void) | undefined;
 
   constructor(spec: EtcdClusterSpecInput, options: SimulationOptions) {
@@ -96,7 +99,10 @@ export class Simulation {
       },
       votersWanted: () => objects.cluster.spec.replicas,
       lostAfterMs: () => millisecondsOf(objects.cluster.spec.repair.memberLostAfter),
-      isGivenUp: (member) => !objects.records.has(member) || objects.deleting.has(member),
+      isGivenUp: (member) =>
+        !objects.records.has(member) ||
+        objects.deleting.has(member) ||
+        objects.records.get(member)?.retiring?.requested === true,
       isLeaving: (member) => objects.records.get(member)?.leaving !== undefined,
       hasWorkload: (member) => pods.names().includes(member),
     };
@@ -117,6 +123,7 @@ export class Simulation {
         onStepDone: (act, _view, failure) => this.#note(act, failure),
         onPass: (decision, observation) => {
           needless.look(scheduler.now);
+          judgeOperations(observation.operations);
           this.decision = decision;
           this.observation = observation;
           options.onPass?.(decision, observation);
@@ -174,6 +181,14 @@ export class Simulation {
     if (!parsed.ok) throw new RangeError(parsed.errors.map(({ message }) => message).join("; "));
     this.objects.edit(parsed.cluster.spec);
     this.operator.wake();
+  }
+
+  /** Asks for a task, as a person would; returns its name. */
+  operate(task: OperationTask, ttlSecondsAfterFinished?: number): string {
+    const name = `operation-${++this.#operations}`;
+    this.objects.ask(name, task, ttlSecondsAfterFinished);
+    this.operator.wake();
+    return name;
   }
 
   pass(ms: number): void {

@@ -100,8 +100,19 @@ const memberSpecFields = z.strictObject({
     ),
   run: z.boolean().describe("False while hibernated: nothing runs, and the volume is retained."),
   template: templateSchema,
+  restart: text(64)
+    .optional()
+    .describe(
+      "UID of the EtcdOperation that last restarted it: its workload is recreated once when this changes.",
+    ),
   retiring: z
-    .strictObject({ reason: reason() })
+    .strictObject({
+      reason: reason(),
+      requested: z
+        .boolean()
+        .optional()
+        .describe("An EtcdOperation asked for it, so it is replaced even if the template matches the spec."),
+    })
     .optional()
     .describe("Set when a new member is to replace it while it still serves."),
   leaving: z

@@ -145,6 +145,7 @@ const stepSchema = z.strictObject({
   at: timestamp().describe("When it was done."),
   message: text(1024).describe("What was done, as a sentence."),
   member: text(63).optional().describe("The member it concerns, if it concerns one."),
+  failed: z.boolean().optional().describe("True for a member that was left out; the message says why."),
 });
 
 export const MAX_OPERATION_STEPS = 256;

@@ -51,7 +51,7 @@ async function callEtcd(executor: Executor, view: View, action: EtcdAction): Pro
       return observer.rememberCompaction(action.revision);
     case "Defragment":
       await maintenance.defragment(endpointOf(executor, view, action.member));
-      return observer.rememberDefragmentation(action.member);
+      return observer.rememberDefragmentation(action.member, action.operation);
     case "Disarm":
       await maintenance.disarm(parseId(action.memberID), action.alarm, limit);
       if (action.alarm === "NOSPACE") observer.rememberDisarming(action.memberID);

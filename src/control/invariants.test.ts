@@ -131,3 +131,17 @@ test("I5: no volume is deleted of a member that etcd lists, that stays, or that 
   refused(leaving, remove, "volume-in-use", /still runs/);
   allowed(change(leaving, "demo-1", { workload: { state: "absent" } }), remove);
 });
+
+test("leadership is not moved to a member that is down, is a learner, or has another ID", () => {
+  const world = healthy({ replicas: 3, learners: 1 });
+  const move = (member: string, memberID = idOf(world, member)): Action => ({
+    kind: "MoveLeader",
+    member,
+    memberID,
+  });
+  allowed(world, move("demo-2"));
+  refused(exited(world, "demo-2"), move("demo-2"), "healthy-leader", /not healthy/);
+  refused(world, move("demo-4"), "healthy-leader", /not a voter/);
+  refused(world, move("demo-2", "f00"), "healthy-leader");
+  refused(world, move("demo-9"), "healthy-leader");
+});

@@ -19,8 +19,14 @@ export class InvariantViolation extends Error {
   }
 }
 
-/** In the order of docs/rules.md: I1, I3, I4, I5, H16. */
-type Invariant = "quorum" | "bootstrap-once" | "one-volume" | "volume-in-use" | "untried-template";
+/** In the order of docs/rules.md: I1, I3, I4, I5, H16; and who may lead (R10). */
+type Invariant =
+  | "healthy-leader"
+  | "quorum"
+  | "bootstrap-once"
+  | "one-volume"
+  | "volume-in-use"
+  | "untried-template";
 type Violation = readonly [Invariant, string];
 
 /** Throws when carrying out the action would break an invariant, as far as the observation can tell. */
@@ -46,6 +52,8 @@ function violation(view: View, action: Action): Violation | undefined {
             "quorum",
             `${view.healthyVoters} of ${view.voters} voters are healthy, too few to promote another member`,
           ];
+    case "MoveLeader":
+      return leadership(find(view, action.member), action.memberID);
     case "StopWorkload":
       return stop(view, find(view, action.member));
     case "DeleteVolume":
@@ -66,6 +74,14 @@ function violation(view: View, action: Action): Violation | undefined {
 
 function find(view: View, name: string): MemberView | undefined {
   return view.members.find((member) => member.name === name);
+}
+
+/** Leadership of a member that does not serve ends in an election at best. */
+function leadership(member: MemberView | undefined, memberID: string): Violation | undefined {
+  const { isVoter = false, healthy = false, entry, name = "the member" } = member ?? {};
+  if (entry?.id !== memberID || !isVoter)
+    return ["healthy-leader", `${name} is not a voter with ID ${memberID}`];
+  return healthy ? undefined : ["healthy-leader", `${name} is not healthy, so it must not be made leader`];
 }
 
 function removal(view: View, memberID: string): Violation | undefined {

@@ -3,7 +3,7 @@
  * sleeps inside a pass, wakes on events, and otherwise looks again when something can have changed.
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
-import type { Decision, Hold } from "../core/action.ts";
+import type { Action, Decision, Hold } from "../core/action.ts";
 import { decide } from "../core/decide.ts";
 import type { Observation } from "../core/observation.ts";
 import { sameHolds } from "../core/outcome.ts";
@@ -13,7 +13,8 @@ import { execute } from "./execute.ts";
 import { Forecast } from "./forecast.ts";
 import { Glance } from "./glance.ts";
 import { Observer } from "./observe.ts";
-import { together, type Applied, type Platform } from "./platform.ts";
+import { OperationTeller } from "./operations.ts";
+import { isObjectAction, together, type Applied, type Platform } from "./platform.ts";
 import { passStatus } from "./status.ts";
 import { Retries, type Failure } from "./retries.ts";
 import { Transcript } from "./transcript.ts";
@@ -76,6 +77,7 @@ export class Loop {
   readonly #waker: Waker;
   readonly #retries = new Retries();
   readonly #forecast = new Forecast();
+  readonly #operations: OperationTeller;
   readonly #glance: Glance;
   #latest: Pass | undefined;
   #passes = 0;
@@ -88,6 +90,7 @@ export class Loop {
     this.#options = options;
     this.observer = new Observer(options.platform, options.clock);
     this.#glance = new Glance(options.platform, this.observer.client, options.clock);
+    this.#operations = new OperationTeller(options.platform, options.clock);
     this.#waker = new Waker(options.clock);
     this.#movedAt = options.clock.monotonic();
   }
@@ -143,6 +146,8 @@ export class Loop {
     const status = await passStatus(platform, { ...facts, plan }, previous);
     const pass: Pass = { number: ++this.#passes, ...facts, status };
     await platform.report(status, view, step.done || applied.changed);
+    // After a step the view is of the past, and the record of an operation may be newer.
+    if (!step.done && observation.operations.length > 0) await this.#tellOperations(view, decision, status);
     this.#latest = pass;
     this.#options.onPass?.(pass);
     const goesOn = step.done || objectsTurn || applied.changed;
@@ -165,6 +170,7 @@ export class Loop {
       await execute({ platform: this.#options.platform, observer: this.observer, clock }, view, act.action);
     } catch (error) {
       const failure = this.#retries.failed(act.action, error, clock.monotonic());
+      this.#noteOperation(act.action, failure.message);
       // The same words again and again would push everything else out of sight.
       if (failure.message !== this.#latest?.failure?.message) {
         this.transcript.add(act, clock.now(), took(), failure.message);
@@ -172,10 +178,23 @@ export class Loop {
       return { done: false, failure };
     }
     this.#retries.succeeded(act.action);
+    this.#noteOperation(act.action);
     // A joiner that never serves has to run into its deadline, however often it was nudged.
     if (act.action.kind !== "NudgeLog") this.observer.progressed();
     this.transcript.add(act, clock.now(), took());
     return { done: true };
+  }
+
+  /** Calls to etcd that an operation asked for: it fails when they keep failing. */
+  #noteOperation(action: Action, error?: string): void {
+    if (isObjectAction(action) || !("operation" in action) || action.operation === undefined) return;
+    this.observer.rememberOperation(action.operation, error);
+  }
+
+  async #tellOperations(view: View, decision: Decision, status: EtcdClusterStatus): Promise<void> {
+    const { beforeEffect, onTrouble } = this.#options;
+    const failures = await this.#operations.tell(view, decision, status, beforeEffect);
+    for (const failure of failures) onTrouble?.(failure);
   }
 
   /** A cluster that stands still gets nothing new, and keeps what runs; one that is deleted wants neither. */

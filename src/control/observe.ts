@@ -9,6 +9,7 @@ import type {
   MemberAnswer,
   MemberFacts,
   Observation,
+  OperationFacts,
   WorkloadFacts,
 } from "../core/observation.ts";
 import { viewOf } from "../core/view.ts";
@@ -43,6 +44,8 @@ export class Observer {
   #compacted: EtcdFacts["compacted"];
   #nudgedAt: number | undefined;
   readonly #defragmentedAt = new Map<string, number>();
+  readonly #defragmentedFor = new Map<string, string>();
+  readonly #operationFailures = new Map<string, NonNullable<OperationFacts["failures"]>>();
   readonly #disarmedAt = new Map<string, number>();
   readonly #memory = new Memory();
   readonly #logRate = new LogRate();
@@ -72,7 +75,8 @@ export class Observer {
     });
     const platform = { ...state.platform, progressAt: this.#time.wall(this.#progressAt) };
     const judged = this.#memory.judge(state.cluster, members, this.#platform.lastStatus?.());
-    const { cluster, operations } = state;
+    const { cluster } = state;
+    const operations = this.#operations(state.operations);
     const observation = { now, cluster, members: judged, etcd, platform, operations };
     return this.#withTimers(await this.#confirmed(observation));
   }
@@ -102,6 +106,7 @@ export class Observer {
       ...(this.#nudgedAt !== undefined && { nudgedAt: wall(this.#nudgedAt) }),
       ...(this.#disarmedAt.size > 0 && { disarmedAt: walls(this.#disarmedAt) }),
       defragmentedAt: walls(this.#defragmentedAt),
+      ...(this.#defragmentedFor.size > 0 && { defragmentedFor: Object.fromEntries(this.#defragmentedFor) }),
     };
   }
 
@@ -137,8 +142,26 @@ export class Observer {
   rememberDisarming(memberID: string): void {
     this.#disarmedAt.set(memberID, this.#time.mark());
   }
-  rememberDefragmentation(member: string): void {
+  rememberDefragmentation(member: string, operation?: string): void {
     this.#defragmentedAt.set(member, this.#time.mark());
+    if (operation !== undefined) this.#defragmentedFor.set(member, operation);
+  }
+  /** A step of this operation, by its UID, succeeded or failed. */
+  rememberOperation(uid: string, error?: string): void {
+    const count = (this.#operationFailures.get(uid)?.count ?? 0) + 1;
+    if (error === undefined) this.#operationFailures.delete(uid);
+    else this.#operationFailures.set(uid, { count, error });
+  }
+
+  /** With what this process knows of them, and without what it knows of others. */
+  #operations(operations: readonly OperationFacts[]): readonly OperationFacts[] {
+    if (this.#operationFailures.size === 0) return operations;
+    for (const uid of this.#operationFailures.keys())
+      if (!operations.some((operation) => operation.uid === uid)) this.#operationFailures.delete(uid);
+    return operations.map((operation) => {
+      const failures = this.#operationFailures.get(operation.uid);
+      return failures ? { ...operation, failures } : operation;
+    });
   }
 
   async #ask(members: readonly PlatformMember[]) {
@@ -192,7 +215,7 @@ export class Observer {
   #withTimers(observation: Observation): Observation {
     const view = viewOf(observation);
     const present = new Set(view.members.map((member) => member.name));
-    for (const known of [this.#answeredSince, this.#seen, this.#defragmentedAt]) {
+    for (const known of [this.#answeredSince, this.#seen, this.#defragmentedAt, this.#defragmentedFor]) {
       for (const name of known.keys()) if (!present.has(name)) known.delete(name);
     }
     const at = this.#time.mark();

@@ -20,6 +20,7 @@ export type RecordChange = Partial<
     | "joined"
     | "run"
     | "template"
+    | "restart"
     | "retiring"
     | "leaving"
     | "role"
@@ -44,9 +45,15 @@ export type Action =
   | { readonly kind: "AddLearner"; readonly member: string; readonly peerURL: string }
   | { readonly kind: "Promote"; readonly member: string; readonly memberID: string }
   | { readonly kind: "RemoveFromEtcd"; readonly member: string; readonly memberID: string }
-  | { readonly kind: "MoveLeader"; readonly member: string; readonly memberID: string }
-  | { readonly kind: "Compact"; readonly revision: number }
-  | { readonly kind: "Defragment"; readonly member: string }
+  /** `operation` here and below: the UID of the EtcdOperation that asked for it. */
+  | {
+      readonly kind: "MoveLeader";
+      readonly member: string;
+      readonly memberID: string;
+      readonly operation?: string;
+    }
+  | { readonly kind: "Compact"; readonly revision: number; readonly operation?: string }
+  | { readonly kind: "Defragment"; readonly member: string; readonly operation?: string }
   | { readonly kind: "Disarm"; readonly alarm: "NOSPACE" | "CORRUPT"; readonly memberID: string }
   | { readonly kind: "CompareHashes" }
   | { readonly kind: "EnableDowngrade"; readonly version: string }
@@ -84,6 +91,7 @@ export type RecordPurpose =
   | "latch-joined"
   | "roll"
   | "revert"
+  | "restart"
   | "retire"
   | "stay"
   | "leave"

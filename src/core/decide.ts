@@ -27,6 +27,7 @@ import { firstBoot } from "./rules/first-boot.ts";
 import { learners } from "./rules/learners.ts";
 import { recreateEnded } from "./rules/recreate-ended.ts";
 import { restartOutdated } from "./rules/restart-outdated.ts";
+import { operations } from "./rules/operations.ts";
 import { scaleIn } from "./rules/scale-in.ts";
 import { scaleOut } from "./rules/scale-out.ts";
 import { rollout } from "./rules/rollout.ts";
@@ -54,6 +55,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["first-boot", firstBoot],
   ["quorum-lost", quorumLost],
   ["learners", learners],
+  ["operations", operations],
   ["scale-in", scaleIn],
   ["scale-out", scaleOut],
   ["rollout", rollout],

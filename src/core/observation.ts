@@ -36,6 +36,8 @@ export interface OperationFacts {
   readonly deleting: boolean;
   readonly task: OperationTask;
   readonly ttlSecondsAfterFinished?: number;
+  /** How often its step failed in a row, as far as this controller knows: losing it costs attempts, never safety. */
+  readonly failures?: { readonly count: number; readonly error: string };
   /** The record of what was done so far. Unlike other status it is read back: nothing else holds it. */
   readonly status: EtcdOperationStatus;
 }
@@ -294,6 +296,8 @@ export interface EtcdFacts {
   readonly disarmedAt?: Readonly<Record<string, number>>;
   /** When each member was last defragmented by us, by name. */
   readonly defragmentedAt: Readonly<Record<string, number>>;
+  /** For which operation each member was last defragmented by this controller: its UID, by name. */
+  readonly defragmentedFor?: Readonly<Record<string, string>>;
 }
 
 export interface EtcdMemberEntry {

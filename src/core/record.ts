@@ -33,8 +33,14 @@ export interface MemberRecord {
   /** False while hibernated: the workload is gone, the volume stays. */
   readonly run: boolean;
   readonly template: MemberTemplate;
+  /** The operation that last restarted it. Part of what its workload is started from. */
+  readonly restart?: string;
   /** To be replaced by a newcomer while it still serves (H6: add, promote, then remove). */
-  readonly retiring?: { readonly reason: string };
+  readonly retiring?: {
+    readonly reason: string;
+    /** A person asked for it: no spec takes it back. */
+    readonly requested?: boolean | undefined;
+  };
   /** To be removed from etcd, then deleted. Written before the call, so that only this intent is acted on (H10). */
   readonly leaving?: {
     readonly reason: string;

@@ -23,6 +23,7 @@ export const CAUSES = {
   otherVolumeAsked: "the spec now asks for another volume",
   restartLosesData: "it cannot change without a restart, which would lose its data",
   retired: "it was to be replaced",
+  replacementRequested: "its replacement was requested",
   forgot: (evidence: string) => `it came back without its data (${evidence})`,
   volumeUnreachable: (why: string) => `its volume cannot be reached: ${why}`,
   downSince: (at: number) => `it has been down since ${dateTime(at)}`,

@@ -198,6 +198,14 @@ export const REASONS = {
       "Every voter that could serve clients is fenced, so the client Service has no endpoint. The members keep running, and etcd keeps its quorum.",
     remedy: "Unfence at least one voter.",
   },
+  OperationRunning: {
+    meaning: "An EtcdOperation is under way. Rollouts and maintenance wait until it has finished.",
+    remedy: "Nothing. Delete the EtcdOperation to stop it after the step under way.",
+  },
+  OperationFinished: {
+    meaning: "An EtcdOperation has finished and is deleted when its `ttlSecondsAfterFinished` has passed.",
+    remedy: "Nothing.",
+  },
   NoAddress: {
     meaning: "There is no free address for another member.",
     remedy: "Free some ports, or choose another port range for this cluster.",

@@ -9,6 +9,7 @@ import { HEALING } from "./healing.ts";
 import { JOINS } from "./joins.ts";
 import { LIFE } from "./life.ts";
 import type { StepRow, WaitRow } from "./message.ts";
+import { OPERATIONS_TOLD } from "./operations.ts";
 import { REASONS } from "./reasons.ts";
 import { REMOVALS } from "./removals.ts";
 import { ROLLOUTS } from "./rollouts.ts";
@@ -18,7 +19,19 @@ import { VERSIONS } from "./versions.ts";
 
 type Row = StepRow<object> | WaitRow<object>;
 const rows = Object.entries(MESSAGES) as unknown as readonly [string, Row][];
-const AREAS = [LIFE, BOOT, JOINS, REMOVALS, HEALING, FENCING, CORRUPTION, SPACE, ROLLOUTS, VERSIONS];
+const AREAS = [
+  LIFE,
+  BOOT,
+  JOINS,
+  REMOVALS,
+  HEALING,
+  FENCING,
+  CORRUPTION,
+  SPACE,
+  ROLLOUTS,
+  VERSIONS,
+  OPERATIONS_TOLD,
+];
 /** Without a subject, or of a private language. */
 const AVOIDED =
   /\b(nobody|somebody|everybody|whoever|anew|by now|goes on|in vain|newcomer|siblings|nevertheless)\b/i;

@@ -11,6 +11,7 @@ import { JOINS } from "./joins.ts";
 import { LIFE } from "./life.ts";
 import type { StepRow, WaitRow } from "./message.ts";
 import type { HoldReason } from "./reasons.ts";
+import { OPERATIONS_TOLD } from "./operations.ts";
 import { REMOVALS } from "./removals.ts";
 import { ROLLOUTS } from "./rollouts.ts";
 import { SPACE } from "./space.ts";
@@ -27,6 +28,7 @@ export const MESSAGES = {
   ...SPACE,
   ...ROLLOUTS,
   ...VERSIONS,
+  ...OPERATIONS_TOLD,
 } as const;
 
 type Table = typeof MESSAGES;

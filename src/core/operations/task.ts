@@ -3,14 +3,18 @@ import type { EtcdOperation, EtcdOperationSpec } from "../../api/etcd-operation.
 import { OPERATIONS, type OperationName } from "../../api/status-words.ts";
 import type { OperationFacts } from "../observation.ts";
 
-type Given<Name extends OperationName> = { readonly kind: Name } & Readonly<
-  NonNullable<EtcdOperationSpec[Name]>
->;
+type Given<Name extends OperationName> = Readonly<NonNullable<EtcdOperationSpec[Name]>>;
+/** A task without parameters is given as an empty object. */
+type Named<Name extends OperationName> = { readonly kind: Name } & (Name extends "collectReport"
+  ? unknown
+  : Given<Name>);
 
 export type OperationTask =
-  | { [Name in OperationName]: Given<Name> }[OperationName]
+  | { [Name in OperationName]: Named<Name> }[OperationName]
   /** Written for a newer release, perhaps: none of the fields that we know is set, or several are. */
   | { readonly kind: "unknown" };
+
+export type TaskOf<Name extends OperationName> = Extract<OperationTask, { kind: Name }>;
 
 export function taskOf(spec: EtcdOperationSpec): OperationTask {
   const given = OPERATIONS.filter((name) => spec[name] !== undefined);

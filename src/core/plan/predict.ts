@@ -4,7 +4,7 @@
  * that is checked against real etcd.
  */
 import type { Action } from "../action.ts";
-import type { EtcdMemberEntry, MemberAnswer, MemberFacts, Observation } from "../observation.ts";
+import type { EtcdFacts, EtcdMemberEntry, MemberAnswer, MemberFacts, Observation } from "../observation.ts";
 import { settle } from "./settle.ts";
 
 /** The observation once `action` has been carried out and everything that follows from it has happened. */
@@ -64,7 +64,7 @@ function apply(o: Observation, action: Action): Observation {
       );
     case "Defragment":
       return withMember(
-        { ...o, etcd: { ...o.etcd, defragmentedAt: { ...o.etcd.defragmentedAt, [action.member]: o.now } } },
+        { ...o, etcd: { ...o.etcd, ...defragmented(o, action) } },
         action.member,
         (facts) => ({
           ...facts,
@@ -109,6 +109,16 @@ function apply(o: Observation, action: Action): Observation {
     case "DeleteOperation":
       return { ...o, operations: o.operations.filter(({ uid }) => uid !== action.uid) };
   }
+}
+
+function defragmented(
+  { etcd, now }: Observation,
+  { member, operation }: Extract<Action, { kind: "Defragment" }>,
+): Partial<EtcdFacts> {
+  return {
+    defragmentedAt: { ...etcd.defragmentedAt, [member]: now },
+    ...(operation !== undefined && { defragmentedFor: { ...etcd.defragmentedFor, [member]: operation } }),
+  };
 }
 
 /** Members hold the same data; some tell of their free pages only later. */

@@ -79,6 +79,7 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
   // It must not vote on without its memory; where a quorum forgot, there is none left to remove it by (I4).
   if (member.forgot !== undefined) return { cause: CAUSES.forgot(member.forgot.evidence) };
   if (member.deleting) return { cause: CAUSES.deletedByHand };
+  if (record.retiring?.requested) return { cause: CAUSES.replacementRequested };
   // Not permitted to start yet: it cannot have failed.
   if (record.volumeUID === undefined) return undefined;
   // Without a canary nobody takes the edit back for the user.

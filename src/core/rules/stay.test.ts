@@ -44,3 +44,10 @@ test("of several that may stay after all, the oldest is reported first", () => {
   const both = record(record(three, "demo-2", { retiring }), "demo-3", { retiring });
   assert.deepEqual(says(stay, both), ["revert: stay demo-2"]);
 });
+
+test("a replacement that a person asked for is not withdrawn", () => {
+  const requested = record(healthy(), "demo-2", { retiring: { reason: "asked for", requested: true } });
+  assert.deepEqual(says(stay, requested), []);
+  const edited = record(healthy(), "demo-2", { retiring: { reason: "another volume" } });
+  assert.deepEqual(says(stay, edited), ["revert: stay demo-2"]);
+});

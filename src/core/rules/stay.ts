@@ -13,6 +13,7 @@ export const stay: Rule = (view) => {
   const member = view.staying.find(
     ({ record, healthy, upToDate, deleting, volume }) =>
       record.retiring &&
+      !record.retiring.requested &&
       healthy &&
       upToDate &&
       !deleting &&

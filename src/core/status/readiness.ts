@@ -4,7 +4,7 @@
  * one is True: work that goes on by itself, or work that needs a person or has not moved for too long.
  */
 import type { Condition } from "../../api/metadata.ts";
-import type { Decision, Hold, HoldReason } from "../action.ts";
+import type { Act, Decision, Hold, HoldReason } from "../action.ts";
 import { WORK } from "../messages/reasons.ts";
 import type { View } from "../view.ts";
 import { no, timestamp, unknown, yes, type Verdict } from "./condition.ts";
@@ -32,7 +32,7 @@ const AT_REST: ReadonlySet<string> = new Set(["Paused", "Hibernated"] satisfies 
 /** Undefined when nothing is left to do. Maintenance of a cluster that is as its spec says is no work on the spec. */
 export function workOf(decision: Decision, problems: readonly string[], failure?: string): Work | undefined {
   const { act, holds } = decision;
-  if (act && (act.class !== "maintain" || failure !== undefined)) {
+  if (act && (!isUpkeep(act) || failure !== undefined)) {
     const failed = failure === undefined ? "" : ` (the last try failed: ${failure})`;
     return { reason: WORK[act.class].reason, message: `${act.message}${failed}`, needsPerson: false };
   }
@@ -43,6 +43,11 @@ export function workOf(decision: Decision, problems: readonly string[], failure?
   }
   if (problems.length === 0) return undefined;
   return { reason: "PlatformProblem", message: problems.join("; "), needsPerson: false };
+}
+
+/** The record of an operation is no part of the spec either. */
+function isUpkeep({ class: kind, action }: Act): boolean {
+  return kind === "maintain" || action.kind === "UpdateOperation" || action.kind === "DeleteOperation";
 }
 
 /** `since` is when the present work began or last moved. */

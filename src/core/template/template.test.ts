@@ -167,3 +167,14 @@ test("whoever lacks only resources has joined, runs the same otherwise, and not 
   assert.equal(lacksOnlyResources(startHash(debug), record), false);
   assert.equal(lacksOnlyResources(startHash(record), { ...other, joined: false }), false);
 });
+
+test("a restart stamp makes the start another one, and a record without it starts as ever", () => {
+  const record = recordOf("3.6.16", {}, { joined: true });
+  const stamped = { ...record, restart: "operation-1" };
+  assert.equal(startHash({ ...stamped, restart: undefined } as unknown as typeof record), startHash(record));
+  assert.equal(sameStart(startHash(record), stamped), false);
+  assert.equal(lacksOnlyResources(startHash(record), stamped), false);
+  assert.equal(sameStart(startHash(stamped), stamped), true);
+  assert.equal(sameStart(startHash(stamped), { ...record, restart: "operation-2" }), false);
+  assert.equal(sameStart(startHash({ ...stamped, joined: false }), stamped), true, "a latch restarts nobody");
+});

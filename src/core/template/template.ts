@@ -58,7 +58,7 @@ export function templateHash(template: MemberTemplate): string {
   return shortHash(text(template));
 }
 
-type Started = Pick<MemberRecord, "template" | "joined" | "initialCluster">;
+type Started = Pick<MemberRecord, "template" | "joined" | "initialCluster" | "restart">;
 
 const starts = new WeakMap<MemberTemplate, Start>();
 
@@ -78,6 +78,9 @@ export function startOf(record: Started): Start {
     };
     starts.set(record.template, start);
   }
+  // A record without a stamp starts as ever: an operator that knows stamps restarts nobody.
+  if (record.restart !== undefined)
+    start = { ...start, process: shortHash(`${start.process} restarted by ${record.restart}`) };
   // Once joined, etcd ignores the list (R4) and the file holds only the member itself (H3).
   return record.joined ? start : { ...start, peers: peersHash(record.initialCluster) };
 }
@@ -86,7 +89,7 @@ const startTexts = new WeakMap<MemberTemplate, string>();
 
 /** The same as text. A running workload with another one is out of date. */
 export function startHash(record: Started): string {
-  if (!record.joined) return writeStart(startOf(record));
+  if (!record.joined || record.restart !== undefined) return writeStart(startOf(record));
   let known = startTexts.get(record.template);
   if (known === undefined) startTexts.set(record.template, (known = writeStart(startOf(record))));
   return known;

@@ -19,6 +19,7 @@ import type {
 import type { ClusterMarks, MemberRecord } from "../record.ts";
 import { startHash, templateFor } from "../template/template.ts";
 import { minorOf } from "../version/version.ts";
+import { arbitraryOperations } from "./arbitrary-operations.ts";
 import { clash, maybe, mostly, past, RARE, seldom, usually } from "./arbitrary-parts.ts";
 import { brief } from "./brief.ts";
 import { specOf, NOW } from "./cluster.ts";
@@ -364,7 +365,7 @@ export const arbitraryObservation: fc.Arbitrary<Observation> = fc
           fc.constant([{ path: "metadata.annotations[target]", message: "no JSON", holds: ["roll"] }]),
         ),
       }),
-      operations: fc.constant([]),
+      operations: arbitraryOperations,
       members: fc.tuple(...sorted.map((ordinal) => memberOf(ordinal, common))),
       etcd: etcdOf(sorted, common),
       platform: fc.record({

@@ -1,0 +1,52 @@
+/**
+ * Tells operations why they wait, and gives reports, after each pass. It is done beside the steps: a status that cannot
+ * be written must not keep a cluster from being healed.
+ */
+import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
+import type { Decision } from "../core/action.ts";
+import { tellOperations } from "../core/operations/tell.ts";
+import type { View } from "../core/view.ts";
+import type { Clock } from "../seams/clock.ts";
+import { Conflict, type Platform } from "./platform.ts";
+
+/** Words that differ only in how far something is are written this often at most. */
+const WORDS_MS = 10_000;
+
+export class OperationTeller {
+  readonly #platform: Platform;
+  readonly #clock: Clock;
+  /** When each operation was last told something, by the monotonic clock. */
+  readonly #toldAt = new Map<string, number>();
+
+  constructor(platform: Platform, clock: Clock) {
+    this.#platform = platform;
+    this.#clock = clock;
+  }
+
+  /** What could not be written; it is tried again after the next pass. */
+  async tell(
+    view: View,
+    decision: Decision,
+    status: EtcdClusterStatus,
+    beforeEffect?: () => void,
+  ): Promise<unknown[]> {
+    const { operations } = view.observation;
+    for (const name of this.#toldAt.keys())
+      if (!operations.some((operation) => operation.name === name)) this.#toldAt.delete(name);
+    const failures: unknown[] = [];
+    for (const { write, wordsOnly } of tellOperations(view, decision, status)) {
+      const now = this.#clock.monotonic();
+      const toldAt = this.#toldAt.get(write.operation);
+      if (wordsOnly && toldAt !== undefined && now - toldAt < WORDS_MS) continue;
+      beforeEffect?.();
+      try {
+        await this.#platform.execute(write);
+        this.#toldAt.set(write.operation, now);
+      } catch (error) {
+        // Changed or deleted meanwhile: the next pass sees it as it is.
+        if (!(error instanceof Conflict)) failures.push(error);
+      }
+    }
+    return failures;
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Why an EtcdOperation is in its phase: `status.reason`, beside the reasons of waits. Like those it is an API: one that
+ * is renamed or removed gets a line in CHANGELOG.md.
+ */
+import type { OperationPhase } from "../../api/status-words.ts";
+
+interface OperationReasonText {
+  readonly phases: readonly OperationPhase[];
+  /** What is the case. */
+  readonly meaning: string;
+  /** What a person can do. */
+  readonly remedy: string;
+}
+
+export const OPERATION_REASONS = {
+  Queued: {
+    phases: ["Pending"],
+    meaning: "Another operation of the cluster comes first, or the cluster is busy with something else.",
+    remedy: "Nothing. Delete the operation to cancel it.",
+  },
+  Started: {
+    phases: ["Running"],
+    meaning: "Its steps are under way; `status.steps` lists those that were taken.",
+    remedy: "Nothing. Delete the operation to stop it after the step under way.",
+  },
+  Completed: { phases: ["Succeeded"], meaning: "Everything was done.", remedy: "Nothing." },
+  AlreadyLeader: {
+    phases: ["Succeeded"],
+    meaning: "The member that was to lead already leads.",
+    remedy: "Nothing.",
+  },
+  UnknownOperation: {
+    phases: ["Rejected"],
+    meaning: "This release does not know the task, or the spec names several.",
+    remedy: "Upgrade the operator, or create another operation with exactly one task.",
+  },
+  UnknownMember: {
+    phases: ["Rejected"],
+    meaning: "A member that the spec names does not exist, or is being removed.",
+    remedy: "List the members, and create another operation with their names.",
+  },
+  MemberIsLearner: {
+    phases: ["Rejected"],
+    meaning: "The task needs a voting member: a learner can neither lead nor be defragmented.",
+    remedy: "Name voting members, or leave the names out.",
+  },
+  MemberNotHealthy: {
+    phases: ["Rejected", "Failed"],
+    meaning: "A member that the task needs is not healthy, or the operator cannot reach it.",
+    remedy: "Wait until the member is healthy or replaced, then create another operation.",
+  },
+  MemberFenced: {
+    phases: ["Rejected", "Failed"],
+    meaning: "The member that was to lead is fenced, and leadership is kept away from fenced members.",
+    remedy: "Unfence the member, then create another operation, or name another one.",
+  },
+  NoOtherVoter: {
+    phases: ["Rejected"],
+    meaning: "No other healthy voting member could lead.",
+    remedy: "Wait until another voter is healthy, or raise `spec.replicas`.",
+  },
+  WouldLoseQuorum: {
+    phases: ["Rejected"],
+    meaning: "So many other voters are down that the task would cost the quorum.",
+    remedy: "Wait until the other voters are healthy or replaced, then create another operation.",
+  },
+  NothingToCompact: {
+    phases: ["Rejected"],
+    meaning: "`compact.retain` keeps more revisions than there are.",
+    remedy: "Nothing, or retain fewer revisions.",
+  },
+  RevisionInFuture: {
+    phases: ["Rejected"],
+    meaning: "`compact.revision` is above the current revision.",
+    remedy: "Create another operation with a revision that exists, or with `compact.retain`.",
+  },
+  RevisionCompacted: {
+    phases: ["Rejected"],
+    meaning: "The history up to `compact.revision` has already been compacted.",
+    remedy: "Nothing.",
+  },
+  DatabaseTooLarge: {
+    phases: ["Rejected"],
+    meaning: "A database is so far above its quota that a defragmentation would outlast the liveness probe.",
+    remedy:
+      "Raise `spec.options.quotaBackendBytes` to the size of the database, then create another operation.",
+  },
+  StepFailed: {
+    phases: ["Failed"],
+    meaning: "A step failed several times in a row; the message has the last error.",
+    remedy: "Resolve what the message says, then create another operation.",
+  },
+  Incomplete: {
+    phases: ["Failed"],
+    meaning: "Some members were left out; `status.steps` says which and why.",
+    remedy: "Create another operation for those members, if they still exist.",
+  },
+  ClusterDeleted: {
+    phases: ["Rejected", "Failed"],
+    meaning: "The cluster is being deleted.",
+    remedy: "Nothing.",
+  },
+} as const satisfies Readonly<Record<string, OperationReasonText>>;
+
+export type OperationReason = keyof typeof OPERATION_REASONS;

@@ -1,0 +1,106 @@
+/**
+ * defragment: voters one at a time, followers first and the leader last (R29), only while every member is healthy and
+ * none joins, as the maintenance rule does it. A learner rejects it (H8).
+ */
+import { mayDefragment } from "../assess/liveness.ts";
+import { HOLDS } from "../hold-classes.ts";
+import { act, hold } from "../outcome.ts";
+import type { OperationFacts } from "../observation.ts";
+import { followersFirst, hasLeft, names, namesOf, type MemberView, type View } from "../view.ts";
+import { mebibytes } from "../messages/words.ts";
+import {
+  failed,
+  memberNamed,
+  rejected,
+  remaining,
+  succeeded,
+  unknownMember,
+  type Handler,
+  type Progress,
+} from "./handler.ts";
+import type { TaskOf } from "./task.ts";
+
+export const defragment: Handler<TaskOf<"defragment">> = {
+  prepare(view, task) {
+    const unknown = unknownMember(view, task.members ?? []);
+    if (unknown) return unknown;
+    const targets = view.staying.filter(({ name, isVoter }) => task.members?.includes(name) ?? isVoter);
+    const learner = targets.find(({ isVoter }) => !isVoter);
+    if (learner)
+      return rejected("MemberIsLearner", `${learner.name} is a learner, which etcd cannot defragment`);
+    const ill = task.members && targets.find(({ healthy }) => !healthy);
+    if (ill) return rejected("MemberNotHealthy", `${ill.name} is not healthy, so it is not defragmented`);
+    const large = targets.find((member) => isTooLarge(member));
+    if (large)
+      return rejected(
+        "DatabaseTooLarge",
+        `the database of ${large.name} is so far above its quota that its defragmentation would outlast the liveness probe`,
+      );
+    const ordered = followersFirst(targets);
+    return {
+      start: { members: namesOf(ordered) },
+      what: `defragment ${names(ordered)}`,
+      class: "maintain",
+    };
+  },
+
+  advance(view, _task, operation) {
+    const left = remaining(operation);
+    for (const name of left) {
+      const seen = finished(view, operation, name);
+      if (seen) return seen;
+    }
+    const [next] = followersFirst(left.flatMap((name) => memberNamed(view, name) ?? []));
+    if (!next) return ended(operation);
+    // Only one is silent at a time.
+    const busy = view.members.filter(
+      (member) =>
+        !hasLeft(view, member) && (!member.healthy || !member.record.joined || member.record.leaving),
+    );
+    const { name } = operation;
+    if (busy.length > 0)
+      return {
+        next: hold(HOLDS.disruptions, "OperationAwaitsMembers", { operation: name, members: namesOf(busy) }),
+      };
+    return {
+      next: act(
+        "maintain",
+        "OperationDefragments",
+        { operation: name, member: next.name },
+        { kind: "Defragment", member: next.name, operation: operation.uid },
+      ),
+    };
+  },
+};
+
+function finished(view: View, { uid }: OperationFacts, name: string): Progress | undefined {
+  const member = memberNamed(view, name);
+  if (view.observation.etcd.defragmentedFor?.[name] === uid) {
+    const size = member?.answer.reachable ? `; its database has ${mebibytes(member.answer.dbSize)}` : "";
+    return { done: { member: name, message: `defragmented ${name}${size}` } };
+  }
+  if (!member)
+    return {
+      done: { member: name, message: `${name} is no longer a member: not defragmented`, failed: true },
+    };
+  if (isTooLarge(member))
+    return {
+      done: { member: name, message: `${name} has grown too large: not defragmented`, failed: true },
+    };
+  return undefined;
+}
+
+function ended({ status }: OperationFacts): Progress {
+  const { steps = [] } = status;
+  const skipped = steps.flatMap(({ failed: not, member }) => (not && member !== undefined ? [member] : []));
+  const count = (status.members?.length ?? 0) - skipped.length;
+  const done = `defragmented ${count} ${count === 1 ? "member" : "members"}`;
+  return skipped.length === 0
+    ? succeeded(done)
+    : failed("Incomplete", `${done}, and not ${skipped.join(", ")}`);
+}
+
+/** It would outlast the patience of liveness (H12). */
+function isTooLarge({ answer, record }: MemberView): boolean {
+  return answer.reachable && !mayDefragment(record.template.options, answer.dbSize);
+}

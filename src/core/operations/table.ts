@@ -1,0 +1,43 @@
+/** Every kind of operation that changes a cluster, and what carries it out. collectReport changes nothing: see tell.ts. */
+import type { OperationName } from "../../api/status-words.ts";
+import type { OperationFacts } from "../observation.ts";
+import { compact } from "./compact.ts";
+import { defragment } from "./defragment.ts";
+import { rejected, type Handler } from "./handler.ts";
+import { moveLeader } from "./move-leader.ts";
+import { replaceMember } from "./replace-member.ts";
+import { restart } from "./restart.ts";
+import { isFinished } from "./status.ts";
+import type { TaskOf } from "./task.ts";
+
+const HANDLERS: { readonly [Name in Exclude<OperationName, "collectReport">]: Handler<TaskOf<Name>> } = {
+  defragment,
+  compact,
+  moveLeader,
+  replaceMember,
+  restart,
+};
+
+const UNKNOWN: Handler = {
+  prepare: () =>
+    rejected(
+      "UnknownOperation",
+      "the spec names no task that this release knows, or several: name exactly one",
+    ),
+  advance: () => ({ fail: { reason: "UnknownOperation", message: "the task is unknown to this release" } }),
+};
+
+export function handlerOf({ task: { kind } }: OperationFacts): Handler {
+  return kind === "unknown" || kind === "collectReport" ? UNKNOWN : (HANDLERS[kind] as Handler);
+}
+
+/**
+ * The one that has its turn: the one that runs, else the first that was created. A report takes no turn: it changes
+ * nothing, and is wanted most where nothing moves.
+ */
+export function currentOf(operations: readonly OperationFacts[]): OperationFacts | undefined {
+  const open = operations.filter(
+    (operation) => !isFinished(operation) && !operation.deleting && operation.task.kind !== "collectReport",
+  );
+  return open.find(({ status }) => status.phase === "Running") ?? open[0];
+}

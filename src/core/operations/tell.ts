@@ -1,0 +1,96 @@
+/**
+ * What operations are told that cannot act now: why they wait, and that their cluster is going away. Like other status it
+ * follows from the observation and the decision, also while the cluster is paused or has no quorum, and nothing depends
+ * on it. A report needs no turn: it is made here.
+ */
+import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
+import type { Action, Decision, Hold } from "../action.ts";
+import type { OperationFacts } from "../observation.ts";
+import { sentence } from "../status/condition.ts";
+import { sayHold } from "../status/readiness.ts";
+import type { View } from "../view.ts";
+import { collectReport } from "./collect-report.ts";
+import { isFinished, writeStatus, type StatusChange } from "./status.ts";
+import { currentOf } from "./table.ts";
+
+export type OperationWrite = Extract<Action, { kind: "UpdateOperation" }>;
+
+export interface Telling {
+  readonly write: OperationWrite;
+  /** Only the words differ from what it says now. */
+  readonly wordsOnly: boolean;
+}
+
+export function tellOperations(
+  view: View,
+  decision: Decision,
+  status: EtcdClusterStatus | undefined,
+): readonly Telling[] {
+  const { operations, platform } = view.observation;
+  if (platform.fenced) return [];
+  return operations
+    .filter((operation) => !isFinished(operation) && !operation.deleting)
+    .flatMap((operation) => {
+      const change = changeFor(view, decision, operation, status);
+      return change ? telling(view, operation, change) : [];
+    });
+}
+
+function telling(view: View, operation: OperationFacts, change: StatusChange): Telling[] {
+  const { status } = operation;
+  const sameWord = status.phase === change.phase && status.reason === change.reason;
+  if (sameWord && status.message === sentence(change.message)) return [];
+  const purpose = {
+    Succeeded: "succeed",
+    Failed: "fail",
+    Rejected: "reject",
+    Pending: "wait",
+    Running: "wait",
+  };
+  return [
+    {
+      write: writeStatus(operation, change, purpose[change.phase] as OperationWrite["purpose"], view.now),
+      wordsOnly: sameWord,
+    },
+  ];
+}
+
+function changeFor(
+  view: View,
+  decision: Decision,
+  operation: OperationFacts,
+  status: EtcdClusterStatus | undefined,
+): StatusChange | undefined {
+  const { cluster, operations } = view.observation;
+  const phase = operation.status.phase ?? "Pending";
+  if (cluster.deleting)
+    return {
+      phase: phase === "Running" ? "Failed" : "Rejected",
+      reason: "ClusterDeleted",
+      message: `the cluster ${cluster.name} is being deleted`,
+    };
+  if (operation.task.kind === "collectReport")
+    return {
+      phase: "Succeeded",
+      reason: "Completed",
+      message: "collected the report in status.report",
+      report: collectReport(view, decision, status),
+    };
+  const current = currentOf(operations);
+  if (current && current !== operation)
+    return { phase, reason: "Queued", message: `waiting for operation ${current.name} to finish` };
+  // While steps are taken, a wait is over in a moment.
+  const wait = decision.act ? undefined : waitOf(decision);
+  if (wait) return { phase, reason: wait.reason, message: sayHold(wait) };
+  if (operation.status.phase === undefined)
+    return { phase, reason: "Queued", message: "waiting for the step under way" };
+  return undefined;
+}
+
+/** What keeps the next step of an operation back: its class is held, its own rule waits, or nothing is done at all. */
+function waitOf({ holds, heldBack }: Decision): Hold | undefined {
+  const kept = heldBack.find(({ rule }) => rule === "operations");
+  const keeps = (hold: Hold) =>
+    hold.classes === "all" || (kept !== undefined && hold.classes.includes(kept.class));
+  return holds.find(keeps) ?? holds.find(({ rule, classes }) => rule === "operations" && classes.length > 0);
+}

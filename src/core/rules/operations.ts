@@ -1,0 +1,99 @@
+/**
+ * Carries out EtcdOperations, one at a time in the order of their creation. The status of an operation is its record: it
+ * is written before the first effect and after each one, and every effect may be repeated, so that a controller that
+ * dies at any point leaves enough for the next one to continue. Finished ones are deleted when their time has come.
+ */
+import type { Outcome } from "../action.ts";
+import { HOLDS } from "../hold-classes.ts";
+import type { OperationFacts } from "../observation.ts";
+import type { Preparation, Progress } from "../operations/handler.ts";
+import { isFinished, writeStatus } from "../operations/status.ts";
+import { currentOf, handlerOf } from "../operations/table.ts";
+import { act, hold } from "../outcome.ts";
+import type { Rule } from "../rule.ts";
+import type { View } from "../view.ts";
+
+/** A step that etcd rejects so often in a row will not succeed by itself. */
+const MOST_FAILURES = 6;
+
+export const operations: Rule = (view) => {
+  const all = view.observation.operations;
+  if (all.length === 0) return [];
+  const current = view.established && view.hasQuorum ? currentOf(all) : undefined;
+  const outcomes = current ? turnOf(view, current) : [];
+  return [...outcomes, ...all.flatMap((operation) => expiry(view, operation))];
+};
+
+function turnOf(view: View, operation: OperationFacts): readonly Outcome[] {
+  const handler = handlerOf(operation);
+  if (operation.status.phase !== "Running")
+    return [prepared(view, operation, handler.prepare(view, operation.task, operation))];
+  const { failures } = operation;
+  if (failures && failures.count >= MOST_FAILURES) {
+    const message = `failed ${failures.count} times in a row: ${failures.error}`;
+    return [ended(view, operation, "fail", { reason: "StepFailed", message })];
+  }
+  const underWay = hold(HOLDS.disruptions, "OperationUnderWay", { operation: operation.name });
+  // Behind the step: while the step is kept back, nothing that would disturb it begins.
+  return [progressed(view, operation, handler.advance(view, operation.task, operation)), underWay];
+}
+
+function prepared(view: View, operation: OperationFacts, preparation: Preparation): Outcome {
+  if ("reject" in preparation) return ended(view, operation, "reject", preparation.reject);
+  if ("succeed" in preparation) return ended(view, operation, "succeed", preparation.succeed);
+  const { start: settled, what } = preparation;
+  const change = { phase: "Running", reason: "Started", message: what, settled } as const;
+  return act(
+    preparation.class,
+    "OperationStarted",
+    { operation: operation.name, task: what },
+    writeStatus(operation, change, "start", view.now),
+  );
+}
+
+function progressed(view: View, operation: OperationFacts, progress: Progress): Outcome {
+  if ("next" in progress) return progress.next;
+  if ("succeed" in progress) return ended(view, operation, "succeed", progress.succeed);
+  if ("fail" in progress) return ended(view, operation, "fail", progress.fail);
+  const { done: step } = progress;
+  const change = { phase: "Running", reason: "Started", message: step.message, step } as const;
+  return act(
+    "record",
+    "OperationNoted",
+    { operation: operation.name, done: step.message },
+    writeStatus(operation, change, "step", view.now),
+  );
+}
+
+const PHASES = { succeed: "Succeeded", fail: "Failed", reject: "Rejected" } as const;
+
+function ended(
+  view: View,
+  operation: OperationFacts,
+  purpose: keyof typeof PHASES,
+  { reason, message }: Extract<Progress, { fail: unknown }>["fail"],
+): Outcome {
+  const { name } = operation;
+  const write = writeStatus(operation, { phase: PHASES[purpose], reason, message }, purpose, view.now);
+  return purpose === "reject"
+    ? act("record", "OperationRejected", { operation: name, why: message }, write)
+    : act("record", "OperationFinished", { operation: name, outcome: message }, write);
+}
+
+/** By the time that the controller wrote; one that cannot be read keeps the operation. */
+function expiry(view: View, operation: OperationFacts): readonly Outcome[] {
+  const { name, uid, ttlSecondsAfterFinished: ttl, status, deleting } = operation;
+  const finished = Date.parse(status.completedAt ?? "");
+  if (ttl === undefined || deleting || !isFinished(operation) || Number.isNaN(finished)) return [];
+  const at = finished + ttl * 1000;
+  return [
+    at <= view.now
+      ? act(
+          "record",
+          "OperationExpired",
+          { operation: name },
+          { kind: "DeleteOperation", operation: name, uid },
+        )
+      : hold(HOLDS.nothing, "OperationExpires", { operation: name, at }, { until: at }),
+  ];
+}
