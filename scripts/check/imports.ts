@@ -152,7 +152,8 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/protobuf": ["src/etcd/", "src/seams/"],
   // Processes and disk are ports, so that the simulator can stand in for both.
   "node:child_process": ["src/seams/", "src/etcd/install/", "src/cli/"],
-  "node:fs": ["src/seams/", "src/etcd/install/", "src/cli/"],
+  // A store of snapshots is a port itself, and the one of files moves gigabytes, which `Disk` is not made for.
+  "node:fs": ["src/seams/", "src/etcd/install/", "src/cli/", "src/snapshot/store/"],
 };
 
 export const importDirections: Check = {

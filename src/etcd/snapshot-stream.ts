@@ -21,13 +21,15 @@ export interface SnapshotOptions {
   readonly signal?: AbortSignal;
   /** Longest silence of the member. */
   readonly idleTimeoutMs?: number;
+  /** The reader checks the hash at the end itself, in a pass over the bytes that it makes anyway. */
+  readonly unhashed?: boolean;
 }
 
 export interface SnapshotResult {
   /** Bytes received, the trailing hash included. */
   readonly size: number;
-  /** The verified SHA-256 of the database, lower-case hexadecimal. */
-  readonly sha256: string;
+  /** The verified SHA-256 of the database, lower-case hexadecimal; absent from an unhashed stream. */
+  readonly sha256?: string;
   /** Since 3.6: the version to restore with. */
   readonly version?: string;
 }
@@ -59,12 +61,17 @@ export function openSnapshot(caller: Caller, endpoint: Endpoint, options: Snapsh
         expectedSize ??= Number(part.remainingBytes) + part.blob.length + HASH_BYTES;
         size += part.blob.length;
         if (part.version !== "") version = part.version;
-        tail = digestAllButTail(hash, tail, part.blob);
+        if (options.unhashed !== true) tail = digestAllButTail(hash, tail, part.blob);
         if (part.blob.length > 0) yield part.blob;
         idle.restart();
       }
     } finally {
       idle.stop();
+    }
+    const restoreWith = version === "" ? {} : { version };
+    if (options.unhashed === true) {
+      result = { size, ...restoreWith };
+      return;
     }
     const sha256 = hash.digest("hex");
     const damaged = tail.length < HASH_BYTES || Buffer.from(tail).toString("hex") !== sha256;
@@ -77,7 +84,7 @@ export function openSnapshot(caller: Caller, endpoint: Endpoint, options: Snapsh
         said: `the SHA-256 at the end of the snapshot (${size} bytes) does not match its content`,
         outcome: "not-applied",
       });
-    result = { size, sha256, ...(version === "" ? {} : { version }) };
+    result = { size, sha256, ...restoreWith };
   }
 
   return {

@@ -1,0 +1,59 @@
+/**
+ * Deletes what the retention policy does not keep: first the object, then its manifest, so that what is left of an
+ * interrupted deletion is a manifest without an object, which the next run removes.
+ */
+import { findSnapshot, listSnapshots, type Entry } from "./catalog.ts";
+import { manifestName } from "./manifest.ts";
+import { judge, type Retention, type Verdict } from "./retention.ts";
+import type { Store } from "./store/store.ts";
+
+export interface PrunePlan {
+  readonly verdicts: readonly Verdict[];
+  /** Manifests of ours whose objects are gone. */
+  readonly orphans: readonly Entry[];
+  /** Never deleted: without a manifest of ours, or damaged. */
+  readonly untouched: readonly Entry[];
+}
+
+export async function planPrune(
+  store: Store,
+  prefix: string,
+  policy: Retention,
+  signal: AbortSignal,
+): Promise<PrunePlan> {
+  const entries = await listSnapshots(store, prefix, signal);
+  return {
+    verdicts: judge(entries, policy),
+    orphans: entries.filter(({ state, manifest }) => state === "orphan" && manifest !== undefined),
+    untouched: entries.filter(({ state }) => state === "plain" || state === "damaged"),
+  };
+}
+
+/** Each is looked at once more by name before it goes; what has changed since the listing stays. */
+export async function prune(
+  store: Store,
+  plan: PrunePlan,
+  signal: AbortSignal,
+  deleted: (entry: Entry) => void,
+): Promise<void> {
+  // Without one that is still there, nothing may go: the listing may have been out of date.
+  const newest = plan.verdicts.filter(({ keep }) => keep.includes("newest"));
+  const safe = new Set<string>();
+  for (const { entry } of newest) {
+    const now = await findSnapshot(store, entry.name, signal);
+    if (now?.state === "complete" && now.manifest !== undefined) safe.add(now.manifest.clusterId);
+  }
+  for (const { entry, keep } of plan.verdicts) {
+    if (keep.length > 0 || !safe.has(entry.manifest?.clusterId ?? "")) continue;
+    const now = await findSnapshot(store, entry.name, signal);
+    if (now?.state !== "complete" || now.manifest?.sha256 !== entry.manifest?.sha256) continue;
+    await store.delete(entry.name, signal);
+    await store.delete(manifestName(entry.name), signal);
+    deleted(entry);
+  }
+  for (const entry of plan.orphans) {
+    if ((await findSnapshot(store, entry.name, signal))?.state !== "orphan") continue;
+    await store.delete(manifestName(entry.name), signal);
+    deleted(entry);
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Reads a snapshot out of a store: decrypted, decompressed, and checked against the hash at its end and against its
+ * manifest. Whoever reads to the end without an error has a whole, plain etcd snapshot.
+ */
+import { decode, StoredBytes } from "./codec/codec.ts";
+import type { EncryptionKey } from "./codec/key.ts";
+import { InspectedSnapshot, SnapshotDamaged, type SnapshotFacts } from "./inspect.ts";
+import type { Manifest } from "./manifest.ts";
+import type { Store } from "./store/store.ts";
+
+export interface ReadOptions {
+  readonly store: Store;
+  readonly name: string;
+  readonly manifest?: Manifest | undefined;
+  readonly key?: EncryptionKey | undefined;
+  readonly signal: AbortSignal;
+  readonly progress?: (done: number) => void;
+}
+
+export class SnapshotReader implements AsyncIterable<Uint8Array> {
+  readonly #options: ReadOptions;
+  #facts: SnapshotFacts | undefined;
+
+  constructor(options: ReadOptions) {
+    this.#options = options;
+  }
+
+  /** After the last block. */
+  get facts(): SnapshotFacts | undefined {
+    return this.#facts;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    const { store, name, manifest, key, signal, progress } = this.#options;
+    const chunks = store.get(name, { signal });
+    // The hash of a plain object is that of the snapshot, which is checked anyway.
+    const stored =
+      manifest && manifest.stored.sha256 !== manifest.sha256 ? new StoredBytes(chunks) : undefined;
+    const inspected = new InspectedSnapshot(decode(stored ?? chunks, key), progress);
+    try {
+      let size = 0;
+      for await (const block of inspected) {
+        size += block.length;
+        if (manifest !== undefined && size > manifest.size)
+          throw new SnapshotDamaged(`it is longer than the ${manifest.size} bytes that its manifest says`);
+        yield block;
+      }
+      if (inspected.facts === undefined) throw new SnapshotDamaged("it is empty");
+      if (manifest !== undefined) compare(inspected.facts, manifest);
+      if (stored !== undefined && stored.finish().sha256 !== manifest?.stored.sha256)
+        throw new SnapshotDamaged("the SHA-256 of the object is not the one in its manifest");
+    } catch (error) {
+      if (!(error instanceof SnapshotDamaged)) throw error;
+      const message = `${store.uri}${name} is damaged: ${error.message}. Use another snapshot.`;
+      throw new SnapshotDamaged(message, { cause: error });
+    }
+    this.#facts = inspected.facts;
+  }
+}
+
+function compare({ size, sha256, database }: SnapshotFacts, manifest: Manifest): void {
+  const pairs: readonly (readonly [string, unknown, unknown])[] = [
+    ["size", size, manifest.size],
+    ["SHA-256", sha256, manifest.sha256],
+    ["revision", database.revision, manifest.revision],
+    ["number of keys", database.totalKeys, manifest.totalKeys ?? database.totalKeys],
+    ["number of entries", database.totalEntries, manifest.totalEntries],
+  ];
+  for (const [what, found, recorded] of pairs)
+    if (found !== recorded)
+      throw new SnapshotDamaged(`its ${what} is ${String(found)}, and its manifest says ${String(recorded)}`);
+}
+
+/** Reads it to its end and keeps nothing. */
+export async function checkSnapshot(options: ReadOptions): Promise<SnapshotFacts> {
+  const reader = new SnapshotReader(options);
+  for await (const _ of reader);
+  if (reader.facts === undefined) throw new SnapshotDamaged("it is empty");
+  return reader.facts;
+}

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { manifestName, writeManifest } from "./manifest.ts";
+import { planPrune, prune } from "./prune.ts";
+import { judge, periodOf, PERIODS, type Retention } from "./retention.ts";
+import { once } from "./store/store.ts";
+import { entryAt, manifestOf, never } from "./testing/fixtures.ts";
+import { FaultyStore } from "./testing/memory-store.ts";
+
+const HOUR = 3_600_000;
+const START = Date.UTC(2025, 0, 1);
+const none: Retention = { keepLast: 0, hourly: 0, daily: 0, weekly: 0, monthly: 0, yearly: 0 };
+
+const policies = fc.record({
+  keepLast: fc.nat(5),
+  hourly: fc.nat(5),
+  daily: fc.nat(5),
+  weekly: fc.nat(5),
+  monthly: fc.nat(5),
+  yearly: fc.nat(3),
+});
+const times = fc.array(fc.integer({ min: 0, max: 800 * 24 }), { maxLength: 60 });
+
+test("the newest good snapshot of each cluster is always kept, and only ours are judged", () => {
+  fc.assert(
+    fc.property(times, times, policies, (first, second, policy) => {
+      const entries = [
+        ...first.map((hour) => entryAt(new Date(START + hour * HOUR))),
+        ...second.map((hour) => entryAt(new Date(START + hour * HOUR), {}, "def")),
+        entryAt(new Date(START + 9000 * HOUR), { state: "damaged" }),
+        { name: "etcdctl.db", state: "plain", size: 1, at: new Date(START) } as const,
+      ];
+      const verdicts = judge(entries, policy);
+      assert.equal(verdicts.length, first.length + second.length);
+      for (const [hours, cluster] of [
+        [first, "abc"],
+        [second, "def"],
+      ] as const) {
+        if (hours.length === 0) continue;
+        const newest = START + Math.max(...hours) * HOUR;
+        const kept = verdicts.filter(
+          ({ entry, keep }) => keep.length > 0 && entry.manifest?.clusterId === cluster,
+        );
+        assert.ok(kept.some(({ entry }) => entry.at.getTime() === newest));
+        assert.ok(kept.every(({ entry }) => entry.state === "complete"));
+      }
+    }),
+  );
+});
+
+test("each period keeps its newest snapshot, as many periods as the policy says", () => {
+  fc.assert(
+    fc.property(times, policies, (hours, policy) => {
+      const entries = [...new Set(hours)].map((hour) => entryAt(new Date(START + hour * HOUR)));
+      const verdicts = judge(entries, policy);
+      for (const period of PERIODS) {
+        const names = new Set(entries.map(({ at }) => periodOf(at, period)));
+        const kept = verdicts.filter(({ keep }) => keep.includes(period));
+        assert.equal(kept.length, Math.min(names.size, policy[period]));
+        for (const { entry } of kept) {
+          const same = entries.filter(({ at }) => periodOf(at, period) === periodOf(entry.at, period));
+          assert.ok(same.every(({ at }) => at.getTime() <= entry.at.getTime()));
+        }
+      }
+    }),
+  );
+});
+
+test("judging again after a deletion deletes nothing more", () => {
+  fc.assert(
+    fc.property(times, policies, (hours, policy) => {
+      const entries = [...new Set(hours)].map((hour) => entryAt(new Date(START + hour * HOUR)));
+      const kept = judge(entries, policy).flatMap(({ entry, keep }) => (keep.length > 0 ? [entry] : []));
+      assert.ok(judge(kept, policy).every(({ keep }) => keep.length > 0));
+    }),
+  );
+});
+
+test("a year of hourly snapshots comes to a few dozen, and each span back is covered", () => {
+  const policy = { keepLast: 3, hourly: 24, daily: 7, weekly: 5, monthly: 12, yearly: 5 };
+  let kept: ReturnType<typeof entryAt>[] = [];
+  for (let hour = 0; hour < 365 * 24; hour++) {
+    kept.push(entryAt(new Date(START + hour * HOUR)));
+    kept = judge(kept, policy).flatMap(({ entry, keep }) => (keep.length > 0 ? [entry] : []));
+  }
+  const now = START + (365 * 24 - 1) * HOUR;
+  assert.ok(kept.length >= 40 && kept.length <= 53, `${kept.length} kept`);
+  for (const daysBack of [1, 6, 30, 90, 300])
+    assert.ok(
+      kept.some(
+        ({ at }) =>
+          Math.abs(now - daysBack * 24 * HOUR - at.getTime()) <= Math.max(1, daysBack / 6) * 24 * HOUR,
+      ),
+      `something about ${daysBack} days old`,
+    );
+});
+
+test("weeks begin on Monday", () => {
+  assert.equal(periodOf(new Date("2026-11-15T23:59:59Z"), "weekly"), "2026-11-09");
+  assert.equal(periodOf(new Date("2026-11-16T00:00:00Z"), "weekly"), "2026-11-16");
+});
+
+async function storeWith(hours: readonly number[]): Promise<FaultyStore> {
+  const store = new FaultyStore();
+  for (const hour of hours) {
+    const name = `s${String(hour).padStart(5, "0")}.db`;
+    const startedAt = new Date(START + hour * HOUR).toISOString();
+    const manifest = manifestOf({ object: name, startedAt, sha256: hour.toString(16).padStart(64, "0") });
+    await store.put(name, once(Buffer.alloc(100)), { ifAbsent: true, signal: never });
+    await store.put(manifestName(name), once(writeManifest(manifest)), { ifAbsent: true, signal: never });
+  }
+  await store.put("foreign.db", once("etcdctl's"), { ifAbsent: true, signal: never });
+  await store.put("notes.txt", once("of a person"), { ifAbsent: true, signal: never });
+  return store;
+}
+
+test("pruning deletes objects with their manifests and nothing else", async () => {
+  const store = await storeWith([1, 2, 3, 4]);
+  const plan = await planPrune(store, "", { ...none, keepLast: 2 }, never);
+  const deleted: string[] = [];
+  await prune(store, plan, never, ({ name }) => deleted.push(name));
+  assert.deepEqual(deleted, ["s00002.db", "s00001.db"]);
+  assert.deepEqual([...store.objects.keys()].filter((name) => !name.includes("manifest")).toSorted(), [
+    "foreign.db",
+    "notes.txt",
+    "s00003.db",
+    "s00004.db",
+  ]);
+});
+
+test("a deletion that was interrupted is finished by the next run", async () => {
+  const store = await storeWith([1, 2, 3]);
+  const plan = await planPrune(store, "", { ...none, keepLast: 1 }, never);
+  await store.delete("s00002.db");
+  await prune(store, plan, never, () => undefined);
+  assert.ok(store.objects.has(manifestName("s00002.db")));
+  await prune(store, await planPrune(store, "", { ...none, keepLast: 1 }, never), never, () => undefined);
+  assert.deepEqual(
+    [...store.objects.keys()].toSorted(),
+    ["foreign.db", "notes.txt", "s00003.db", manifestName("s00003.db")].toSorted(),
+  );
+});
+
+test("nothing is deleted when the newest snapshot of the listing is gone", async () => {
+  const store = await storeWith([1, 2, 3]);
+  const plan = await planPrune(store, "", { ...none, keepLast: 1 }, never);
+  await store.delete("s00003.db");
+  await prune(store, plan, never, () => undefined);
+  assert.ok(store.objects.has("s00001.db") && store.objects.has("s00002.db"));
+});
