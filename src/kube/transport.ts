@@ -5,6 +5,7 @@
  */
 import { constants, type ClientHttp2Stream, type IncomingHttpHeaders } from "node:http2";
 import type { Patience } from "../http2/connection.ts";
+import { secureContext } from "../http2/dial.ts";
 import { ended } from "../http2/failure.ts";
 import { Pool, type Begun } from "../http2/pool.ts";
 import { brokenOff, chunksOf, readAll } from "../http2/stream.ts";
@@ -24,10 +25,13 @@ import { impersonationHeaders } from "./credentials/impersonate.ts";
 import { asFailure } from "./failure.ts";
 import { Identity, type Credentials } from "./identity.ts";
 import { JsonLines } from "./json-lines.ts";
+import { upgrade, type Upgraded } from "./upgrade.ts";
 
 const PATIENCE: Patience = { connectMs: 5_000, pingEveryMs: 5_000, pingAnswerMs: 5_000 };
 /** The API server allows 100; what goes beyond would wait behind watches, which do not end. */
 const MOST_STREAMS = 80;
+/** An upgrade goes on to a node and its container runtime. */
+const UPGRADE_MS = 15_000;
 
 export interface TransportOptions {
   readonly config: KubeConfig;
@@ -83,6 +87,32 @@ export class Http2Transport implements KubeTransport {
    */
   async login(): Promise<Credentials> {
     return await this.#identity.credentials();
+  }
+
+  /** A GET that turns its connection into something else, on one of its own. */
+  async upgrade(
+    { path, query = {} }: Pick<KubeRequest, "path" | "query">,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Upgraded> {
+    const { config, clock, userAgent = "kube", patience = PATIENCE } = this.#options;
+    for (let tries = 0; ; tries++) {
+      const credentials = await this.#credentials(signal);
+      const answer = await upgrade({
+        target: { ...config, url: config.server },
+        context: secureContext(credentials),
+        ca: credentials.ca,
+        path: `${this.#base}${path}?${new URLSearchParams(query).toString()}`,
+        headers: { ...headers, "user-agent": userAgent, ...authorization(config, credentials) },
+        clock,
+        connectMs: patience.connectMs + UPGRADE_MS,
+        signal,
+      }).catch((error: unknown) => {
+        throw notBegun(config, error);
+      });
+      const refused = !answer.ok && answer.response.status === 401;
+      if (!refused || tries > 0 || !(await this.#replaced(credentials))) return answer;
+    }
   }
 
   close(): Promise<void> {
@@ -141,7 +171,6 @@ export class Http2Transport implements KubeTransport {
   async #begin(request: KubeRequest, signal: AbortSignal): Promise<Call> {
     const { config, userAgent = "kube" } = this.#options;
     const credentials = await this.#credentials(signal);
-    const { token } = credentials;
     const query = new URLSearchParams(request.query ?? {}).toString();
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     const headers = {
@@ -150,9 +179,7 @@ export class Http2Transport implements KubeTransport {
       accept: request.accept ?? "application/json",
       "user-agent": userAgent,
       ...(body !== undefined && { "content-type": request.contentType ?? "application/json" }),
-      // A token goes with each request; certificates belong to the connection.
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      ...impersonationHeaders(config.impersonate),
+      ...authorization(config, credentials),
     };
     const kind = {
       pinged: true,
@@ -243,6 +270,17 @@ async function* readObjects(stream: ClientHttp2Stream, signal: AbortSignal): Asy
   } catch (error) {
     throw asFailure(error);
   }
+}
+
+/** A token goes with each request; certificates belong to the connection. */
+function authorization(
+  { impersonate }: KubeConfig,
+  { token }: Credentials,
+): Record<string, string | string[]> {
+  return {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...impersonationHeaders(impersonate),
+  };
 }
 
 /** Nothing was done: the server refused the call, or it was never made. */

@@ -44,6 +44,10 @@ export async function openKube(values: TargetValues, io: CliIo): Promise<KubeTar
     disk: systemDisk,
     userAgent: "kubectl-etcd",
   });
+  // Behind a plugin a person may have to log in, which takes longer than any call.
+  await transport.login().catch((error: unknown) => {
+    throw explained(error, { verb: "get", resource: "", namespace: undefined, server: config.server });
+  });
   const client = new KubeClient({
     transport,
     clock: io.clock,
@@ -83,13 +87,13 @@ export class KubeTarget implements Target {
   /** For verbs that need more than this interface, such as a port-forward. */
   readonly client: KubeClient;
   readonly transport: Http2Transport;
-  readonly #server: string;
+  readonly server: string;
   readonly #io: CliIo;
 
   constructor({ client, transport, server, namespace, flags, io }: KubeTargetOptions) {
     this.client = client;
     this.transport = transport;
-    this.#server = server;
+    this.server = server;
     this.namespace = namespace;
     this.flags = flags;
     this.#io = io;
@@ -184,7 +188,7 @@ export class KubeTarget implements Target {
       const metadata = { ...operation.metadata, ...(namespace !== undefined && { namespace }) };
       return await this.client.create(etcdOperations, { ...operation, metadata }, this.#call());
     } catch (error) {
-      if (isReason(error, "NotFound")) throw notInstalled(this.#server, nameOf(etcdOperations));
+      if (isReason(error, "NotFound")) throw notInstalled(this.server, nameOf(etcdOperations));
       throw this.#explained(error, "create", etcdOperations, namespace);
     }
   }
@@ -240,7 +244,7 @@ export class KubeTarget implements Target {
       const same = after.metadata.resourceVersion === present.metadata.resourceVersion;
       return { cluster: after, done: same ? "unchanged" : "configured", warnings: [] };
     } catch (error) {
-      if (isReason(error, "NotFound")) throw notInstalled(this.#server, nameOf(etcdClusters));
+      if (isReason(error, "NotFound")) throw notInstalled(this.server, nameOf(etcdClusters));
       throw this.#explained(error, "update", etcdClusters, namespace);
     }
   }
@@ -258,7 +262,7 @@ export class KubeTarget implements Target {
       const scope = { ...scopeOf(namespace), ...(labels && { labels }) };
       return (await this.client.list(kind, scope, this.#call())).items;
     } catch (error) {
-      if (isReason(error, "NotFound")) throw notInstalled(this.#server, nameOf(kind));
+      if (isReason(error, "NotFound")) throw notInstalled(this.server, nameOf(kind));
       throw this.#explained(error, "list", kind, namespace);
     }
   }
@@ -291,7 +295,7 @@ export class KubeTarget implements Target {
   }
 
   #attempt(verb: Attempt["verb"], name: string, namespace: string | undefined): Attempt {
-    return { verb, resource: name, namespace, server: this.#server };
+    return { verb, resource: name, namespace, server: this.server };
   }
 
   #explained(error: unknown, verb: Attempt["verb"], kind: Resource, namespace: string | undefined): Error {
