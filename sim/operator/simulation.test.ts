@@ -37,7 +37,7 @@ test("three members are created, and then nothing is written (I7) while clients 
       pods: 3,
       persistentvolumeclaims: 3,
       secrets: 7,
-      services: 5,
+      services: 6,
       poddisruptionbudgets: 1,
     },
     voters: 3,

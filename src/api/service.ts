@@ -26,6 +26,13 @@ const fields = z.strictObject({
     .describe(
       "Type of the client Service, which selects voting members only. The addresses of a load balancer are added to the members' certificates and to status.externalEndpoints.",
     ),
+  // Without a default of the resource definition, which an operator from before this field would find and reject.
+  clusterName: z
+    .boolean()
+    .optional()
+    .describe(
+      "False: do not create a second, ClusterIP Service with the name of the EtcdCluster, by which Pods connect to <name>:2379. It is created by default. Not created if the name ends like that of another Service of Quorate: -client, -peers, -learners or -<number>-peer.",
+    ),
   labels: labelsSchema().default({}).describe("Additional labels of the client Service."),
   annotations: annotationsSchema().default({}).describe("Additional annotations of the client Service."),
   externalTrafficPolicy: z

@@ -27,6 +27,11 @@ const wrong: readonly [args: string[], says: RegExp][] = [
     ["--namespace", "a", "--exclude-namespace", "b"],
     /--exclude-namespace cannot be combined with --namespace: leave the namespace out/,
   ],
+  [["--cluster-domain", "cluster.local."], /--cluster-domain "cluster.local.": must be a DNS domain/],
+  [
+    ["--cluster-domain", Array(11).fill("abcdefghi").join(".")],
+    /--cluster-domain: may have at most 87 characters/,
+  ],
   [["--no-such-option"], /no-such-option/],
 ];
 

@@ -9,6 +9,7 @@ import { isReason } from "../kube/errors.ts";
 import { atLeast, LOG_LEVELS, logLine, type Log, type LogLevel } from "../kube/log.ts";
 import { openEndpoints } from "../operator/serve/endpoints.ts";
 import { OperatorMetrics, type ProcessFacts } from "../operator/serve/metrics.ts";
+import { CLUSTER_DOMAIN } from "../operator/names.ts";
 import { Unmet } from "../operator/process/requirements.ts";
 import { Operator, type OperatorOptions } from "../operator/runtime.ts";
 import { parseAddress, type Address } from "../operator/serve/serve.ts";
@@ -31,6 +32,7 @@ Options:
       --exclude-namespace <a,b>  namespaces that another installation manages; without --namespace only
       --lease-namespace <name>   namespace of the leader election lease; default: the operator's own namespace
       --lease-name <name>        name of the lease; default: quorate
+      --cluster-domain <domain>  DNS domain of the Kubernetes cluster; default: ${CLUSTER_DOMAIN}
       --health-address <addr>    /healthz and /readyz; default: ${defaultAddress("health")}, "off" to disable
       --metrics-address <addr>   /metrics; default: ${defaultAddress("metrics")}, "off" to disable
       --log-level <level>        ${LOG_LEVELS.join(", ")}; default: ${DEFAULT_LEVEL}
@@ -50,6 +52,7 @@ const OPTIONS = {
   "exclude-namespace": { type: "string", multiple: true },
   "lease-namespace": { type: "string" },
   "lease-name": { type: "string" },
+  "cluster-domain": { type: "string" },
   "health-address": { type: "string" },
   "metrics-address": { type: "string" },
   "log-level": { type: "string" },
@@ -111,7 +114,10 @@ function isExpected(error: unknown): error is Error {
   );
 }
 
-type Wishes = Pick<OperatorOptions, "config" | "namespaces" | "excludedNamespaces" | "lease">;
+type Wishes = Pick<
+  OperatorOptions,
+  "config" | "namespaces" | "excludedNamespaces" | "lease" | "clusterDomain"
+>;
 
 interface Given {
   readonly wishes: () => Promise<Wishes>;
@@ -128,6 +134,7 @@ function readOptions(args: string[], io: CliIo): Given {
     throw new UsageError(
       "--exclude-namespace cannot be combined with --namespace: leave the namespace out of --namespace instead",
     );
+  const clusterDomain = domainOf(values["cluster-domain"] ?? CLUSTER_DOMAIN);
   return {
     metricsAddress: address("metrics-address", values["metrics-address"] ?? defaultAddress("metrics")),
     logLevel: levelOf(values["log-level"] ?? DEFAULT_LEVEL),
@@ -141,6 +148,7 @@ function readOptions(args: string[], io: CliIo): Given {
       const own = io.env["POD_NAMESPACE"] || config.namespace || "default";
       return {
         config,
+        clusterDomain,
         lease: { namespace: values["lease-namespace"] ?? own, name: values["lease-name"] ?? "quorate" },
         ...(namespaces && { namespaces }),
         ...(excludedNamespaces && { excludedNamespaces }),
@@ -171,6 +179,20 @@ function address(option: string, text: string): Address | undefined {
   if (found === undefined)
     throw new UsageError(`--${option} ${text}: must be an address such as :8080 or 127.0.0.1:8080, or off`);
   return found;
+}
+
+/** The longest name that it ends is that of a member: `<member>.<cluster>-peers.<namespace>.svc`. */
+const LONGEST_DOMAIN = 253 - ".".length - `${"m".repeat(50)}.${"c".repeat(46)}.${"n".repeat(63)}.svc`.length;
+
+function domainOf(text: string): string {
+  const label = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?";
+  if (!new RegExp(`^${label}([.]${label})*$`).test(text))
+    throw new UsageError(
+      `--cluster-domain ${JSON.stringify(text)}: must be a DNS domain in lower case without a dot at either end, like ${CLUSTER_DOMAIN}`,
+    );
+  if (text.length > LONGEST_DOMAIN)
+    throw new UsageError(`--cluster-domain: may have at most ${LONGEST_DOMAIN} characters`);
+  return text;
 }
 
 function levelOf(text: string): LogLevel {

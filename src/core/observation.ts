@@ -101,6 +101,8 @@ export interface Clash {
    */
   readonly concerns: "cluster" | "members" | "users" | "member";
   readonly member?: string;
+  /** The field of the spec that, set to false, does without it. */
+  readonly offBy?: string;
 }
 
 export interface MemberFacts {

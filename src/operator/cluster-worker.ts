@@ -42,6 +42,7 @@ export interface WorkerOptions {
   readonly pki: Pki;
   readonly skew: ClockSkew;
   readonly nodeClocks: NodeClocks;
+  readonly clusterDomain?: string;
   /** Makes a way to the members of one cluster. */
   readonly reach: () => EtcdReach;
   readonly events: Pick<EventRecorder, "record">;

@@ -11,7 +11,9 @@ import {
   hostOf,
   isOurPeerURL,
   memberAddress,
+  memberOfService,
   memberSecretName,
+  ownServiceName,
   peerServiceName,
   secretNames,
   serviceNames,
@@ -24,7 +26,11 @@ function namesOf(cluster: string, ordinals: readonly number[]): Record<string, s
     EtcdMember: members,
     Pod: members,
     PersistentVolumeClaim: members.map(claimName),
-    Service: [...Object.values(serviceNames(cluster)), ...members.map(peerServiceName)],
+    Service: [
+      ...Object.values(serviceNames(cluster)),
+      ...members.map(peerServiceName),
+      ...(ownServiceName(cluster) === undefined ? [] : [cluster]),
+    ],
     Secret: [...Object.values(secretNames(cluster)), ...members.map(memberSecretName)],
     PodDisruptionBudget: [budgetName(cluster)],
   };
@@ -98,11 +104,23 @@ describe("the names in certificates", () => {
       hostname,
       "demo-client",
       "demo-client.prod.svc.cluster.local",
+      "demo",
+      "demo.prod",
+      "demo.prod.svc",
+      "demo.prod.svc.cluster.local",
       "demo-learners.prod",
       "localhost",
     ])
       assert.ok(sans.dns.includes(name), name);
     assert.deepEqual(sans.ips, ["127.0.0.1", "::1"]);
+  });
+
+  test("end with the DNS domain of the Kubernetes cluster", () => {
+    for (const plane of ["client", "peer"] as const) {
+      const { sans } = memberSans(certificateNames(place, record, plane, "k8s.example.com"));
+      assert.ok(sans.dns.includes("*.demo-peers.prod.svc.k8s.example.com"), plane);
+      assert.doesNotMatch(sans.dns.join(), /cluster[.]local/);
+    }
   });
 });
 
@@ -113,4 +131,11 @@ test("a peer URL of a cluster whose name begins alike is not ours", () => {
     assert.equal(isOurPeerURL(place, memberAddress(place, 1, dialled).peerURL), true);
     assert.equal(isOurPeerURL(place, memberAddress(other, 1, dialled).peerURL), false);
   }
+});
+
+test("a Service is a member's only by the name of a member of the cluster", () => {
+  assert.equal(memberOfService("demo", "demo-12-peer"), "demo-12");
+  for (const service of ["demo-peer", "demo-x-peer", "other-1-peer", "demo"])
+    assert.equal(memberOfService("demo", service), "", service);
+  assert.equal(memberOfService("demo-peer", "demo-peer"), "");
 });

@@ -5,14 +5,15 @@
  * Two clusters of a namespace never make the same name. Within a kind every name ends with a dash and a word of
  * that kind's own, and no such word ends with a dash and another one, so that a name tells its cluster:
  *
- *   Service                 -peers, -client, -learners, -<ordinal>-peer (a member's)
+ *   Service                 -peers, -client, -learners, -<ordinal>-peer (a member's), and the cluster's own name
  *   Secret                  -client-ca, -peer-ca, -operator, -client-tls, -<ordinal> (a member's)
  *   EtcdMember, Pod, claim  -<ordinal> (claims with data- in front)
  *   PodDisruptionBudget     nothing: there is one per cluster
  *
  * This is why the headless Service does not simply bear the cluster's name: that of a cluster `a-client` would
- * be the client Service of `a`; and why a member's is not called like the member: `a-1` may be a cluster. What somebody
- * else made under one of these names is reported as a clash (I9).
+ * be the client Service of `a`; and why a member's is not called like the member: `a-1` may be a cluster. For the same
+ * reason a cluster whose own name ends with such a word has no Service of that name, which others can do without. What
+ * somebody else made under one of these names is reported as a clash (I9).
  */
 import { GROUP } from "../api/metadata.ts";
 import { isSecure } from "../core/config/flags.ts";
@@ -76,15 +77,24 @@ export function serviceNames(cluster: string) {
   return { peers: `${cluster}-peers`, client: `${cluster}-client`, learners: `${cluster}-learners` } as const;
 }
 
+/** Endings of the Services of other clusters: whoever has such a name must not take theirs. */
+const OF_A_SERVICE = /-(peers|client|learners|[1-9]\d{0,8}-peer)$/;
+
+/** The Service by which a Pod dials the cluster as `my-cluster:2379`; undefined where another cluster may need the name. */
+export function ownServiceName(cluster: string): string | undefined {
+  return OF_A_SERVICE.test(cluster) ? undefined : cluster;
+}
+
 /** The Service that one member is dialled through by its peers. */
 export function peerServiceName(member: string): string {
   return `${member}-peer`;
 }
 
-/** The member that a Service is for; empty for one that is no member's. */
-export function memberOfService(service: string): string {
+/** The member that a Service of this cluster is for; empty for one that is no member's. */
+export function memberOfService(cluster: string, service: string): string {
   const suffix = peerServiceName("");
-  return service.endsWith(suffix) ? service.slice(0, -suffix.length) : "";
+  const member = service.endsWith(suffix) ? service.slice(0, -suffix.length) : "";
+  return ordinalOf(cluster, member) === undefined ? "" : member;
 }
 
 export function secretNames(cluster: string) {
@@ -134,6 +144,9 @@ function hostIn(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).hostname : undefined;
 }
 
+/** Where Kubernetes' own names end, unless the operator is told otherwise. */
+export const CLUSTER_DOMAIN = "cluster.local";
+
 export interface CertificateNames {
   readonly hosts: readonly string[];
   readonly domains: readonly string[];
@@ -148,20 +161,22 @@ export function certificateNames(
   cluster: Pick<Place, "name" | "namespace">,
   record: Pick<MemberRecord, "name" | "address">,
   plane: "client" | "peer",
+  clusterDomain = CLUSTER_DOMAIN,
 ): CertificateNames {
   const { name, namespace } = cluster;
   const { peers, client, learners } = serviceNames(name);
   const full = (service: string) => [
     `${service}.${namespace}.svc`,
-    `${service}.${namespace}.svc.cluster.local`,
+    `${service}.${namespace}.svc.${clusterDomain}`,
   ];
   const own = full(peers).map((domain) => `${record.name}.${domain}`);
   const dialled = hasPeerService(cluster, record) ? full(peerServiceName(record.name)) : [];
   const here = ["localhost", "127.0.0.1", "::1"];
   if (plane === "peer") return { hosts: [...here, ...own, ...dialled], domains: full(peers) };
   const short = (service: string) => [service, `${service}.${namespace}`, ...full(service)];
+  // Whether or not there is a Service of the cluster's own name now: it may be switched on and off at any time.
   return {
-    hosts: [...here, ...own, ...short(client), ...short(learners)],
+    hosts: [...here, ...own, ...short(name), ...short(client), ...short(learners)],
     domains: full(peers),
   };
 }

@@ -54,6 +54,8 @@ export interface KubePlatformOptions {
   readonly pki: Pki;
   readonly skew: ClockSkew;
   readonly nodeClocks: NodeClocks;
+  /** Where Kubernetes' own names end; cluster.local when absent. */
+  readonly clusterDomain?: string;
   /** For this cluster alone; closed with the platform. */
   readonly reach: EtcdReach;
 }
@@ -90,7 +92,7 @@ export class KubePlatform implements Platform {
     this.probe = options.reach.probe;
     this.#reporter = new Reporter(client, stores, clock, key);
     this.#preflight = new Preflight(client, clock);
-    const certificates = new Certificates(pki, skew);
+    const certificates = new Certificates(pki, skew, options.clusterDomain);
     const clashes = new Clashes(client, clock, refOf(key).name);
     const contests = new Contests(client, clock);
     this.#apply = {
@@ -214,7 +216,7 @@ export class KubePlatform implements Platform {
       externalEndpoints: externalEndpoints(view.observation.cluster, services),
       selector: scaleSelector(view.observation.cluster),
       warnings: [
-        ...warningsOf(spec),
+        ...warningsOf(spec, name),
         ...clocks,
         ...this.#apply.peerServices.warnings(
           view.observation.cluster,

@@ -63,6 +63,8 @@ export interface OperatorOptions {
     readonly durationMs?: number;
     readonly retryMs?: number;
   };
+  /** Where Kubernetes' own names end; cluster.local when absent. */
+  readonly clusterDomain?: string;
   readonly userAgent?: string;
   /** Given instead of connections of our own; closed with the operator. */
   readonly transport?: KubeTransport;
@@ -163,6 +165,7 @@ export class Operator {
       reach: options.reach ?? (() => overTheWire(clock, idle)),
       events: this.#events,
       log,
+      ...(options.clusterDomain !== undefined && { clusterDomain: options.clusterDomain }),
       ...(options.leastClusters !== undefined && { leastClusters: options.leastClusters }),
       ...(hooks.onPass && { onPass: hooks.onPass }),
       ...(hooks.onStep && { onStep: hooks.onStep }),

@@ -3,8 +3,10 @@
  * place, break its annotations, delete it.
  */
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { X509Certificate } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import type { Pod } from "kubernetes-types/core/v1.d.ts";
+import type { Pod, Secret, Service } from "kubernetes-types/core/v1.d.ts";
 import { ANNOTATIONS, CLUSTER_FINALIZER, LABELS } from "../../src/operator/names.ts";
 import { isCode } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
@@ -187,6 +189,48 @@ test("I9: a foreign Service of our name is a condition, and stays as it is; then
   await cluster.converged(1);
   await cluster.delete();
   await cluster.gone(`${PATHS.clusters}/taken`);
+});
+
+test("I9: a foreign Service of the cluster's own name stays as it is, and stops nothing", async () => {
+  const metadata = { name: "own", namespace: "default" };
+  const spec = { ports: [{ port: 80 }], selector: { app: "theirs" } };
+  const path = `${PATHS.services}/own`;
+  await bed.client.create(PATHS.services, { apiVersion: "v1", kind: "Service", metadata, spec });
+  const theirs = await bed.client.get(path);
+  const cluster = clusterOf("own");
+  await cluster.create({ replicas: 1 });
+  await eventually(
+    "it is told, and clients are let in",
+    async () =>
+      (await cluster.condition("Ready")) === "False/NameClash" &&
+      (await cluster.condition("Available")).startsWith("True"),
+    soon,
+  );
+  assert.match((await cluster.status()).message ?? "", /Service default\/own exists.*/);
+  await bed.client.get(`${PATHS.services}/own-client`);
+  assert.deepEqual(await bed.client.get(path), theirs);
+  await cluster.edit({ service: { clusterName: false } });
+  await cluster.converged(1);
+  assert.deepEqual(await bed.client.get(path), theirs);
+  await bed.client.delete(path);
+  await cluster.edit({ service: { clusterName: null } });
+  await cluster.converged(1);
+  const own = await bed.client.get<Service>(path);
+  const client = await bed.client.get<Service>(`${PATHS.services}/own-client`);
+  assert.deepEqual(own.spec?.selector, client.spec?.selector);
+  assert.deepEqual(
+    own.spec?.ports?.map(({ port }) => port),
+    [2379],
+  );
+  const { data } = await bed.client.get<Secret>(`${PATHS.secrets}/own-1`);
+  const pem = Buffer.from(data?.["server.pem"] ?? "", "base64");
+  const names = new X509Certificate(pem).subjectAltName ?? "";
+  for (const name of ["own", "own.default", "own.default.svc", "own.default.svc.cluster.local"])
+    assert.ok(names.split(", ").includes(`DNS:${name}`), `${name} in ${names}`);
+  await cluster.edit({ service: { clusterName: false } });
+  await cluster.gone(path);
+  await cluster.delete();
+  await cluster.gone(`${PATHS.clusters}/own`);
 });
 
 test("each step and each refusal is an event of the cluster", async () => {

@@ -135,7 +135,7 @@ test("where a quota keeps it out, a member is dialled by the name of its Pod, an
   );
   const few = new ClusterOnBed(bed, "few", running);
   clusters.push(few);
-  await few.create({ replicas: 3 });
+  await few.create({ replicas: 3, service: { clusterName: false } });
   await few.converged(3);
   for (const { metadata, spec } of await few.members()) {
     assert.equal(spec.address.peerURL, `https://${metadata.name}.few-peers.default.svc:2380`);

@@ -29,6 +29,12 @@ export const LIFE = {
     next: () => "Rename or delete the other object, or give this cluster another name.",
     example: { objects: ["Service default/demo-client"], cluster: "demo" },
   }),
+  OptionalObjectOfOthers: wait("NameClash", {
+    say: ({ object }: { object: string; field: string }) =>
+      `${object} exists and belongs to something else, so it is left unchanged and the cluster does without it`,
+    next: ({ field }) => `Set ${field} to false, or rename or delete the other object.`,
+    example: { object: "Service default/demo", field: "spec.service.clusterName" },
+  }),
   WaitingForStop: wait("Stopping", {
     say: ({ members }: { members: Names }) => `waiting for ${list(members)} to stop`,
     example: { members: ["demo-1", "demo-2"] },

@@ -55,6 +55,15 @@ test("a name that is taken stops only what it concerns, and is reported until it
   assert.equal(clash("users", grow).act?.class, "join");
 });
 
+test("of an object that the spec can do without, the field is named that does", () => {
+  const world = healthy();
+  const offBy = "spec.service.clusterName";
+  const clashes = [{ object: "Service default/demo", concerns: "users" as const, offBy }];
+  const { act, holds } = decide({ ...world, platform: { ...world.platform, clashes } });
+  assert.deepEqual([act, holds.map(({ reason }) => reason)], [undefined, ["NameClash"]]);
+  assert.match(holds[0]?.next ?? "", /spec[.]service[.]clusterName to false/);
+});
+
 test("a mark that cannot be read holds what needs it, and is reported", () => {
   const world = edit(healthy(), { replicas: 5 });
   const mark = { path: "metadata.annotations[highest]", message: "cannot be read (oops)" };

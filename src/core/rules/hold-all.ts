@@ -38,12 +38,18 @@ const WAITS: Readonly<Record<Clash["concerns"], readonly StepClass[] | "all">> =
 
 function clashes({ observation, established }: View): Outcome[] {
   const { platform, cluster } = observation;
-  return (Object.keys(WAITS) as Clash["concerns"][]).flatMap((concerns) => {
-    const objects = platform.clashes.filter((clash) => clash.concerns === concerns);
+  const dispensable = platform.clashes.flatMap(({ object, concerns, offBy }) =>
+    offBy === undefined
+      ? []
+      : [hold(WAITS[concerns], "OptionalObjectOfOthers", { object, field: offBy }, { unfinished: true })],
+  );
+  const needed = (Object.keys(WAITS) as Clash["concerns"][]).flatMap((concerns) => {
+    const objects = platform.clashes.filter((clash) => clash.concerns === concerns && !clash.offBy);
     if (objects.length === 0) return [];
     // Founders that cannot find each other need not start.
     const classes = concerns === "members" && !established ? HOLDS.everything : WAITS[concerns];
     const about = { objects: objects.map(({ object }) => object), cluster: cluster.name };
     return [hold(classes, "ObjectsOfOthers", about, { unfinished: true })];
   });
+  return [...needed, ...dispensable];
 }

@@ -6,7 +6,7 @@ import type { Applied } from "../../control/platform.ts";
 import type { View } from "../../core/view.ts";
 import { Applier } from "./applier.ts";
 import { Outcomes, type ApplyContext } from "./outcomes.ts";
-import { wantedObjects, type Cached } from "./wanted.ts";
+import { nameIn, wantedObjects, type Cached } from "./wanted.ts";
 
 export async function applyObjects(context: ApplyContext, view: View): Promise<Applied> {
   const { certificates, contests, clashes, latches, waits } = context;
@@ -18,7 +18,12 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
     waits.clear();
     outcomes.changed = true;
   });
-  await new Applier(context, view, outcomes).walk(wantedObjects(view, cachedOf(context, view)));
+  const list = wantedObjects(view, cachedOf(context, view));
+  // Of a spec that cannot be understood, it is not known what it wants.
+  const isKnown = view.observation.cluster.invalid === undefined;
+  if (isKnown && clashes.keepOnly(list.map(({ resource, policy }) => ({ resource, name: nameIn(policy) }))))
+    outcomes.changed = true;
+  await new Applier(context, view, outcomes).walk(list);
   const problems = [...outcomes.problems, ...certificates.keeper.problems, ...contests.problems()];
   waits.keepOnly(outcomes.parts);
   const times = [certificates.keeper.lookAgainAt, waits.lookAgainAt, latches.lookAgainAt].filter(

@@ -37,6 +37,7 @@ const RETRY_MS = 10_000;
 export class Certificates {
   readonly #pki: Pki;
   readonly #time: CertificateTime;
+  readonly #clusterDomain: string | undefined;
   readonly keeper: Keeper;
   /** The Secret that a plane's authority was read from. */
   readonly #readFrom = new Map<Plane, Secret>();
@@ -45,8 +46,9 @@ export class Certificates {
   /** Of one cluster, whose name and namespace never change. */
   readonly #leaves = new Map<string, { readonly extra: readonly string[]; readonly spec: LeafSpec }>();
 
-  constructor(pki: Pki, time: CertificateTime) {
+  constructor(pki: Pki, time: CertificateTime, clusterDomain?: string) {
     this.#pki = pki;
+    this.#clusterDomain = clusterDomain;
     this.#time = time;
     this.keeper = new Keeper(pki, time, { retryMs: RETRY_MS });
   }
@@ -225,7 +227,7 @@ export class Certificates {
     const name = `${record.name} ${plane}`;
     const known = this.#leaves.get(name);
     if (known && sameContent(known.extra, extra)) return known.spec;
-    const { hosts, domains } = certificateNames(cluster, record, plane);
+    const { hosts, domains } = certificateNames(cluster, record, plane, this.#clusterDomain);
     // R46: etcd looks the address of a peer up under the names in its certificate; our own loopback counts too.
     const { sans } = memberSans({
       hosts: [...hosts, "127.0.0.1", "::1"],

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/resources.ts";
 import { Clashes } from "./clashes.ts";
+import { services } from "../../kube/resources.ts";
 import { secrets } from "../resources.ts";
 
 const stranger: KubeObject = { metadata: { name: "demo-1", namespace: "default", uid: "u1" } };
@@ -48,3 +49,20 @@ for (const [what, later] of [
     assert.deepEqual(clashes.found, []);
   });
 }
+
+test("a clash over a name that nothing wants any more is forgotten", () => {
+  const { clashes } = clashing(stranger);
+  assert.equal(clashes.keepOnly([{ resource: secrets, name: "demo-1" }]), false);
+  assert.equal(clashes.keepOnly([{ resource: services, name: "demo-1" }]), true);
+  assert.deepEqual(clashes.found, []);
+});
+
+test("a Service of the cluster's own name concerns its users alone, and the spec can do without it", () => {
+  const { clashes } = clashing(stranger);
+  clashes.add(services, { metadata: { name: "demo", namespace: "default", uid: "u3" } });
+  assert.deepEqual(clashes.found[1], {
+    object: "Service default/demo",
+    concerns: "users",
+    offBy: "spec.service.clusterName",
+  });
+});

@@ -41,11 +41,19 @@ export class Clashes {
   add(resource: Resource, object: KubeObject): boolean {
     const { name = "", namespace = "" } = object.metadata ?? {};
     const ref = { name, namespace };
-    const key = `${apiVersionOf(resource)} ${resource.plural} ${name}`;
+    const key = keyOf(resource, name);
     const lookAt = this.#clock.monotonic() + RECHECK_MS;
     const isNew = !this.#found.has(key);
     this.#found.set(key, { resource, ref, belonging: belongingOf(object), lookAt });
     return isNew;
+  }
+
+  /** Forgets those of names that nothing wants any more. True when there is one less. */
+  keepOnly(wanted: readonly { readonly resource: Resource; readonly name: string }[]): boolean {
+    const keys = new Set(wanted.map(({ resource, name }) => keyOf(resource, name)));
+    const rest = [...this.#found.keys()].filter((key) => !keys.has(key));
+    for (const key of rest) this.#found.delete(key);
+    return rest.length > 0;
   }
 
   /** Forgets those that are gone or belong to somebody else by now, who may be us. True when there is one less. */
@@ -64,6 +72,10 @@ export class Clashes {
   }
 }
 
+function keyOf(resource: Resource, name: string): string {
+  return `${apiVersionOf(resource)} ${resource.plural} ${name}`;
+}
+
 /** What says whose it is; the rest of a stranger's object may change as often as it likes. */
 function belongingOf({ metadata }: KubeObject): string {
   return canonical([metadata?.uid, metadata?.ownerReferences ?? [], metadata?.labels ?? {}]);
@@ -72,8 +84,10 @@ function belongingOf({ metadata }: KubeObject): string {
 /** What a clash stops, by the name that is taken. */
 export function clashOf(cluster: string, kind: string, { name, namespace }: Ref): Clash {
   const object = `${kind} ${namespace}/${name}`;
-  const ordinal = ordinalInName(cluster, kind === "Service" ? memberOfService(name) : name);
+  const ordinal = ordinalInName(cluster, kind === "Service" ? memberOfService(cluster, name) : name);
   if (ordinal > 0) return { object, concerns: "member", member: memberName(cluster, ordinal) };
+  if (kind === "Service" && name === cluster)
+    return { object, concerns: "users", offBy: "spec.service.clusterName" };
   const { client, learners } = serviceNames(cluster);
   const { clientCA, peerCA } = secretNames(cluster);
   const forMembers =

@@ -74,6 +74,22 @@ type Issued =
   | { readonly of: "member"; readonly record: MemberRecord }
   | { readonly of: "client"; readonly commonName: string; readonly render: typeof clientSecret };
 
+/** What the object of an entry is called. */
+export function nameIn(policy: Policy): string {
+  switch (policy.do) {
+    case "create":
+    case "apply":
+      return nameOf(policy.object);
+    case "patch":
+    case "delete":
+      return nameOf(policy.known);
+    case "issue":
+      return policy.name;
+    case "run":
+      return policy.member.name;
+  }
+}
+
 /** What the caches hold of the cluster. */
 export interface Cached extends OwnObjects {
   readonly cluster: Pick<EtcdCluster, "metadata"> | undefined;
@@ -150,9 +166,9 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
 
 /** The Services that a cluster has once, and its budget. */
 function networkOf(view: View, cached: Cached): Wanted[] {
-  const { uid } = view.observation.cluster;
+  const { name: cluster, uid } = view.observation.cluster;
   const budget = disruptionBudget(view);
-  const ofCluster = cached.services.filter((service) => memberOf(service) === "");
+  const ofCluster = cached.services.filter((service) => memberOf(cluster, service) === "");
   const kinds = [
     { resource: services, wanted: clusterServices(view), cached: ofCluster },
     { resource: budgets, wanted: budget ? [budget] : [], cached: cached.budgets },
@@ -176,13 +192,14 @@ function peerServicesOf(view: View, cached: Cached): Wanted[] {
   );
   // Before the latch founders are still being made; that is no reason to take anything away.
   if (!view.established) return wanted;
-  const others = cached.services.filter(
-    (service) => memberOf(service) !== "" && !records.some(({ name }) => name === memberOf(service)),
-  );
+  const others = cached.services.filter((service) => {
+    const member = memberOf(cluster.name, service);
+    return member !== "" && !records.some(({ name }) => name === member);
+  });
   return [
     ...wanted,
     ...others.flatMap((service) => {
-      const member = memberOf(service);
+      const member = memberOf(cluster.name, service);
       // A member that is dialled by its Pod's name does not need it.
       if (view.members.some(({ name }) => name === member)) return deleted(services, service, cluster.uid);
       const isNext = names.ordinalInName(cluster.name, member) >= view.nextOrdinal;
@@ -267,7 +284,7 @@ function patched(
 
 const of = (ownerUID: string) => (found: KubeObject) => isControlledBy(found, ownerUID);
 const nameOf = ({ metadata }: KubeObject) => metadata?.name ?? "";
-const memberOf = (service: KubeObject) => names.memberOfService(nameOf(service));
+const memberOf = (cluster: string, service: KubeObject) => names.memberOfService(cluster, nameOf(service));
 
 function named<T extends KubeObject>(objects: readonly T[], name: string): T | undefined {
   return objects.find((object) => nameOf(object) === name);

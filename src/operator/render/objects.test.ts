@@ -46,7 +46,22 @@ describe("Services", () => {
 
   test("H2: clients are let in only after the cluster was seen to exist", () => {
     assert.deepEqual([...services(unborn(viewWith())).keys()], ["demo-peers"]);
-    assert.deepEqual([...services(viewWith()).keys()], ["demo-peers", "demo-client"]);
+    assert.deepEqual([...services(viewWith()).keys()], ["demo-peers", "demo-client", "demo"]);
+  });
+
+  test("the cluster has a Service of its own name, unless the spec or the name of another cluster is against it", () => {
+    const own = services(viewWith({ service: { type: "LoadBalancer" } })).get("demo");
+    assert.equal(own?.spec?.type, "ClusterIP");
+    assert.deepEqual(
+      own?.spec?.ports?.map(({ port }) => port),
+      [2379],
+    );
+    assert.equal(services(viewWith({ service: { clusterName: false } })).has("demo"), false);
+    const { observation } = viewWith();
+    for (const name of ["a-client", "a-peers", "a-learners", "a-1-peer"]) {
+      const view = viewOf({ ...observation, cluster: { ...observation.cluster, name } });
+      assert.equal(services(view).has(name), false, name);
+    }
   });
 
   test("clients are led to voters, readers to learners, and nobody to Pods of the past or of helpers", () => {
@@ -59,7 +74,7 @@ describe("Services", () => {
     const helper = { ...voter, "app.kubernetes.io/component": "snapshot" };
     const led = (labels: Record<string, string>) =>
       [...found].filter(([, service]) => leadsTo(service, labels)).map(([name]) => name);
-    assert.deepEqual(led(voter), ["demo-peers", "demo-client"]);
+    assert.deepEqual(led(voter), ["demo-peers", "demo-client", "demo"]);
     assert.deepEqual(led(learner), ["demo-peers", "demo-learners"]);
     assert.deepEqual(led(past), []);
     assert.deepEqual(led(helper), []);

@@ -1,11 +1,12 @@
 /**
  * The Services of a cluster, in the form in which the API server keeps them: peers (headless), clients (voters
- * only), readers of standing learners, and one for each member, by which its peers dial it.
+ * only; also under the cluster's own name), readers of standing learners, and one for each member, by which its peers
+ * dial it.
  */
 import type { Service, ServicePort, ServiceSpec } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import type { View } from "../../core/view.ts";
-import { LABELS, peerServiceName, PORTS, serviceNames } from "../names.ts";
+import { LABELS, ownServiceName, peerServiceName, PORTS, serviceNames } from "../names.ts";
 import { clusterLabels, memberObjectLabels, ownedByCluster, selectorOf, type Identity } from "./metadata.ts";
 
 export function clusterServices(view: View): Service[] {
@@ -32,12 +33,24 @@ export function clusterServices(view: View): Service[] {
     },
     service,
   );
+  const ownName = service.clusterName === false ? undefined : ownServiceName(cluster.name);
+  // Within Kubernetes only, whatever the type of the other: one load balancer is enough.
+  const own =
+    ownName === undefined
+      ? []
+      : [
+          render(cluster, ownName, {
+            type: "ClusterIP",
+            selector: selectorOf(cluster, "voter"),
+            ports: [port("client")],
+          }),
+        ];
   const readers = render(cluster, names.learners, {
     type: "ClusterIP",
     selector: selectorOf(cluster, "learner"),
     ports: [port("client")],
   });
-  return [peers, client, ...(learners > 0 ? [readers] : [])];
+  return [peers, client, ...own, ...(learners > 0 ? [readers] : [])];
 }
 
 /**

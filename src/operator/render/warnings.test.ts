@@ -4,7 +4,7 @@ import { specOf } from "../../core/testing/cluster.ts";
 import type { Wish } from "../testing/rendered.ts";
 import { kubernetesWarnings } from "./warnings.ts";
 
-const paths = (wish: Wish) => kubernetesWarnings(specOf(wish)).map(({ path }) => path);
+const paths = (wish: Wish) => kubernetesWarnings(specOf(wish), "demo").map(({ path }) => path);
 
 test("an ordinary cluster has no warnings", () => {
   assert.deepEqual(paths({}), []);
@@ -23,6 +23,12 @@ test("each thing that is seldom meant is reported, with its field", () => {
     ],
   ];
   for (const [wish, path] of cases) assert.deepEqual(paths(wish), [path], path);
+});
+
+test("a name that another cluster's Service may bear is reported, unless its own Service is switched off", () => {
+  const told = (wish: Wish, name: string) => kubernetesWarnings(specOf(wish), name).map(({ path }) => path);
+  assert.deepEqual(told({}, "a-client"), ["spec.service.clusterName"]);
+  assert.deepEqual(told({ service: { clusterName: false } }, "a-client"), []);
 });
 
 test("a user that cannot write into the node's directories is reported", () => {

@@ -8,21 +8,23 @@ import type { ApiError } from "../../api/validate.ts";
 import { clusterWarnings } from "../../api/warnings.ts";
 import { tolerance } from "../../core/quorum.ts";
 import { releaseOf } from "../../core/version/releases.ts";
+import { ownServiceName, serviceNames } from "../names.ts";
 import { compareVersions, minorOf, version } from "../../core/version/version.ts";
 
 /** All that is to be said of a spec here, as users read it. */
-export function warningsOf(spec: EtcdClusterSpec): string[] {
-  return [...clusterWarnings(spec), ...kubernetesWarnings(spec)].map(
+export function warningsOf(spec: EtcdClusterSpec, name: string): string[] {
+  return [...clusterWarnings(spec), ...kubernetesWarnings(spec, name)].map(
     ({ path, message }) => `${path}: ${message}`,
   );
 }
 
-export function kubernetesWarnings(spec: EtcdClusterSpec): ApiError[] {
+export function kubernetesWarnings(spec: EtcdClusterSpec, name: string): ApiError[] {
   return [
     ...hostPath(spec),
     ...memory(spec),
     ...smallVolume(spec),
     ...outside(spec),
+    ...ownName(spec, name),
     ...drains(spec),
     ...openFaults(spec),
   ].map(([path, message]) => ({ path, message }));
@@ -74,6 +76,12 @@ function outside({ service, tls }: EtcdClusterSpec): Found {
   if (service.type !== "NodePort" || !secure || tls.extraSANs.length > 0) return [];
   const message = `external clients connect to a node whose name or address is not in the certificates: add it to tls.extraSANs`;
   return [["spec.service.type", message]];
+}
+
+function ownName({ service }: EtcdClusterSpec, name: string): Found {
+  if (service.clusterName === false || ownServiceName(name) !== undefined) return [];
+  const message = `there is no Service ${name}: a cluster of another name may need it for its own members or clients. Use ${serviceNames(name).client}, and set service.clusterName to false to silence this warning`;
+  return [["spec.service.clusterName", message]];
 }
 
 /** H14. */
