@@ -39,17 +39,22 @@ const digestFormat: Rule<string> = {
   check: (digest) => /^sha256:[0-9a-f]{64}$/.test(digest),
 };
 
-const repositoryFormat: Rule<string> = {
+export const repositoryFormat: Rule<string> = {
   cel: "self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$')",
   message:
     "repository must be an image name without tag and digest, like gcr.io/etcd-development/etcd: the tag comes from version, a digest goes into image.digest",
   check: (name) => /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?(:[0-9]+)?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/.test(name),
 };
 
+/** Where the etcd project publishes its images. */
+export const IMAGE_REPOSITORY = "gcr.io/etcd-development/etcd";
+
 const imageSchema = z.strictObject({
-  repository: withRules(text(255), repositoryFormat)
-    .default("gcr.io/etcd-development/etcd")
-    .describe("Image name without a tag; the tag is v<version>."),
+  repository: withRules(text(255), repositoryFormat).default(IMAGE_REPOSITORY).meta({
+    defaultOf: "operator",
+    description:
+      "Image name without a tag; the tag is v<version>. Defaults to that of the operator's option --etcd-image-repository, which defaults to gcr.io/etcd-development/etcd.",
+  }),
   digest: withRules(text(71), digestFormat)
     .optional()
     .describe("Digest that pins the image of this version. Change it together with version."),

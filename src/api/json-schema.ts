@@ -34,6 +34,8 @@ export interface SchemaNode {
   /** Not part of the resource definition: `publicSchema` takes these out. */
   kubernetesOnly?: KubernetesOnly;
   kubernetesType?: string;
+  /** Filled in when the object is read: the API server must not, since nobody could tell it from a user's wish. */
+  defaultOf?: "operator";
 }
 
 export interface Validation {
@@ -100,7 +102,8 @@ function publicValidation({ fieldPath, ...validation }: Validation): Validation 
  * fields are filled in: a default of `{}` has to be spelled out where there are rules.
  */
 function spelledOut(node: SchemaNode): unknown {
-  const { properties, default: given } = node;
+  const { properties, default: given, defaultOf } = node;
+  if (defaultOf !== undefined) return undefined;
   if (!properties || typeof given !== "object" || given === null) return given;
   const inner = Object.entries(properties).map(([name, child]) => [name, spelledOut(child)] as const);
   return { ...Object.fromEntries(inner.filter(([, value]) => value !== undefined)), ...given };
@@ -112,11 +115,16 @@ function boundInteger(node: SchemaNode): void {
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
 }
 
+function withoutDefault({ default: _, ...rest }: SchemaNode): SchemaNode {
+  return rest;
+}
+
 /** The schema without what is ours alone, as the API server takes it. */
 export function publicSchema(node: SchemaNode): SchemaNode {
   const {
     kubernetesOnly: _only,
     kubernetesType: _type,
+    defaultOf,
     properties,
     items,
     additionalProperties,
@@ -124,9 +132,11 @@ export function publicSchema(node: SchemaNode): SchemaNode {
   } = node;
   const validations = node["x-kubernetes-validations"];
   return {
-    ...rest,
+    ...(defaultOf === undefined ? rest : withoutDefault(rest)),
     ...(validations && { "x-kubernetes-validations": validations.map(publicValidation) }),
-    ...(validations && node.default !== undefined && { default: spelledOut(node) }),
+    ...(validations &&
+      node.default !== undefined &&
+      defaultOf === undefined && { default: spelledOut(node) }),
     ...(properties && {
       properties: Object.fromEntries(
         Object.entries(properties).map(([name, child]) => [name, publicSchema(child)]),

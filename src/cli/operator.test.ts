@@ -32,6 +32,7 @@ const wrong: readonly [args: string[], says: RegExp][] = [
     ["--cluster-domain", Array(11).fill("abcdefghi").join(".")],
     /--cluster-domain: may have at most 87 characters/,
   ],
+  [["--etcd-image-repository", "mirror/etcd:v3.6.16"], /--etcd-image-repository "mirror.*without tag/],
   [["--no-such-option"], /no-such-option/],
 ];
 

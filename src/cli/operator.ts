@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import manifest from "../../package.json" with { type: "json" };
+import { IMAGE_REPOSITORY, repositoryFormat } from "../api/etcd-cluster-spec.ts";
 import { KubeConfigError, loadConfig } from "../kube/config.ts";
 import { isReason } from "../kube/errors.ts";
 import { atLeast, LOG_LEVELS, logLine, type Log, type LogLevel } from "../kube/log.ts";
@@ -33,6 +34,8 @@ Options:
       --lease-namespace <name>   namespace of the leader election lease; default: the operator's own namespace
       --lease-name <name>        name of the lease; default: quorate
       --cluster-domain <domain>  DNS domain of the Kubernetes cluster; default: ${CLUSTER_DOMAIN}
+      --etcd-image-repository <name>
+                                 etcd image of clusters without image.repository; default: ${IMAGE_REPOSITORY}
       --health-address <addr>    /healthz and /readyz; default: ${defaultAddress("health")}, "off" to disable
       --metrics-address <addr>   /metrics; default: ${defaultAddress("metrics")}, "off" to disable
       --log-level <level>        ${LOG_LEVELS.join(", ")}; default: ${DEFAULT_LEVEL}
@@ -53,6 +56,7 @@ const OPTIONS = {
   "lease-namespace": { type: "string" },
   "lease-name": { type: "string" },
   "cluster-domain": { type: "string" },
+  "etcd-image-repository": { type: "string" },
   "health-address": { type: "string" },
   "metrics-address": { type: "string" },
   "log-level": { type: "string" },
@@ -116,7 +120,7 @@ function isExpected(error: unknown): error is Error {
 
 type Wishes = Pick<
   OperatorOptions,
-  "config" | "namespaces" | "excludedNamespaces" | "lease" | "clusterDomain"
+  "config" | "namespaces" | "excludedNamespaces" | "lease" | "clusterDomain" | "imageRepository"
 >;
 
 interface Given {
@@ -135,6 +139,7 @@ function readOptions(args: string[], io: CliIo): Given {
       "--exclude-namespace cannot be combined with --namespace: leave the namespace out of --namespace instead",
     );
   const clusterDomain = domainOf(values["cluster-domain"] ?? CLUSTER_DOMAIN);
+  const imageRepository = repositoryOf(values["etcd-image-repository"] ?? IMAGE_REPOSITORY);
   return {
     metricsAddress: address("metrics-address", values["metrics-address"] ?? defaultAddress("metrics")),
     logLevel: levelOf(values["log-level"] ?? DEFAULT_LEVEL),
@@ -149,6 +154,7 @@ function readOptions(args: string[], io: CliIo): Given {
       return {
         config,
         clusterDomain,
+        imageRepository,
         lease: { namespace: values["lease-namespace"] ?? own, name: values["lease-name"] ?? "quorate" },
         ...(namespaces && { namespaces }),
         ...(excludedNamespaces && { excludedNamespaces }),
@@ -193,6 +199,13 @@ function domainOf(text: string): string {
   if (text.length > LONGEST_DOMAIN)
     throw new UsageError(`--cluster-domain: may have at most ${LONGEST_DOMAIN} characters`);
   return text;
+}
+
+function repositoryOf(text: string): string {
+  if (text.length <= 255 && repositoryFormat.check(text, undefined)) return text;
+  throw new UsageError(
+    `--etcd-image-repository ${JSON.stringify(text)}: must be an image name without tag and digest, like ${IMAGE_REPOSITORY}`,
+  );
 }
 
 function levelOf(text: string): LogLevel {

@@ -43,6 +43,7 @@ export interface WorkerOptions {
   readonly skew: ClockSkew;
   readonly nodeClocks: NodeClocks;
   readonly clusterDomain?: string;
+  readonly imageRepository?: string;
   /** Makes a way to the members of one cluster. */
   readonly reach: () => EtcdReach;
   readonly events: Pick<EventRecorder, "record">;

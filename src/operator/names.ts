@@ -37,6 +37,8 @@ export const ANNOTATIONS = {
   size: `${GROUP}/size`,
   /** On an EtcdMember, by a person: any value but "false" takes it out of the client Service and from leading. */
   fence: `${GROUP}/fence`,
+  /** On an EtcdCluster that names no image repository: the image of its version, from the operator's repository. */
+  image: `${GROUP}/image`,
   /** On an EtcdMember: a copy of those marks of the cluster that must never be forgotten. */
   marks: `${GROUP}/marks`,
   /** On an EtcdMember with medium HostPath: the node that holds its directory, once its first Pod was placed. */

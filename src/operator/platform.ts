@@ -56,6 +56,8 @@ export interface KubePlatformOptions {
   readonly nodeClocks: NodeClocks;
   /** Where Kubernetes' own names end; cluster.local when absent. */
   readonly clusterDomain?: string;
+  /** Of the etcd image, for clusters that name none. */
+  readonly imageRepository?: string;
   /** For this cluster alone; closed with the platform. */
   readonly reach: EtcdReach;
 }
@@ -128,6 +130,7 @@ export class KubePlatform implements Platform {
       isConfirmed: (pod) => this.#apply.latches.isConfirmed(pod),
       opened: this.#isOpened(objects.cluster.metadata?.uid ?? ""),
       unread,
+      imageRepository: this.#options.imageRepository,
       notMade: (member) => notMadeOf(this.#apply, member),
     });
     if (!observed.ok) throw new InvalidCluster(observed.errors);

@@ -65,6 +65,8 @@ export interface OperatorOptions {
   };
   /** Where Kubernetes' own names end; cluster.local when absent. */
   readonly clusterDomain?: string;
+  /** Of the etcd image, for clusters that name none; the etcd project's own when absent. */
+  readonly imageRepository?: string;
   readonly userAgent?: string;
   /** Given instead of connections of our own; closed with the operator. */
   readonly transport?: KubeTransport;
@@ -166,6 +168,7 @@ export class Operator {
       events: this.#events,
       log,
       ...(options.clusterDomain !== undefined && { clusterDomain: options.clusterDomain }),
+      ...(options.imageRepository !== undefined && { imageRepository: options.imageRepository }),
       ...(options.leastClusters !== undefined && { leastClusters: options.leastClusters }),
       ...(hooks.onPass && { onPass: hooks.onPass }),
       ...(hooks.onStep && { onStep: hooks.onStep }),

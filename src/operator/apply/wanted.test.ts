@@ -19,7 +19,7 @@ const viewWith = (wish: Wish = {}) => clusterWith(specOf({ learners: 1, ...wish 
 function wanted(view: View, held: Partial<Cached> = {}) {
   const { name, namespace, uid, generation } = view.observation.cluster;
   const annotations = { [ANNOTATIONS.size]: sizeNote(view.spec) };
-  const cluster = { metadata: { name, namespace, uid, generation, annotations } };
+  const cluster = { metadata: { name, namespace, uid, generation, annotations }, spec: view.spec };
   const nothing = { secrets: [], services: [], budgets: [], unseen: [] };
   return wantedObjects(view, {
     cluster,
@@ -140,4 +140,22 @@ test("a record that lost its labels, owner or finalizer gets them back, in the v
   assert.ok(!listed(view, held({ ...member.metadata, ...bare })).includes(line));
   const entry = wanted(view, held(bare)).find(({ part }) => part === "the record of demo-1");
   assert.ok(entry?.policy.do === "patch" && entry.policy.exact);
+});
+
+test("the image is noted of a cluster that names no repository, and the note goes when it names one", () => {
+  const view = viewWith();
+  const { name, namespace, uid, generation } = view.observation.cluster;
+  const { repository: _, ...image } = view.spec.image;
+  const unnamed = { ...view.spec, image } as typeof view.spec;
+  const note = "gcr.io/etcd-development/etcd:v3.6.16";
+  const noted = (spec: typeof unnamed, annotations: Record<string, string>) => {
+    const cluster = { metadata: { name, namespace, uid, generation, annotations }, spec };
+    const found = wanted(view, { cluster }).find(({ part }) => part === "the recorded image")?.policy;
+    return found?.do === "patch" ? found.fields.metadata : undefined;
+  };
+  assert.deepEqual(noted(unnamed, {}), { annotations: { [ANNOTATIONS.image]: note } });
+  assert.equal(noted(unnamed, { [ANNOTATIONS.image]: note }), undefined);
+  assert.deepEqual(noted(view.spec, { [ANNOTATIONS.image]: note }), {
+    annotations: { [ANNOTATIONS.image]: null },
+  });
 });

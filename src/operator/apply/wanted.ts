@@ -14,6 +14,7 @@ import type { Unseen } from "../cache/live-reads.ts";
 import type { OwnObjects } from "../cache/stores.ts";
 import * as names from "../names.ts";
 import { isOurClaim } from "../observe/observe-objects.ts";
+import { imageNote, namesRepository } from "../records/image-repository.ts";
 import { sizeNote } from "../records/last-understood.ts";
 import { disruptionBudget } from "../render/budget.ts";
 import { memberClaim, wantedClaimSize } from "../render/claim.ts";
@@ -92,7 +93,7 @@ export function nameIn(policy: Policy): string {
 
 /** What the caches hold of the cluster. */
 export interface Cached extends OwnObjects {
-  readonly cluster: Pick<EtcdCluster, "metadata"> | undefined;
+  readonly cluster: Pick<EtcdCluster, "metadata" | "spec"> | undefined;
   readonly member: (name: string) => EtcdMember | undefined;
   readonly claim: (name: string) => PersistentVolumeClaim | undefined;
   /** Volumes of ours that no cache holds. */
@@ -111,6 +112,7 @@ export function wantedObjects(view: View, cached: Cached): Wanted[] {
     // Whatever the spec says: which members there are is in their records.
     ...peerServicesOf(view, cached),
     ...recordedSize(view, cached),
+    ...recordedImage(view, cached),
     ...view.members.flatMap((member) => [
       ...claimOf(view, member, cached),
       ...recordOf(view, member, cached),
@@ -216,6 +218,16 @@ function recordedSize(view: View, { cluster: object }: Cached): Wanted[] {
   if (!view.established || invalid !== undefined || object?.metadata.generation !== generation) return [];
   const isNoted = object.metadata.annotations?.[names.ANNOTATIONS.size] === sizeNote(view.spec);
   return isNoted ? [] : patched("the recorded size", etcdClusters, object, { metadata: { annotations } });
+}
+
+/** Should the operator be given another repository, this is where its members' image comes from until the next version. */
+function recordedImage(view: View, { cluster: object }: Cached): Wanted[] {
+  const { generation, invalid } = view.observation.cluster;
+  if (invalid !== undefined || object?.metadata.generation !== generation) return [];
+  const note = namesRepository(object) ? null : imageNote(view.spec);
+  if ((object.metadata.annotations?.[names.ANNOTATIONS.image] ?? null) === note) return [];
+  const annotations = { [names.ANNOTATIONS.image]: note };
+  return patched("the recorded image", etcdClusters, object, { metadata: { annotations } });
 }
 
 /** Made before its member may start; from then on it is that one or none. */

@@ -38,6 +38,8 @@ const OFFERS = 12;
 
 export interface ObservedAs extends Pick<PodContext, "now" | "nodeAheadMs" | "isResizable" | "notMade"> {
   readonly fenced: boolean;
+  /** The operator's, for clusters that name none. */
+  readonly imageRepository?: string | undefined;
   /** What peers dial newcomers by (H15). */
   readonly dialled?: "Service" | "Pod";
   /** Whether a restart in place would read the file of a member that has joined. */
@@ -60,12 +62,13 @@ export function observeObjects(
     unread,
     opened,
     dialled = "Service",
+    imageRepository,
   }: ObservedAs,
 ): ObservedObjects {
   const own = objects.members.filter(
     (member) => belongsTo(objects.cluster.metadata?.uid ?? "", member) && !isReleased(member),
   );
-  const read = readCluster(objects.cluster, own);
+  const read = readCluster(objects.cluster, own, imageRepository);
   if (!read.ok) return read;
   const cluster = read.facts;
   const pods = byName(objects.pods);

@@ -2,13 +2,14 @@
  * EtcdCluster ⇄ the facts that core decides on: the spec with its defaults, or what its members were last made from
  * where it cannot be understood; the marks from the annotations; what a person approved.
  */
-import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
+import { IMAGE_REPOSITORY, type EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { parseCluster, type ParsedCluster } from "../../api/parse-cluster.ts";
 import type { ApiError } from "../../api/validate.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import { lastUnderstood } from "./last-understood.ts";
+import { withRepository } from "./image-repository.ts";
 import { marksOf } from "./marks.ts";
 import { ANNOTATIONS } from "../names.ts";
 
@@ -18,8 +19,12 @@ export type ReadCluster = { ok: true; facts: ClusterFacts } | { ok: false; error
  * `members` are this cluster's own records. The object is parsed again although the API server has checked
  * it: an older resource definition may not know all defaults.
  */
-export function readCluster(object: object, members: readonly EtcdMember[]): ReadCluster {
-  const parsed = parsedOnce(object);
+export function readCluster(
+  object: object,
+  members: readonly EtcdMember[],
+  imageRepository = IMAGE_REPOSITORY,
+): ReadCluster {
+  const parsed = parsedOnce(object, imageRepository);
   if (parsed.ok) return factsOf(parsed.cluster, parsed.cluster.spec, members);
   const given = object as Partial<EtcdCluster>;
   const spec = lastUnderstood(given, members);
@@ -70,8 +75,19 @@ export function textOf(errors: readonly ApiError[]): string {
 /** Cached objects are frozen and live long: passes over an unchanged one share its spec, and all made from it. */
 const known = new WeakMap<object, ParsedCluster>();
 
-function parsedOnce(object: object): ParsedCluster {
+/** An operator is given one repository for all its life. */
+function parsedOnce(object: object, imageRepository: string): ParsedCluster {
   let parsed = known.get(object);
-  if (parsed === undefined) known.set(object, (parsed = parseCluster(object)));
+  if (parsed === undefined) {
+    parsed = parseCluster(object);
+    if (parsed.ok) {
+      const { cluster, ...rest } = parsed;
+      parsed = {
+        ...rest,
+        cluster: { ...cluster, spec: withRepository(object, cluster.spec, imageRepository) },
+      };
+    }
+    known.set(object, parsed);
+  }
   return parsed;
 }
