@@ -3,7 +3,7 @@
  * look at several concerns at once.
  */
 import { z } from "zod";
-import { objectName } from "./labels.ts";
+import { commonAnnotations, commonLabels, objectName } from "./labels.ts";
 import { optionsSchema, quotaFitsVolume } from "./options.ts";
 import { podSchema } from "./pod.ts";
 import { withRules, type Rule } from "./rule.ts";
@@ -70,6 +70,12 @@ const imageSchema = z.strictObject({
     .describe("Names of Secrets with registry credentials."),
 });
 
+// Without defaults of the resource definition, which an operator from before these fields would find and reject.
+const commonMetadataSchema = z.strictObject({
+  labels: commonLabels().optional().describe("Additional labels."),
+  annotations: commonAnnotations().optional().describe("Additional annotations."),
+});
+
 const specFields = z.strictObject({
   replicas: withRules(z.int(), replicasInRange)
     .default(3)
@@ -93,6 +99,11 @@ const specFields = z.strictObject({
   options: optionsSchema.prefault({}).describe("etcd settings."),
   pod: podSchema.prefault({}).meta({ kubernetesOnly: "warn", description: "Settings of the members' Pods." }),
   service: serviceSchema.prefault({}).meta({ kubernetesOnly: "warn", description: "The client Service." }),
+  metadata: commonMetadataSchema.optional().meta({
+    kubernetesOnly: "warn",
+    description:
+      "Labels and annotations for every object of the cluster: Pods, PersistentVolumeClaims, Services, Secrets, EtcdMembers and the PodDisruptionBudget. Changed in place, without a restart. Keys of pod and service take precedence on Pods and on the client Service.",
+  }),
   disruptionBudget: z
     .strictObject({ enabled: z.boolean().default(true).describe("Whether to create a PodDisruptionBudget.") })
     .prefault({})
@@ -153,6 +164,7 @@ export const etcdClusterSpecSchema = withRules(
   digestFollowsVersion,
 );
 
+export type CommonMetadata = z.output<typeof commonMetadataSchema>;
 export type Image = z.output<typeof imageSchema>;
 /** A spec with all defaults filled in, as everything but the parser sees it. */
 export type EtcdClusterSpec = z.output<typeof etcdClusterSpecSchema>;

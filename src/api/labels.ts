@@ -54,13 +54,23 @@ const MOST_ANNOTATED = 60_000;
 /** As CEL counts them. */
 const characters = (written: string): number => Array.from(written).length;
 
-const together: Rule<Texts> = {
-  cel: `self.map(key, size(key) + size(self[key])).sum() <= ${MOST_ANNOTATED}`,
-  message: `all annotations together may have at most ${MOST_ANNOTATED} characters: keep larger data in a ConfigMap`,
+const together = (most: number): Rule<Texts> => ({
+  cel: `self.map(key, size(key) + size(self[key])).sum() <= ${most}`,
+  message: `all annotations together may have at most ${most} characters: keep larger data in a ConfigMap`,
   check: (map) =>
-    Object.entries(map).reduce((sum, [key, value]) => sum + characters(key) + characters(value), 0) <=
-    MOST_ANNOTATED,
+    Object.entries(map).reduce((sum, [key, value]) => sum + characters(key) + characters(value), 0) <= most,
+});
+
+/** What controllers of Kubernetes write on objects of one kind must not be on all. */
+const notOfKubernetes: Rule<Texts> = {
+  cel: "self.all(key, !key.matches('^([^/]*[.])?(kubernetes|k8s)[.]io/'))",
+  message:
+    "labels and annotations of kubernetes.io and k8s.io mean something on some kinds of objects and cannot be set on all: use pod.labels, pod.annotations, service.labels or service.annotations",
+  check: (map) => Object.keys(map).every((key) => !/^([^/]*[.])?(kubernetes|k8s)[.]io\//.test(key)),
 };
+
+/** Beside the annotations of a Pod or a Service alone, on every object of a cluster. */
+const MOST_ON_ALL = 4_000;
 
 const labelValue = () =>
   withRules(
@@ -74,4 +84,10 @@ const labelValue = () =>
 /** Labels that something has to have, ours among them. */
 export const labelSelectorMap = () => withRules(stringMap(64, labelValue()), keys);
 export const labelsSchema = () => withRules(labelSelectorMap(), notReserved);
-export const annotationsSchema = () => withRules(stringMap(64, text(16384)), keys, notReserved, together);
+export const annotationsSchema = () =>
+  withRules(stringMap(64, text(16384)), keys, notReserved, together(MOST_ANNOTATED));
+
+/** For every object of a cluster. */
+export const commonLabels = () => withRules(stringMap(32, labelValue()), keys, notReserved, notOfKubernetes);
+export const commonAnnotations = () =>
+  withRules(stringMap(32, text(MOST_ON_ALL)), keys, notReserved, notOfKubernetes, together(MOST_ON_ALL));

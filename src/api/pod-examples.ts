@@ -63,6 +63,24 @@ export const podExamples: readonly Example[] = [
     good: pod({ nodeSelector: { disk: "ssd" } }),
   },
   {
+    title: "a label of ours on every object",
+    path: "spec.metadata.labels",
+    bad: spec({ metadata: { labels: { "etcd.quorate.dev/cluster": "x" } } }),
+    good: spec({ metadata: { labels: { "example.com/team": "storage" } } }),
+  },
+  {
+    title: "an annotation of Kubernetes on every object",
+    path: "spec.metadata.annotations",
+    bad: spec({ metadata: { annotations: { "pv.kubernetes.io/bind-completed": "no" } } }),
+    good: spec({ metadata: { annotations: { "kubernetes.io.example.com/x": "yes", "cost-center": "7" } } }),
+  },
+  {
+    title: "more annotations on every object than fit beside those of one kind",
+    path: "spec.metadata.annotations",
+    bad: spec({ metadata: { annotations: { a: "x".repeat(2_000), b: "x".repeat(2_000) } } }),
+    good: spec({ metadata: { annotations: { a: "x".repeat(2_000), b: "x".repeat(1_998) } } }),
+  },
+  {
     title: "an annotation of ours on the Service",
     path: "spec.service.annotations",
     bad: spec({ service: { annotations: { "app.kubernetes.io/name": "x" } } }),

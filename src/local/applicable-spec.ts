@@ -13,8 +13,9 @@ export function applicableSpec(spec: EtcdClusterSpec): EtcdClusterSpec {
     const defaults = etcdClusterSpecSchema.parse({ version: spec.version });
     const { image, pod, service, disruptionBudget } = defaults;
     const { className: _class, ...storage } = spec.storage;
+    const { metadata: _labels, ...rest } = spec;
     applicable = {
-      ...spec,
+      ...rest,
       image,
       pod,
       service,

@@ -8,6 +8,7 @@ import { X509Certificate } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import type { Pod, Secret, Service } from "kubernetes-types/core/v1.d.ts";
 import { ANNOTATIONS, CLUSTER_FINALIZER, LABELS } from "../../src/operator/names.ts";
+import type { KubeObject } from "../../src/kube/resources.ts";
 import { isCode } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
@@ -82,6 +83,56 @@ describe("a cluster of three", () => {
       assert.ok(metadata?.annotations?.[ANNOTATIONS.startedFrom]);
     }
     await cluster().converged(3);
+  });
+
+  test("spec.metadata is on every object in place, and goes with the spec; what others wrote stays", async () => {
+    const uids = (await cluster().pods()).map(({ metadata }) => metadata?.uid);
+    const kinds = [PATHS.pods, PATHS.claims, PATHS.services, PATHS.secrets, PATHS.members, PATHS.budgets];
+    const objects = async () => {
+      const lists = kinds.map((path) =>
+        bed.client.get<{ items: KubeObject[] }>(`${path}?labelSelector=${LABELS.cluster}%3Ddemo`),
+      );
+      return (await Promise.all(lists)).map(({ items }) => items);
+    };
+    await bed.client.patch(`${PATHS.claims}/data-demo-1`, { metadata: { labels: { theirs: "1" } } });
+    await cluster().edit({ metadata: { labels: { team: "a", also: "b" }, annotations: { note: "x" } } });
+    const all = async (look: (metadata: KubeObject["metadata"]) => boolean) => {
+      const found = await objects();
+      assert.ok(found.every((items) => items.length > 0));
+      return found.flat().every(({ metadata }) => look(metadata));
+    };
+    await eventually(
+      "everything has them",
+      () => all((one) => one?.labels?.["team"] === "a" && one.annotations?.["note"] === "x"),
+      soon,
+    );
+    await cluster().converged(3);
+    await cluster().edit({ metadata: { labels: { team: "c", also: null }, annotations: null } });
+    await eventually(
+      "and only what the spec says",
+      () =>
+        all(
+          (one) =>
+            one?.labels?.["team"] === "c" &&
+            one.labels["also"] === undefined &&
+            one.annotations?.["note"] === undefined,
+        ),
+      soon,
+    );
+    await cluster().edit({ metadata: null });
+    await eventually(
+      "nothing is left of them",
+      () => all((one) => one?.labels?.["team"] === undefined),
+      soon,
+    );
+    await cluster().converged(3);
+    const claim = await bed.client.get<KubeObject>(`${PATHS.claims}/data-demo-1`);
+    assert.equal(claim.metadata?.labels?.["theirs"], "1");
+    const pods = await cluster().pods();
+    assert.deepEqual(
+      pods.map(({ metadata }) => metadata?.uid),
+      uids,
+    );
   });
 
   test("paused: a Pod that dies is not made anew, and the status says so; then it is", async () => {

@@ -11,7 +11,8 @@ import { isControlledBy, pods } from "../../kube/resources.ts";
 import { keepCreated } from "./keep.ts";
 import { ANNOTATIONS, claimName } from "../names.ts";
 import { partsOf } from "./not-made.ts";
-import { metadataPatch, podRole, withGiven } from "./pod-metadata.ts";
+import { podGiven, podMetadataPatch, podRole } from "./pod-metadata.ts";
+import { withGiven } from "../render/given.ts";
 import { memberPod } from "../render/pod.ts";
 import { etcdMembers } from "../resources.ts";
 import { lacksTouch, touch } from "./start-latch.ts";
@@ -57,7 +58,8 @@ function wantedPod(
   const { record } = member;
   const node = object.metadata.annotations?.[ANNOTATIONS.node];
   const how = { role: podRole(view, member, pod), gated, ...(node !== undefined && { node }) };
-  return withGiven(memberPod(view.observation.cluster, record, how), record.template.pod);
+  const { cluster } = view.observation;
+  return withGiven(memberPod(cluster, record, how), podGiven(cluster, record));
 }
 
 async function changePod(
@@ -75,7 +77,9 @@ async function changePod(
   const gated = (pod.spec?.schedulingGates?.length ?? 0) > 0;
   const open = gated && isConfigured && record.volumeUID === uid && shouldRun(view.observation, member);
   const wanted = wantedPod(view, member, object, pod, gated);
-  const metadata = metadataPatch(pod, wanted, record.template.pod)?.metadata;
+  const { cluster } = view.observation;
+  const isUnderstood = cluster.invalid === undefined;
+  const metadata = podMetadataPatch(pod, wanted, podGiven(cluster, record), isUnderstood)?.metadata;
   if (open) {
     // It starts now, and with what its record says now.
     const start = { annotations: { ...metadata?.annotations, [ANNOTATIONS.startedFrom]: startHash(record) } };

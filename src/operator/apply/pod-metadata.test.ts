@@ -4,7 +4,8 @@ import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import { healthy } from "../../core/testing/cluster.ts";
 import { viewOf } from "../../core/view.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
-import { metadataPatch, podRole, withGiven } from "./pod-metadata.ts";
+import { withGiven } from "../render/given.ts";
+import { podMetadataPatch, podRole } from "./pod-metadata.ts";
 
 const pod = (labels: Record<string, string>, annotations: Record<string, string> = {}): Pod => ({
   metadata: { labels, annotations: { [ANNOTATIONS.startedFrom]: "abc", ...annotations } },
@@ -14,27 +15,44 @@ const nothing = { labels: {}, annotations: {} };
 test("a Pod as wanted is left alone, whatever others put on it, and whatever it was started from", () => {
   const have = pod({ team: "theirs", [LABELS.role]: "voter" });
   const want = pod({ [LABELS.role]: "voter" }, { [ANNOTATIONS.startedFrom]: "def" });
-  assert.equal(metadataPatch(have, want, nothing), undefined);
+  assert.equal(podMetadataPatch(have, want, nothing, true), undefined);
 });
 
 test("a promotion changes the role", () => {
-  const patch = metadataPatch(pod({ [LABELS.role]: "learner" }), pod({ [LABELS.role]: "voter" }), nothing);
+  const patch = podMetadataPatch(
+    pod({ [LABELS.role]: "learner" }),
+    pod({ [LABELS.role]: "voter" }),
+    nothing,
+    true,
+  );
   assert.deepEqual(patch, { metadata: { labels: { [LABELS.role]: "voter" } } });
 });
 
 test("what the spec gave and does not give any more is taken away, and nothing else", () => {
   const given = { labels: { team: "a" }, annotations: { note: "x" } };
   const have = withGiven(pod({ team: "a", theirs: "1" }, { note: "x" }), given);
-  assert.equal(metadataPatch(have, withGiven(pod({ team: "a" }, { note: "x" }), given), given), undefined);
-  assert.deepEqual(metadataPatch(have, pod({}), nothing), {
+  assert.equal(
+    podMetadataPatch(have, withGiven(pod({ team: "a" }, { note: "x" }), given), given, true),
+    undefined,
+  );
+  assert.deepEqual(podMetadataPatch(have, pod({}), nothing, true), {
     metadata: { labels: { team: null }, annotations: { note: null, [ANNOTATIONS.given]: null } },
   });
+});
+
+test("of a spec that cannot be understood nothing is taken away, and what was given is not forgotten", () => {
+  const have = withGiven(pod({ team: "a" }), { labels: { team: "a" }, annotations: {} });
+  const want = pod({ [LABELS.role]: "voter" });
+  assert.deepEqual(podMetadataPatch(have, want, nothing, false), {
+    metadata: { labels: { [LABELS.role]: "voter" }, annotations: {} },
+  });
+  assert.equal(podMetadataPatch(have, pod({}), nothing, false), undefined);
 });
 
 test("keys that every JavaScript object has are keys like any other", () => {
   const given = { labels: { constructor: "a" }, annotations: { toString: "x" } };
   const have = withGiven(pod(given.labels, given.annotations), given);
-  assert.deepEqual(metadataPatch(have, pod({}), nothing), {
+  assert.deepEqual(podMetadataPatch(have, pod({}), nothing, true), {
     metadata: { labels: { constructor: null }, annotations: { toString: null, [ANNOTATIONS.given]: null } },
   });
 });

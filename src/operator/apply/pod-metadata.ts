@@ -1,87 +1,39 @@
 /**
  * Labels and annotations of a Pod that exists: the role that changes when a learner is promoted, and what the
- * spec gives. They change in place; which of them are ours to take away again is noted on the Pod.
+ * spec gives. They change in place.
  */
 import type { Pod } from "kubernetes-types/core/v1.d.ts";
-import type { MemberTemplate } from "../../core/record.ts";
+import type { ClusterFacts } from "../../core/observation.ts";
+import type { MemberRecord } from "../../core/record.ts";
 import type { MemberView, View } from "../../core/view.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
+import { givenBy, metadataPatch, withoutRemovals, type Given, type MetadataPatch } from "../render/given.ts";
 import type { PodRole } from "../render/metadata.ts";
 
-type Given = Pick<MemberTemplate["pod"], "labels" | "annotations">;
-type Texts = Readonly<Record<string, string>>;
-
-type Changes = Record<string, string | null>;
-
-export interface MetadataPatch {
-  readonly metadata: { readonly labels?: Changes; readonly annotations?: Changes };
+/** What the spec gives to Pods, beside what it gives to every object. */
+export function podGiven({ spec }: ClusterFacts, { template }: MemberRecord): Given {
+  return givenBy(spec.metadata, template.pod);
 }
 
-/** The Pod with a note of what it was given. */
-export function withGiven(pod: Pod, given: Given): Pod {
-  const note = noteOf(given);
-  if (note === undefined) return pod;
-  const annotations = { ...pod.metadata?.annotations, [ANNOTATIONS.given]: note };
-  return { ...pod, metadata: { ...pod.metadata, annotations } };
-}
-
-/** A merge patch that brings the metadata of `pod` to what is wanted; undefined when it is so already. */
-export function metadataPatch(pod: Pod, wanted: Pod, given: Given): MetadataPatch | undefined {
-  const before = readNote(pod.metadata?.annotations?.[ANNOTATIONS.given]);
+/**
+ * A merge patch that brings the metadata of `pod` to what is wanted; undefined when it is so already. Of a spec that
+ * cannot be understood it is not known what it gives: nothing is taken away.
+ */
+export function podMetadataPatch(
+  pod: Pod,
+  wanted: Pod,
+  given: Given,
+  isUnderstood: boolean,
+): MetadataPatch | undefined {
   // What it was started from does not change with the record, and a touch is more than a note.
   const {
     [ANNOTATIONS.startedFrom]: _start,
     [ANNOTATIONS.latched]: _touch,
+    [ANNOTATIONS.given]: _note,
     ...annotations
   } = wanted.metadata?.annotations ?? {};
-  const note = noteOf(given);
-  const labels = changes(pod.metadata?.labels, wanted.metadata?.labels, before.labels);
-  const notes = changes(
-    pod.metadata?.annotations,
-    { ...annotations, ...(note !== undefined && { [ANNOTATIONS.given]: note }) },
-    [...before.annotations, ...(note === undefined ? [ANNOTATIONS.given] : [])],
-  );
-  const patch = { ...(labels && { labels }), ...(notes && { annotations: notes }) };
-  return Object.keys(patch).length === 0 ? undefined : { metadata: patch };
-}
-
-function changes(
-  have: Texts | undefined = {},
-  want: Texts | undefined = {},
-  ours: readonly string[],
-): Record<string, string | null> | undefined {
-  const patch: Record<string, string | null> = {};
-  for (const [key, value] of Object.entries(want))
-    if (!Object.hasOwn(have, key) || have[key] !== value) patch[key] = value;
-  // Own keys only: a label may be called as something that every object has.
-  for (const key of ours) if (!Object.hasOwn(want, key) && Object.hasOwn(have, key)) patch[key] = null;
-  return Object.keys(patch).length === 0 ? undefined : patch;
-}
-
-interface Note {
-  readonly labels: readonly string[];
-  readonly annotations: readonly string[];
-}
-
-function noteOf({ labels, annotations }: Given): string | undefined {
-  const note: Note = {
-    labels: Object.keys(labels).toSorted(),
-    annotations: Object.keys(annotations).toSorted(),
-  };
-  return note.labels.length + note.annotations.length === 0 ? undefined : JSON.stringify(note);
-}
-
-/** Somebody may have written nonsense there; then nothing is taken away. */
-function readNote(text: string | undefined): Note {
-  const nothing: Note = { labels: [], annotations: [] };
-  try {
-    const note = JSON.parse(text ?? "{}") as Partial<Note>;
-    const keys = (list: unknown) =>
-      Array.isArray(list) ? list.filter((key) => typeof key === "string") : [];
-    return { labels: keys(note.labels), annotations: keys(note.annotations) };
-  } catch {
-    return nothing;
-  }
+  const patch = metadataPatch(pod, { labels: wanted.metadata?.labels, annotations }, given);
+  return isUnderstood ? patch : withoutRemovals(patch);
 }
 
 /** The role that a Pod is labelled with: clients are sent to voters that are not fenced. */

@@ -9,6 +9,7 @@ import { sizeNote } from "../records/last-understood.ts";
 import { newMember } from "../records/member-object.ts";
 import { disruptionBudget } from "../render/budget.ts";
 import { memberClaim } from "../render/claim.ts";
+import { memberSecret } from "../render/secret.ts";
 import { clusterServices, peerService } from "../render/services.ts";
 import { clusterWith, memberOf, type Wish } from "../testing/rendered.ts";
 import { wantedObjects, type Cached } from "./wanted.ts";
@@ -158,4 +159,47 @@ test("the image is noted of a cluster that names no repository, and the note goe
   assert.deepEqual(noted(view.spec, { [ANNOTATIONS.image]: note }), {
     annotations: { [ANNOTATIONS.image]: null },
   });
+});
+
+test("what the spec gives to every object comes to those that exist, and goes again, in place", () => {
+  const [before, after] = [
+    viewWith(),
+    viewWith({ metadata: { labels: { team: "a" }, annotations: { note: "x" } } }),
+  ];
+  const made = (view: View) => {
+    const { cluster } = view.observation;
+    const { uid, resourceVersion: _, createdAt: __, ...record } = memberOf(view);
+    const claim = memberClaim(cluster, memberOf(view));
+    const member = newMember(cluster, record);
+    return {
+      claim: { ...claim, metadata: { ...claim.metadata, uid: record.volumeUID ?? "" } },
+      member: { ...member, metadata: { ...member.metadata, uid } },
+      secret: memberSecret(cluster, memberOf(view), {}),
+    };
+  };
+  const patches = (view: View, have: ReturnType<typeof made>) =>
+    wanted(view, {
+      claim: (name) => (name === have.claim.metadata.name ? have.claim : undefined),
+      member: (name) => (name === have.member.metadata.name ? have.member : undefined),
+      secrets: [have.secret],
+    }).flatMap(({ part, policy }) =>
+      policy.do === "patch" ? [[part, policy.fields.metadata] as const] : [],
+    );
+  assert.deepEqual(patches(before, made(before)), []);
+  assert.deepEqual(patches(after, made(after)), []);
+  const note = JSON.stringify({ labels: ["team"], annotations: ["note"] });
+  const given = { labels: { team: "a" }, annotations: { note: "x", [ANNOTATIONS.given]: note } };
+  const parts = ["the metadata of the Secret of demo-1", "the claim of demo-1", "the record of demo-1"];
+  assert.deepEqual(
+    patches(after, made(before)),
+    parts.map((part) => [part, given]),
+  );
+  const gone = { labels: { team: null }, annotations: { note: null, [ANNOTATIONS.given]: null } };
+  assert.deepEqual(
+    patches(before, made(after)),
+    parts.map((part) => [part, gone]),
+  );
+  const { observation } = before;
+  const unknown = viewOf({ ...observation, cluster: { ...observation.cluster, invalid: "spec.version" } });
+  assert.deepEqual(patches(unknown, made(after)), [], "a spec that cannot be understood takes nothing away");
 });

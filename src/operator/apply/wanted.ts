@@ -18,6 +18,7 @@ import { imageNote, namesRepository } from "../records/image-repository.ts";
 import { sizeNote } from "../records/last-understood.ts";
 import { disruptionBudget } from "../render/budget.ts";
 import { memberClaim, wantedClaimSize } from "../render/claim.ts";
+import { givenBy, metadataPatch } from "../render/given.ts";
 import { clientSecret, operatorSecret } from "../render/secret.ts";
 import { clusterServices, peerService } from "../render/services.ts";
 import { budgets, claims, etcdClusters, etcdMembers, secrets } from "../resources.ts";
@@ -107,6 +108,7 @@ export function wantedObjects(view: View, cached: Cached): Wanted[] {
   const { cluster } = view.observation;
   const objects = [
     ...secretsOf(view, cached),
+    ...secretMetadata(view, cached),
     // What a spec asks of them that cannot be understood is not known; they stay as they are.
     ...(cluster.invalid === undefined ? networkOf(view, cached) : []),
     // Whatever the spec says: which members there are is in their records.
@@ -164,6 +166,34 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
     client(own.operator, CLIENTS.operator, operatorSecret),
     client(own.client, CLIENTS.user, clientSecret),
   ];
+}
+
+/** Labels and annotations of Secrets, whatever becomes of what is in them. */
+function secretMetadata(view: View, cached: Cached): Wanted[] {
+  const { cluster } = view.observation;
+  return secretsOf(view, cached).flatMap(({ part, policy }) => {
+    const known =
+      policy.do === "issue" && policy.known && policy.isOurs(policy.known) ? policy.known : undefined;
+    if (!known || known.metadata?.deletionTimestamp !== undefined) return [];
+    const entries = patched(`the metadata of ${part}`, secrets, known, givenTo(cluster, known));
+    return entries.map((entry) => ({ ...entry, after: [part] }));
+  });
+}
+
+/** What the spec gives to every object, as a patch. Of a spec that cannot be understood it is not known. */
+function givenTo({ invalid, spec }: View["observation"]["cluster"], known: KubeObject): Fields | undefined {
+  const given = givenBy(spec.metadata);
+  return invalid === undefined ? metadataPatch(known, given, given) : undefined;
+}
+
+/** Patches of one object in one write. */
+function merged(...patches: readonly (Fields | undefined)[]): Fields | undefined {
+  const metadata: Record<string, unknown> = {};
+  for (const [field, value] of patches.flatMap((patch) => Object.entries(patch?.metadata ?? {})))
+    metadata[field] = Array.isArray(value)
+      ? value
+      : { ...(metadata[field] as object | undefined), ...(value as object) };
+  return Object.keys(metadata).length === 0 ? undefined : { metadata };
 }
 
 /** The Services that a cluster has once, and its budget. */
@@ -242,7 +272,8 @@ function claimOf(view: View, { record, volume }: MemberView, cached: Cached): Wa
     return [{ part, resource: claims, policy: { do: "create", object, known, isOurs } }];
   }
   if (known?.metadata?.uid !== record.volumeUID) return [];
-  const restored = patched(part, claims, known, lostLabels(cluster, record.name, known));
+  const lost = lostLabels(cluster, record.name, known);
+  const restored = patched(part, claims, known, merged(lost, givenTo(cluster, known)));
   const size = wantedClaimSize(record, known);
   const grows =
     known.metadata.deletionTimestamp === undefined &&
@@ -261,7 +292,8 @@ function claimOf(view: View, { record, volume }: MemberView, cached: Cached): Wa
 function recordOf(view: View, { record }: MemberView, cached: Cached): Wanted[] {
   const object = cached.member(record.name);
   if (object?.metadata.uid !== record.uid) return [];
-  const fields = lostOfRecord(view.observation.cluster, object);
+  const { cluster } = view.observation;
+  const fields = merged(lostOfRecord(cluster, object), givenTo(cluster, object));
   return patched(partsOf.record(record.name), etcdMembers, object, fields, { exact: true });
 }
 

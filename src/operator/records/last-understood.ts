@@ -77,6 +77,7 @@ function readSize(note: string | undefined): Size | undefined {
 
 /** What no member is made from. */
 const PARTS = [
+  "metadata",
   "service",
   "disruptionBudget",
   "maintenance",

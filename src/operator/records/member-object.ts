@@ -8,6 +8,7 @@ import { API_VERSION } from "../../api/metadata.ts";
 import type { NewMemberRecord, RecordChange } from "../../core/action.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
+import { givenBy, withGiven } from "../render/given.ts";
 import { lastingMarks } from "./marks.ts";
 import { ANNOTATIONS, LABELS, MEMBER_FINALIZER } from "../names.ts";
 
@@ -67,7 +68,7 @@ export function newMember(cluster: ClusterFacts, record: NewMemberRecord): EtcdM
     controller: true,
     blockOwnerDeletion: true,
   };
-  return {
+  const member: EtcdMember = {
     apiVersion: API_VERSION,
     kind: "EtcdMember",
     metadata: {
@@ -85,6 +86,7 @@ export function newMember(cluster: ClusterFacts, record: NewMemberRecord): EtcdM
     },
     spec: specOf(cluster.name, fields),
   };
+  return withGiven(member, givenBy(cluster.spec.metadata));
 }
 
 /**

@@ -6,7 +6,7 @@ import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import { quorum } from "../../core/quorum.ts";
 import type { View } from "../../core/view.ts";
 import { budgetName } from "../names.ts";
-import { clusterLabels, ownedByCluster, voterSelector } from "./metadata.ts";
+import { annotationsOf, clusterLabels, ownedByCluster, voterSelector } from "./metadata.ts";
 
 export function disruptionBudget(view: View): PodDisruptionBudget | undefined {
   const { cluster, etcd } = view.observation;
@@ -21,6 +21,7 @@ export function disruptionBudget(view: View): PodDisruptionBudget | undefined {
       name: budgetName(cluster.name),
       namespace: cluster.namespace,
       labels: clusterLabels(cluster),
+      ...annotationsOf(cluster),
       ownerReferences: [ownedByCluster(cluster)],
     },
     spec: {

@@ -6,12 +6,13 @@ import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
 import { bytesOf } from "../../api/quantity.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { claimName } from "../names.ts";
+import { givenBy, withGiven } from "./given.ts";
 import { memberObjectLabels, type Identity } from "./metadata.ts";
 import { canonicalQuantity } from "./quantity.ts";
 
 export function memberClaim(cluster: Identity, record: MemberRecord): PersistentVolumeClaim {
   const { size, className } = record.template.storage;
-  return {
+  const claim: PersistentVolumeClaim = {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
     metadata: {
@@ -25,6 +26,7 @@ export function memberClaim(cluster: Identity, record: MemberRecord): Persistent
       ...(className !== undefined && { storageClassName: className }),
     },
   };
+  return withGiven(claim, givenBy(cluster.spec?.metadata));
 }
 
 /** The size that the claim has to ask for from now on; undefined when it already asks for as much. */

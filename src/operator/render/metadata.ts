@@ -3,27 +3,34 @@
  * cluster of the same name that came before, or its Pods that still end, are never meant (I9, H11).
  */
 import type { LabelSelector, OwnerReference } from "kubernetes-types/meta/v1.d.ts";
+import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { API_VERSION } from "../../api/metadata.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { startHash } from "../../core/template/template.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
 
-export type Identity = Pick<ClusterFacts, "name" | "namespace" | "uid">;
+/** With what its spec gives to every object. */
+export type Identity = Pick<ClusterFacts, "name" | "namespace" | "uid"> & {
+  readonly spec?: Pick<EtcdClusterSpec, "metadata">;
+};
 /**
  * Who clients are sent to follows from this label, so that a fenced member has another one. Budgets and autoscalers
  * count fenced voters like all others.
  */
 export type PodRole = "voter" | "learner" | "fenced-voter" | "fenced-learner";
 const VOTER_ROLES: readonly PodRole[] = ["voter", "fenced-voter"];
-type Labels = Record<string, string>;
+type Labels = Readonly<Record<string, string>>;
 
 /** Helper Pods of a cluster bear its labels too, but never this component: no selector below means them. */
 const COMPONENT = "app.kubernetes.io/component";
 const MEMBER = "member";
 
-function ownLabels({ name, uid }: Identity, component: string): Labels {
+/** What the spec gives, first to all and then to `some` alone, and ours, which win. */
+function labelsOf({ name, uid, spec }: Identity, component: string, some: Labels = {}): Labels {
   return {
+    ...spec?.metadata?.labels,
+    ...some,
     "app.kubernetes.io/name": "etcd",
     "app.kubernetes.io/instance": name,
     [COMPONENT]: component,
@@ -33,32 +40,40 @@ function ownLabels({ name, uid }: Identity, component: string): Labels {
   };
 }
 
-/** Of objects that a cluster has once. */
-export function clusterLabels(cluster: Identity): Labels {
-  return ownLabels(cluster, "cluster");
+/** Of objects that a cluster has once; `some` are given to this one. */
+export function clusterLabels(cluster: Identity, some?: Labels): Labels {
+  return labelsOf(cluster, "cluster", some);
 }
 
 /** Of the objects of one member that outlive its Pod: its claim, its Secret. */
 export function memberObjectLabels(cluster: Identity, { name }: Pick<MemberRecord, "name">): Labels {
-  return { ...ownLabels(cluster, MEMBER), [LABELS.member]: name };
+  return { ...labelsOf(cluster, MEMBER), [LABELS.member]: name };
 }
 
-/** Of a member's Pod: the user's, and ours, which win. */
+/** Of a member's Pod. */
 export function memberLabels(
   cluster: Identity,
   record: Pick<MemberRecord, "name" | "template">,
   role: PodRole,
 ): Labels {
-  return { ...record.template.pod.labels, ...memberObjectLabels(cluster, record), [LABELS.role]: role };
+  const { name, template } = record;
+  return { ...labelsOf(cluster, MEMBER, template.pod.labels), [LABELS.member]: name, [LABELS.role]: role };
 }
 
 /** Of a member's Pod. The hash stays what it was when the Pod was made; only a new Pod gets another one. */
-export function memberAnnotations(record: MemberRecord): Labels {
+export function memberAnnotations(cluster: Identity, record: MemberRecord): Labels {
   return {
+    ...cluster.spec?.metadata?.annotations,
     ...record.template.pod.annotations,
     [ANNOTATIONS.startedFrom]: startHash(record),
     ...(record.joined && { [ANNOTATIONS.latched]: "true" }),
   };
+}
+
+/** What the spec gives to an object that is applied: to all, and to this one. An empty map is not kept, and would look like a difference for ever. */
+export function annotationsOf({ spec }: Identity, some: Labels = {}): { annotations?: Labels } {
+  const annotations = { ...spec?.metadata?.annotations, ...some };
+  return Object.keys(annotations).length === 0 ? {} : { annotations };
 }
 
 export function ownedByCluster({ name, uid }: Identity): OwnerReference {

@@ -13,7 +13,8 @@ import { memberLabels, scaleSelector, selectorOf } from "./metadata.ts";
 import { memberPod } from "./pod.ts";
 import { canonicalQuantity } from "./quantity.ts";
 import { clientSecret } from "./secret.ts";
-import { clusterServices } from "./services.ts";
+import { newMember } from "../records/member-object.ts";
+import { clusterServices, peerService } from "./services.ts";
 
 const viewWith = (wish: Wish = {}) => clusterWith(specOf(wish));
 
@@ -87,6 +88,40 @@ describe("Services", () => {
     assert.equal(client?.metadata?.labels?.["a"], "b");
     assert.deepEqual(client?.metadata?.annotations, { c: "d" });
     assert.equal(services(viewWith()).get("demo-client")?.metadata?.annotations, undefined);
+  });
+});
+
+describe("labels and annotations of the spec", () => {
+  const metadata = { labels: { team: "a", both: "all" }, annotations: { note: "x", both: "all" } };
+
+  test("are on every object, and ours and those of a kind win", () => {
+    const pod = { labels: { both: "pod" }, annotations: { both: "pod" } };
+    const service = { labels: { both: "client" }, annotations: { both: "client" } };
+    const view = viewWith({ learners: 1, metadata, pod, service });
+    const { cluster } = view.observation;
+    const { uid: _, resourceVersion: __, createdAt: ___, ...record } = memberOf(view);
+    const objects = [...rendered(view), peerService(cluster, "demo-1"), newMember(cluster, record)];
+    assert.deepEqual([...new Set(objects.map(({ kind }) => kind))].toSorted(), [
+      "EtcdMember",
+      "PersistentVolumeClaim",
+      "Pod",
+      "PodDisruptionBudget",
+      "Secret",
+      "Service",
+    ]);
+    for (const { kind, metadata: has } of objects) {
+      const own = kind === "Pod" ? "pod" : has?.name === "demo-client" ? "client" : "all";
+      const what = `${kind} ${has?.name}`;
+      assert.deepEqual([has?.labels?.["team"], has?.labels?.["both"]], ["a", own], what);
+      assert.deepEqual([has?.annotations?.["note"], has?.annotations?.["both"]], ["x", own], what);
+      assert.equal(has?.labels?.["app.kubernetes.io/managed-by"], "quorate", what);
+    }
+  });
+
+  test("nobody is selected by them", () => {
+    const view = viewWith({ metadata });
+    for (const service of clusterServices(view)) assert.equal(service.spec?.selector?.["team"], undefined);
+    assert.equal(disruptionBudget(view)?.spec?.selector?.matchLabels?.["team"], undefined);
   });
 });
 

@@ -30,7 +30,7 @@ export function memberPod(cluster: Identity, record: MemberRecord, how: PodWishe
       name: record.name,
       namespace: cluster.namespace,
       labels: memberLabels(cluster, record, how.role),
-      annotations: memberAnnotations(record),
+      annotations: memberAnnotations(cluster, record),
       ownerReferences: [ownedByMember(record)],
     },
     spec: podSpec(cluster, record, how),

@@ -6,6 +6,7 @@ import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { Buffer } from "node:buffer";
 import type { MemberRecord } from "../../core/record.ts";
 import { memberSecretName, secretNames } from "../names.ts";
+import { givenBy, withGiven } from "./given.ts";
 import {
   clusterLabels,
   memberObjectLabels,
@@ -29,7 +30,7 @@ export function memberSecret(
   files: Readonly<Record<string, string>>,
   annotations?: Readonly<Record<string, string>>,
 ): Secret {
-  return {
+  const secret: Secret = {
     apiVersion: "v1",
     kind: "Secret",
     metadata: {
@@ -42,6 +43,7 @@ export function memberSecret(
     type: "Opaque",
     data: encoded(files),
   };
+  return withGiven(secret, givenBy(cluster.spec?.metadata));
 }
 
 /** Created if absent and never rewritten: every certificate of the plane hangs on it. */
@@ -60,7 +62,7 @@ export function operatorSecret(cluster: Identity, files: TLSFiles): Secret {
 }
 
 function tlsSecret(cluster: Identity, name: string, { certificate, key, ca }: TLSFiles): Secret {
-  return {
+  const secret: Secret = {
     apiVersion: "v1",
     kind: "Secret",
     metadata: {
@@ -72,6 +74,7 @@ function tlsSecret(cluster: Identity, name: string, { certificate, key, ca }: TL
     type: "kubernetes.io/tls",
     data: encoded({ "tls.crt": certificate, "tls.key": key, "ca.crt": ca }),
   };
+  return withGiven(secret, givenBy(cluster.spec?.metadata));
 }
 
 function encoded(files: Readonly<Record<string, string>>): Record<string, string> {

@@ -7,7 +7,14 @@ import type { Service, ServicePort, ServiceSpec } from "kubernetes-types/core/v1
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import type { View } from "../../core/view.ts";
 import { LABELS, ownServiceName, peerServiceName, PORTS, serviceNames } from "../names.ts";
-import { clusterLabels, memberObjectLabels, ownedByCluster, selectorOf, type Identity } from "./metadata.ts";
+import {
+  annotationsOf,
+  clusterLabels,
+  memberObjectLabels,
+  ownedByCluster,
+  selectorOf,
+  type Identity,
+} from "./metadata.ts";
 
 export function clusterServices(view: View): Service[] {
   const { cluster } = view.observation;
@@ -91,16 +98,14 @@ interface Metadata {
 }
 
 function render(cluster: Identity, name: string, spec: ServiceSpec, more?: Metadata): Service {
-  const annotated = Object.keys(more?.annotations ?? {}).length > 0;
   return {
     apiVersion: "v1",
     kind: "Service",
     metadata: {
       name,
       namespace: cluster.namespace,
-      labels: { ...more?.labels, ...clusterLabels(cluster) },
-      // An empty map is not kept, and would look like a difference for ever.
-      ...(annotated && { annotations: { ...more?.annotations } }),
+      labels: clusterLabels(cluster, more?.labels),
+      ...annotationsOf(cluster, more?.annotations),
       ownerReferences: [ownedByCluster(cluster)],
     },
     spec: { ...spec, ipFamilyPolicy: "PreferDualStack" },
