@@ -32,7 +32,7 @@ const requirement = <T extends string>(...operators: [T, ...T[]]) =>
 const labelRequirement = () => requirement("In", "NotIn", "Exists", "DoesNotExist");
 const nodeRequirement = () => requirement("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt");
 
-const labelSelectorSchema = z.strictObject({
+export const labelSelectorSchema = z.strictObject({
   matchLabels: labelSelectorMap().optional(),
   matchExpressions: z.array(labelRequirement()).max(64).optional(),
 });

@@ -37,7 +37,15 @@ test("every node has a type, and nothing of ours alone is left in it", () => {
     const root = definition(resource).spec.versions[0]?.schema.openAPIV3Schema ?? {};
     for (const [path, node] of nodes(root, resource.kind)) {
       assert.ok(node.type !== undefined || node["x-kubernetes-int-or-string"], `${path} has no type`);
-      for (const key of ["rules", "kubernetesOnly", "kubernetesType", "$schema", "propertyNames", "const"]) {
+      for (const key of [
+        "rules",
+        "kubernetesOnly",
+        "kubernetesType",
+        "defaultOf",
+        "$schema",
+        "propertyNames",
+        "const",
+      ]) {
         assert.ok(!(key in node), `${path} has ${key}`);
       }
       assert.ok(!(node.properties && node.additionalProperties), `${path} is an object and a map`);

@@ -19,7 +19,7 @@ export interface MemberTemplate {
   readonly version: string;
   readonly image: Image;
   readonly options: EtcdOptions;
-  readonly storage: Omit<Storage, "retention">;
+  readonly storage: Omit<Storage, "retention" | "volumeMode">;
   readonly tls: TLS;
   readonly pod: Pod;
   /** Which generation of our own rendering made this; a newer operator keeps rendering the old one. */

@@ -143,6 +143,30 @@ export const ruleExamples: readonly Example[] = [
     good: storage({ className: "fast" }),
   },
   {
+    title: "a storage class that none can be called",
+    path: "spec.storage.className",
+    bad: storage({ className: "Fast" }),
+    good: storage({ className: "" }),
+  },
+  {
+    title: "an access mode for memory",
+    path: "spec.storage",
+    bad: storage({ medium: "Memory", accessModes: ["ReadWriteOncePod"] }),
+    good: storage({ accessModes: ["ReadWriteOncePod"] }),
+  },
+  {
+    title: "a block device",
+    path: "spec.storage.volumeMode",
+    bad: storage({ volumeMode: "Block" }),
+    good: storage({ volumeMode: "Filesystem" }),
+  },
+  {
+    title: "a selector of any volume",
+    path: "spec.storage.selector",
+    bad: storage({ className: "", selector: { matchLabels: {} } }),
+    good: storage({ className: "", selector: { matchLabels: { disk: "etcd" } } }),
+  },
+  {
     title: "a size that is no quantity",
     path: "spec.storage.size",
     bad: storage({ size: "10 GB" }),

@@ -23,6 +23,16 @@ export const objectName = () =>
     matches(SUBDOMAIN, "must be a valid object name: use lower-case letters, digits, dashes and dots"),
   );
 
+/** The same, or empty: without any. */
+export const objectNameOrNone = () =>
+  withRules(
+    text(253),
+    matches(
+      `(${SUBDOMAIN})?`,
+      "must be a valid object name: use lower-case letters, digits, dashes and dots",
+    ),
+  );
+
 export const containerName = () =>
   withRules(
     text(63),

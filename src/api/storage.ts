@@ -2,7 +2,8 @@
  * Where members keep their data, how much of it, and what happens to it afterwards.
  */
 import { z } from "zod";
-import { objectName } from "./labels.ts";
+import { labelSelectorSchema } from "./affinity.ts";
+import { objectNameOrNone } from "./labels.ts";
 import { quantity, text } from "./scalars.ts";
 import { withRules, type Rule } from "./rule.ts";
 
@@ -27,6 +28,24 @@ const retentionSchema = z.strictObject({
     ),
 });
 
+interface Selector {
+  readonly matchLabels?: Readonly<Record<string, string>> | undefined;
+  readonly matchExpressions?: readonly unknown[] | undefined;
+}
+
+const selectsSomething: Rule<Selector> = {
+  cel: "(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)",
+  message: "selector must name at least one label: add matchLabels or matchExpressions, or remove selector",
+  check: ({ matchLabels = {}, matchExpressions = [] }) =>
+    Object.keys(matchLabels).length + matchExpressions.length > 0,
+};
+
+const onlyFilesystem: Rule<string> = {
+  cel: "self == 'Filesystem'",
+  message: "volumeMode must be Filesystem: etcd keeps its data in files and cannot use a block device",
+  check: (mode) => mode === "Filesystem",
+};
+
 const storageFields = z.strictObject({
   medium: mediumSchema.default("Persistent").meta({
     kubernetesOnly: "refuse",
@@ -38,10 +57,32 @@ const storageFields = z.strictObject({
     description:
       "Size of each member's volume. It must hold the database, the write-ahead log and a second copy of the database during defragmentation. A larger size expands the volume in place if the storage class supports it; otherwise, and for a smaller size, members are replaced one at a time.",
   }),
-  className: objectName().optional().meta({
+  className: objectNameOrNone().optional().meta({
     kubernetesOnly: "warn",
     description:
-      "Storage class of the PersistentVolumeClaims. Defaults to the cluster's default class. Can be changed: members are replaced one at a time.",
+      'Storage class of the PersistentVolumeClaims. Defaults to the cluster\'s default class; "" binds existing PersistentVolumes without a class, and none is provisioned. Can be changed: members are replaced one at a time.',
+  }),
+  // Without defaults of the resource definition, which an operator from before these fields would find and reject.
+  accessModes: z
+    .array(z.enum(["ReadWriteOnce", "ReadWriteOncePod"]))
+    .min(1)
+    .max(1)
+    .optional()
+    .meta({
+      kubernetesOnly: "warn",
+      "x-kubernetes-list-type": "atomic",
+      description:
+        "Access mode of the PersistentVolumeClaims. Default: ReadWriteOnce. ReadWriteOncePod lets Kubernetes reject a second Pod on the volume; the CSI driver has to support it. Can be changed: members are replaced one at a time.",
+    }),
+  selector: withRules(labelSelectorSchema, selectsSomething).optional().meta({
+    kubernetesOnly: "warn",
+    kubernetesType: "LabelSelector",
+    description:
+      "Labels of the PersistentVolumes that a claim may bind. Most provisioners reject claims with a selector: use it for volumes that exist. Can be changed: members are replaced one at a time.",
+  }),
+  volumeMode: withRules(text(16), onlyFilesystem).optional().meta({
+    kubernetesOnly: "warn",
+    description: "Filesystem, the only mode that etcd can use, and the default.",
   }),
   hostPath: text(4096).optional().meta({
     kubernetesOnly: "refuse",
@@ -83,12 +124,21 @@ const classNameOnlyPersistent: Rule<StorageFields> = {
   check: (storage) => storage.medium === "Persistent" || storage.className === undefined,
 };
 
+const claimFieldsOnlyPersistent: Rule<StorageFields> = {
+  cel: "self.medium == 'Persistent' || (!has(self.accessModes) && !has(self.selector) && !has(self.volumeMode))",
+  message:
+    "accessModes, selector and volumeMode are used only with medium Persistent: set storage.medium to Persistent or remove them",
+  check: ({ medium, accessModes, selector, volumeMode }) =>
+    medium === "Persistent" || [accessModes, selector, volumeMode].every((field) => field === undefined),
+};
+
 export const storageSchema = withRules(
   storageFields,
   hostPathGiven,
   hostPathOnly,
   hostPathAbsolute,
   classNameOnlyPersistent,
+  claimFieldsOnlyPersistent,
 );
 
 export type StorageMedium = z.output<typeof mediumSchema>;

@@ -12,7 +12,7 @@ export function applicableSpec(spec: EtcdClusterSpec): EtcdClusterSpec {
   if (!applicable) {
     const defaults = etcdClusterSpecSchema.parse({ version: spec.version });
     const { image, pod, service, disruptionBudget } = defaults;
-    const { className: _class, ...storage } = spec.storage;
+    const { medium, hostPath, retention } = spec.storage;
     const { metadata: _labels, ...rest } = spec;
     applicable = {
       ...rest,
@@ -20,7 +20,7 @@ export function applicableSpec(spec: EtcdClusterSpec): EtcdClusterSpec {
       pod,
       service,
       disruptionBudget,
-      storage: { ...storage, size: defaults.storage.size },
+      storage: { medium, hostPath, retention, size: defaults.storage.size },
     };
     known.set(spec, applicable);
   }

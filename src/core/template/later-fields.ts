@@ -13,7 +13,9 @@ export interface LaterField {
 }
 
 /** A field that is added to image, options, storage, tls or pod, and has a default, is named here (template.test.ts). */
-export const LATER_FIELDS: readonly LaterField[] = [];
+export const LATER_FIELDS: readonly LaterField[] = [
+  { path: "storage.accessModes", absent: ["ReadWriteOnce"] },
+];
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -111,6 +111,15 @@ test("what it takes to follow: nothing, a record, other resources, a restart, or
   assert.equal(transition(base, of({ storage: { size: "5Gi" } })), "swap");
   assert.equal(transition(base, of({ storage: { className: "fast" } })), "swap");
   assert.equal(transition(base, of({ storage: { medium: "Memory" } })), "swap");
+  assert.equal(
+    transition(base, of({ storage: { className: "" } })),
+    "swap",
+    "another than the default class",
+  );
+  assert.equal(transition(base, of({ storage: { selector: { matchLabels: { disk: "a" } } } })), "swap");
+  assert.equal(transition(base, of({ storage: { accessModes: ["ReadWriteOncePod"] } })), "swap");
+  assert.equal(transition(base, of({ storage: { accessModes: ["ReadWriteOnce"] } })), "none", "the default");
+  assert.equal(transition(base, of({ storage: { volumeMode: "Filesystem" } })), "none", "the only one");
   assert.equal(transition(base, debug), "restart");
   assert.equal(transition(base, cpu), "restart");
   assert.equal(transition(base, cpu, { resizable: true }), "resize");

@@ -24,12 +24,12 @@ export function templateFor(spec: EtcdClusterSpec, version: string): MemberTempl
 }
 
 function render(spec: EtcdClusterSpec, version: string): MemberTemplate {
-  const { medium, size, className, hostPath } = spec.storage;
+  const { medium, size, className, hostPath, accessModes, selector } = spec.storage;
   return {
     version,
     image: spec.image,
     options: { ...spec.options, quotaBackendBytes: quotaOf(spec) },
-    storage: { medium, size, className, hostPath },
+    storage: { medium, size, className, hostPath, accessModes, selector },
     tls: spec.tls,
     pod: spec.pod,
     renderVersion: RENDER_VERSION,
@@ -155,6 +155,12 @@ function needsOtherSize(from: MemberTemplate, to: MemberTemplate): boolean {
   }
 }
 
+/** What of a volume is for ever as it was made; its size is looked at apart. */
+function claimText(template: MemberTemplate): string {
+  const { size: _size, ...volume } = asBefore(template).storage;
+  return canonical(volume);
+}
+
 export interface Follower {
   /** It has joined, and so holds something that a restart could lose. */
   readonly hasData?: boolean;
@@ -168,12 +174,7 @@ export function transition(
   { hasData = true, resizable = false }: Follower = {},
 ): TransitionKind {
   if (sameTemplate(from, to)) return "none";
-  const volumeMoves =
-    needsOtherSize(from, to) ||
-    from.storage.medium !== to.storage.medium ||
-    from.storage.className !== to.storage.className ||
-    from.storage.hostPath !== to.storage.hostPath;
-  if (volumeMoves) return "swap";
+  if (needsOtherSize(from, to) || claimText(from) !== claimText(to)) return "swap";
   const joined = (template: MemberTemplate) => startOf({ template, joined: true, initialCluster: [] });
   const [before, after] = [joined(from), joined(to)];
   const sameResources = before.resources === after.resources;

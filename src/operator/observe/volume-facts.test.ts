@@ -56,6 +56,18 @@ describe("a claim", () => {
     const classless = volumeOf(record, { claim: claim("Pending"), classes });
     assert.ok(classless.state === "pending");
     assert.match(classless.reason, /no storage class/);
+    const spec = {
+      storageClassName: "",
+      accessModes: ["ReadWriteOncePod"],
+      selector: { matchLabels: { disk: "a" } },
+      resources: { requests: { storage: "1Gi" } },
+    };
+    const manual = volumeOf(record, { claim: { ...claim("Pending"), spec }, classes });
+    assert.ok(manual.state === "pending");
+    assert.match(
+      manual.reason,
+      /without a storage class: create one of at least 1Gi with .* ReadWriteOncePod and/,
+    );
   });
 
   test("that is smaller than its record asks for and cannot grow says so", () => {

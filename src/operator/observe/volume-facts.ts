@@ -88,7 +88,9 @@ function pending(claim: PersistentVolumeClaim, uid: string, classes: VolumeObjec
       : "";
   const reason = name
     ? `its claim is waiting for a volume of class ${name}${missing}`
-    : "its claim has no storage class, and there is no default one: set spec.storage.className";
+    : name === ""
+      ? `its claim is waiting for a PersistentVolume without a storage class: create one of at least ${claim.spec?.resources?.requests?.["storage"]} with the access mode ${claim.spec?.accessModes?.join(", ")}${claim.spec?.selector ? " and the labels of spec.storage.selector" : ""}`
+      : "its claim has no storage class, and there is no default one: set spec.storage.className";
   return { state: "pending", reason, uid };
 }
 

@@ -3,6 +3,7 @@
  * whose it is, by UID, since names return (I9).
  */
 import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
+import type { LabelSelector } from "kubernetes-types/meta/v1.d.ts";
 import { bytesOf } from "../../api/quantity.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { claimName } from "../names.ts";
@@ -10,8 +11,10 @@ import { givenBy, withGiven } from "./given.ts";
 import { memberObjectLabels, type Identity } from "./metadata.ts";
 import { canonicalQuantity } from "./quantity.ts";
 
+const DEFAULT_MODES = ["ReadWriteOnce"] as const;
+
 export function memberClaim(cluster: Identity, record: MemberRecord): PersistentVolumeClaim {
-  const { size, className } = record.template.storage;
+  const { size, className, accessModes = DEFAULT_MODES, selector } = record.template.storage;
   const claim: PersistentVolumeClaim = {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
@@ -21,9 +24,11 @@ export function memberClaim(cluster: Identity, record: MemberRecord): Persistent
       labels: memberObjectLabels(cluster, record),
     },
     spec: {
-      accessModes: ["ReadWriteOnce"],
+      accessModes: [...accessModes],
       resources: { requests: { storage: canonicalQuantity(size) } },
+      // Empty means without a class; absent means the default class, which is the server's to fill in.
       ...(className !== undefined && { storageClassName: className }),
+      ...(selector && { selector: selector as LabelSelector }),
     },
   };
   return withGiven(claim, givenBy(cluster.spec?.metadata));

@@ -171,6 +171,18 @@ describe("a claim", () => {
     const view = viewWith();
     assert.ok(!("storageClassName" in (memberClaim(view.observation.cluster, memberOf(view)).spec ?? {})));
   });
+
+  test("binds volumes that exist: without a class, by their labels, for one Pod alone", () => {
+    const selector = { matchLabels: { disk: "a" } };
+    const view = viewWith({
+      storage: { className: "", selector, accessModes: ["ReadWriteOncePod"], volumeMode: "Filesystem" },
+    });
+    const { spec } = memberClaim(view.observation.cluster, memberOf(view));
+    assert.deepEqual(
+      [spec?.storageClassName, spec?.selector, spec?.accessModes],
+      ["", selector, ["ReadWriteOncePod"]],
+    );
+  });
 });
 
 test("quantities are written as the API server keeps them", () => {
