@@ -71,6 +71,15 @@ test("the cluster can be scaled, has a status, short name, category and its colu
   );
 });
 
+test("a member can be found by its scale, whatever operator wrote its record", () => {
+  const member = resources.find((resource) => resource.kind === "EtcdMember");
+  assert.ok(member);
+  const [version] = definition(member).spec.versions;
+  assert.deepEqual(version?.subresources, definition(etcdClusters).spec.versions[0]?.subresources);
+  const spec = version?.schema.openAPIV3Schema.properties?.["spec"];
+  assert.equal(spec?.properties?.["replicas"]?.default, 1);
+});
+
 test("a default under rules is spelled out, because the API server checks it as written", () => {
   const spec = definition(etcdClusters).spec.versions[0]?.schema.openAPIV3Schema.properties?.["spec"];
   assert.deepEqual(spec?.properties?.["repair"]?.default, {
@@ -86,7 +95,8 @@ test("a member's template has no defaults: a newer definition must not reach int
   const withDefault = nodes(definition(member).spec.versions[0]?.schema.openAPIV3Schema ?? {}, "")
     .filter(([, node]) => node.default !== undefined)
     .map(([path]) => path);
-  assert.deepEqual(withDefault, []);
+  // Which is for the scale subresource alone, and has one value.
+  assert.deepEqual(withDefault, [".spec.replicas"]);
 });
 
 test("every field a user can set is described", () => {

@@ -67,7 +67,21 @@ const roleSchema = z.enum(["Voter", "Learner"]);
 
 const reason = () => text(1024).describe("Why, as a sentence.");
 
+const exactlyOne: Rule<number> = {
+  cel: "self == 1",
+  message:
+    "an EtcdMember is exactly one member: scale its EtcdCluster instead, or delete the EtcdMember to replace the member",
+  check: (replicas) => replicas === 1,
+};
+
 const memberSpecFields = z.strictObject({
+  // For the scale subresource alone, which needs it to be there: the API server fills it in, also in older records.
+  replicas: withRules(z.int(), exactlyOne)
+    .optional()
+    .meta({ default: 1 })
+    .describe(
+      "Always 1. The scale subresource shows it, so that a VerticalPodAutoscaler can target the member.",
+    ),
   cluster: text(40).describe("Name of the EtcdCluster."),
   ordinal: int(1, 999_999_999).describe("The number in its name; never reused."),
   role: roleSchema.describe("The role it gets. A voter also joins as a learner first."),
@@ -210,6 +224,8 @@ export const etcdMemberStatusSchema = z.strictObject({
   message: text(1024).optional().describe("The state of the member, in one sentence."),
   memberID: text(16).optional().describe("Its ID in etcd, in hexadecimal."),
   role: z.enum(["Leader", "Follower", "Learner", "Unknown"]).optional().describe("What it is in etcd."),
+  replicas: int(0, 1).optional().describe("1 while the member has a Pod, for the scale subresource."),
+  selector: text(512).optional().describe("Selects the Pod of the member, for the scale subresource."),
   conditions: conditionsSchema.optional().describe("Ready, and what stands in its way."),
 });
 

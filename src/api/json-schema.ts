@@ -115,7 +115,8 @@ function boundInteger(node: SchemaNode): void {
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
 }
 
-function withoutDefault({ default: _, ...rest }: SchemaNode): SchemaNode {
+function withoutDefault(node: SchemaNode): SchemaNode {
+  const { default: _ours, ...rest } = node;
   return rest;
 }
 

@@ -119,6 +119,9 @@ export const memberExamples: readonly MemberExample[] = [
   },
   { title: "a rollout", old: {}, change: { template: { ...template, version: "3.6.16" } } },
   { title: "hibernation", old: { joined: true }, change: { run: false } },
+  { title: "it is scaled to what it is", old: {}, change: { replicas: 1 } },
+  { title: "it is scaled out", old: {}, change: { replicas: 2 }, refusedAt: "spec.replicas" },
+  { title: "it is scaled in", old: { joined: true }, change: { replicas: 0 }, refusedAt: "spec.replicas" },
   { title: "it retires", old: {}, change: { retiring: { reason: "another medium" } } },
   {
     title: "it does not retire after all",

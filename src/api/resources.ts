@@ -116,6 +116,11 @@ export const etcdMembers: Resource = {
     { name: "ID", type: "string", jsonPath: ".status.memberID", priority: 1 },
     message,
   ],
+  scale: {
+    specReplicasPath: ".spec.replicas",
+    statusReplicasPath: ".status.replicas",
+    labelSelectorPath: ".status.selector",
+  },
   example: `apiVersion: etcd.quorate.dev/v1alpha1
 kind: EtcdMember
 metadata:

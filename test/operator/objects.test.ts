@@ -135,6 +135,46 @@ describe("a cluster of three", () => {
     );
   });
 
+  test("a VerticalPodAutoscaler finds each member by its scale, and what it does to a Pod is not undone", async () => {
+    type Scale = { spec: { replicas: number }; status: { replicas: number; selector: string } };
+    const path = `${PATHS.members}/demo-2/scale`;
+    await eventually(
+      "its Pod is selected",
+      async () => {
+        const { spec, status } = await bed.client.get<Scale>(path);
+        if (spec.replicas !== 1 || status.replicas !== 1 || !status.selector) return false;
+        const selected = encodeURIComponent(status.selector);
+        const { items } = await bed.client.get<{ items: Pod[] }>(`${PATHS.pods}?labelSelector=${selected}`);
+        assert.deepEqual(
+          items.map(({ metadata }) => metadata?.name),
+          ["demo-2"],
+        );
+        return true;
+      },
+      soon,
+    );
+    for (const replicas of [0, 2]) {
+      const answer = bed.client.patch(path, { spec: { replicas } });
+      await assert.rejects(answer, /scale its EtcdCluster instead/);
+    }
+    const pods = await cluster().pods();
+    const steps = running.steps.length;
+    const resources = { requests: { cpu: "150m", memory: "300Mi" } };
+    await bed.client.patch(`${PATHS.pods}/demo-2/resize`, {
+      spec: { containers: [{ name: "etcd", resources }] },
+    });
+    await bed.client.patch(`${PATHS.clusters}/demo`, { metadata: { labels: { look: "again" } } });
+    await cluster().converged(3);
+    const after = await cluster().pods();
+    assert.deepEqual(
+      after.map(({ metadata }) => metadata?.uid),
+      pods.map(({ metadata }) => metadata?.uid),
+    );
+    const [, second] = after;
+    assert.equal(second?.spec?.containers[0]?.resources?.requests?.["cpu"], "150m");
+    assert.deepEqual(running.steps.slice(steps), []);
+  });
+
   test("paused: a Pod that dies is not made anew, and the status says so; then it is", async () => {
     await cluster().edit({ paused: true });
     await eventually("it says so", async () => (await cluster().condition("Ready")) === "False/Paused", soon);

@@ -28,7 +28,7 @@ function read({ metadata, spec }: EtcdMember): MemberRecord {
   const { name, uid, resourceVersion, creationTimestamp } = metadata;
   if (uid === undefined || resourceVersion === undefined || creationTimestamp === undefined)
     throw new TypeError(`EtcdMember ${name} has no uid or version: it was not read from an API server`);
-  const { cluster: _, ...fields } = spec;
+  const { cluster: _, replicas: __, ...fields } = spec;
   return { name, uid, resourceVersion, createdAt: Date.parse(creationTimestamp), ...fields };
 }
 

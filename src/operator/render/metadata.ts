@@ -109,6 +109,16 @@ export function voterSelector(cluster: Identity): LabelSelector {
 
 /** For status.selector of the scale subresource, which counts voters. */
 export function scaleSelector(cluster: Identity): string {
-  const labels = Object.entries(selectorOf(cluster, "all")).map(([key, value]) => `${key}=${value}`);
-  return [...labels, `${LABELS.role} in (${VOTER_ROLES.join(",")})`].join(",");
+  return `${selectorText(selectorOf(cluster, "all"))},${LABELS.role} in (${VOTER_ROLES.join(",")})`;
+}
+
+/** The same for one member. */
+export function memberSelector(cluster: Identity, member: string): string {
+  return selectorText({ ...selectorOf(cluster, "all"), [LABELS.member]: member });
+}
+
+function selectorText(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(",");
 }
