@@ -4,10 +4,10 @@
  * that others wrote there.
  */
 import type { CommonMetadata } from "../../api/etcd-cluster-spec.ts";
-import type { KubeObject } from "../../kube/resources.ts";
 import { ANNOTATIONS } from "../names.ts";
 
 type Texts = Readonly<Record<string, string>>;
+type KubeObject = { readonly metadata?: { readonly labels?: Texts; readonly annotations?: Texts } };
 type Changes = Record<string, string | null>;
 
 export interface Given {

@@ -101,7 +101,7 @@ describe("labels and annotations of the spec", () => {
     const { cluster } = view.observation;
     const { uid: _, resourceVersion: __, createdAt: ___, ...record } = memberOf(view);
     const objects = [...rendered(view), peerService(cluster, "demo-1"), newMember(cluster, record)];
-    assert.deepEqual([...new Set(objects.map(({ kind }) => kind))].toSorted(), [
+    assert.deepEqual([...new Set(objects.map(({ kind = "" }) => kind))].toSorted(), [
       "EtcdMember",
       "PersistentVolumeClaim",
       "Pod",
