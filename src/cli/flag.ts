@@ -73,6 +73,14 @@ export const FLAG_GROUPS = {
   confirm: {
     yes: { kind: "switch", short: "y", help: "do not ask for confirmation" },
   },
+  /** Of verbs that change something: whether they wait until it is so. */
+  wait: {
+    "no-wait": { kind: "switch", help: "return as soon as the change is written" },
+    timeout: { kind: "duration", value: "duration", default: "10m", help: "how long to wait" },
+  },
+  dry: {
+    "dry-run": { kind: "switch", help: "check the change and show it; write nothing" },
+  },
 } as const satisfies Record<string, Flags>;
 
 export type FlagGroup = keyof typeof FLAG_GROUPS;

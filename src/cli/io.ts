@@ -6,6 +6,7 @@ import process from "node:process";
 import { systemClock, type Clock } from "../seams/clock.ts";
 import { systemRandom, type Random } from "../seams/random.ts";
 import { calledAs } from "./called.ts";
+import type { Target } from "./target/target.ts";
 import type { GroupData, VerbData } from "./verb-data.ts";
 
 /** Where text goes. `process.stdout` is one; a test collects into an array. */
@@ -32,6 +33,8 @@ export interface CliIo {
   readonly random: Random;
   /** The program as the user called it, for hints; see called.ts. */
   readonly command?: string;
+  /** Where clusters are, instead of what the flags say: a test's own. */
+  readonly target?: Target;
 }
 
 /** A verb is one file in this folder; `main.ts` imports it only when it is called. */

@@ -16,8 +16,7 @@ export function clusterVerb<const D extends VerbData>(
   run: (parsed: Parsed<D>, io: CliIo, target: Target) => Promise<number | void>,
 ): Verb {
   return plainVerb<D>(data, async (parsed, io) => {
-    const { openTarget } = await import("./target/open.ts");
-    const target = await openTarget(parsed.flags, io);
+    const target = io.target ?? (await (await import("./target/open.ts")).openTarget(parsed.flags, io));
     try {
       return await run(parsed, io, target);
     } finally {

@@ -62,7 +62,7 @@ async function offered(...words: string[]): Promise<string[]> {
 }
 
 test("completion offers verbs, verbs of verbs, flags and their values", async () => {
-  assert.deepEqual(await offered("me"), ["members"]);
+  assert.deepEqual(await offered("me"), ["members", "member"]);
   assert.deepEqual(await offered("local", "ki"), ["kill"]);
   assert.deepEqual(await offered("list", "--all"), ["--all-namespaces"]);
   assert.deepEqual(await offered("list", "-o", "j"), ["json"]);

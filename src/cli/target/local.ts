@@ -7,6 +7,7 @@ import { InvalidInput, toResource } from "../../local/change.ts";
 import { layout } from "../../local/layout.ts";
 import { thisMachine } from "../../local/machine.ts";
 import { Refused, type LocalReport } from "../../local/operations.ts";
+import { ANNOTATIONS } from "../../operator/names.ts";
 import { RemoteError } from "../../local/remote.ts";
 import { Store, type StoredMember } from "../../local/store.ts";
 import { commandOf } from "../called.ts";
@@ -24,9 +25,6 @@ import type {
   OperationObject,
   Target,
 } from "./target.ts";
-
-/** The annotation by which a person approves a step; here it is a field of its own. */
-const APPROVE = "etcd.quorate.dev/approve";
 
 export function openLocal(values: TargetValues, io: CliIo): LocalTarget {
   return new LocalTarget(values, io);
@@ -102,7 +100,7 @@ export class LocalTarget implements Target {
   ): Promise<ClusterObject> {
     const { name } = cluster.metadata;
     const place = await this.placeOf(name);
-    const { [APPROVE]: approved, ...others } = annotations;
+    const { [ANNOTATIONS.approve]: approved, ...others } = annotations;
     const [other] = Object.keys(others);
     if (other !== undefined) throw notHere(`the annotation ${other}`);
     if (typeof approved === "string") await this.#call(place, "approve", approved);
@@ -113,8 +111,20 @@ export class LocalTarget implements Target {
     return await this.cluster(name);
   }
 
-  async patchMember(member: EtcdMember): Promise<EtcdMember> {
-    return await Promise.reject(notHere(`an annotation of ${member.metadata.name}`));
+  async patchMember(
+    member: EtcdMember,
+    { annotations = {} }: Pick<ClusterPatch, "annotations">,
+  ): Promise<EtcdMember> {
+    const { [ANNOTATIONS.fence]: fence, ...others } = annotations;
+    const [other] = Object.keys(others);
+    if (other !== undefined) throw notHere(`the annotation ${other}`);
+    const { name } = member.metadata;
+    const cluster = await this.cluster(member.spec.cluster);
+    if (fence !== undefined)
+      await this.#call(await this.placeOf(member.spec.cluster), fence === null ? "unfence" : "fence", name);
+    const after = (await this.members(cluster)).find(({ metadata }) => metadata.name === name);
+    if (after === undefined) throw noSuch("member", name, [], `in cluster ${cluster.metadata.name}`);
+    return after;
   }
 
   async deleteMember(member: EtcdMember): Promise<void> {
@@ -215,7 +225,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function asMember(cluster: ClusterObject, { record, deleting }: StoredMember): EtcdMember {
+function asMember(cluster: ClusterObject, { record, deleting, fenced }: StoredMember): EtcdMember {
   const { name, uid, resourceVersion, createdAt, ...fields } = record;
   const creationTimestamp = new Date(createdAt).toISOString();
   return {
@@ -228,6 +238,7 @@ function asMember(cluster: ClusterObject, { record, deleting }: StoredMember): E
       resourceVersion,
       creationTimestamp,
       ...(deleting && { deletionTimestamp: creationTimestamp }),
+      ...(fenced && { annotations: { [ANNOTATIONS.fence]: "true" } }),
     },
     spec: { ...fields, cluster: cluster.metadata.name } as EtcdMember["spec"],
   };

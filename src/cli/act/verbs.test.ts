@@ -1,0 +1,333 @@
+/** The verbs that change something, on a target in memory: what they write, ask, wait for and say. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { command, demo, FakeTarget } from "../testing/fake-target.ts";
+
+const on = (...objects: ReturnType<typeof demo>[]) =>
+  new FakeTarget(objects.length > 0 ? objects : undefined);
+
+describe("scale", () => {
+  test("writes the size and waits until the cluster is ready", async () => {
+    const target = on();
+    const { code, out } = await command(target, "scale demo 5");
+    assert.equal(code, 0);
+    assert.deepEqual(target.writes, ['patch {"spec":{"replicas":5}}']);
+    assert.equal(out, "demo has 5 voting members: 2 of 5 voters may fail\n");
+  });
+
+  test("asks before members are removed, with the headroom; without a terminal only --yes will do", async () => {
+    const target = on();
+    const refused = await command(target, "scale 1");
+    assert.equal(refused.code, 6);
+    assert.match(refused.err, /2 members are removed one at a time and their volumes deleted; 3 of 3 voters/);
+    assert.match(refused.err, /add --yes/);
+    assert.deepEqual(target.writes, []);
+    assert.equal((await command(target, "scale 1", "n")).code, 6);
+    assert.equal((await command(target, "scale 1", "yes")).code, 0);
+    assert.equal((await command(on(), "scale 1 --yes")).code, 0);
+  });
+
+  test("makes the change again on what is there now after a conflict, and gives up after several", async () => {
+    const target = on();
+    target.conflicts = 2;
+    assert.equal((await command(target, "scale 5")).code, 0);
+    const busy = on();
+    busy.conflicts = 100;
+    const { code, err } = await command(busy, "scale 5");
+    assert.equal(code, 5);
+    assert.match(err, /changed in the meantime/);
+  });
+
+  test("a cluster that stalls fails with its reason; one that takes too long says that the change continues", async () => {
+    const stuck = on();
+    stuck.operator = (target) => {
+      target.settle();
+      target.objects = target.objects.map((object) => ({
+        ...object,
+        status: {
+          ...object.status,
+          conditions: (object.status?.conditions ?? []).map((one) =>
+            one.type === "Stalled" || one.type === "Ready"
+              ? {
+                  ...one,
+                  status: one.type === "Stalled" ? "True" : "False",
+                  reason: "NoAddress",
+                  message: "no free port.",
+                }
+              : one,
+          ),
+        },
+      }));
+    };
+    const failed = await command(stuck, "scale 5");
+    assert.equal(failed.code, 1);
+    assert.match(failed.err, /demo is stalled \(NoAddress\): no free port\./);
+    const deaf = on();
+    deaf.operator = () => undefined;
+    const late = await command(deaf, "scale 5 --timeout 30s");
+    assert.equal(late.code, 7);
+    assert.match(late.err, /waiting for the operator/);
+    assert.match(late.err, /kubectl etcd status demo -n prod --watch/);
+  });
+
+  test("says what would happen with --dry-run, and what is so already", async () => {
+    const target = on();
+    const dry = await command(target, "scale 5 --dry-run");
+    assert.match(dry.out, /from 3 to 5 voting members; 2 of 5 voters may fail then \(dry run/);
+    assert.match((await command(target, "scale 3")).out, /already has replicas 3/);
+    assert.deepEqual(target.writes, []);
+    assert.equal((await command(target, "scale many")).code, 2);
+    const unknown = await command(target, "scale demi 5");
+    assert.equal(unknown.code, 3);
+    assert.match(unknown.err, /did you mean demo\?/);
+  });
+});
+
+describe("hibernate and wake", () => {
+  test("wake starts as many as were retained, which hibernate names", async () => {
+    const target = on(demo({ replicas: 3 }));
+    const slept = await command(target, "hibernate --yes");
+    assert.match(slept.out, /data is retained\. Wake it with: kubectl etcd wake demo -n prod/);
+    const woken = await command(target, "wake demo");
+    assert.match(woken.out, /awake with 3 voting members/);
+    assert.deepEqual(target.writes, ['patch {"spec":{"replicas":0}}', 'patch {"spec":{"replicas":3}}']);
+  });
+
+  test("without retained members the size has to be given; awake there is nothing to do", async () => {
+    const target = on(demo({ replicas: 3 }));
+    assert.match((await command(target, "wake")).out, /not hibernated/);
+    await command(target, "hibernate --yes");
+    target.records = [];
+    const { code, err } = await command(target, "wake");
+    assert.equal(code, 1);
+    assert.match(err, /wake demo --replicas 3 -n prod/);
+    assert.equal((await command(target, "wake --replicas 1")).code, 0);
+  });
+});
+
+describe("upgrade", () => {
+  test("shows the path and takes it", async () => {
+    const target = on();
+    const { out } = await command(target, "upgrade 3.7 --dry-run");
+    assert.match(out, /from etcd 3\.6\.16 to 3\.7\.3/);
+    assert.equal((await command(target, "upgrade 3.7.3 --yes")).code, 0);
+    assert.deepEqual(target.writes, ['patch {"spec":{"version":"3.7.3"}}']);
+  });
+
+  test("crosses minor versions one at a time", async () => {
+    const target = on(demo({ version: "3.5.33" }));
+    target.records = target.records.map((record) => ({
+      ...record,
+      spec: { ...record.spec, template: { ...record.spec.template, version: "3.5.33" } },
+    }));
+    const { out } = await command(target, "upgrade 3.7 --dry-run");
+    assert.match(out, /from etcd 3\.5\.33 to 3\.6\.16, then 3\.7\.3/);
+  });
+
+  test("a path that etcd does not have is refused with the reason, and nothing is written", async () => {
+    const target = on();
+    const far = await command(target, "upgrade 3.4.23 --yes");
+    assert.equal(far.code, 1);
+    assert.match(far.err, /demo stays as it is: .*3\.4/);
+    assert.equal((await command(target, "upgrade 9.9.9 --yes")).code, 1);
+    assert.equal((await command(target, "upgrade latest")).code, 2);
+    assert.deepEqual(target.writes, []);
+  });
+});
+
+test("pause asks and says how to resume; resume ends it", async () => {
+  const target = on();
+  target.operator = (now) => {
+    now.settle();
+    const paused = now.objects[0]?.spec.paused;
+    now.objects = now.objects.map((object) => ({
+      ...object,
+      status: {
+        ...object.status,
+        conditions: (object.status?.conditions ?? []).map((one) =>
+          one.type === "Ready" && paused ? { ...one, status: "False", reason: "Paused" } : one,
+        ),
+      },
+    }));
+  };
+  assert.equal((await command(target, "pause")).code, 6);
+  assert.match(
+    (await command(target, "pause --yes")).out,
+    /paused\. Resume it with: kubectl etcd resume demo/,
+  );
+  assert.match((await command(target, "resume")).out, /demo is resumed/);
+  assert.match((await command(target, "resume")).out, /is not paused/);
+});
+
+describe("operations", () => {
+  test("are created and followed: steps as they happen, then the result", async () => {
+    const target = on();
+    const step = (message: string) => ({ at: "2026-01-01T00:00:05Z", message });
+    target.script = [
+      { phase: "Pending", message: "waiting for demo-defrag-1" },
+      { phase: "Running", steps: [step("restarted demo-2")] },
+      { phase: "Running", steps: [step("restarted demo-2"), step("restarted demo-3")] },
+      { phase: "Succeeded", message: "restarted 2 members", steps: [] },
+    ];
+    const { code, out, err } = await command(target, "restart demo-2 demo-3 --yes");
+    assert.equal(code, 0);
+    assert.deepEqual(target.created[0]?.spec, {
+      cluster: "demo",
+      restart: { members: ["demo-2", "demo-3"] },
+      ttlSecondsAfterFinished: 86_400,
+    });
+    assert.equal(target.created[0]?.metadata?.name, "demo-restart-ababab");
+    assert.equal(out, "restarted 2 members\n");
+    assert.deepEqual(
+      err.split("\n").map((line) => line.slice(10)),
+      [
+        "Restarting demo-2, demo-3 (operation demo-restart-ababab)",
+        "waiting for demo-defrag-1",
+        "restarted demo-2",
+        "Running",
+        "restarted demo-3",
+        "Running",
+        "",
+      ],
+    );
+  });
+
+  test("that fail or are rejected end with exit code 1 and the reason", async () => {
+    const target = on();
+    target.script = [{ phase: "Rejected", reason: "NoSuchMember", message: "demo-9 is not a member" }];
+    const rejected = await command(target, "leader move demo-2");
+    assert.equal(rejected.code, 1);
+    assert.match(rejected.err, /was rejected, and nothing was changed \(NoSuchMember\): demo-9 is not/);
+    target.script = [{ phase: "Failed", reason: "Timeout", message: "gave up" }];
+    assert.match((await command(target, "defrag --yes")).err, /failed \(Timeout\): gave up/);
+  });
+
+  test("name what they do in the spec", async () => {
+    const target = on();
+    for (const line of [
+      "defrag demo --yes",
+      "defrag demo-1 --yes",
+      "compact --yes",
+      "compact demo --revision 7 --yes",
+      "leader move",
+      "leader move demo-3",
+      "member replace demo-2 --yes",
+      "restart --yes",
+    ])
+      assert.equal((await command(target, line)).code, 0, line);
+    assert.deepEqual(
+      target.created.map(({ spec: { cluster: _, ttlSecondsAfterFinished: __, ...task } }) => task),
+      [
+        { defragment: {} },
+        { defragment: { members: ["demo-1"] } },
+        { compact: { retain: 1000 } },
+        { compact: { revision: 7 } },
+        { moveLeader: {} },
+        { moveLeader: { to: "demo-3" } },
+        { replaceMember: { name: "demo-2" } },
+        { restart: {} },
+      ],
+    );
+  });
+
+  test("that hurt are asked for, and --dry-run shows the object without creating it", async () => {
+    for (const line of ["restart", "defrag", "compact", "member replace demo-1"]) {
+      const target = on();
+      const asked = await command(target, line);
+      assert.equal(asked.code, 6, line);
+      const { out } = await command(target, `${line} --dry-run -o json`);
+      assert.equal((JSON.parse(out) as { kind: string }).kind, "EtcdOperation");
+      assert.deepEqual(target.writes, [], line);
+    }
+  });
+
+  test("--no-wait returns at once and says how to look", async () => {
+    const { out, code } = await command(on(), "restart --yes --no-wait");
+    assert.equal(code, 0);
+    assert.match(
+      out,
+      /operation demo-restart-ababab created\. See: kubectl etcd operation show demo-restart-ababab -n prod/,
+    );
+  });
+
+  test("are listed, shown and cancelled while they wait", async () => {
+    const target = on();
+    target.script = [{ phase: "Pending", reason: "Waiting", message: "waiting for another" }];
+    await command(target, "restart demo-1 --yes --no-wait");
+    assert.match((await command(target, "operation list")).out, /demo-restart-ababab +.*Pending/);
+    const shown = await command(target, "operation show demo-restart-ababab");
+    assert.match(shown.out, /restart demo-1.*\nPending \(Waiting\): waiting for another/);
+    assert.match((await command(target, "operation cancel demo-restart-ababab")).out, /is cancelled/);
+    assert.deepEqual(target.writes.slice(1), ["delete demo-restart-ababab"]);
+    target.script = [{ phase: "Running" }];
+    const running = await command(target, "operation cancel demo-restart-ababab");
+    assert.equal(running.code, 1);
+    assert.match(running.err, /running and cannot be cancelled/);
+    assert.match(
+      (await command(target, "operation show demo-restart-abaxxx")).err,
+      /did you mean demo-restart-ababab/,
+    );
+  });
+});
+
+describe("names", () => {
+  test("of members tell their cluster; one that does not exist is answered with the nearest", async () => {
+    const { code, err } = await command(on(), "restart demo-7 --yes");
+    assert.equal(code, 3);
+    assert.match(err, /no member is named "demo-7" in cluster demo; did you mean demo-1\?/);
+    assert.equal((await command(on(), "member replace demo-7 --yes")).code, 3);
+    assert.match((await command(on(), "member fence dmo-1")).err, /did you mean demo-1\?/);
+  });
+
+  test("given twice, or of a cluster and of a member alike, are refused", async () => {
+    assert.match((await command(on(), "restart demo-1 demo-1 --yes")).err, /named twice/);
+    const other = demo();
+    const both = on(demo(), { ...other, metadata: { ...other.metadata, name: "demo-1" } });
+    assert.match((await command(both, "restart demo-1 --yes")).err, /could be a member of demo/);
+    assert.equal((await command(both, "restart demo demo-1 --yes")).code, 0);
+    assert.match((await command(both, "scale 5")).err, /there are 2 clusters .* name one of them/);
+  });
+});
+
+describe("fence", () => {
+  const seen = (names: readonly string[], leader: string) => (target: FakeTarget) => {
+    target.settle();
+    target.objects = target.objects.map((object) => ({
+      ...object,
+      status: {
+        ...object.status,
+        leader,
+        members: (object.status?.members ?? []).map((member) => ({
+          ...member,
+          ...(names.includes(member.name) && { fenced: true }),
+        })),
+      },
+    }));
+  };
+
+  test("annotates the member and waits until another one leads", async () => {
+    const target = on();
+    target.operator = seen(["demo-1"], "demo-2");
+    const { code, out } = await command(target, "member fence demo-1");
+    assert.equal(code, 0);
+    assert.deepEqual(target.writes, ['annotate demo-1 {"etcd.quorate.dev/fence":"true"}']);
+    assert.equal(out, "demo-1 is fenced; demo-2 leads\n");
+    target.operator = seen(["demo-1"], "demo-1");
+    assert.equal((await command(target, "member fence demo-1 --timeout 5s")).code, 7);
+  });
+
+  test("asks before the last voter that clients have", async () => {
+    const target = on();
+    target.records = target.records.map((record) =>
+      record.metadata.name === "demo-1"
+        ? record
+        : { ...record, metadata: { ...record.metadata, annotations: { "etcd.quorate.dev/fence": "true" } } },
+    );
+    const { code, err } = await command(target, "member fence demo-1");
+    assert.equal(code, 6);
+    assert.match(err, /clients will have no endpoint/);
+    assert.match((await command(target, "member fence demo-2")).out, /fenced already/);
+    target.operator = seen([], "demo-1");
+    assert.equal((await command(target, "member unfence demo-2")).code, 0);
+  });
+});

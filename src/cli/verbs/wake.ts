@@ -1,0 +1,55 @@
+/** `quorate wake`: starts a hibernated cluster again, with as many members as it had. */
+import { changeCluster } from "../act/change.ts";
+import { told } from "../act/result.ts";
+import { isReady, settled } from "../act/settled.ts";
+import { CommandError, EXIT } from "../exit.ts";
+import { chosenCluster } from "../target/choose.ts";
+import { clusterVerb } from "../verb.ts";
+import { CLUSTER } from "../verb-data.ts";
+
+export const verb = clusterVerb(
+  {
+    name: "wake",
+    summary: "start the members of a hibernated cluster again, with their data",
+    about:
+      "The size is that of before: the number of voting members whose records and volumes were retained. --replicas chooses another one; members beyond it are removed once a quorum of all of them serves.",
+    arguments: [CLUSTER],
+    flags: {
+      replicas: {
+        kind: "number",
+        value: "n",
+        help: "number of voting members (default: as many as before)",
+      },
+    },
+    groups: ["wait", "dry", "output", "target"],
+    examples: [{ does: "Start a cluster that was hibernated", line: "wake demo" }],
+  },
+  async ({ flags, args }, io, target) => {
+    const cluster = await chosenCluster(target, args.cluster);
+    const { name } = cluster.metadata;
+    if (cluster.spec.replicas > 0)
+      return await told(
+        io,
+        flags,
+        `${name} is not hibernated: spec.replicas is ${cluster.spec.replicas}`,
+        cluster,
+      );
+    const retained = (await target.members(cluster)).filter(
+      ({ spec }) => spec.role === "Voter" && !spec.leaving,
+    ).length;
+    const replicas = flags.replicas ?? retained;
+    if (replicas === 0)
+      throw new CommandError(
+        EXIT.failed,
+        `${name} has no retained members, so its former size is not known. Choose one: ${target.command} wake ${name} --replicas 3${target.flags}`,
+      );
+    const change = `Waking ${name} with ${replicas} voting members`;
+    if (flags["dry-run"]) return await told(io, flags, change, { spec: { replicas } });
+    const { object } = await changeCluster(target, cluster, ({ spec }) =>
+      spec.replicas === 0 ? { spec: { replicas } } : undefined,
+    );
+    if (flags["no-wait"]) return await told(io, flags, change, object);
+    const end = await settled(io, flags, target, object, isReady);
+    await told(io, flags, `${name} is awake with ${replicas} voting members and its data`, end);
+  },
+);
