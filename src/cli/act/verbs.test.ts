@@ -216,7 +216,11 @@ describe("operations", () => {
     ])
       assert.equal((await command(target, line)).code, 0, line);
     assert.deepEqual(
-      target.created.map(({ spec: { cluster: _, ttlSecondsAfterFinished: __, ...task } }) => task),
+      target.created.map(({ spec }) =>
+        Object.fromEntries(
+          Object.entries(spec).filter(([key]) => key !== "cluster" && key !== "ttlSecondsAfterFinished"),
+        ),
+      ),
       [
         { defragment: {} },
         { defragment: { members: ["demo-1"] } },
