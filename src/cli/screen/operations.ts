@@ -19,7 +19,7 @@ export function operationLines(
   const rows = operations.map(({ metadata, spec, status }) => [
     metadata?.name ?? "",
     taskOf(spec),
-    { text: status?.phase ?? "Pending", paint: phaseOf(status?.phase, style) },
+    { text: status?.phase ?? "Pending", paint: phasePaintOf(status?.phase, style) },
     ageOf(now - Date.parse(metadata?.creationTimestamp ?? "") || 0),
     status?.message ?? status?.steps?.at(-1)?.message ?? "",
   ]);
@@ -31,7 +31,7 @@ export function taskOf(spec: OperationObject["spec"]): string {
   return Object.keys(spec).find((key) => key !== "cluster" && key !== "ttlSecondsAfterFinished") ?? "-";
 }
 
-function phaseOf(phase: string | undefined, style: Style): Paint {
+export function phasePaintOf(phase: string | undefined, style: Style): Paint {
   if (phase === "Succeeded") return style.good;
   return phase === "Failed" || phase === "Rejected" ? style.bad : style.doubtful;
 }

@@ -34,7 +34,8 @@ export function demo(input: Partial<EtcdClusterSpecInput> = {}): ClusterObject {
   };
 }
 
-export class FakeTarget implements Target {
+/** What the verbs that change something need of a target. */
+export class FakeTarget implements Partial<Target> {
   readonly kind: Target["kind"];
   readonly command = "kubectl etcd";
   readonly where = "in namespace prod";
@@ -197,7 +198,7 @@ export interface Said {
 }
 
 /** Runs a command line on this target. `input`: what the user types on a terminal; none means no terminal. */
-export async function command(target: Target, line: string, input?: string): Promise<Said> {
+export async function command(target: FakeTarget, line: string, input?: string): Promise<Said> {
   const [out, err]: [string[], string[]] = [[], []];
   const stdin = Object.assign(Readable.from(input === undefined ? [] : [`${input}\n`]), {
     isTTY: input !== undefined,
@@ -213,7 +214,7 @@ export async function command(target: Target, line: string, input?: string): Pro
     clock: new QuickClock(),
     random: { bytes: (length) => new Uint8Array(length).fill(0xab) },
     command: "kubectl etcd",
-    target,
+    target: target as unknown as Target,
   };
   const code = await dispatch(line.split(" "), verbs, "1.2.3", io);
   return { code, out: out.join(""), err: err.join("") };
