@@ -22,6 +22,16 @@ export interface Right {
   readonly why: string;
 }
 
+/** `destroy` is our own: what can cost data asks for it, so that the right to edit is not enough. */
+export type UserVerb = KubeVerb | "deletecollection" | "destroy";
+
+/** What people may do with a kind of ours beside viewing it, by their role in its namespace. */
+export interface Users {
+  readonly edit: readonly UserVerb[];
+  /** More than those who edit. */
+  readonly admin?: readonly UserVerb[];
+}
+
 export interface Kind<T extends KubeObject = KubeObject, I extends string = never> {
   readonly resource: Resource<T>;
   /** Only objects with the label of a cluster are followed: ours, among many of everybody else's. */
@@ -44,6 +54,8 @@ export interface Kind<T extends KubeObject = KubeObject, I extends string = neve
    */
   readonly ifRefused?: "DoWithout" | "Retry";
   readonly rights: readonly Right[];
+  /** Only kinds of ours. */
+  readonly users?: Users;
 }
 
 /** The key of the cluster that an object is labelled with. */
@@ -68,6 +80,8 @@ function kind<T extends KubeObject, I extends string = never>(entry: Kind<T, I>)
 /** Objects of a cluster that have its label. */
 const OF_A_CLUSTER = { labelled: true, clusters: clusterKeys, wakes: "Change" } as const;
 
+const WRITE: readonly UserVerb[] = ["create", "update", "patch", "delete", "deletecollection"];
+
 const FINALIZERS: Right = {
   subresource: "finalizers",
   rarely: ["update"],
@@ -85,16 +99,24 @@ export const NAMESPACED_KINDS = {
       { subresource: "status", verbs: ["patch"], why: "the observed state" },
       FINALIZERS,
     ],
+    users: { edit: WRITE },
   }),
   members: kind({
     resource: etcdMembers,
     clusters: memberKeys,
     wakes: "Intent",
     rights: [
-      { verbs: ["create", "update", "patch", "delete"], why: "the records of members" },
+      {
+        verbs: ["create", "update", "patch", "delete"],
+        // Asked for by the admission policy, where there is one.
+        rarely: ["record"],
+        why: "the records of members",
+      },
       { subresource: "status", verbs: ["patch"], why: "the observed state of a member" },
       FINALIZERS,
     ],
+    // Annotations only, by the admission policy. Deleting one replaces its member.
+    users: { edit: ["update", "patch"], admin: ["delete"] },
   }),
   pods: kind({
     resource: pods,

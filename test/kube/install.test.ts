@@ -112,6 +112,53 @@ test("the operator's account may do nothing but what it is for", async () => {
   for (const attempt of attempts) await assert.rejects(attempt, (error) => isCode(error, 403));
 });
 
+/** A service account of this namespace, bound to a ClusterRole there. */
+async function userWith(role: string, name: string, namespace = "default"): Promise<Client> {
+  await bed.client.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
+  await bed.client.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, {
+    metadata: { name },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
+    subjects: [{ kind: "ServiceAccount", name, namespace }],
+  });
+  const { status } = await bed.client.create<{ status?: { token: string } }>(
+    `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
+    { spec: { expirationSeconds: 3600 } } as object,
+  );
+  const { cert: _, key: __, ...access } = bed.access;
+  return new Client({ ...access, token: status?.token ?? "" });
+}
+
+test("Kubernetes' own roles cover our kinds: view reads, edit changes clusters, admin also deletes members", async () => {
+  const users = {
+    view: await userWith("view", "viewer"),
+    edit: await userWith("edit", "editor"),
+    admin: await userWith("admin", "administrator"),
+  };
+  try {
+    const cluster = sample("one-member");
+    const clusters = `${OURS}/etcdclusters`;
+    const dry = `${clusters}?dryRun=All`;
+    const member = `${OURS}/etcdmembers/none`;
+    // Roles are put together a moment after a part of them is accepted.
+    for (const user of Object.values(users))
+      await eventually("the role to cover our kinds", async () => (await refusal(user.get(clusters))) === "");
+    await assert.rejects(users.view.create(dry, cluster), (error) => isCode(error, 403));
+    await eventually(
+      "edit to cover them",
+      async () => (await refusal(users.edit.create(dry, cluster))) === "",
+    );
+    await assert.rejects(users.edit.delete(member), (error) => isCode(error, 403));
+    await eventually("admin to cover them", async () =>
+      (await refusal(users.admin.delete(member))).includes("404"),
+    );
+    await assert.rejects(users.admin.create(`${OURS}/etcdmembers?dryRun=All`, exampleMember()), (error) =>
+      isCode(error, 403),
+    );
+  } finally {
+    for (const user of Object.values(users)) user.close();
+  }
+});
+
 test("the server's version is read and found supported", async () => {
   const transport = transportTo(configOf(bed));
   try {

@@ -3,29 +3,63 @@
  * changes one. Deleting one stays allowed to whoever may: it means "replace this member".
  */
 import { GROUP } from "../../../src/api/metadata.ts";
-import { metadata, OPERATOR, type Manifest } from "./metadata.ts";
-
-/** For all namespaces, with the operator in a namespace of its own. */
-export function memberPolicy(namespace: string): Manifest[] {
-  return policy(`etcdmembers.${GROUP}`, `'system:serviceaccount:${namespace}:${OPERATOR}'`);
-}
+import { metadata, type Manifest } from "./metadata.ts";
 
 /**
- * For one namespace, with the operator in it. Policies are cluster-wide: each installation has one of its own name, so
- * that whoever removes an installation takes no protection away from another.
+ * Policies are cluster-wide. One that is for a single namespace is named after it and bound to it, so that whoever
+ * removes an installation takes no protection away from another.
  */
-export function namespacedMemberPolicy(namespace: string): Manifest[] {
-  const operator = `'system:serviceaccount:' + request.namespace + ':${OPERATOR}'`;
-  const selected = { "kubernetes.io/metadata.name": namespace };
-  const matchResources = { namespaceSelector: { matchLabels: selected } };
-  return policy(`${namespace}.etcdmembers.${GROUP}`, operator, matchResources);
-}
-
-/** `operator` is a CEL expression of its user name. */
-function policy(name: string, operator: string, matchResources?: object): Manifest[] {
+export function memberPolicy(onlyIn?: string): Manifest[] {
   const record = "'EtcdMember ' + request.name + ' is the operator\\'s record of what runs. '";
   const instead =
     "'Change the EtcdCluster instead; to have this member replaced, delete the EtcdMember (kubectl delete etcdmember ' + request.name + ').'";
+  return policy("etcdmembers", onlyIn, {
+    operations: ["CREATE", "UPDATE"],
+    matchConditions: [
+      { name: "not-an-operator", expression: `!(${isOperator()})` },
+      {
+        // The garbage collector, the namespace controller and migrations: they touch no spec.
+        name: "not-the-control-plane",
+        expression:
+          "request.userInfo.username != 'system:kube-controller-manager' && !('system:serviceaccounts:kube-system' in request.userInfo.groups)",
+      },
+    ],
+    validation: {
+      expression: "request.operation == 'UPDATE' && object.spec == oldObject.spec",
+      messageExpression: `request.operation == 'CREATE' ? 'EtcdMembers are made by the operator. Change spec.replicas of an EtcdCluster instead.' : ${record} + ${instead}`,
+      message: "EtcdMembers are the operator's records: change the EtcdCluster instead",
+    },
+  });
+}
+
+/**
+ * By a right and not by a name, so that several installations do not lock each other out. Only service accounts: a
+ * person who may do anything is still kept from a slip of the hand.
+ */
+function isOperator(): string {
+  return `request.userInfo.username.startsWith('system:serviceaccount:') && ${mayDo("etcdmembers", "record")}`;
+}
+
+/** A CEL expression: whether RBAC gives whoever asks this verb on this kind, in the namespace of the request. */
+function mayDo(plural: string, verb: string): string {
+  return `authorizer.group('${GROUP}').resource('${plural}').namespace(request.namespace).check('${verb}').allowed()`;
+}
+
+interface Policy {
+  readonly operations: readonly ("CREATE" | "UPDATE")[];
+  readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
+  readonly validation: {
+    readonly expression: string;
+    readonly messageExpression: string;
+    readonly message: string;
+  };
+}
+
+function policy(plural: string, onlyIn: string | undefined, content: Policy): Manifest[] {
+  const { operations, matchConditions, validation } = content;
+  const name = `${onlyIn === undefined ? "" : `${onlyIn}.`}${plural}.${GROUP}`;
+  const rule = { apiGroups: [GROUP], apiVersions: ["*"], operations, resources: [plural] };
+  const selected = { matchLabels: { "kubernetes.io/metadata.name": onlyIn } };
   return [
     {
       apiVersion: "admissionregistration.k8s.io/v1",
@@ -33,40 +67,20 @@ function policy(name: string, operator: string, matchResources?: object): Manife
       metadata: metadata(name),
       spec: {
         failurePolicy: "Fail",
-        matchConstraints: {
-          resourceRules: [
-            {
-              apiGroups: [GROUP],
-              apiVersions: ["*"],
-              operations: ["CREATE", "UPDATE"],
-              resources: ["etcdmembers"],
-            },
-          ],
-        },
-        matchConditions: [
-          { name: "not-the-operator", expression: `request.userInfo.username != ${operator}` },
-          {
-            // The garbage collector, the namespace controller and migrations: they touch no spec.
-            name: "not-the-control-plane",
-            expression:
-              "request.userInfo.username != 'system:kube-controller-manager' && !('system:serviceaccounts:kube-system' in request.userInfo.groups)",
-          },
-        ],
-        validations: [
-          {
-            expression: "request.operation == 'UPDATE' && object.spec == oldObject.spec",
-            messageExpression: `request.operation == 'CREATE' ? 'EtcdMembers are made by the operator. Change spec.replicas of an EtcdCluster instead.' : ${record} + ${instead}`,
-            message: "EtcdMembers are the operator's records: change the EtcdCluster instead",
-            reason: "Forbidden",
-          },
-        ],
+        matchConstraints: { resourceRules: [rule] },
+        matchConditions,
+        validations: [{ ...validation, reason: "Forbidden" }],
       },
     },
     {
       apiVersion: "admissionregistration.k8s.io/v1",
       kind: "ValidatingAdmissionPolicyBinding",
       metadata: metadata(name),
-      spec: { policyName: name, validationActions: ["Deny"], ...(matchResources && { matchResources }) },
+      spec: {
+        policyName: name,
+        validationActions: ["Deny"],
+        ...(onlyIn !== undefined && { matchResources: { namespaceSelector: selected } }),
+      },
     },
   ];
 }

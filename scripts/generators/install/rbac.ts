@@ -4,12 +4,12 @@ import {
   LEASE,
   NAMESPACED,
   verbsOf,
-  type KubeVerb,
   type Permission,
 } from "../../../src/operator/process/permissions.ts";
+import type { UserVerb } from "../../../src/operator/kinds.ts";
 import { metadata, OPERATOR, type Manifest } from "./metadata.ts";
 
-const RBAC = "rbac.authorization.k8s.io";
+export const RBAC = "rbac.authorization.k8s.io";
 
 export function serviceAccount(namespace: string): Manifest {
   return { apiVersion: "v1", kind: "ServiceAccount", metadata: metadata(OPERATOR, namespace) };
@@ -62,14 +62,26 @@ function binding(kind: string, roleKind: string, name: string, namespace: string
   };
 }
 
-const VERBS: readonly KubeVerb[] = ["get", "list", "watch", "create", "update", "patch", "delete"];
+const VERBS: readonly UserVerb[] = [
+  ...(["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"] as const),
+  ...(["record", "destroy"] as const),
+];
+
+function rules(permissions: readonly Permission[]) {
+  return rulesOf(permissions.map((one) => ({ ...one, verbs: verbsOf(one) })));
+}
 
 /** Of each group, resources with the same verbs share a rule. */
-function rules(permissions: readonly Permission[]) {
-  const merged = new Map<string, { group: string; resources: string[]; verbs: readonly KubeVerb[] }>();
-  for (const permission of permissions) {
-    const { group, resource } = permission;
-    const verbs = VERBS.filter((verb) => verbsOf(permission).includes(verb));
+export function rulesOf(
+  rights: readonly {
+    readonly group: string;
+    readonly resource: string;
+    readonly verbs: readonly UserVerb[];
+  }[],
+) {
+  const merged = new Map<string, { group: string; resources: string[]; verbs: readonly UserVerb[] }>();
+  for (const { group, resource, verbs: given } of rights) {
+    const verbs = VERBS.filter((verb) => given.includes(verb));
     const key = `${group} ${verbs.join(",")}`;
     const rule = merged.get(key) ?? { group, resources: [], verbs };
     rule.resources.push(resource);

@@ -5,7 +5,8 @@
  */
 import { entriesOf, NAMESPACED_KINDS, WIDE_KINDS } from "../kinds.ts";
 
-export type KubeVerb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+/** `record` is our own: the admission policy lets only who has it write EtcdMembers. */
+export type KubeVerb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "record";
 
 export interface Permission {
   readonly group: string;
