@@ -15,7 +15,7 @@ import {
   PRIORITY_CLASS,
 } from "./install/deployment.ts";
 import { LABELS, metadata, NAMESPACE, ONE_NAMESPACE, type Manifest } from "./install/metadata.ts";
-import { memberPolicy } from "./install/policy.ts";
+import { memberPolicy, operationPolicy } from "./install/policy.ts";
 import { clusterRole, clusterRoleBinding, leaseRole, namespaceRole, serviceAccount } from "./install/rbac.ts";
 import { userRoles } from "./install/user-roles.ts";
 
@@ -42,6 +42,7 @@ export const installation: Generator = {
           disruptionBudget(NAMESPACE),
           metricsService(NAMESPACE),
           ...memberPolicy(),
+          ...operationPolicy(),
         ]),
       ],
       [
@@ -56,6 +57,7 @@ export const installation: Generator = {
             disruptionBudget(ONE_NAMESPACE),
             metricsService(ONE_NAMESPACE),
             ...memberPolicy(ONE_NAMESPACE),
+            ...operationPolicy(ONE_NAMESPACE),
           ],
         ),
       ],

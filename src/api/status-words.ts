@@ -65,3 +65,6 @@ export const OPERATIONS = [
   "collectReport",
 ] as const;
 export type OperationName = (typeof OPERATIONS)[number];
+
+/** Those that end a member's data: they ask for a right of their own, beyond that to create operations. */
+export const DESTRUCTIVE_OPERATIONS = ["replaceMember"] as const satisfies readonly OperationName[];

@@ -5,12 +5,22 @@
  * from this table.
  */
 import type { EtcdMember } from "../api/etcd-member.ts";
+import type { EtcdOperation } from "../api/etcd-operation.ts";
 import { keyOf, pods, services, type KubeObject, type Resource } from "../kube/resources.ts";
 import type { Index } from "../kube/store.ts";
-import { slimClass, slimNode, slimPod, slimSecret } from "./cache/slim.ts";
+import { slimClass, slimNode, slimOperation, slimPod, slimSecret } from "./cache/slim.ts";
 import { LABELS } from "./names.ts";
 import type { KubeVerb } from "./process/permissions.ts";
-import { budgets, claims, etcdClusters, etcdMembers, nodes, secrets, storageClasses } from "./resources.ts";
+import {
+  budgets,
+  claims,
+  etcdClusters,
+  etcdMembers,
+  etcdOperations,
+  nodes,
+  secrets,
+  storageClasses,
+} from "./resources.ts";
 
 /** What the operator does with a kind beside following it. */
 export interface Right {
@@ -72,6 +82,11 @@ export function memberKeys(member: EtcdMember): string[] {
   return [...new Set([...clusterKeys(member), ...named.map((cluster) => `${namespace}/${cluster}`)])];
 }
 
+/** Of an object of ours that names its cluster in its spec, whether that exists or not. */
+export function namedCluster({ metadata, spec }: Pick<EtcdOperation, "metadata" | "spec">): string[] {
+  return [`${metadata.namespace}/${spec.cluster}`];
+}
+
 /** Keeps the types of an entry. */
 function kind<T extends KubeObject, I extends string = never>(entry: Kind<T, I>): Kind<T, I> {
   return entry;
@@ -117,6 +132,20 @@ export const NAMESPACED_KINDS = {
     ],
     // Annotations only, by the admission policy. Deleting one replaces its member.
     users: { edit: ["update", "patch"], admin: ["delete"] },
+  }),
+  operations: kind({
+    resource: etcdOperations,
+    clusters: namedCluster,
+    keep: slimOperation,
+    wakes: "Intent",
+    // Their definition may come later than this operator, or its role.
+    ifRefused: "Retry",
+    rights: [
+      { rarely: ["patch", "delete"], why: "the owner of an operation; its end after its time to live" },
+      { subresource: "status", rarely: ["patch"], why: "the steps and the outcome of an operation" },
+    ],
+    // What can cost data asks for destroy, by the admission policy.
+    users: { edit: WRITE, admin: ["destroy"] },
   }),
   pods: kind({
     resource: pods,

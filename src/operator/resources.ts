@@ -4,12 +4,14 @@ import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { EtcdMember } from "../api/etcd-member.ts";
+import type { EtcdOperation } from "../api/etcd-operation.ts";
 import { API_VERSION } from "../api/metadata.ts";
 import { resource } from "../kube/resources.ts";
 
 /** As the API server gives them: nothing of them was checked here yet. */
 export const etcdClusters = resource<EtcdCluster>(API_VERSION, "EtcdCluster", "etcdclusters");
 export const etcdMembers = resource<EtcdMember>(API_VERSION, "EtcdMember", "etcdmembers");
+export const etcdOperations = resource<EtcdOperation>(API_VERSION, "EtcdOperation", "etcdoperations");
 export const secrets = resource<Secret>("v1", "Secret", "secrets");
 export const claims = resource<PersistentVolumeClaim>(
   "v1",

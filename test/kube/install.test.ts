@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { exampleMember } from "../../src/api/member-examples.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
+import { exampleOperation } from "../../src/api/operation-examples.ts";
 import { parseCluster } from "../../src/api/parse-cluster.ts";
 import { judgeKubernetes, serverVersion } from "../../src/operator/process/kubernetes-version.ts";
 import { Client, isCode } from "../../testbed/client.ts";
@@ -27,7 +28,10 @@ let operator: Client;
 before(async () => {
   bed = await upForTests();
   await applyAll(bed.client, manifests("install.yaml"));
-  await whenServed(bed.client, `${OURS}/etcdclusters`, `${OURS}/etcdmembers`);
+  await whenServed(
+    bed.client,
+    ...["etcdclusters", "etcdmembers", "etcdoperations"].map((plural) => `${OURS}/${plural}`),
+  );
   const { cert: _, key: __, ...access } = bed.access;
   operator = new Client({ ...access, token: await operatorToken(bed.client) });
 });
@@ -56,7 +60,8 @@ test("the variant for one namespace is accepted there, and has no rights outside
   await bed.client.create("/api/v1/namespaces", { metadata: { name: "etcd" } });
   await applyAll(bed.client, objects);
   const wide = objects.filter(({ metadata }) => metadata.namespace !== "etcd").map(({ kind }) => kind);
-  assert.deepEqual(wide, ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]);
+  const policy = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
+  assert.deepEqual(wide, [...policy, ...policy]);
 });
 
 for (const name of samples()) {
@@ -148,9 +153,22 @@ test("Kubernetes' own roles cover our kinds: view reads, edit changes clusters, 
       async () => (await refusal(users.edit.create(dry, cluster))) === "",
     );
     await assert.rejects(users.edit.delete(member), (error) => isCode(error, 403));
-    await eventually("admin to cover them", async () =>
-      (await refusal(users.admin.delete(member))).includes("404"),
+    await eventually("admin to cover them", async () => (await refusal(users.admin.delete(member))) === "");
+    const operations = `${OURS}/etcdoperations?dryRun=All`;
+    const harmless = exampleOperation({ restart: {} });
+    const destructive = exampleOperation({ replaceMember: { name: "demo-1" } });
+    await assert.rejects(users.view.create(operations, harmless), (error) => isCode(error, 403));
+    assert.equal(await refusal(users.edit.create(operations, harmless)), "");
+    // A policy takes effect a moment after it is accepted.
+    const refused = await eventually("the policy to be in force", () =>
+      refusal(users.edit.create(operations, destructive)),
     );
+    assert.match(
+      refused,
+      /403.*\(replaceMember\) deletes data .* needs the verb destroy .*namespace default/,
+    );
+    assert.match(refused, /the role admin .* grants; system:serviceaccount:default:editor does not have it/);
+    assert.equal(await refusal(users.admin.create(operations, destructive)), "");
     await assert.rejects(users.admin.create(`${OURS}/etcdmembers?dryRun=All`, exampleMember()), (error) =>
       isCode(error, 403),
     );

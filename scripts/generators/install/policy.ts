@@ -1,8 +1,10 @@
 /**
- * The admission policy for EtcdMembers: they are the operator's memory of what runs, so nobody else makes or
- * changes one. Deleting one stays allowed to whoever may: it means "replace this member".
+ * The admission policies. EtcdMembers are the operator's memory of what runs, so nobody else makes or changes one;
+ * deleting one stays allowed to whoever may: it means "replace this member". EtcdOperations that end a member's data ask
+ * for a right of their own.
  */
 import { GROUP } from "../../../src/api/metadata.ts";
+import { DESTRUCTIVE_OPERATIONS } from "../../../src/api/status-words.ts";
 import { metadata, type Manifest } from "./metadata.ts";
 
 /**
@@ -28,6 +30,25 @@ export function memberPolicy(onlyIn?: string): Manifest[] {
       expression: "request.operation == 'UPDATE' && object.spec == oldObject.spec",
       messageExpression: `request.operation == 'CREATE' ? 'EtcdMembers are made by the operator. Change spec.replicas of an EtcdCluster instead.' : ${record} + ${instead}`,
       message: "EtcdMembers are the operator's records: change the EtcdCluster instead",
+    },
+  });
+}
+
+/** RBAC knows verbs and kinds, but not what a spec says: the policy asks it about a verb of our own. */
+export function operationPolicy(onlyIn?: string): Manifest[] {
+  const asks = DESTRUCTIVE_OPERATIONS.map((name) => `has(object.spec.${name})`).join(" || ");
+  const names = DESTRUCTIVE_OPERATIONS.join(", ");
+  const grants =
+    onlyIn === undefined ? "the role admin of the namespace grants" : "the Role quorate-admin grants";
+  const told = `This operation (${names}) deletes data of a member, so creating it needs the verb destroy on etcdoperations.${GROUP} in namespace `;
+  return policy("etcdoperations", onlyIn, {
+    // Its spec never changes afterwards.
+    operations: ["CREATE"],
+    matchConditions: [{ name: "destructive", expression: asks }],
+    validation: {
+      expression: mayDo("etcdoperations", "destroy"),
+      messageExpression: `'${told}' + request.namespace + ', which ${grants}; ' + request.userInfo.username + ' does not have it.'`,
+      message: `creating this operation (${names}) needs the verb destroy on etcdoperations.${GROUP}`,
     },
   });
 }

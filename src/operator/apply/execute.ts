@@ -4,17 +4,20 @@
  */
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
+import type { EtcdOperation, EtcdOperationStatus } from "../../api/etcd-operation.ts";
 import { Conflict, type ObjectAction } from "../../control/platform.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
-import { isControlledBy, pods, type Ref } from "../../kube/resources.ts";
+import { isControlledBy, keyOf, pods, refOf, type Ref } from "../../kube/resources.ts";
 import { findOne } from "./keep.ts";
+import { mergePatch } from "./merge-patch.ts";
 import { marksToAnnotations } from "../records/marks.ts";
 import { belongsTo, changedMember, newMember } from "../records/member-object.ts";
+import { binding } from "../records/operation-object.ts";
 import { sizeNote } from "../records/last-understood.ts";
 import { ANNOTATIONS, claimName, CLUSTER_FINALIZER, MEMBER_FINALIZER } from "../names.ts";
-import { claims, etcdClusters, etcdMembers } from "../resources.ts";
+import { claims, etcdClusters, etcdMembers, etcdOperations } from "../resources.ts";
 import type { Stores } from "../cache/stores.ts";
 
 /** What a step was decided on. */
@@ -81,8 +84,11 @@ class Executor {
         return await unlessGone(this.#patchCluster({ finalizers: rest }));
       }
       case "UpdateOperation":
-      case "DeleteOperation":
-        throw new Conflict(`EtcdOperation ${action.operation} no longer exists`);
+        return await this.#updateOperation(action);
+      case "DeleteOperation": {
+        const { operation, uid } = action;
+        return await unlessGone(this.#client.delete(etcdOperations, this.#ref(operation), { uid }));
+      }
     }
   }
 
@@ -132,6 +138,20 @@ class Executor {
     await this.#client.delete(claims, this.#ref(name), { uid: volumeUID });
   }
 
+  /** Bound to this cluster before its first status, so that no other cluster of the name continues it. */
+  async #updateOperation(action: Extract<ObjectAction, { kind: "UpdateOperation" }>): Promise<void> {
+    const object = this.#stores.operation(this.#key(action.operation));
+    if (object?.metadata.resourceVersion !== action.resourceVersion)
+      throw new Conflict(`EtcdOperation ${action.operation} was changed or deleted`);
+    const bound = binding(this.#decided.facts, object);
+    try {
+      await reportOperation(this.#client, object, action.status, bound);
+    } catch (error) {
+      if (!isReason(error, "NotFound")) throw error;
+      throw new Conflict(`EtcdOperation ${action.operation} no longer exists`, { cause: error });
+    }
+  }
+
   async #patchCluster(metadata: object): Promise<void> {
     const { name, namespace = "", uid = "", resourceVersion = "" } = this.#decided.object.metadata;
     await this.#client.patch(etcdClusters, { name, namespace }, { metadata }, { uid, resourceVersion });
@@ -150,6 +170,23 @@ class Executor {
   #ref(name: string): Ref {
     return { name, namespace: this.#decided.facts.namespace };
   }
+}
+
+/** Writes the status of an operation in the version that was read, after what else has to be in its metadata. */
+export async function reportOperation(
+  client: KubeClient,
+  object: EtcdOperation,
+  status: EtcdOperationStatus,
+  metadata?: object,
+): Promise<void> {
+  const ref = refOf(keyOf(object));
+  let { uid = "", resourceVersion = "" } = object.metadata;
+  if (metadata) {
+    const after = await client.patch(etcdOperations, ref, { metadata }, { uid, resourceVersion });
+    resourceVersion = after.metadata.resourceVersion ?? "";
+  }
+  const patch = mergePatch({ ...object.status }, { ...status });
+  if (patch) await client.patchStatus(etcdOperations, ref, patch, { uid, resourceVersion });
 }
 
 /** What is gone has ended before: an answer was lost, or somebody else was quicker. */

@@ -1,10 +1,11 @@
 /**
- * What the operator keeps of large objects: of each Pod and Node only what is looked at. Nodes list every image
+ * What the operator keeps of large objects: of each Pod, Node and report only what is looked at. Nodes list every image
  * that they hold, and a Pod's spec is ours anyway; a few hundred of them would be most of our memory.
  */
 import type { Node, Pod, Secret } from "kubernetes-types/core/v1.d.ts";
 import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
+import type { EtcdOperation } from "../../api/etcd-operation.ts";
 import { GROUP } from "../../api/metadata.ts";
 import { FILES } from "../render/config.ts";
 
@@ -74,6 +75,13 @@ export function slimClass(object: StorageClass): StorageClass {
     provisioner,
     ...given({ volumeBindingMode, allowVolumeExpansion }),
   };
+}
+
+/** A report is for people, and large. Status is patched field by field, so that what is not kept stays as it is. */
+export function slimOperation(object: EtcdOperation): EtcdOperation {
+  if (object.status?.report === undefined) return object;
+  const { report: _, ...status } = object.status;
+  return { ...object, status };
 }
 
 function kindOf<A, K>(apiVersion: A | undefined, kind: K | undefined): { apiVersion?: A; kind?: K } {

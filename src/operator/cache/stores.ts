@@ -6,6 +6,7 @@ import type { Node, PersistentVolumeClaim, Pod, Secret, Service } from "kubernet
 import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
+import type { EtcdOperation } from "../../api/etcd-operation.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason, KubeError } from "../../kube/errors.ts";
 import type { Log } from "../../kube/log.ts";
@@ -187,6 +188,15 @@ export class Stores {
     return this.#space(cluster)?.members.store.by("cluster", cluster) ?? [];
   }
 
+  operation(key: string): EtcdOperation | undefined {
+    return this.#space(key)?.operations.store.get(key);
+  }
+
+  /** The operations that name this cluster, whether it exists or not. */
+  operationsOf(cluster: string): EtcdOperation[] {
+    return this.#space(cluster)?.operations.store.by("cluster", cluster) ?? [];
+  }
+
   pod(key: string): Pod | undefined {
     return this.#space(key)?.pods.store.get(key);
   }
@@ -208,6 +218,7 @@ export class Stores {
       members,
       pods: own,
       claims: space.claims.store.by("cluster", key),
+      operations: space.operations.store.by("cluster", key),
       ...(nodes.store.synced && { nodes: this.#nodesOf(own, members) }),
       ...(storageClasses.store.synced && { storageClasses: storageClasses.store.list() }),
     };

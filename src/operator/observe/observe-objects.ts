@@ -6,6 +6,7 @@ import type { Node, PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.
 import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
+import type { EtcdOperation } from "../../api/etcd-operation.ts";
 import type { ApiError } from "../../api/validate.ts";
 import type { PlatformMember, PlatformState } from "../../control/platform.ts";
 import type { Clash, ClusterFacts, NotMade, PlatformFacts } from "../../core/observation.ts";
@@ -15,6 +16,7 @@ import { isVolatile } from "../../core/template/template.ts";
 import { clashOf } from "../apply/clashes.ts";
 import { readCluster } from "../records/cluster-object.ts";
 import { belongsTo, isFenced, recordOf } from "../records/member-object.ts";
+import { operationsFor } from "../records/operation-object.ts";
 import { ANNOTATIONS, claimName, LABELS, MEMBER_FINALIZER, memberAddress, ordinalInName } from "../names.ts";
 import { workloadOf, type PodContext } from "./pod-facts.ts";
 import { volumeOf } from "./volume-facts.ts";
@@ -26,6 +28,8 @@ export interface ClusterObjects {
   readonly members: readonly EtcdMember[];
   readonly pods: readonly Pod[];
   readonly claims: readonly PersistentVolumeClaim[];
+  /** None where the API server does not serve them yet. */
+  readonly operations?: readonly EtcdOperation[];
   /** At least those, of the existing ones, that a Pod is on or a member's directory; undefined where the operator may not read them. */
   readonly nodes?: readonly Node[];
   readonly storageClasses?: readonly StorageClass[];
@@ -134,7 +138,8 @@ export function observeObjects(
     clashes,
     ...(opened !== undefined && { opened }),
   };
-  return { ok: true, state: { cluster, members: sorted, platform, operations: [] } };
+  const operations = operationsFor(cluster.uid, objects.operations ?? []);
+  return { ok: true, state: { cluster, members: sorted, platform, operations } };
 }
 
 /** Its deletion is not ours to delay any more: it is as good as gone, whoever else still holds it. */
