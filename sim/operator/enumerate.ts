@@ -3,6 +3,7 @@
  * it meets a conflict; and every cache, at every move, is old or misses what happened.
  */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import { OPERATIONS, type OperationName } from "../../src/api/status-words.ts";
 import type { Played, World } from "../driver/enumerate.ts";
 import { Violation } from "../oracles/oracle.ts";
 import { canBefall, effectFaults, type EffectPlan } from "./effects.ts";
@@ -18,6 +19,15 @@ interface Scenario {
 }
 
 const FIRST = 0;
+
+const TASKS = {
+  defragment: { all: true },
+  compact: { all: true },
+  moveLeader: { all: true },
+  replaceMember: { all: false },
+  restart: { all: true },
+  collectReport: { all: true },
+} as const satisfies Readonly<Record<OperationName, object>>;
 
 const scenarios: readonly Scenario[] = [
   { name: "create 3", spec: { replicas: 3, version: "3.6.16" }, moves: [] },
@@ -52,6 +62,11 @@ const scenarios: readonly Scenario[] = [
       { do: "edit", change: { options: { extraArgs: { "tls-min-version": "TLS1.3" } } } },
     ],
   },
+  ...OPERATIONS.map((task) => ({
+    name: `operation ${task}`,
+    spec: { replicas: 3, version: "3.6.16" },
+    moves: [{ do: "operate", task, pick: FIRST, ...TASKS[task] } as const],
+  })),
 ];
 
 interface Plan {

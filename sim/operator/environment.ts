@@ -35,6 +35,7 @@ const CLIENT_SERVICE = `${NAMESPACE}/${serviceNames(NAME).client}`;
 
 export const etcdClusters = ours.find(({ kind }) => kind === "EtcdCluster") as Kind;
 export const etcdMembers = ours.find(({ kind }) => kind === "EtcdMember") as Kind;
+export const etcdOperations = ours.find(({ kind }) => kind === "EtcdOperation") as Kind;
 
 const NODES = ["n1", "n2", "n3", "n4", "n5"] as const;
 /** As quick as a cluster may be set to be: a lost node is known after 8 s, and its Pods go after 5 more. */

@@ -30,6 +30,8 @@ export interface OperatorEndState {
   readonly alarms: number;
   /** What a person is reported, by reason. */
   readonly reported: readonly string[];
+  /** How operations ended, where there were any. */
+  readonly operations?: readonly string[];
 }
 
 function leaderState(sim: OperatorSimulation) {
@@ -42,6 +44,7 @@ export function endStateOf(sim: OperatorSimulation): OperatorEndState {
   const { server, world } = sim.env;
   const state = leaderState(sim);
   const running = world.network.all().filter((one) => one.runs);
+  const operations = sim.operations.outcomes();
   return {
     objects: Object.fromEntries(COUNTED.map((kind) => [kind.plural, countOf(sim, kind)])),
     voters: state?.voters().length ?? 0,
@@ -50,6 +53,7 @@ export function endStateOf(sim: OperatorSimulation): OperatorEndState {
     clusterVersion: state?.clusterVersion,
     alarms: state?.alarms.size ?? 0,
     reported: server.list(etcdMembers).length === 0 ? [] : reportedBy(sim),
+    ...(operations.length > 0 && { operations }),
   };
 
   /** Claims that somebody keeps on purpose are nobody's any more. */
@@ -93,7 +97,7 @@ export function wrongWith(sim: OperatorSimulation): string[] {
   expect("budgets", end.objects["poddisruptionbudgets"], OF_THE_CLUSTER.poddisruptionbudgets);
   expect("versions", end.versions.join(" "), version);
   expect("alarms", end.alarms, 0);
-  return [...wrong, ...oldLeaves(sim), ...untrue(sim)];
+  return [...wrong, ...sim.operations.unfinished(), ...oldLeaves(sim), ...untrue(sim)];
 }
 
 function hasPeerService(spec: unknown): boolean {

@@ -11,6 +11,7 @@ import { ANNOTATIONS, claimName } from "../../src/operator/names.ts";
 import { deny } from "./denials.ts";
 import { etcdMembers, NAMESPACE } from "./environment.ts";
 import { Lasting } from "./lasting.ts";
+import { operate } from "./operation-moves.ts";
 import type { Deed } from "./schedule.ts";
 import type { OperatorSimulation } from "./simulation.ts";
 
@@ -52,6 +53,7 @@ export class Moves {
   }
 
   perform(deed: Deed): void {
+    if (deed.do !== "operate") this.#sim.operations.disturb();
     const reported = this.#perform(deed);
     this.#sim.tell(`${reported ?? "nothing"} ← ${JSON.stringify(deed)}`);
   }
@@ -76,6 +78,9 @@ export class Moves {
         return this.#fence(deed);
       case "clock":
         return this.#clock(deed);
+      case "operate":
+      case "cancel":
+        return operate(this.#sim, deed);
       default:
         return deny(this.#sim, deed, this.#lasting);
     }

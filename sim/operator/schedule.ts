@@ -6,6 +6,7 @@ import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { SeededRandom } from "../engine/random.ts";
 import { denied, type Denial } from "./denial-schedule.ts";
 import { effectFaults, type EffectFault } from "./effects.ts";
+import { operated, type Operate } from "./operation-schedule.ts";
 
 /** What happens to one member; those that destroy its data happen only when the cluster can spare it. */
 export const memberFaults = [
@@ -53,6 +54,8 @@ export const caches = [
   "poddisruptionbudgets",
   "nodes",
 ] as const;
+/** Also held where operations are under way; plain seeds do not draw it. */
+export const allCaches = [...caches, "etcdoperations"] as const;
 
 export type MemberFault = (typeof memberFaults)[number] | (typeof rareMemberFaults)[number];
 
@@ -90,13 +93,14 @@ export type Deed =
   | { readonly do: "api"; readonly fault: (typeof apiFaults)[number]; readonly forMs: number }
   | {
       readonly do: "hold";
-      readonly cache: (typeof caches)[number];
+      readonly cache: (typeof allCaches)[number];
       readonly forMs: number;
       /** What happened meanwhile is never told. */
       readonly skip: boolean;
       /** The operators begin anew with what is held. */
       readonly restart: boolean;
     }
+  | Operate
   | Denial;
 
 /** Each deed is followed by its wait. */
@@ -133,7 +137,8 @@ export const LASTING = [500, 3_000, 12_000, 30_000, 90_000] as const;
  * some are.
  */
 export function scheduleOf(seed: number, denials?: readonly string[]): Schedule {
-  const schedule = fenced(plainScheduleOf(seed), new SeededRandom(seed ^ 0xfe4ce));
+  const fences = fenced(plainScheduleOf(seed), new SeededRandom(seed ^ 0xfe4ce));
+  const schedule = operated(fences, new SeededRandom(seed ^ 0x0be7a7));
   const random = new SeededRandom(seed ^ 0xde41ed);
   return denials || random.chance(0.6) ? denied(schedule, random, denials) : schedule;
 }

@@ -28,6 +28,7 @@ import { Environment, NAME, NAMESPACE, SYSTEM } from "./environment.ts";
 import { keepingOf } from "./keeping.ts";
 import { Life } from "./life.ts";
 import { modelReach } from "./model-reach.ts";
+import { OperationTruth } from "./operation-truth.ts";
 import { StatusTruth } from "./status-truth.ts";
 
 /** Between an operator's death and its successor's start. */
@@ -69,6 +70,7 @@ export class OperatorSimulation {
   readonly env: Environment;
   readonly oracle: Oracle;
   readonly effects: Effects;
+  readonly operations: OperationTruth;
   /** Everything that was decided and done, with its time. */
   readonly lines: string[] = [];
   readonly deaths: string[] = [];
@@ -98,6 +100,7 @@ export class OperatorSimulation {
   constructor(spec: EtcdClusterSpecInput, options: OperatorSimulationOptions) {
     this.env = new Environment(options.seed);
     this.effects = new Effects(options.effects ?? new Map());
+    this.operations = new OperationTruth(this.env);
     this.#onPass = options.onPass;
     this.#release = options.release;
     this.aheadMs = options.aheadMs ?? 0;
@@ -325,6 +328,7 @@ export class OperatorSimulation {
     this.#watchedAt = now;
     this.#needless.look(now);
     this.#judge(() => this.#statusTruth.look(now));
+    this.#judge(() => this.operations.look());
   }
 
   /** Some operator lives, runs, and can see and write what is about the cluster. */
