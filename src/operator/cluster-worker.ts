@@ -23,6 +23,7 @@ import { Announcer } from "./status/announcer.ts";
 import type { ClockSkew } from "./observe/clock-skew.ts";
 import { faultStatus, invalidStatus } from "./status/unobserved-status.ts";
 import { ClusterLog } from "./status/cluster-log.ts";
+import type { Dependents } from "./dependents.ts";
 import type { Fence } from "./process/fencing.ts";
 import { mergePatch } from "./apply/merge-patch.ts";
 import { CLUSTER_FINALIZER } from "./names.ts";
@@ -36,6 +37,8 @@ import type { Stores } from "./cache/stores.ts";
 export interface WorkerOptions {
   readonly client: KubeClient;
   readonly stores: Stores;
+  /** The objects of other kinds that name the cluster. */
+  readonly dependents: Pick<Dependents, "tell">;
   readonly fence: Fence;
   readonly clock: Clock;
   readonly random: Random;
@@ -116,6 +119,7 @@ export class ClusterWorker {
       if (error instanceof InvalidCluster) {
         this.#announcer.invalid(error.message);
         await this.#tell(cluster, invalidStatus(error.errors));
+        await this.#options.dependents.tell(this.#key, { is: "invalid", uid: this.uid, why: error.message });
         return { againMs: INVALID_MS };
       }
       this.#faults = isTransient(error) ? 0 : this.#faults + 1;

@@ -141,8 +141,8 @@ export const NAMESPACED_KINDS = {
     // Their definition may come later than this operator, or its role.
     ifRefused: "Retry",
     rights: [
-      { rarely: ["patch", "delete"], why: "the owner of an operation; its end after its time to live" },
-      { subresource: "status", rarely: ["patch"], why: "the steps and the outcome of an operation" },
+      { verbs: ["patch", "delete"], why: "the owner of an operation; its end after its time to live" },
+      { subresource: "status", verbs: ["patch"], why: "the steps and the outcome of an operation" },
     ],
     // What can cost data asks for destroy, by the admission policy.
     users: { edit: WRITE, admin: ["destroy"] },

@@ -24,6 +24,7 @@ import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
 import { ClockSkew } from "./observe/clock-skew.ts";
 import { ClusterWorker } from "./cluster-worker.ts";
+import { Dependents } from "./dependents.ts";
 import { EFFECT_MS, Fence, fencedTransport } from "./process/fencing.ts";
 import { NodeClocks } from "./observe/node-clocks.ts";
 import { Orphans } from "./apply/orphans.ts";
@@ -104,6 +105,7 @@ export class Operator {
   readonly #takeOver: TakeOver;
   readonly #workers = new Map<string, ClusterWorker>();
   readonly #orphans: Orphans;
+  readonly #dependents: Dependents;
   readonly #worker: ConstructorParameters<typeof ClusterWorker>[2];
   readonly #lost = Promise.withResolvers<"lost">();
   readonly #failed = Promise.withResolvers<never>();
@@ -155,9 +157,11 @@ export class Operator {
       log,
     });
     const idle = new IdleConnections(MOST_IDLE);
+    this.#dependents = new Dependents({ client, stores: this.#stores, clock, skew: this.#skew, log });
     this.#worker = {
       client,
       stores: this.#stores,
+      dependents: this.#dependents,
       fence: this.#fence,
       clock,
       random,
@@ -282,9 +286,12 @@ export class Operator {
       await worker.close();
       worker = undefined;
     }
-    const again = await this.#orphans.release(key, uid);
+    const again = [await this.#orphans.release(key, uid)];
+    again.push(
+      await this.#dependents.tell(key, uid === undefined ? { is: "absent" } : { is: "present", uid }),
+    );
     // Where there is a cluster, its own next turn tries again.
-    if (!cluster || uid === undefined) return again;
+    if (!cluster || uid === undefined) return soonest(again);
     if (!worker) {
       worker = new ClusterWorker(key, uid, this.#worker);
       this.#workers.set(key, worker);
@@ -300,4 +307,9 @@ export class Operator {
       throw error;
     }
   }
+}
+
+function soonest(turns: readonly ({ readonly againMs: number } | undefined)[]): Outcome {
+  const waits = turns.flatMap((one) => one?.againMs ?? []);
+  return waits.length === 0 ? undefined : { againMs: Math.min(...waits) };
 }

@@ -18,14 +18,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
 import { kubeconfigText } from "../../testbed/kubeconfig.ts";
 import { freePorts } from "../support/free-ports.ts";
-import {
-  applyAll,
-  manifests,
-  operatorToken,
-  OPERATOR,
-  sample,
-  whenServed,
-} from "../support/install.ts";
+import { applyAll, manifests, operatorToken, OPERATOR, sample, whenServed } from "../support/install.ts";
 
 const CLUSTERS = `/apis/${API_VERSION}/namespaces/default/etcdclusters`;
 const MEMBERS = `/apis/${API_VERSION}/namespaces/default/etcdmembers`;
@@ -144,6 +137,14 @@ test("it scales, adds a learner and takes it away again, with what belongs to it
   await settled(3);
   await edit({ replicas: 1 });
   await settled(1);
+});
+
+test("it carries out an operation, and deletes it when its time is over", async () => {
+  const operations = CLUSTERS.replace(/etcdclusters$/, "etcdoperations");
+  const spec = { cluster: "three", compact: { retain: 0 }, ttlSecondsAfterFinished: 1 };
+  const metadata = { name: "once" };
+  await bed.client.create(operations, { apiVersion: API_VERSION, kind: "EtcdOperation", metadata, spec });
+  await eventually("it to be gone", async () => !(await exists(`${operations}/once`)), PATIENCE);
 });
 
 test("it changes what can be changed in place, and takes the budget away", async () => {

@@ -95,6 +95,17 @@ export const OPERATION_REASONS = {
     meaning: "Some members were left out; `status.steps` says which and why.",
     remedy: "Create another operation for those members, if they still exist.",
   },
+  ClusterNotFound: {
+    phases: ["Pending", "Rejected"],
+    meaning:
+      "No EtcdCluster of the name exists in the namespace. The operation waits ten minutes for it, then it is rejected.",
+    remedy: "Check `spec.cluster`; create the cluster, or create another operation with the right name.",
+  },
+  ClusterInvalid: {
+    phases: ["Pending", "Running"],
+    meaning: "The cluster is invalid and has no members, so nothing can be done for it.",
+    remedy: "Correct the EtcdCluster; the operation continues by itself.",
+  },
   ClusterDeleted: {
     phases: ["Rejected", "Failed"],
     meaning: "The cluster is being deleted.",

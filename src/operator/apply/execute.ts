@@ -180,13 +180,13 @@ export async function reportOperation(
   metadata?: object,
 ): Promise<void> {
   const ref = refOf(keyOf(object));
-  let { uid = "", resourceVersion = "" } = object.metadata;
-  if (metadata) {
-    const after = await client.patch(etcdOperations, ref, { metadata }, { uid, resourceVersion });
-    resourceVersion = after.metadata.resourceVersion ?? "";
-  }
+  const { uid = "", resourceVersion = "" } = object.metadata;
+  const read = metadata
+    ? await client.patch(etcdOperations, ref, { metadata }, { uid, resourceVersion })
+    : object;
   const patch = mergePatch({ ...object.status }, { ...status });
-  if (patch) await client.patchStatus(etcdOperations, ref, patch, { uid, resourceVersion });
+  const version = read.metadata.resourceVersion ?? "";
+  if (patch) await client.patchStatus(etcdOperations, ref, patch, { uid, resourceVersion: version });
 }
 
 /** What is gone has ended before: an answer was lost, or somebody else was quicker. */

@@ -37,10 +37,10 @@ export function boundTo({ metadata }: EtcdOperation): string | undefined {
   return metadata.ownerReferences?.find(({ kind }) => kind === etcdClusters.kind)?.uid;
 }
 
-/** Of this very cluster, or of none so far. */
+/** Of this very cluster, or of none so far. One that has started without a cluster has lost its owner. */
 export function isOpenTo(clusterUID: string | undefined, operation: EtcdOperation): boolean {
   const uid = boundTo(operation);
-  return uid === undefined || uid === clusterUID;
+  return uid === undefined ? operation.status?.startedAt === undefined : uid === clusterUID;
 }
 
 /** Those of a cluster that can be understood, in the order in which they run. */
