@@ -34,6 +34,11 @@ export const planStepSchema = z.strictObject({
   waitingFor: text(1024).optional().describe("What the step waits for, if it does."),
 });
 
+export const approvalStatusSchema = z.strictObject({
+  approval: text(128).describe("Value of the annotation etcd.quorate.dev/approve that approves it."),
+  message: text(1024).describe("What waits for it, as a sentence."),
+});
+
 export const etcdClusterStatusSchema = z.strictObject({
   observedGeneration: int(-1, Number.MAX_SAFE_INTEGER)
     .optional()
@@ -73,6 +78,12 @@ export const etcdClusterStatusSchema = z.strictObject({
     .optional()
     .describe("Highest revision seen of this cluster; it starts over when a person accepts older data."),
   plan: z.array(planStepSchema).max(64).optional().describe("The next steps, in order."),
+  approvals: z
+    .array(approvalStatusSchema)
+    .max(16)
+    .optional()
+    .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["approval"] })
+    .describe("What a person can approve now."),
   warnings: z
     .array(text(1024))
     .max(32)

@@ -18,6 +18,7 @@ export const verbs: Verbs = {
   wake: async () => (await import("./verbs/wake.ts")).verb,
   pause: async () => (await import("./verbs/pause.ts")).verb,
   resume: async () => (await import("./verbs/resume.ts")).verb,
+  approve: async () => (await import("./verbs/approve.ts")).verb,
   member: async () => (await import("./verbs/member.ts")).verb,
   leader: async () => (await import("./verbs/leader.ts")).verb,
   restart: async () => (await import("./verbs/restart.ts")).verb,

@@ -3,6 +3,7 @@
  * out is mechanical, idempotent, and can be written to a log a person reads.
  */
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
+import type { Approvable } from "./messages/approvals.ts";
 import type { HoldReason } from "./messages/reasons.ts";
 import type { StepCode, WaitCode } from "./messages/table.ts";
 import type { ClusterMarks, MemberRecord } from "./record.ts";
@@ -140,6 +141,8 @@ export interface Wait {
   readonly message: string;
   /** What a person should do; undefined when waiting is enough. */
   readonly next: string | undefined;
+  /** What a person can approve to end it. */
+  readonly approval: Approvable | undefined;
 }
 
 export interface Hold extends Wait {

@@ -86,6 +86,8 @@ export interface PlatformFacts {
   readonly newcomersBlocked?: NotMade;
   /** Objects of our names that belong to somebody else: never touched, and told (I9). */
   readonly clashes: readonly Clash[];
+  /** On one machine, for hints: the program as the user called it, and the directory of the cluster. */
+  readonly machine?: { readonly command: string; readonly dir: string };
   /** Clients were let in. Undefined where there is nothing to let them in by. */
   readonly opened?: boolean;
   /** When a step last succeeded or a wait last ended; losing it only delays a message. */

@@ -13,7 +13,9 @@ import type {
   Wait,
   WaitCode,
 } from "./action.ts";
+import type { Approvable } from "./messages/approvals.ts";
 import {
+  approvalIn,
   needsPerson,
   reasonOf,
   remedyOf,
@@ -110,6 +112,10 @@ class WaitOf implements Wait {
 
   get next(): string | undefined {
     return remedyOf(this as Message<WaitCode>);
+  }
+
+  get approval(): Approvable | undefined {
+    return approvalIn(this as Message<WaitCode>);
   }
 }
 

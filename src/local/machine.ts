@@ -26,9 +26,10 @@ export interface Surroundings {
   readonly random: Random;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
+  readonly command?: string;
 }
 
-export function thisMachine({ clock, random, env, signal }: Surroundings): Machine {
+export function thisMachine({ clock, random, env, signal, command }: Surroundings): Machine {
   const transport = new GrpcTransport({ clock });
   const probe = new HttpProbe();
   return {
@@ -36,6 +37,7 @@ export function thisMachine({ clock, random, env, signal }: Surroundings): Machi
       clock,
       random,
       env,
+      ...(command !== undefined && { command }),
       disk: systemDisk,
       processes: systemProcesses,
       ports: systemPorts,

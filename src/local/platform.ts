@@ -37,6 +37,8 @@ export interface LocalSeams extends StoreSeams, WorkloadSeams {
   readonly probe: EtcdProbe;
   /** The environment that etcd processes inherit. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The program as the user called it, for hints. */
+  readonly command?: string;
 }
 
 export interface LocalPlatformOptions {
@@ -125,6 +127,7 @@ export class LocalPlatform implements Platform {
       })),
       platform: {
         fenced,
+        machine: { command: this.#options.seams.command ?? "quorate", dir: this.#options.layout.dir },
         offers: await this.#offers(cluster, records, highestLeftover),
         highestLeftover,
         ...this.#missingVersions(cluster, records),

@@ -159,6 +159,45 @@ test("pause asks and says how to resume; resume ends it", async () => {
   assert.match((await command(target, "resume")).out, /is not paused/);
 });
 
+describe("approve", () => {
+  const waiting = (...words: string[]) => {
+    const target = on();
+    target.operator = (now) =>
+      now.settle({
+        approvals: words.map((approval) => ({ approval, message: `something waits for ${approval}.` })),
+      });
+    return target;
+  };
+
+  test("lists what waits, with the command that approves it", async () => {
+    const { out } = await command(waiting("1f0c2a9b", "replace-demo-3"), "approve demo");
+    assert.match(
+      out,
+      /something waits for 1f0c2a9b\.\n +Approve it: kubectl etcd approve demo 1f0c2a9b -n prod/,
+    );
+    assert.match(out, /approve demo replace-demo-3 -n prod/);
+    assert.match((await command(on(), "approve")).out, /nothing of demo waits for an approval/);
+  });
+
+  test("writes the approval that is awaited, and no other", async () => {
+    const target = waiting("1f0c2a9b");
+    assert.equal((await command(target, "approve 1f0c2a9b")).code, 0);
+    assert.deepEqual(target.writes, ['patch {"annotations":{"etcd.quorate.dev/approve":"1f0c2a9b"}}']);
+    const wrong = await command(target, "approve demo 1f0c2a9c");
+    assert.equal(wrong.code, 3);
+    assert.match(wrong.err, /did you mean 1f0c2a9b\?/);
+    const none = await command(on(), "approve demo 1f0c2a9b");
+    assert.equal(none.code, 1);
+    assert.match(none.err, /See what it waits for: kubectl etcd why demo -n prod/);
+  });
+
+  test("asks before a loss of data is accepted", async () => {
+    const target = waiting("accept-data-48211");
+    assert.equal((await command(target, "approve accept-data-48211")).code, 6);
+    assert.equal((await command(target, "approve accept-data-48211 --yes")).code, 0);
+  });
+});
+
 describe("operations", () => {
   test("are created and followed: steps as they happen, then the result", async () => {
     const target = on();

@@ -33,7 +33,7 @@ export function noCluster({
 
 /** For a name that does not exist among those that do. */
 export function noSuch(
-  what: "cluster" | "member" | "operation",
+  what: "cluster" | "member" | "operation" | "approval",
   name: string,
   names: readonly string[],
   where: string,

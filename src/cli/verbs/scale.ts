@@ -44,7 +44,7 @@ export const verb = clusterVerb(
     const text =
       replicas === 0
         ? `${name} is hibernated; its data is retained`
-        : `${name} has ${replicas} voting members: ${tolerates(replicas)}`;
+        : `${name} has ${replicas} voting ${replicas === 1 ? "member" : "members"}: ${tolerates(replicas)}`;
     await told(io, flags, text, end);
   },
 );

@@ -1,5 +1,16 @@
 /** What a person approves, by which word. Each names what it is for, since it stays on the cluster. */
-import type { MemberFacts } from "../observation.ts";
+import type { Approvable } from "../messages/approvals.ts";
+import type { MemberFacts, Observation } from "../observation.ts";
+
+/** The approval of this word, with where it is given. */
+export function approvable({ cluster, platform }: Observation, word: string): Approvable {
+  const { name, namespace } = cluster;
+  const by =
+    platform.machine === undefined
+      ? ({ platform: "kubernetes", namespace } as const)
+      : ({ platform: "machine", ...platform.machine } as const);
+  return { word, cluster: name, by };
+}
 
 /**
  * The word by which a person accepts what the members serve although more was seen before; undefined where nobody lost

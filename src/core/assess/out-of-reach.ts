@@ -5,6 +5,7 @@
 import { millisecondsOf } from "../../api/duration.ts";
 import { sayUnreachable, type Approval, type Unreachable } from "../messages/unreachable.ts";
 import { quorum } from "../quorum.ts";
+import { approvable } from "./approvals.ts";
 import { causeOf } from "./reach.ts";
 import { isOrWasVoter, namesOf, type MemberView, type View } from "../view.ts";
 
@@ -37,32 +38,33 @@ export function hiddenQuorum(view: View): readonly MemberView[] {
 }
 
 /** What a person can let us do with one member although we do not see it. */
-export type Approvable = Approval["what"];
+type Risky = Approval["what"];
 
 /**
  * An approval stays on the cluster after it was used. So that one moment in which the member does not answer is not
  * taken for what the person saw, it counts only for one that has been out of reach, or down, for a while.
  */
-export function isApproved(view: View, what: Approvable, member: MemberView): boolean {
+export function isApproved(view: View, what: Risky, member: MemberView): boolean {
   return isApprovalGiven(view, what, member) && view.now >= approvalCountsAt(view, what, member);
 }
 
 /** The approval is there, whether or not it counts yet. */
-export function isApprovalGiven(view: View, what: Approvable, { name }: MemberView): boolean {
+export function isApprovalGiven(view: View, what: Risky, { name }: MemberView): boolean {
   return view.observation.cluster.approved === `${what}-${name}`;
 }
 
-export function approvalCountsAt(view: View, what: Approvable, { unhealthySince }: MemberView): number {
+export function approvalCountsAt(view: View, what: Risky, { unhealthySince }: MemberView): number {
   return (unhealthySince ?? view.now + 1) + millisecondsOf(waitOf(view, what));
 }
 
-function waitOf({ spec }: View, what: Approvable): string {
+function waitOf({ spec }: View, what: Risky): string {
   return what === "replace" ? spec.repair.memberLostAfter : spec.repair.unhealthyAfter;
 }
 
 /** The approval of this step on this member, as messages tell of it. */
-export function approvalOf(view: View, what: Approvable, { name }: MemberView): Approval {
-  return { what, member: name, after: waitOf(view, what) };
+export function approvalOf(view: View, what: Risky, { name }: MemberView): Approval {
+  const given = approvable(view.observation, `${what}-${name}`);
+  return { what, member: name, after: waitOf(view, what), given };
 }
 
 /** Who cannot be reached, with what failure, and who says that they serve nevertheless. */

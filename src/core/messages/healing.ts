@@ -1,6 +1,6 @@
 /** Messages of members that are down, out of reach, restarted or replaced, and of a quorum that is not there. */
 import type { NotMade } from "../observation.ts";
-import { evidenceOf, howToAccept, type Loss } from "./approvals.ts";
+import { evidenceOf, howToAccept, onKubernetes, type Loss } from "./approvals.ts";
 import { CAUSES } from "./causes.ts";
 import { step, wait, type Names } from "./message.ts";
 import { sayTrouble, type Trouble } from "./trouble.ts";
@@ -36,10 +36,20 @@ const WHY_UNMADE: Readonly<Record<NotMade["reason"], string>> = {
 };
 const LOSS: Loss = {
   evidence: ["demo-1: it is at revision 5, and 48211 was seen before"],
-  approval: "accept-data-48211",
+  approval: onKubernetes("accept-data-48211"),
 };
-const RESTART: Approval = { what: "restart", member: "demo-3", after: "30s" };
-const REPLACE: Approval = { what: "replace", member: "demo-3", after: "5m" };
+const RESTART: Approval = {
+  what: "restart",
+  member: "demo-3",
+  after: "30s",
+  given: onKubernetes("restart-demo-3"),
+};
+const REPLACE: Approval = {
+  what: "replace",
+  member: "demo-3",
+  after: "5m",
+  given: onKubernetes("replace-demo-3"),
+};
 
 const RETRIED =
   "(quota, admission webhook or policy, RBAC); the operator retries, and the member returns with its data.";
@@ -129,6 +139,7 @@ export const HEALING = {
       `${sayUnreachable(unreachable)}; it is neither replaced nor restarted`,
     next: ({ unreachable, approval }) =>
       `${whereToLook(unreachable)}. To replace it anyway, ${howToApprove(approval)}.`,
+    approval: ({ approval }) => approval.given,
     example: { unreachable: UNREACHABLE_EXAMPLE, approval: REPLACE },
   }),
   ApprovedReplacementWaits: wait("MemberUnreachable", {
@@ -143,6 +154,7 @@ export const HEALING = {
       `${sayUnreachable(unreachable)}; nothing is changed until it can be reached`,
     next: ({ unreachable, approval }) =>
       `${whereToLook(unreachable)}. To restart a member with the current spec anyway, such as ${approval.member}, ${howToApprove(approval)}.`,
+    approval: ({ approval }) => approval.given,
     example: { unreachable: UNREACHABLE_EXAMPLE, approval: RESTART },
   }),
   AllDataGone: wait("DataGone", {
@@ -150,6 +162,7 @@ export const HEALING = {
       `not bootstrapping an empty cluster: ${size === 1 ? "the only voter lost its" : `all ${size} voters lost their`} data (${list(gone)}${evidenceOf(loss)})`,
     next: ({ loss }) =>
       `Restore a snapshot into this cluster, or delete it and create it again.${howToAccept(loss)}`,
+    approval: ({ loss }) => loss?.approval,
     example: { size: 1, gone: ["demo-1"], loss: LOSS },
   }),
   QuorumAwaited: wait("Waking", {
@@ -170,6 +183,7 @@ export const HEALING = {
     say: ({ gone, left, needed }: { gone: Names; left: number; needed: number; loss?: Loss | undefined }) =>
       `quorum is permanently lost: ${list(gone)} lost ${plural(gone, "its", "their")} data, and only ${left} of the ${needed} voters needed can return`,
     next: ({ loss }) => `Recover from a surviving member or restore a snapshot.${howToAccept(loss)}`,
+    approval: ({ loss }) => loss?.approval,
     example: { gone: ["demo-1", "demo-2"], left: 1, needed: 2 },
   }),
 
@@ -222,6 +236,7 @@ export const HEALING = {
     say: ({ unreachable, approval }: { unreachable: Unreachable; approval: Approval }) =>
       `not restarting ${approval.member}: ${sayUnreachable(unreachable)}`,
     next: ({ approval }) => `To restart it anyway, ${howToApprove(approval)}.`,
+    approval: ({ approval }) => approval.given,
     example: { unreachable: UNREACHABLE_EXAMPLE, approval: RESTART },
   }),
   ApprovedRestartWaits: wait("MemberUnreachable", {
@@ -233,6 +248,7 @@ export const HEALING = {
     say: ({ approval, first }: { approval: Approval; first: string }) =>
       `${approval.member} restarts once ${first} is healthy with the same template`,
     next: ({ approval }) => `To restart it anyway, ${howToApprove(approval)}.`,
+    approval: ({ approval }) => approval.given,
     example: { approval: RESTART, first: "demo-1" },
   }),
 

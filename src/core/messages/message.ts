@@ -3,6 +3,7 @@
  * an example that the documentation and the tests show. A sentence is a fragment that begins small and has no full stop;
  * whoever shows it adds both.
  */
+import type { Approvable } from "./approvals.ts";
 import type { HoldReason } from "./reasons.ts";
 
 /** Names of members. */
@@ -25,6 +26,8 @@ export interface WaitRow<P> extends Row<P> {
   readonly reason: HoldReason;
   /** What a person should do; absent where waiting is enough. One or more whole sentences. */
   readonly next?: (params: P) => string;
+  /** What a person can approve to end it, if that is how it ends; undefined where these parameters have none. */
+  readonly approval?: (params: P) => Approvable | undefined;
   /** Parameters that tell when, or how far: two waits that differ in nothing else are the same. */
   readonly volatile?: readonly (keyof P)[];
 }

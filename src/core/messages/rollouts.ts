@@ -1,4 +1,5 @@
 /** Messages of rolling out what the spec asks for, and of taking it back. */
+import { givenBy, onKubernetes, type Approvable } from "./approvals.ts";
 import { step, wait, type Names } from "./message.ts";
 import { sayTrouble, type Trouble } from "./trouble.ts";
 import { TAKE_BACK } from "./healing.ts";
@@ -44,10 +45,11 @@ export const ROLLOUTS = {
     example: { member: "demo-3", why: "ErrImagePull" },
   }),
   ApprovalAwaited: wait("AwaitingApproval", {
-    say: ({ hash }: { hash: string }) => `a rollout is ready and waits for approval ${hash}`,
-    next: ({ hash }) =>
-      `Approve it: annotate the cluster with etcd.quorate.dev/approve=${hash}, or run quorate local approve ${hash}.`,
-    example: { hash: "1f0c2a9b" },
+    say: ({ approval }: { approval: Approvable }) =>
+      `a rollout is ready and waits for approval ${approval.word}`,
+    next: ({ approval }) => `Approve it: ${givenBy(approval)}.`,
+    approval: ({ approval }) => approval,
+    example: { approval: onKubernetes("1f0c2a9b") },
   }),
   CanaryWatched: wait("MemberStarting", {
     say: ({ member }: { member: string }) => `${member} is the canary; waiting for it to stay healthy`,
@@ -158,10 +160,11 @@ export const ROLLOUTS = {
       `${approval.member} gets the new template once ${first} is healthy with it (${sayTrouble(trouble)})`,
     next: ({ approval }) =>
       `Wait, or correct the spec; to restart ${approval.member} without waiting, ${howToApprove(approval)}.`,
+    approval: ({ approval }) => approval.given,
     example: {
       first: "demo-1",
       trouble: { kind: "not-serving", error: "connect ECONNREFUSED" },
-      approval: { what: "restart", member: "demo-2", after: "30s" },
+      approval: { what: "restart", member: "demo-2", after: "30s", given: onKubernetes("restart-demo-2") },
     },
   }),
 } as const;

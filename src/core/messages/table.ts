@@ -3,6 +3,7 @@
  * here, when somebody is shown them. Nothing compares or takes apart the words: `sameMessage` compares the data.
  */
 import { sameContent } from "../hash.ts";
+import type { Approvable } from "./approvals.ts";
 import { BOOT } from "./boot.ts";
 import { CORRUPTION } from "./corruption.ts";
 import { FENCING } from "./fencing.ts";
@@ -62,6 +63,11 @@ export function reasonOf(code: WaitCode): HoldReason {
 /** What a person should do; undefined where waiting is enough. */
 export function remedyOf({ code, params }: Message<WaitCode>): string | undefined {
   return rowOf(code).next?.(params);
+}
+
+/** What a person can approve to end the wait; undefined where nothing is to be approved. */
+export function approvalIn({ code, params }: Message<WaitCode>): Approvable | undefined {
+  return rowOf(code).approval?.(params);
 }
 
 export function needsPerson(code: WaitCode): boolean {

@@ -1,6 +1,6 @@
 /** What is said of members that serve everybody but the operator, and how a person approves a step on one of them. */
 import type { UnreachableCause } from "../observation.ts";
-import { givenBy } from "./approvals.ts";
+import { givenBy, type Approvable } from "./approvals.ts";
 import type { Names } from "./message.ts";
 import { list, plural } from "./words.ts";
 
@@ -44,14 +44,14 @@ export function whereToLook({ cause }: Unreachable): string {
 export interface Approval {
   readonly what: "replace" | "restart";
   readonly member: string;
+  readonly given: Approvable;
   /** How long it has to have been out of reach before the approval counts. */
   readonly after: string;
 }
 
 /** How the approval is given and when it counts, as the end of a sentence. */
-export function howToApprove({ what, member, after }: Approval): string {
-  const word = `${what}-${member}`;
-  return `${givenBy(word)}; this takes effect once ${member} has been unreachable for ${after}`;
+export function howToApprove({ member, after, given }: Approval): string {
+  return `${givenBy(given)}; this takes effect once ${member} has been unreachable for ${after}`;
 }
 
 export const UNREACHABLE_EXAMPLE: Unreachable = {

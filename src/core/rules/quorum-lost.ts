@@ -2,7 +2,7 @@
  * Quorum is lost, not there yet, or hidden from us alone (H16). Nothing that needs it is tried; what is missing is
  * said, and whether the data is still somewhere. Never a new, empty cluster in place of the old one (I3).
  */
-import { acceptingWord } from "../assess/approvals.ts";
+import { acceptingWord, approvable } from "../assess/approvals.ts";
 import type { Loss } from "../messages/approvals.ts";
 import { exitOf } from "../assess/exit-causes.ts";
 import { approvalOf, hiddenQuorum, unreachable } from "../assess/out-of-reach.ts";
@@ -10,7 +10,7 @@ import { hold } from "../outcome.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { quorum } from "../quorum.ts";
-import { isOrWasVoter, namesOf, type MemberView } from "../view.ts";
+import { isOrWasVoter, namesOf, type MemberView, type View } from "../view.ts";
 
 export const quorumLost: Rule = (view) => {
   const hidden = hiddenQuorum(view);
@@ -29,13 +29,13 @@ export const quorumLost: Rule = (view) => {
   const size = view.voters || voters.length;
   const needed = quorum(size);
   if (voters.length > 0 && gone.length === voters.length) {
-    return [hold(HOLDS.everything, "AllDataGone", { size, gone: namesOf(gone), loss: lossOf(gone) })];
+    return [hold(HOLDS.everything, "AllDataGone", { size, gone: namesOf(gone), loss: lossOf(view, gone) })];
   }
   const healthy = voters.filter((member) => member.healthy);
   const coming = voters.filter((member) => !member.healthy && !hasLostItsData(member));
   if (healthy.length + coming.length < needed) {
     const left = size - gone.length;
-    const lost = { gone: namesOf(gone), left, needed, loss: lossOf(gone) };
+    const lost = { gone: namesOf(gone), left, needed, loss: lossOf(view, gone) };
     return [hold(HOLDS.everything, "QuorumLost", lost)];
   }
   const awaited = { healthy: healthy.length, size, needed, coming: namesOf(coming) };
@@ -43,10 +43,10 @@ export const quorumLost: Rule = (view) => {
 };
 
 /** What those that serve have lost, and how a person who put older data back accepts it. */
-function lossOf(gone: readonly MemberView[]): Loss | undefined {
-  const approval = acceptingWord(gone);
+function lossOf(view: View, gone: readonly MemberView[]): Loss | undefined {
+  const word = acceptingWord(gone);
   const evidence = gone.flatMap(({ name, forgot }) => (forgot ? [`${name}: ${forgot.evidence}`] : []));
-  return approval === undefined ? undefined : { evidence, approval };
+  return word === undefined ? undefined : { evidence, approval: approvable(view.observation, word) };
 }
 
 function hasLostItsData(member: MemberView): boolean {

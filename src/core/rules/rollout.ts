@@ -3,6 +3,7 @@
  * the leader last (R10). Versions cross one minor at a time; a downgrade is told to etcd before any binary
  * changes (R15, H13). Changes that the volume cannot follow are swaps: a newcomer, then the old one goes.
  */
+import { approvable } from "../assess/approvals.ts";
 import { needsComparison } from "../assess/compared.ts";
 import { canonical } from "../hash.ts";
 import { asBefore } from "../template/later-fields.ts";
@@ -153,7 +154,7 @@ function awaitApproval(view: View, template: MemberTemplate): Outcome | undefine
   const hash = templateHash(template);
   if (view.spec.update.strategy !== "OnApproval" || view.observation.cluster.approved === hash)
     return undefined;
-  return hold(HOLDS.rollouts, "ApprovalAwaited", { hash });
+  return hold(HOLDS.rollouts, "ApprovalAwaited", { approval: approvable(view.observation, hash) });
 }
 
 /** The storage must have been brought down to the target minor before an older binary opens it (R13, R15). */

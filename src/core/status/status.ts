@@ -5,7 +5,7 @@
 import type { EtcdClusterStatus, MemberStatus, PlanStep } from "../../api/etcd-cluster-status.ts";
 import { CLUSTER_CONDITIONS, type ClusterConditionType } from "../../api/status-words.ts";
 import type { Decision } from "../action.ts";
-import { condition, findCondition, timestamp, type SeenAt } from "./condition.ts";
+import { condition, findCondition, sentence, timestamp, type SeenAt } from "./condition.ts";
 import {
   available,
   corrupt,
@@ -51,6 +51,7 @@ const MOST_MEMBERS = 64;
 const MOST_STEPS = 64;
 const MOST_ENDPOINTS = 32;
 const MOST_WARNINGS = 32;
+const MOST_APPROVALS = 16;
 
 export function statusOf(
   observation: Observation,
@@ -62,6 +63,7 @@ export function statusOf(
   const { cluster, etcd } = observation;
   const voters = votersOf(view);
   const revision = highestRevision(view, previous);
+  const approvals = approvalsOf(decision);
   const clusterID =
     etcd.list?.clusterID ?? (view.established ? cluster.marks.established?.clusterID : undefined);
   return {
@@ -83,9 +85,18 @@ export function statusOf(
     members: view.members.slice(0, MOST_MEMBERS).map((member) => memberStatus(view, member, given)),
     ...(revision > 0 && { revision }),
     plan: (given.plan ?? []).slice(0, MOST_STEPS),
+    ...(approvals.length > 0 && { approvals }),
     ...(given.warnings?.length && { warnings: given.warnings.slice(0, MOST_WARNINGS) }),
     ...(given.notApplicable?.length && { notApplicable: [...given.notApplicable] }),
   };
+}
+
+/** What waits for a person's word; one word may be what several wait for. */
+function approvalsOf({ holds }: Decision): NonNullable<EtcdClusterStatus["approvals"]> {
+  const found = new Map<string, string>();
+  for (const { approval, message } of holds)
+    if (approval && !found.has(approval.word)) found.set(approval.word, sentence(message));
+  return [...found].slice(0, MOST_APPROVALS).map(([approval, message]) => ({ approval, message }));
 }
 
 /** The conditions, and what follows from them: the phase, and the sentence that explains it. */

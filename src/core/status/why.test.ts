@@ -4,6 +4,7 @@ import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { templateFor, templateHash } from "../template/template.ts";
 import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
+import { status } from "../testing/status.ts";
 import { why } from "./why.ts";
 
 const MIB = 1024 ** 2;
@@ -126,7 +127,7 @@ const SITUATIONS: readonly (readonly [
         options: { logLevel: "Debug" },
       }),
     /a rollout is ready and waits for approval/,
-    /quorate local approve [0-9a-f]+/,
+    /run kubectl etcd approve demo [0-9a-f]+ -n default, or annotate the EtcdCluster with /,
   ],
   [
     "the first member could not run the change",
@@ -181,4 +182,22 @@ for (const [what, observation, cause, next] of SITUATIONS) {
 
 test("why, when all is well: nothing to do", () => {
   assert.equal(reported(healthy()), "Nothing to do: the cluster matches its spec.");
+});
+
+test("what a person can approve is told as data, and in the words of the platform", () => {
+  const world = edit(healthy({ update: { strategy: "OnApproval" } }), { options: { logLevel: "Warn" } });
+  const [hold] = decide(world).holds.filter(({ approval }) => approval);
+  const { word = "", by } = hold?.approval ?? {};
+  assert.deepEqual(by, { platform: "kubernetes", namespace: "default" });
+  assert.deepEqual(
+    status(world).approvals?.map(({ approval }) => approval),
+    [word],
+  );
+  const machine = { command: "npm run quorate --", dir: "/data/my cluster" };
+  const local = { ...world, platform: { ...world.platform, machine } };
+  const [wait] = decide(local).holds.filter(({ approval }) => approval);
+  assert.match(
+    wait?.next ?? "",
+    new RegExp(`run npm run quorate -- local approve ${word} --dir "/data/my cluster"\\.$`),
+  );
 });

@@ -2,7 +2,7 @@
 import type { Hold } from "../action.ts";
 
 export function aHold(more: Partial<Hold> = {}): Hold {
-  const { next } = more;
+  const { next, approval } = more;
   return {
     rule: "some-rule",
     classes: "all",
@@ -13,5 +13,6 @@ export function aHold(more: Partial<Hold> = {}): Hold {
     needsPerson: next !== undefined,
     ...more,
     next,
+    approval,
   };
 }

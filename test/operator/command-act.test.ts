@@ -1,0 +1,166 @@
+/**
+ * The verbs that change something, on a real API server with a running operator: each once with success, and once with
+ * a failure that says what to do.
+ */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { after, before, test } from "node:test";
+import { stringify } from "yaml";
+import { API_VERSION } from "../../src/api/metadata.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { verbs } from "../../src/cli/verbs.ts";
+import { systemClock } from "../../src/seams/clock.ts";
+import { systemRandom } from "../../src/seams/random.ts";
+import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { ClusterOnBed, SMALL, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+
+let bed: TestTestbed;
+let running: Running;
+let demo: ClusterOnBed;
+let folder: string;
+
+interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function command(line: string): Promise<Said> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const code = await dispatch(line.split(" "), verbs, "0.0.0", {
+    stdin: Readable.from([]),
+    stdout: { write: (text) => out.push(text) },
+    stderr: { write: (text) => err.push(text) },
+    env: { KUBECONFIG: bed.kubeconfig, HOME: folder },
+    cwd: folder,
+    isTTY: false,
+    signal: new AbortController().signal,
+    clock: systemClock,
+    random: systemRandom,
+    command: "kubectl etcd",
+  });
+  return { code, out: out.join(""), err: err.join("") };
+}
+
+async function done(line: string, says: RegExp): Promise<Said> {
+  const said = await command(line);
+  assert.equal(said.code, 0, `${line}: ${said.err}`);
+  assert.match(said.out, says);
+  return said;
+}
+
+/** It fails with this code, says why, and prints no result. */
+async function refused(line: string, code: number, says: RegExp): Promise<void> {
+  const said = await command(line);
+  assert.match(said.err, says);
+  assert.equal(said.code, code, said.err);
+  assert.equal(said.out, "");
+}
+
+function manifest(name: string, spec: object): string {
+  const file = join(folder, `${name}.yaml`);
+  const object = {
+    apiVersion: API_VERSION,
+    kind: "EtcdCluster",
+    metadata: { name },
+    spec: { ...SMALL, ...spec },
+  };
+  writeFileSync(file, stringify(object));
+  return file;
+}
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "quorate-act-"));
+  bed = await upWithDefinitions();
+  running = startOperator(bed);
+  demo = new ClusterOnBed(bed, "demo", running);
+});
+
+after(async () => {
+  await demo?.close();
+  await running?.stop();
+  await bed?.down();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("apply creates a cluster and waits for it; a wrong manifest names the line, and nothing is written", async () => {
+  await refused("apply", 2, /missing: -f/);
+  writeFileSync(
+    join(folder, "bad.yaml"),
+    `apiVersion: ${API_VERSION}\nkind: EtcdCluster\nmetadata: {name: demo}\nspec:\n  replica: 3\n`,
+  );
+  await refused("apply -f bad.yaml", 1, /bad\.yaml:5: spec\.replica.*did you mean "replicas"\?/);
+  manifest("demo", { replicas: 1 });
+  await done("apply -f demo.yaml --dry-run", /Creating demo \(dry run: nothing was changed\)/);
+  await done("apply -f demo.yaml", /^demo created: /);
+  await done("apply -f demo.yaml", /^demo unchanged/);
+});
+
+test("scale waits with progress; a smaller size needs a confirmation", async () => {
+  await refused("scale demo five", 2, /must be a whole number/);
+  const { err } = await done("scale demo 3", /demo has 3 voting members: 1 of 3 voters may fail/);
+  assert.match(err, /^\d\d:\d\d:\d\d {2}.*(?:joins|promot|learner|start|member)/m);
+  await refused(
+    "scale demo 1",
+    6,
+    /2 members are removed .*3 of 3 voters are healthy, quorum is 2.*add --yes/,
+  );
+  assert.equal((await demo.get()).spec.replicas, 3);
+  await refused("scale demi 5", 3, /did you mean demo\?/);
+});
+
+test("upgrade names the path and takes it; one that etcd does not have changes nothing", async () => {
+  await refused("upgrade demo 3.4.45 --yes", 1, /demo stays as it is: /);
+  await done("upgrade demo 3.7 --dry-run", /Changing demo from etcd 3\.6\.16 to 3\.7\.\d+/);
+  await done("upgrade demo 3.6 --yes", /runs etcd 3\.6\.16 already/);
+  assert.equal((await demo.get()).spec.version, "3.6.16");
+});
+
+test("pause and resume", async () => {
+  await refused("pause demo", 6, /failed members are not replaced until it is resumed/);
+  await done("pause demo --yes", /demo is paused\. Resume it with: kubectl etcd resume demo/);
+  await done("pause demo --yes", /is paused already/);
+  await done("resume demo", /demo is resumed: /);
+  await done("resume demo", /is not paused/);
+});
+
+test("member fence moves leadership and unfence ends it", async () => {
+  const { leader = "" } = await demo.status();
+  await refused(`member fence ${leader.replace("demo", "dmo")}`, 3, new RegExp(`did you mean ${leader}\\?`));
+  const { out } = await done(`member fence ${leader}`, new RegExp(`^${leader} is fenced; demo-\\d leads`));
+  assert.doesNotMatch(out, new RegExp(`${leader} leads`));
+  await done(`member fence ${leader}`, /is fenced already/);
+  await done(`member unfence ${leader}`, /is no longer fenced/);
+});
+
+test("approve lists what waits and lets it go on; what nobody waits for is not written", async () => {
+  await refused("approve demo 1f0c2a9b", 1, /nothing of demo waits for an approval.*kubectl etcd why demo/);
+  manifest("demo", {
+    replicas: 3,
+    update: { strategy: "OnApproval" },
+    options: { ...SMALL.options, logLevel: "Warn" },
+  });
+  await refused(
+    "apply -f demo.yaml",
+    1,
+    /AwaitingApproval.*run kubectl etcd approve demo [0-9a-f]+ -n default/,
+  );
+  const { out } = await done("approve demo", /a rollout is ready/i);
+  const [, word = ""] = /kubectl etcd approve demo ([0-9a-f]+)/.exec(out) ?? [];
+  await refused("approve demo 00000000", 3, /no approval is named/);
+  await done(`approve demo ${word}`, /is approved for demo/);
+  await demo.converged(3);
+});
+
+test("hibernate and wake: the size is that of before", async () => {
+  await refused("hibernate demo", 6, /all members stop, and clients are not served/);
+  await done("wake demo", /is not hibernated: spec\.replicas is 3/);
+  await done(
+    "hibernate demo --yes",
+    /demo is hibernated; its data is retained\. Wake it with: kubectl etcd wake demo/,
+  );
+  await done("wake demo", /demo is awake with 3 voting members/);
+});
