@@ -281,6 +281,12 @@ export const ruleExamples: readonly Example[] = [
 
 /** What the shape of the schema refuses without a rule. */
 export const shapeExamples: readonly Example[] = [
+  {
+    title: "a block device",
+    path: "spec.storage.volumeMode",
+    bad: spec({ storage: { volumeMode: "Block" } }),
+    good: spec({ storage: { volumeMode: "Filesystem" } }),
+  },
   { title: "no version", path: "spec.version", bad: spec({ version: undefined }) },
   { title: "a text for a number", path: "spec.replicas", bad: spec({ replicas: "three" }) },
   { title: "half a member", path: "spec.replicas", bad: spec({ replicas: 2.5 }) },

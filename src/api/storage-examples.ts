@@ -53,12 +53,6 @@ export const storageExamples: readonly Example[] = [
     good: storage({ accessModes: ["ReadWriteOncePod"] }),
   },
   {
-    title: "a block device",
-    path: "spec.storage.volumeMode",
-    bad: storage({ volumeMode: "Block" }),
-    good: storage({ volumeMode: "Filesystem" }),
-  },
-  {
     title: "a selector of any volume",
     path: "spec.storage.selector",
     bad: storage({ className: "", selector: { matchLabels: {} } }),

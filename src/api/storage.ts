@@ -40,12 +40,6 @@ const selectsSomething: Rule<Selector> = {
     Object.keys(matchLabels).length + matchExpressions.length > 0,
 };
 
-const onlyFilesystem: Rule<string> = {
-  cel: "self == 'Filesystem'",
-  message: "volumeMode must be Filesystem: etcd keeps its data in files and cannot use a block device",
-  check: (mode) => mode === "Filesystem",
-};
-
 const storageFields = z.strictObject({
   medium: mediumSchema.default("Persistent").meta({
     kubernetesOnly: "refuse",
@@ -80,9 +74,10 @@ const storageFields = z.strictObject({
     description:
       "Labels of the PersistentVolumes that a claim may bind. Most provisioners reject claims with a selector: use it for volumes that exist. Can be changed: members are replaced one at a time.",
   }),
-  volumeMode: withRules(text(16), onlyFilesystem).optional().meta({
+  volumeMode: z.enum(["Filesystem"]).optional().meta({
     kubernetesOnly: "warn",
-    description: "Filesystem, the only mode that etcd can use, and the default.",
+    description:
+      "Filesystem, the default, is the only mode: etcd keeps its data in files and cannot use a block device.",
   }),
   hostPath: text(4096).optional().meta({
     kubernetesOnly: "refuse",
