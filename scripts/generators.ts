@@ -4,6 +4,7 @@
  */
 import { referencePages, resourceDefinitions } from "./generators/api.ts";
 import { commandPage } from "./generators/command.ts";
+import { helmChart } from "./generators/chart.ts";
 import { etcdProto } from "./generators/etcd-proto.ts";
 import { installation } from "./generators/install.ts";
 import { metricsPage } from "./generators/metrics.ts";
@@ -15,6 +16,7 @@ export const generators: readonly Generator[] = [
   referencePages,
   etcdProto,
   installation,
+  helmChart,
   metricsPage,
   reasonsPage,
   commandPage,

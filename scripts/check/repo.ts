@@ -2,7 +2,7 @@
  * The tree that the checks look at: its files, their text, their syntax. Everything is read once.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseSource, type Source } from "./syntax.ts";
 
@@ -15,8 +15,9 @@ export interface Repo {
 }
 
 export function openRepo(root: string): Repo {
-  // A file deleted but not yet committed is still listed by git.
-  const files = [...new Set(listed(root))].filter((path) => path !== "" && existsSync(join(root, path)));
+  // A file deleted but not yet committed is still listed by git, and so is a link to a directory.
+  const isFile = (path: string) => statSync(join(root, path), { throwIfNoEntry: false })?.isFile() ?? false;
+  const files = [...new Set(listed(root))].filter((path) => path !== "" && isFile(path));
   return repoOf(root, files.toSorted(), (path) => readFileSync(join(root, path), "utf8"));
 }
 

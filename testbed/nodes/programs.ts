@@ -1,6 +1,6 @@
 /**
- * The testbed's own Go programs, each a small module beside this folder: built once, cached under a key of its
- * sources. CoreDNS is its upstream with a main of ours; the other two are ours.
+ * The testbed's Go programs, each a small module beside this folder: built once, cached under a key of its sources.
+ * CoreDNS is its upstream with a main of ours, Helm is its upstream as it is, the other two are ours.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -11,24 +11,37 @@ import type { Progress } from "../kubernetes-build.ts";
 import { acquire } from "../lock.ts";
 import { cacheDir, shortHash } from "../paths.ts";
 
+/** What nodes need. */
 const MODULES = ["steward", "csi", "coredns"] as const;
-const FLAGS = ["-trimpath", "-ldflags", "-s -w"];
+/** Where a module's program is, unless it is the module itself. */
+const PACKAGES: Partial<Record<Program, string>> = { helm: "helm.sh/helm/v3/cmd/helm" };
+/** As the makers of Helm set them: the Kubernetes for which it renders without a server; 1.20 unless told. */
+const VARIABLES: Partial<Record<Program, readonly string[]>> = {
+  helm: ["pkg/chartutil", "pkg/lint/rules"].flatMap((path) =>
+    ["Major=1", "Minor=32"].map((value) => `-X helm.sh/helm/v3/${path}.k8sVersion${value}`),
+  ),
+};
 
-export type Program = (typeof MODULES)[number];
-export type Programs = Record<Program, string>;
+type NodeProgram = (typeof MODULES)[number];
+export type Program = NodeProgram | "helm";
+export type Programs = Record<NodeProgram, string>;
 
 function sources(name: Program): string {
   return join(import.meta.dirname, "..", name);
 }
 
+function flags(name: Program): string[] {
+  return ["-trimpath", "-ldflags", ["-s", "-w", ...(VARIABLES[name] ?? [])].join(" ")];
+}
+
 function target(name: Program): string {
   const files = readdirSync(sources(name)).filter((file) => /\.go$|^go\.(mod|sum)$/.test(file));
   const texts = files.sort().flatMap((file) => [file, readFileSync(join(sources(name), file), "utf8")]);
-  return join(cacheDir(), "programs", `${name}-${process.arch}-${shortHash(...texts, ...FLAGS)}`);
+  return join(cacheDir(), "programs", `${name}-${process.arch}-${shortHash(...texts, ...flags(name))}`);
 }
 
 /** Those that are still to be built. */
-export function unbuiltPrograms(): Program[] {
+export function unbuiltPrograms(): NodeProgram[] {
   return MODULES.filter((name) => !existsSync(target(name)));
 }
 
@@ -36,6 +49,16 @@ export async function ensurePrograms(progress: Progress): Promise<Programs> {
   // One after the other: each build takes every core it can get.
   for (const name of unbuiltPrograms()) await ensureProgram(name, progress);
   return Object.fromEntries(MODULES.map((name) => [name, target(name)])) as Programs;
+}
+
+export function helmIsBuilt(): boolean {
+  return existsSync(target("helm"));
+}
+
+/** Where Helm is; built first if it is not there. */
+export async function ensureHelm(progress: Progress = () => {}): Promise<string> {
+  if (!helmIsBuilt()) await ensureProgram("helm", progress);
+  return target("helm");
 }
 
 async function ensureProgram(name: Program, progress: Progress): Promise<void> {
@@ -67,7 +90,7 @@ async function compile(name: Program, work: string, progress: Progress): Promise
   );
   const last: string[] = [];
   try {
-    const child = spawn("go", ["build", "-v", ...FLAGS, "-o", work, "."], {
+    const child = spawn("go", ["build", "-v", ...flags(name), "-o", work, PACKAGES[name] ?? "."], {
       cwd: sources(name),
       env: { ...process.env, CGO_ENABLED: "0" },
       stdio: ["ignore", "ignore", "pipe"],

@@ -11,7 +11,7 @@ export const CONTAINER_USER = 65_532;
  * There is no published image. The top-level domain `invalid` is reserved and never resolves (RFC 2606), so a manifest
  * applied unchanged fails to pull, where a name that anybody could register would run their image with our rights.
  */
-const IMAGE_REPOSITORY = "quorate.invalid/quorate";
+export const IMAGE_REPOSITORY = "quorate.invalid/quorate";
 export const IMAGE = `${IMAGE_REPOSITORY}:${packageManifest.version}`;
 
 const PORTS = { metrics: 8080, health: 8081 } as const;

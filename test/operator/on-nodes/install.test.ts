@@ -1,6 +1,6 @@
 /**
  * The installation on a real node, as a user does it: config/install.yaml as it is, the image from our own writer,
- * a sample cluster; then what may happen to either. The tests follow each other.
+ * a sample cluster; then what may happen to either; then the Helm chart in its place. The tests follow each other.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,6 +17,7 @@ import { eventually } from "../../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../../testbed/for-tests.ts";
 import { loadArchive } from "../../../testbed/nodes/verbs.ts";
 import { applyAll, manifests, OPERATOR, pathOf, sample, whenServed } from "../../support/install.ts";
+import { CHART, Helm } from "../../support/helm.ts";
 import { fetchAtHost } from "../../testbed/on-nodes/support.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
@@ -240,4 +241,41 @@ test("a deleted cluster is gone with its Pods, and its volumes stay as the reten
   await leaderCounts("quorate_clusters", 0);
   for (const pod of (await operators()).filter(isReady))
     assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 0);
+});
+
+test("the chart takes the place of the manifests, and its operator makes a cluster", async (t) => {
+  const objects = manifests("install.yaml").filter(
+    ({ kind }) => kind !== "CustomResourceDefinition" && kind !== "Namespace",
+  );
+  for (const object of objects.toReversed()) await bed.client.delete(pathOf(object));
+  // A Pod that still ends has the lease, the labels and the room of its successor.
+  await eventually(
+    "the Pods of the former installation to be gone",
+    async () => (await operators()).length === 0,
+    PATIENCE,
+  );
+  const started = Date.now();
+  using helm = await Helm.open(bed.kubeconfig);
+  const where = ["--namespace", OPERATOR.namespace, "--wait"];
+  await helm.run("install", "quorate", CHART, ...where, "--take-ownership");
+  say(t, "installed", started);
+  const clusters = THREE.slice(0, THREE.lastIndexOf("/"));
+  const one = sample("one-member");
+  await bed.client.create(clusters, one);
+  const path = `${clusters}/${one.metadata.name}`;
+  await eventually("the cluster to be available", () => isAvailable(path), PATIENCE);
+  say(t, "with a cluster", started);
+  await bed.client.delete(path);
+  await eventually(
+    "the cluster to be gone",
+    () =>
+      bed.client.get(path).then(
+        () => false,
+        (error: unknown) => isCode(error, 404),
+      ),
+    PATIENCE,
+  );
+  await helm.run("uninstall", "quorate", ...where);
+  await eventually("the operators to be gone", async () => (await operators()).length === 0, PATIENCE);
+  assert.ok(await bed.client.get(clusters), "the definitions stay");
 });

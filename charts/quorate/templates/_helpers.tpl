@@ -1,0 +1,56 @@
+{{- /* Names, the image and the options of the operator. Called with the root, $. */ -}}
+
+{{- define "quorate.name" -}}
+{{- .Values.fullnameOverride | default "quorate" -}}
+{{- end -}}
+
+{{- define "quorate.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (include "quorate.name" .) -}}
+{{- end -}}
+
+{{- define "quorate.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{ .repository }}@{{ .digest }}
+{{- else -}}
+{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "quorate.priorityClassName" -}}
+{{- if .Values.priorityClass.create -}}
+{{ include "quorate.name" . }}-operator
+{{- else -}}
+{{ .Values.priorityClass.name }}
+{{- end -}}
+{{- end -}}
+
+{{- define "quorate.args" -}}
+{{- if and .Values.watch.namespaces .Values.watch.excludedNamespaces -}}
+{{- fail "watch.excludedNamespaces: only while watch.namespaces is empty. Leave the excluded ones out of watch.namespaces instead." -}}
+{{- end -}}
+- operator
+{{- with .Values.watch.namespaces }}
+- --namespace={{ join "," . }}
+{{- end }}
+{{- with .Values.watch.excludedNamespaces }}
+- --exclude-namespace={{ join "," . }}
+{{- end }}
+{{- /* Two installations in one namespace have a lease each. */}}
+{{- if ne (include "quorate.name" .) "quorate" }}
+- --lease-name={{ include "quorate.name" . }}
+{{- end }}
+{{- with .Values.clusterDomain }}
+- --cluster-domain={{ . }}
+{{- end }}
+{{- with .Values.etcdImageRepository }}
+- --etcd-image-repository={{ . }}
+{{- end }}
+{{- if ne .Values.logLevel "info" }}
+- --log-level={{ .Values.logLevel }}
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
