@@ -153,6 +153,7 @@ export const stages: readonly Stage[] = [
       "test/operator/on-nodes/faults.test.ts": 240,
       "test/operator/on-nodes/empty-start.test.ts": 130,
       "test/testbed/on-nodes/nodes.test.ts": 100,
+      "test/operator/on-nodes/reach.test.ts": 95,
     },
     // Some of them compare the machine before and after.
     needs: { what: "real nodes", files: ["test/**/on-nodes/*.test.ts"] },

@@ -10,6 +10,7 @@ export const verbs: Verbs = {
   events: async () => (await import("./verbs/events.ts")).verb,
   etcdctl: async () => (await import("./verbs/etcdctl.ts")).verb,
   shell: async () => (await import("./verbs/shell.ts")).verb,
+  report: async () => (await import("./verbs/report.ts")).verb,
   certificate: async () => (await import("./verbs/certificate.ts")).verb,
   apply: async () => (await import("./verbs/apply.ts")).verb,
   scale: async () => (await import("./verbs/scale.ts")).verb,

@@ -1,5 +1,7 @@
-/** `etcdctl`, `shell` and `certificate show` on a cluster of this machine, as a person calls them. */
+/** `etcdctl`, `shell`, `report` and `certificate show` on a cluster of this machine, as a person calls them. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import path from "node:path";
 import { after, before, test } from "node:test";
 import { etcdOf } from "../support/etcd-cluster.ts";
 import { Home } from "../support/quorate.ts";
@@ -75,4 +77,25 @@ test("every certificate is shown with its days, and no key", async () => {
   assert.ok(certificates.length >= 10, stdout);
   assert.ok(certificates.every(({ daysLeft }) => daysLeft > 0));
   assert.doesNotMatch(stdout, /PRIVATE KEY/);
+});
+
+test("a report has the cluster and the logs of its members, and is not overwritten", async () => {
+  const file = path.join(home.dir, "report.tar.gz");
+  const made = await home.run("report", "--local", "-f", file);
+  assert.deepEqual([made.code, made.stdout], [0, `${file}\n`], made.stderr);
+  const names = execFileSync("tar", ["-tzf", file], { encoding: "utf8" });
+  for (const part of [
+    "why.txt",
+    "status.txt",
+    "cluster.yaml",
+    "members.yaml",
+    "logs/etcd-1.log",
+    "versions.yaml",
+  ])
+    assert.match(names, new RegExp(`/${part}$`, "m"));
+  const text = execFileSync("tar", ["-xzOf", file], { encoding: "utf8" });
+  assert.doesNotMatch(text, /PRIVATE KEY/);
+  const again = await home.run("report", "--local", "-f", file);
+  assert.equal(again.code, 1);
+  assert.match(again.stderr, /exists already; name another one with --file/);
 });

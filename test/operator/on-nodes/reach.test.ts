@@ -1,0 +1,181 @@
+/**
+ * Clusters as people reach them, on a real node: from a machine outside through port-forwards of the real API server and
+ * kubelet, and from a plain Pod through the client Service. Certificates are checked in full each time.
+ */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Pod } from "kubernetes-types/core/v1.d.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { upForTests, type TestTestbed } from "../../../testbed/for-tests.ts";
+import { kubeconfigText } from "../../../testbed/kubeconfig.ts";
+import { etcdOf } from "../../support/etcd-cluster.ts";
+import { PATHS } from "../../support/kube-paths.ts";
+import { Lab } from "../../testbed/on-nodes/lab.ts";
+import { run } from "../../testbed/on-nodes/support.ts";
+
+const MAIN = join(import.meta.dirname, "../../../src/cli/main.ts");
+const PATIENCE = { withinMs: 120_000, everyMs: 200 };
+const VERSION = "3.6.16";
+
+let bed: TestTestbed;
+let lab: Lab;
+let etcdctl: string;
+const folder = mkdtempSync(join(tmpdir(), "quorate-reach-"));
+const runtime = join(folder, "runtime");
+
+before(async () => {
+  mkdirSync(runtime, { mode: 0o700 });
+  ({ etcdctl } = await etcdOf(VERSION));
+  bed = await upForTests({ nodes: 1 });
+  lab = new Lab(bed.name);
+  await lab.call("define");
+  await lab.call("startOperator");
+  const memory = { storage: { medium: "Ephemeral", size: "512Mi" }, options: { quotaBackendBytes: "64Mi" } };
+  await lab.call("create", "demo", { replicas: 3, version: VERSION, ...memory });
+  await lab.call("converged", "demo", 3);
+});
+
+after(async () => {
+  await lab?.end();
+  await bed?.down();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The command as `kubectl etcd` starts it, with the kubeconfig of the testbed or another. */
+async function kubectlEtcd(args: string[], kubeconfig = bed.kubeconfig) {
+  const env = { ...process.env, KUBECONFIG: kubeconfig, XDG_RUNTIME_DIR: runtime };
+  return await run(process.execPath, [MAIN, ...args], env);
+}
+
+test("etcdctl lists the members through port-forwards, and leaves no key behind", async () => {
+  const listed = await kubectlEtcd(["etcdctl", "demo", "--etcdctl", etcdctl, "--", "member", "list"]);
+  assert.equal(listed.code, 0, listed.out);
+  assert.equal(listed.out.match(/, started, demo-\d, /g)?.length, 3, listed.out);
+  assert.deepEqual(readdirSync(runtime), []);
+});
+
+test("the built-in client reads what etcdctl wrote, and every member answers", async () => {
+  const big = "x".repeat(100_000);
+  const put = await kubectlEtcd(["etcdctl", "demo", "--etcdctl", etcdctl, "--", "put", "reached", big]);
+  assert.equal(put.out, "OK\n");
+  const got = await kubectlEtcd([
+    "etcdctl",
+    "demo",
+    "--built-in",
+    "--",
+    "get",
+    "reached",
+    "--print-value-only",
+  ]);
+  assert.equal(got.out, `${big}\n`);
+  const health = await kubectlEtcd(["etcdctl", "demo", "--built-in", "--", "endpoint", "health"]);
+  assert.equal(health.out.match(/demo-\d, true, /g)?.length, 3, health.out);
+});
+
+test("certificates are shown from Secrets", async () => {
+  const shown = await kubectlEtcd(["certificate", "show", "demo", "-o", "wide"]);
+  assert.equal(shown.code, 0, shown.out);
+  assert.match(shown.out, /^demo-1\/server\.pem .* demo-client\.default\.svc /m);
+  assert.doesNotMatch(shown.out, /PRIVATE KEY/);
+});
+
+test("a report has the cluster, its Pods and logs, and no key", async () => {
+  const file = join(folder, "report.tar.gz");
+  const made = await kubectlEtcd(["report", "demo", "-f", file]);
+  assert.equal(made.code, 0, made.out);
+  const unpacked = (await run("tar", ["-xzOf", file])).out;
+  const { out: names } = await run("tar", ["-tzf", file]);
+  for (const part of [
+    "why.txt",
+    "cluster.yaml",
+    "pods.yaml",
+    "events.txt",
+    "logs/demo-1.log",
+    "kubernetes.yaml",
+  ])
+    assert.match(names, new RegExp(`^demo-report-\\w+/${part}$`, "m"));
+  assert.match(unpacked, /"msg":"/, "a line of etcd's log");
+  assert.doesNotMatch(unpacked, /PRIVATE KEY|LS0tLS1CRUdJTi/);
+});
+
+test("a Pod that is gone is named and left out, and the others answer", async () => {
+  await lab.call("edit", "demo", { paused: true });
+  await bed.client.delete(`${PATHS.pods}/demo-1`);
+  const gone = async () =>
+    await bed.client.get<Pod>(`${PATHS.pods}/demo-1`).then(
+      () => false,
+      () => true,
+    );
+  await eventually("demo-1 is gone", gone, PATIENCE);
+  const got = await kubectlEtcd(["etcdctl", "demo", "--built-in", "--", "get", "none"]);
+  assert.equal(got.code, 0, got.out);
+  assert.match(got.out, /Warning: demo-1: .*not found/);
+  await lab.call("edit", "demo", { paused: false });
+  await lab.call("converged", "demo", 3);
+});
+
+test("without the right to it, the missing right is named", async () => {
+  const namespaced = (kind: string) => `/apis/rbac.authorization.k8s.io/v1/namespaces/default/${kind}`;
+  await bed.client.create("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "viewer" } });
+  const rules = [
+    { apiGroups: ["etcd.quorate.dev"], resources: ["*"], verbs: ["get", "list"] },
+    { apiGroups: [""], resources: ["secrets"], resourceNames: ["demo-client-tls"], verbs: ["get"] },
+  ];
+  await bed.client.create(namespaced("roles"), { metadata: { name: "viewer" }, rules });
+  await bed.client.create(namespaced("rolebindings"), {
+    metadata: { name: "viewer" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "viewer" },
+    subjects: [{ kind: "ServiceAccount", name: "viewer", namespace: "default" }],
+  });
+  const { status } = await bed.client.create<{ spec: object; status?: { token: string } }>(
+    "/api/v1/namespaces/default/serviceaccounts/viewer/token",
+    { spec: { expirationSeconds: 600 } },
+  );
+  const file = join(folder, "viewer");
+  const access = { server: bed.access.server, ca: bed.access.ca ?? "", token: status?.token ?? "" };
+  writeFileSync(file, kubeconfigText("viewer", access));
+  const refused = await kubectlEtcd(["etcdctl", "demo", "--built-in", "--", "get", "a"], file);
+  assert.equal(refused.code, 4, refused.out);
+  assert.match(refused.out, /you may not create pods\/portforward in namespace default/);
+  const partly = await kubectlEtcd(["certificate", "show", "demo"], file);
+  assert.equal(partly.code, 0, partly.out);
+  assert.match(partly.out, /^Not shown: demo-operator \(you may not get this Secret\)/m);
+});
+
+/** A Pod of the cluster's users: the published Secret, the client's program, and nothing else. */
+async function fromAPod(name: string, endpoint: string): Promise<void> {
+  const { spec } = await bed.client.get<Pod>(`${PATHS.pods}/demo-2`);
+  const tls = ["--cacert=/tls/ca.crt", "--cert=/tls/tls.crt", "--key=/tls/tls.key"];
+  await bed.client.create(PATHS.pods, {
+    metadata: { name },
+    spec: {
+      restartPolicy: "Never",
+      containers: [
+        {
+          name: "client",
+          image: spec?.containers[0]?.image,
+          command: ["/usr/local/bin/etcdctl", `--endpoints=${endpoint}`, ...tls, "put", name, "yes"],
+          volumeMounts: [{ name: "tls", mountPath: "/tls", readOnly: true }],
+        },
+      ],
+      volumes: [{ name: "tls", secret: { secretName: "demo-client-tls" } }],
+    },
+  });
+  const ended = async () => {
+    const { status } = await bed.client.get<Pod>(`${PATHS.pods}/${name}`);
+    return status?.phase === "Succeeded" || status?.phase === "Failed" ? status : undefined;
+  };
+  const { phase } = await eventually(`${name} has ended`, ended, PATIENCE);
+  assert.equal(phase, "Succeeded", `${endpoint}: etcdctl failed`);
+  const got = await kubectlEtcd(["etcdctl", "demo", "--built-in", "--", "get", name, "--print-value-only"]);
+  assert.equal(got.out, "yes\n");
+}
+
+test("a plain Pod with the published Secret writes through the client Service and the cluster's own name", async () => {
+  await fromAPod("through-client", "https://demo-client:2379");
+  await fromAPod("through-full-name", "https://demo-client.default.svc:2379");
+  await fromAPod("through-own-name", "https://demo:2379");
+});
