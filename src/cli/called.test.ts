@@ -18,6 +18,11 @@ const cases: readonly [program: string, env: Record<string, string>, command: st
 
 for (const [program, env, command] of cases) {
   test(`${program} ${JSON.stringify(env)} is called ${command}`, () => {
-    assert.equal(calledAs({ program, env }), command);
+    assert.equal(calledAs({ programs: ["node", program], env }), command);
   });
 }
+
+test("a launcher that starts another Node passes on by which name it was called", () => {
+  const programs = ["kubectl-etcd", "/opt/quorate/dist/quorate.mjs"];
+  assert.equal(calledAs({ programs, env: {} }), "kubectl etcd");
+});

@@ -7,21 +7,18 @@ import path from "node:path";
 export const DEFAULT_COMMAND = "quorate";
 
 interface Called {
-  /** The path of the script or executable, as it was called. */
-  readonly program: string | undefined;
+  /** The program and the script as they were called: a launcher passes its own name on in the first. */
+  readonly programs: readonly (string | undefined)[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export function calledAs({ program, env }: Called): string {
-  const name = path.basename(program ?? "").replace(/\.(?:exe|mjs|js|ts)$/, "");
-  if (name === "kubectl-etcd") return "kubectl etcd";
+export function calledAs({ programs, env }: Called): string {
+  const names = programs.map((program = "") => path.basename(program).replace(/\.(?:exe|mjs|js|ts)$/, ""));
+  if (names.includes("kubectl-etcd")) return "kubectl etcd";
   // npm passes the name of its script on to all it starts, also to programs that call this one.
-  if (name === "main" || name === "run") {
-    const script = env["npm_lifecycle_event"];
-    if (script === "quorate" || script === "start") return "npm run quorate --";
-  }
-  if (name === "quorate" && env["npm_lifecycle_event"] === "npx") return "npx quorate";
-  return DEFAULT_COMMAND;
+  const script = env["npm_lifecycle_event"];
+  if (names.includes("quorate")) return script === "npx" ? "npx quorate" : DEFAULT_COMMAND;
+  return script === "quorate" || script === "start" ? "npm run quorate --" : DEFAULT_COMMAND;
 }
 
 /** The command in hints; a test that does not care gets the usual one. */

@@ -72,11 +72,6 @@ export function processIo(signal: AbortSignal): CliIo {
     signal,
     clock: systemClock,
     random: systemRandom,
-    command: calledAs({ program: programOf(process.argv0, process.argv[1]), env: process.env }),
+    command: calledAs({ programs: [process.argv0, process.argv[1]], env: process.env }),
   };
-}
-
-/** The script, unless bin/quorate.mjs started it in another Node: then only the name of the process is the user's. */
-function programOf(name: string, script: string | undefined): string {
-  return name === "kubectl-etcd" ? name : (script ?? name);
 }

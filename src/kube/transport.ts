@@ -25,6 +25,7 @@ import { impersonationHeaders } from "./credentials/impersonate.ts";
 import { asFailure } from "./failure.ts";
 import { Identity, type Credentials } from "./identity.ts";
 import { JsonLines } from "./json-lines.ts";
+import { TextLines } from "./text-lines.ts";
 import { upgrade, type Upgraded } from "./upgrade.ts";
 
 const PATIENCE: Patience = { connectMs: 5_000, pingEveryMs: 5_000, pingAnswerMs: 5_000 };
@@ -32,6 +33,11 @@ const PATIENCE: Patience = { connectMs: 5_000, pingEveryMs: 5_000, pingAnswerMs:
 const MOST_STREAMS = 80;
 /** An upgrade goes on to a node and its container runtime. */
 const UPGRADE_MS = 15_000;
+
+export type KubeLinesResponse =
+  | { readonly ok: false; readonly response: KubeResponse }
+  /** Iterating throws `KubeFailure`; leaving the loop ends the stream. */
+  | { readonly ok: true; readonly lines: AsyncIterable<string> };
 
 export interface TransportOptions {
   readonly config: KubeConfig;
@@ -78,6 +84,18 @@ export class Http2Transport implements KubeTransport {
       }
       const objects = readObjects(stream, options.signal);
       return { status: head.status, value: { ok: true, objects } };
+    });
+  }
+
+  /** A request whose answer is text that may not end, such as the log of a Pod: line by line. */
+  async lines(request: KubeRequest, { signal }: KubeCallOptions): Promise<KubeLinesResponse> {
+    return await this.#repeatable<KubeLinesResponse>(request, signal, async ({ stream }) => {
+      const head = await headers(stream, signal);
+      if (head.status >= 400) {
+        const response = await exchange(stream, signal, head);
+        return { status: head.status, value: { ok: false, response } };
+      }
+      return { status: head.status, value: { ok: true, lines: readLines(stream, signal) } };
     });
   }
 
@@ -281,6 +299,17 @@ function authorization(
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
     ...impersonationHeaders(impersonate),
   };
+}
+
+async function* readLines(stream: ClientHttp2Stream, signal: AbortSignal): AsyncGenerator<string> {
+  const lines = new TextLines();
+  try {
+    for await (const chunk of chunksOf(stream, signal)) yield* lines.push(chunk);
+    yield* lines.end();
+    if ((stream.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR) throw brokenOff(stream, undefined);
+  } catch (error) {
+    throw asFailure(error);
+  }
 }
 
 /** Nothing was done: the server refused the call, or it was never made. */

@@ -8,7 +8,7 @@ import type { TranscriptEntry } from "../control/transcript.ts";
 import type { Decision } from "../core/action.ts";
 import type { Observation } from "../core/observation.ts";
 import { needsPerson, remedyOf, sentenceOf } from "../core/messages/table.ts";
-import { describeStep, plan } from "../core/plan/plan.ts";
+import { outline, type Outline } from "../core/plan/outline.ts";
 import { targetOf } from "../core/template/target.ts";
 import { viewOf } from "../core/view.ts";
 import { why, type Explanation } from "../core/status/why.ts";
@@ -69,12 +69,6 @@ export interface LocalReport {
   readonly waiting: readonly string[];
 }
 
-export interface PlanReport {
-  readonly steps: readonly { readonly step: string; readonly reason: string; readonly member?: string }[];
-  readonly converged: boolean;
-  readonly waiting: readonly { readonly message: string; readonly next?: string }[];
-}
-
 export interface Done {
   readonly text: string;
   readonly warnings?: readonly string[];
@@ -127,19 +121,10 @@ export const operations = {
   },
 
   /** What would happen, without changing anything. */
-  async plan(subject: Subject, change?: Change): Promise<PlanReport> {
+  async plan(subject: Subject, change?: Change): Promise<Outline> {
     const { observation } = await subject.look();
     const spec = change ? checkChange(await storedCluster(subject), change).spec : observation.cluster.spec;
-    const { steps, end } = plan(withSpec(observation, spec));
-    return {
-      steps: steps.map((act) => ({
-        step: describeStep(act),
-        reason: act.message,
-        ...("member" in act.action && { member: act.action.member }),
-      })),
-      converged: end.converged,
-      waiting: end.converged ? [] : end.holds.map(({ message, next }) => ({ message, next })),
-    };
+    return outline(withSpec(observation, spec));
   },
 
   async why(subject: Subject): Promise<Explanation> {

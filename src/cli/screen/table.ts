@@ -3,6 +3,7 @@
  * unless named, gives way when the line is too long.
  */
 import type { Paint } from "./style.ts";
+import { printable } from "./words.ts";
 
 export interface Cell {
   readonly text: string;
@@ -52,5 +53,6 @@ export function clipped(text: string, width: number): string {
 }
 
 function asCell(cell: Cell | string): Cell {
-  return typeof cell === "string" ? { text: cell } : cell;
+  const { text, paint }: Cell = typeof cell === "string" ? { text: cell } : cell;
+  return { text: printable(text), paint };
 }

@@ -12,6 +12,11 @@ export function bytes(count: number | undefined): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
 }
 
+/** Without characters that a terminal would obey: text from elsewhere must not move its cursor. */
+export function printable(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\t]/gu, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, "0")}`);
+}
+
 /** 48211 as `48,211`. */
 export function grouped(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");

@@ -1,4 +1,5 @@
 /** Clusters of a Kubernetes API server, with the rights of the caller's kubeconfig. */
+import type { Deployment } from "kubernetes-types/apps/v1.d.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { API_VERSION, GROUP } from "../../api/metadata.ts";
 import type { Explanation } from "../../core/status/why.ts";
@@ -16,16 +17,22 @@ import { explanationOf } from "../screen/explain.ts";
 import { noCluster, noSuch } from "./choose.ts";
 import { eventsAbout } from "./kube-events.ts";
 import { explained, notInstalled, type Attempt } from "./kube-errors.ts";
+import { podLogs } from "./kube-logs.ts";
 import type { TargetValues } from "./open.ts";
 import type {
   Applied,
   ClusterEvent,
   ClusterObject,
   ClusterPatch,
+  LogLine,
+  LogWishes,
   OperationObject,
+  PlannedChange,
+  PlanOf,
   Target,
 } from "./target.ts";
 
+const deployments = resource<Deployment>("apps/v1", "Deployment", "deployments");
 const etcdOperations = resource<OperationObject>(API_VERSION, "EtcdOperation", "etcdoperations");
 
 /** Our own name in `managedFields`: what a person changed with this command. */
@@ -166,6 +173,35 @@ export class KubeTarget implements Target {
 
   async why(cluster: ClusterObject): Promise<Explanation> {
     return await Promise.resolve(explanationOf(cluster.status));
+  }
+
+  async plan(cluster: ClusterObject | undefined, change?: PlannedChange): Promise<PlanOf> {
+    const { kubePlan } = await import("./kube-plan.ts");
+    const members = cluster ? await this.members(cluster) : [];
+    return kubePlan(cluster, members, change, this.#io.clock.now());
+  }
+
+  logs(cluster: ClusterObject, wishes: LogWishes, signal: AbortSignal): AsyncIterable<LogLine> {
+    const { namespace = "default" } = cluster.metadata;
+    const explain = (error: unknown) => explained(error, this.#attempt("get", "pods/log", namespace));
+    const now = this.#io.clock.now();
+    return podLogs({ transport: this.transport, namespace, now, explain }, wishes, signal);
+  }
+
+  /** As its Deployment says. Who may not read that learns nothing, which is no failure. */
+  async operatorVersion(): Promise<string | undefined> {
+    const labels = { "app.kubernetes.io/name": "quorate" };
+    try {
+      const { items } = await this.client.list(deployments, { labels }, this.#call());
+      const images = items.flatMap(
+        ({ spec }) => spec?.template.spec?.containers.map(({ image }) => image) ?? [],
+      );
+      return images
+        .map((image) => /:v?(\d+\.\d+\.\d+[\w.-]*)(?:@|$)/.exec(image ?? "")?.[1])
+        .find((tag) => tag);
+    } catch {
+      return undefined;
+    }
   }
 
   async operations(cluster?: ClusterObject): Promise<readonly OperationObject[]> {

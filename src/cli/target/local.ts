@@ -16,13 +16,18 @@ import type { CliIo } from "../io.ts";
 import { clustersHome, DEFAULT_NAME, placeOf, type Place } from "../local/place.ts";
 import { call } from "../local/session.ts";
 import { noSuch } from "./choose.ts";
+import { fileLogs } from "./local-logs.ts";
 import type { TargetValues } from "./open.ts";
 import type {
   Applied,
   ClusterEvent,
   ClusterObject,
   ClusterPatch,
+  LogLine,
+  LogWishes,
   OperationObject,
+  PlannedChange,
+  PlanOf,
   Target,
 } from "./target.ts";
 
@@ -80,6 +85,26 @@ export class LocalTarget implements Target {
 
   async why(cluster: ClusterObject): Promise<Explanation> {
     return await this.#call(await this.placeOf(cluster.metadata.name), "why");
+  }
+
+  async plan(cluster: ClusterObject | undefined, change?: PlannedChange): Promise<PlanOf> {
+    if (cluster === undefined)
+      throw new CommandError(
+        EXIT.notFound,
+        `there is no such cluster yet. Start one with: ${this.command} local up`,
+      );
+    return await this.#call(await this.placeOf(cluster.metadata.name), "plan", change);
+  }
+
+  async *logs(cluster: ClusterObject, wishes: LogWishes, signal: AbortSignal): AsyncGenerator<LogLine> {
+    const { layout: files } = await this.placeOf(cluster.metadata.name);
+    const { disk, clock } = thisMachine(this.#io).seams;
+    yield* fileLogs({ disk, clock, fileOf: (member) => files.logOf(member) }, wishes, signal);
+  }
+
+  /** The controller is this program. */
+  async operatorVersion(): Promise<string | undefined> {
+    return await Promise.resolve(undefined);
   }
 
   async operations(): Promise<readonly OperationObject[]> {

@@ -4,6 +4,7 @@
  */
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
+import type { Outline } from "../../core/plan/outline.ts";
 import type { Explanation } from "../../core/status/why.ts";
 import type { KubeObject } from "../../kube/resources.ts";
 
@@ -41,6 +42,31 @@ export interface ClusterPatch {
   readonly annotations?: Readonly<Record<string, string | null>>;
 }
 
+/** What would be changed, for `plan`: a whole manifest, or fields of the present spec. */
+export type PlannedChange =
+  | { readonly manifest: unknown }
+  | { readonly replicas?: number; readonly version?: string };
+
+export interface PlanOf extends Outline {
+  /** What the plan had to take for granted because the target cannot see it. */
+  readonly assumes?: readonly string[];
+}
+
+export interface LogWishes {
+  readonly members: readonly string[];
+  readonly sinceMs?: number;
+  /** The last lines of each member; all when absent. */
+  readonly lines?: number;
+  readonly follow: boolean;
+}
+
+export interface LogLine {
+  readonly member: string;
+  /** Milliseconds since the epoch, as the platform or the line itself says; undefined where neither does. */
+  readonly at: number | undefined;
+  readonly text: string;
+}
+
 export interface Applied {
   readonly cluster: ClusterObject;
   readonly done: "created" | "configured" | "unchanged";
@@ -69,6 +95,13 @@ export interface Target {
   remarks(cluster: ClusterObject): Promise<readonly string[]>;
   /** What it does or waits for. */
   why(cluster: ClusterObject): Promise<Explanation>;
+
+  /** What a change, or what is left of the present one, would do. Undefined for a cluster that does not exist yet. */
+  plan(cluster: ClusterObject | undefined, change?: PlannedChange): Promise<PlanOf>;
+  /** In order of time; with `follow`, then as they come until `signal` aborts. */
+  logs(cluster: ClusterObject, wishes: LogWishes, signal: AbortSignal): AsyncIterable<LogLine>;
+  /** The version of the operator that looks after clusters here; undefined where it cannot be told. */
+  operatorVersion(): Promise<string | undefined>;
 
   /** By time of creation; empty where the resource is not installed. */
   operations(cluster?: ClusterObject): Promise<readonly OperationObject[]>;

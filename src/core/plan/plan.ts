@@ -19,8 +19,15 @@ export interface Plan {
   readonly end: { readonly converged: true } | { readonly converged: false; readonly holds: readonly Hold[] };
 }
 
-/** `first` is what was decided on the observation, where that is known already. */
-export function plan(observation: Observation, first: Decision = decide(observation)): Plan {
+/**
+ * `first` is what was decided on the observation, where that is known already; `onStep` is told each step with what
+ * would be seen before it.
+ */
+export function plan(
+  observation: Observation,
+  first: Decision = decide(observation),
+  onStep?: (act: Act, before: Observation) => void,
+): Plan {
   const steps: Act[] = [];
   let world = observation;
   let decision = first;
@@ -28,6 +35,7 @@ export function plan(observation: Observation, first: Decision = decide(observat
   for (let passes = 1; passes < LONGEST_PLAN; passes++) {
     if (decision.act) {
       steps.push(decision.act);
+      onStep?.(decision.act, world);
       if (decision.act.action.kind === "FinishDeletion") return { steps, end: { converged: true } };
       world = predict(world, decision.act.action);
       waits = undefined;

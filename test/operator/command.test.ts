@@ -1,0 +1,243 @@
+/**
+ * The command against a real API server with a running operator: every verb that reads once with success, and each
+ * way to fail with a message that says what to do. In this process but for the times, which are of the built file.
+ */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import { bundle } from "../../scripts/build/bundle.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { collectingIo } from "../../src/cli/testing.ts";
+import { verbs } from "../../src/cli/verbs.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
+import { kubeconfigText } from "../../testbed/kubeconfig.ts";
+import { ClusterOnBed, define, PATIENCE_MS, startOperator, type Running } from "../support/operator.ts";
+import { PATHS } from "../support/kube-paths.ts";
+
+let bed: TestTestbed;
+let running: Running;
+let demo: ClusterOnBed;
+let folder: string;
+
+interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function command(...argv: string[]): Promise<Said> {
+  const io = collectingIo({ env: { KUBECONFIG: bed.kubeconfig, HOME: folder }, command: "kubectl etcd" });
+  const code = await dispatch(argv, verbs, "0.0.0", io);
+  return { code, out: io.out(), err: io.err() };
+}
+
+async function shown(...argv: string[]): Promise<string> {
+  const { code, out, err } = await command(...argv);
+  assert.equal(code, 0, err);
+  return out;
+}
+
+async function refused(wanted: number, says: RegExp, ...argv: string[]): Promise<void> {
+  const { code, out, err } = await command(...argv);
+  assert.match(err, says);
+  assert.equal(code, wanted, err);
+  assert.equal(out, "");
+}
+
+/** Nothing is compared or defragmented either. */
+async function atRest(): Promise<void> {
+  const isHealthy = async () => (await demo.status()).phase === "Healthy";
+  await eventually("demo is at rest", isHealthy, { withinMs: PATIENCE_MS });
+}
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "quorate-command-"));
+  bed = await upForTests({ kubelet: "process", backoffMs: { first: 200, max: 2_000 } });
+});
+
+after(async () => {
+  await demo?.close();
+  await running?.stop();
+  await bed?.down();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("where Quorate is not installed, that is said", async () => {
+  await refused(3, /has no resource etcdclusters\.etcd\.quorate\.dev: Quorate is not installed/, "list");
+  await refused(3, /Quorate is not installed/, "status", "demo");
+});
+
+describe("with a cluster of three members", () => {
+  before(async () => {
+    await define(bed);
+    running = startOperator(bed);
+    await eventually("the operator leads", () => running.operator.leads, { withinMs: PATIENCE_MS });
+    await refused(3, /there is no EtcdCluster in namespace default\..*kubectl etcd list -A/, "list");
+    demo = new ClusterOnBed(bed, "demo", running);
+    await demo.create({ replicas: 3 });
+    await demo.converged(3);
+    await atRest();
+  });
+
+  test("status is one screen: phase, leader, database against its quota, and the members", async () => {
+    const text = await shown("status");
+    assert.match(text, /^default\/demo  Healthy/);
+    assert.match(text, /The cluster matches its spec: 3 of 3 voters healthy/);
+    assert.match(text, /Leader +demo-\d/);
+    assert.match(text, /Database +\[#-*.*\] .* of 64\.0 MiB/);
+    assert.match(text, /demo-1 +(?:Leader|Follower) +Healthy +\d+ +3\.6\.16 +\S+ \S+ +\S+ +\d+d/);
+    assert.equal(text, await shown("status", "demo"));
+  });
+
+  test("list, members, events, why and top agree with it", async () => {
+    assert.match(await shown("list"), /demo +3\.6\.16 +3\/3 +Healthy +demo-\d/);
+    assert.match(await shown("list", "-A"), /NAMESPACE +NAME.*\ndefault +demo/);
+    assert.equal(await shown("list", "--unhealthy"), "All 1 clusters are healthy.\n");
+    assert.equal((await shown("members", "demo")).trimEnd().split("\n").length, 4);
+    assert.match(await shown("members", "demo", "-o", "wide"), /https:\/\/demo-1-peer\.default\.svc:2380/);
+    assert.match(await shown("events", "demo"), /EtcdCluster\/demo|EtcdMember\/demo-1/);
+    assert.equal(await shown("why"), "Nothing to do: the cluster matches its spec.\n");
+    assert.match(await shown("top", "--interval", "1s"), /demo +Healthy +3\/3 +[\d.]+/);
+  });
+
+  test("-o json and -o yaml are the objects", async () => {
+    const list = JSON.parse(await shown("list", "-o", "json")) as { metadata: { name: string } }[];
+    assert.deepEqual(
+      list.map(({ metadata }) => metadata.name),
+      ["demo"],
+    );
+    assert.match(await shown("status", "demo", "-o", "yaml"), /^cluster:\n {2}apiVersion: /);
+  });
+
+  test("plan foretells an upgrade and a scale-out with the risk of each step, and changes nothing", async () => {
+    const before = await demo.get();
+    const upgrade = await shown("plan", "demo", "--version", "3.6.17");
+    assert.match(upgrade, /roll demo-\d +1 +none/);
+    assert.match(upgrade, /stop workload demo-\d +0 +elevated/);
+    assert.match(upgrade, /The cluster then matches its spec\./);
+    const scale = await shown("plan", "demo", "--replicas", "5");
+    assert.match(scale, /promote demo-5/);
+    assert.equal(await shown("plan", "demo"), "Nothing to do.\n");
+    assert.equal((await demo.get()).metadata.resourceVersion, before.metadata.resourceVersion);
+  });
+
+  test("plan of a manifest: a new cluster, and one that is wrong", async () => {
+    const file = join(folder, "new.yaml");
+    const text = (version: string) =>
+      `apiVersion: etcd.quorate.dev/v1alpha1\nkind: EtcdCluster\nmetadata: {name: fresh}\nspec: {version: "${version}"}\n`;
+    writeFileSync(file, text("3.6.16"));
+    assert.match(
+      await shown("plan", "-f", file),
+      /create member fresh-1[^]*The cluster then matches its spec\./,
+    );
+    writeFileSync(file, text("newest"));
+    await refused(1, /spec\.version/, "plan", "-f", file);
+    await refused(2, /there is no such file/, "plan", "-f", "nowhere.yaml");
+  });
+
+  test("what plan foretells is what the operator does", async () => {
+    const foretold = JSON.parse(await shown("plan", "demo", "--replicas", "1", "-o", "json")) as {
+      steps: { step: string }[];
+      converged: boolean;
+    };
+    assert.equal(foretold.converged, true);
+    const from = running.steps.length;
+    await demo.edit({ replicas: 1 });
+    await demo.converged(1);
+    const removed = running.steps.slice(from).filter((step) => /^RemoveFromEtcd \S+$/.test(step));
+    const planned = foretold.steps.filter(({ step }) => step.startsWith("remove from etcd "));
+    assert.deepEqual(
+      removed.map((step) => step.replace("RemoveFromEtcd", "remove from etcd")),
+      planned.map(({ step }) => step),
+    );
+    await demo.edit({ replicas: 3 });
+    await demo.converged(3);
+    await atRest();
+  });
+
+  test("a name that does not exist is answered with the nearest that does", async () => {
+    for (const verb of ["status", "members", "why", "plan", "events", "logs", "top"])
+      await refused(3, /no cluster is named "dmeo" in namespace default; did you mean demo\?/, verb, "dmeo");
+    await refused(3, /no member is named "demo-99" in cluster demo/, "logs", "demo", "--member", "demo-99");
+  });
+
+  test("logs of a member whose kubelet does not answer say so", async () => {
+    const { code, err } = await command("logs", "demo");
+    assert.equal(code, 1, err);
+    assert.match(err, /log/);
+  });
+
+  test("several clusters are named when none is chosen", async () => {
+    const second = new ClusterOnBed(bed, "other", running);
+    await second.create({ replicas: 1, paused: true });
+    try {
+      await refused(2, /there are 2 clusters in namespace default; name one of them: demo, other/, "status");
+    } finally {
+      await second.delete();
+      await second.gone(`${PATHS.clusters}/other`);
+      await second.close();
+    }
+  });
+
+  test("without the right the missing right is named, with how to check it", async () => {
+    const account = "/api/v1/namespaces/default/serviceaccounts";
+    await bed.client.create(account, {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "nobody" },
+    });
+    const { status } = await bed.client.create<{ status?: { token: string } }>(`${account}/nobody/token`, {
+      spec: { expirationSeconds: 3600 },
+    } as object as { status?: { token: string } });
+    const { cert: _, key: __, ...access } = bed.access;
+    const file = join(folder, "nobody");
+    writeFileSync(file, kubeconfigText("nobody", { ...access, token: status?.token ?? "" }));
+    await refused(
+      4,
+      /you may not list etcdclusters\.etcd\.quorate\.dev in namespace default.*kubectl auth can-i list/,
+      "list",
+      "--kubeconfig",
+      file,
+    );
+    await refused(4, /in all namespaces.*name one namespace with -n/, "list", "-A", "--kubeconfig", file);
+    writeFileSync(file, kubeconfigText("nobody", { ...access, token: "wrong" }));
+    await refused(4, /rejected your credentials/, "status", "demo", "--kubeconfig", file);
+  });
+
+  test("an API server that is down, and a context that does not exist", async () => {
+    const file = join(folder, "down");
+    writeFileSync(file, kubeconfigText("down", { ...bed.access, server: "https://127.0.0.1:1" }));
+    await refused(
+      3,
+      /the API server at https:\/\/127\.0\.0\.1:1 does not answer.*--context/,
+      "list",
+      "--kubeconfig",
+      file,
+    );
+    await refused(3, /no context "nowhere"; known contexts: /, "list", "--context", "nowhere");
+  });
+
+  test("the built file answers within 300 ms, and status within a second", async (t) => {
+    const [built] = await bundle(join(import.meta.dirname, "../.."), folder);
+    const run = promisify(execFile);
+    const time = async (...args: string[]) => {
+      const began = performance.now();
+      await run(process.execPath, [built?.path ?? "", ...args], {
+        env: { ...process.env, KUBECONFIG: bed.kubeconfig },
+      });
+      return performance.now() - began;
+    };
+    const best = async (...args: string[]) =>
+      Math.min(await time(...args), await time(...args), await time(...args));
+    const [version, status] = [await best("version"), await best("status", "demo")];
+    t.diagnostic(`version ${Math.round(version)} ms, status ${Math.round(status)} ms, the best of three`);
+    // A machine under load takes several times as long; what must not happen is a start that loads everything.
+    assert.ok(version < 300 * 5, `version took ${version} ms`);
+    assert.ok(status < 1_000 * 5, `status took ${status} ms`);
+  });
+});
