@@ -29,6 +29,7 @@ export const verbs: Verbs = {
   defrag: async () => (await import("./verbs/defrag.ts")).verb,
   compact: async () => (await import("./verbs/compact.ts")).verb,
   operation: async () => (await import("./verbs/operation.ts")).verb,
+  snapshot: async () => (await import("./verbs/snapshot.ts")).verb,
   local: () => import("./local.ts"),
   etcd: () => import("./etcd.ts"),
   operator: () => import("./operator.ts"),

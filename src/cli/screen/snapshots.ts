@@ -1,0 +1,116 @@
+/** Snapshots on the screen: one in detail, a list, a plan of deletions. */
+import type { Entry } from "../../snapshot/catalog.ts";
+import type { SnapshotFacts } from "../../snapshot/inspect.ts";
+import type { Manifest } from "../../snapshot/manifest.ts";
+import type { PrunePlan } from "../../snapshot/prune.ts";
+import type { RestoreCheck } from "../../snapshot/restore-check.ts";
+import { tableLines } from "./table.ts";
+import { bytes } from "./words.ts";
+
+type Row = readonly [label: string, value: string | undefined];
+
+function rows(...all: readonly Row[]): string[] {
+  const shown = all.filter((row): row is [string, string] => row[1] !== undefined);
+  const width = Math.max(...shown.map(([label]) => label.length));
+  return shown.map(([label, value]) => `${label.padEnd(width)}  ${value}`);
+}
+
+const NOT_COUNTED = "not counted (more than 4,194,304 records)";
+
+function exactBytes(count: number): string {
+  return `${bytes(count)} (${count} bytes)`;
+}
+
+export function snapshotLines(uri: string, manifest: Manifest): string[] {
+  const { member, stored, encryption } = manifest;
+  return rows(
+    ["Snapshot", uri],
+    ["Cluster", manifest.clusterId],
+    ["Member", `${member.name ?? member.id} (${member.endpoint})`],
+    ["etcd version", manifest.etcdVersion],
+    ["Storage version", manifest.storageVersion],
+    ["Revision", String(manifest.revision)],
+    ["Total keys", manifest.totalKeys === undefined ? NOT_COUNTED : String(manifest.totalKeys)],
+    ["Total entries", String(manifest.totalEntries)],
+    ["Size", exactBytes(manifest.size)],
+    ["Stored", stored.size === manifest.size ? undefined : exactBytes(stored.size)],
+    ["Compression", manifest.compression === "none" ? undefined : manifest.compression],
+    ["Encryption", encryption && `${encryption.algorithm}, key ${encryption.keyId}`],
+    ["SHA-256", manifest.sha256],
+    ["Taken", `${manifest.startedAt} to ${manifest.completedAt}`],
+  );
+}
+
+export function factsLines(uri: string, { size, sha256, database }: SnapshotFacts): string[] {
+  return rows(
+    ["Snapshot", uri],
+    ["Storage version", database.storageVersion],
+    ["Revision", String(database.revision)],
+    ["Total keys", database.totalKeys === undefined ? NOT_COUNTED : String(database.totalKeys)],
+    ["Total entries", String(database.totalEntries)],
+    ["Size", exactBytes(size)],
+    ["SHA-256", sha256],
+  );
+}
+
+export function restoreLines({
+  etcdVersion,
+  restoreMs,
+  revision,
+  totalKeys,
+  hash,
+  hashCompared,
+}: RestoreCheck): string[] {
+  const compared = hashCompared ? "equal to the recorded one" : "none was recorded at this compaction";
+  return [
+    "",
+    ...rows(
+      ["Restored with", `etcdutl ${etcdVersion}`],
+      ["Restore took", `${(restoreMs / 1000).toFixed(1)} s until etcd served`],
+      ["Revision", `${revision}, ${totalKeys} keys`],
+      ["Hash", `${hash} (${compared})`],
+    ),
+    "",
+  ];
+}
+
+export function listLines(entries: readonly Entry[], uri: string, width: number): string[] {
+  if (entries.length === 0) return [`${uri} holds no snapshot.`];
+  return tableLines(
+    [
+      { title: "NAME" },
+      { title: "STATE" },
+      { title: "TAKEN" },
+      { title: "REVISION", align: "right" },
+      { title: "KEYS", align: "right" },
+      { title: "SIZE", align: "right" },
+      { title: "ETCD" },
+      { title: "", shrinks: true },
+    ],
+    entries.map(({ name, state, at, size, manifest, problem }) => [
+      name,
+      state,
+      at.toISOString().replace(/\.\d+Z$/, "Z"),
+      manifest === undefined ? "-" : String(manifest.revision),
+      manifest?.totalKeys === undefined ? "-" : String(manifest.totalKeys),
+      bytes(size),
+      manifest?.etcdVersion ?? "-",
+      problem ?? "",
+    ]),
+    width,
+  );
+}
+
+export function pruneLines({ verdicts, orphans, untouched }: PrunePlan): string[] {
+  const lines = verdicts.map(({ entry, keep }) =>
+    keep.length > 0 ? `keep    ${entry.name}  (${keep.join(", ")})` : `delete  ${entry.name}`,
+  );
+  return [
+    ...lines,
+    ...orphans.map(({ name }) => `delete  ${name}  (its object is gone; only the manifest is left)`),
+    ...untouched.map(
+      ({ name, state }) => `leave   ${name}  (${state === "plain" ? "no manifest" : "damaged"})`,
+    ),
+    ...(verdicts.length + orphans.length + untouched.length === 0 ? ["There is no snapshot."] : []),
+  ];
+}

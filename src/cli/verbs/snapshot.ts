@@ -1,0 +1,27 @@
+/** `quorate snapshot`: the word for all verbs about snapshots. Each is loaded only when it is called. */
+import { verbGroup } from "../verb.ts";
+
+export const verb = verbGroup(
+  {
+    name: "snapshot",
+    summary: "take, list, check, fetch, copy and prune snapshots of any etcd",
+    about:
+      "A snapshot is kept in a directory (file:///backups/ or a path) or in an S3 bucket (s3://bucket/prefix/). Unless it is compressed or encrypted, the object is the file that `etcdctl snapshot save` writes; a manifest beside it says what it holds.",
+    examples: [
+      {
+        does: "Take a snapshot of any etcd",
+        line: "snapshot save --endpoints https://10.0.0.1:2379 --cacert ca.pem --cert client.pem --key client-key.pem s3://backups/prod/",
+      },
+      { does: "List what is there", line: "snapshot ls s3://backups/prod/" },
+    ],
+  },
+  {
+    save: async () => (await import("./snapshot/save.ts")).verb,
+    ls: async () => (await import("./snapshot/ls.ts")).verb,
+    status: async () => (await import("./snapshot/status.ts")).verb,
+    get: async () => (await import("./snapshot/get.ts")).verb,
+    copy: async () => (await import("./snapshot/copy.ts")).verb,
+    verify: async () => (await import("./snapshot/verify.ts")).verb,
+    prune: async () => (await import("./snapshot/prune.ts")).verb,
+  },
+);

@@ -1,0 +1,123 @@
+/**
+ * The etcd that a snapshot is taken of: endpoints and credentials from flags, from etcdctl's own variables, or from a
+ * cluster on this machine.
+ */
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { EtcdClient } from "../../../etcd/client.ts";
+import { GrpcTransport } from "../../../etcd/grpc/transport.ts";
+import type { TlsCredentials } from "../../../etcd/types.ts";
+import { CommandError, EXIT } from "../../exit.ts";
+import type { Flags, ValuesOf } from "../../flag.ts";
+import { UsageError, type CliIo } from "../../io.ts";
+
+export const ETCD_FLAGS = {
+  endpoints: { kind: "list", value: "url", help: "client URLs of the members (default: $ETCDCTL_ENDPOINTS)" },
+  cacert: { kind: "text", value: "file", help: "CA certificates of the servers (default: $ETCDCTL_CACERT)" },
+  cert: { kind: "text", value: "file", help: "client certificate (default: $ETCDCTL_CERT)" },
+  key: { kind: "text", value: "file", help: "key of the client certificate (default: $ETCDCTL_KEY)" },
+  user: {
+    kind: "text",
+    value: "name[:password]",
+    help: "user, where authentication is on (default: $ETCDCTL_USER)",
+  },
+  password: {
+    kind: "text",
+    value: "password",
+    help: "password of --user; better in $ETCDCTL_PASSWORD, where the process list does not show it",
+  },
+  local: { kind: "switch", help: "a cluster on this machine (quorate local up)" },
+  dir: { kind: "text", value: "directory", help: "directory of a cluster on this machine; implies --local" },
+  name: { kind: "text", value: "name", help: "name of a cluster on this machine; implies --local" },
+} as const satisfies Flags;
+
+type EtcdValues = ValuesOf<typeof ETCD_FLAGS>;
+type Settings = Readonly<Record<string, string | undefined>>;
+
+export async function openEtcd(
+  flags: EtcdValues,
+  io: CliIo,
+): Promise<{ client: EtcdClient; close: () => Promise<void> }> {
+  const isLocal = flags.local || flags.dir !== undefined || flags.name !== undefined;
+  if (isLocal && flags.endpoints.length > 0)
+    throw new UsageError("--endpoints and --local, --dir or --name exclude each other");
+  const settings = isLocal ? await localSettings(flags, io) : io.env;
+  const urls = flags.endpoints.length > 0 ? flags.endpoints : listOf(settings["ETCDCTL_ENDPOINTS"]);
+  if (urls.length === 0)
+    throw isLocal
+      ? new CommandError(
+          EXIT.notFound,
+          "no member of the cluster is running; start it with: quorate local up",
+        )
+      : new UsageError("no endpoint: pass --endpoints, or --local for a cluster on this machine");
+  const tls = await credentials(flags, settings, io);
+  const endpoints = urls.map((url) => ({ url: normalized(url, tls !== undefined) }));
+  const transport = new GrpcTransport({ clock: io.clock, ...(tls && { tls }) });
+  const login = loginOf(flags, settings);
+  const client = new EtcdClient({
+    transport,
+    clock: io.clock,
+    endpoints,
+    ...(login && { credentials: login }),
+  });
+  return { client, close: () => transport.close() };
+}
+
+async function localSettings({ dir, name }: EtcdValues, io: CliIo): Promise<Settings> {
+  const [{ placeOf }, { call }, { clientEnvironment }] = await Promise.all([
+    import("../../local/place.ts"),
+    import("../../local/session.ts"),
+    import("../../local/report.ts"),
+  ]);
+  return clientEnvironment(await call(placeOf({ dir, name }, io), io, "status"));
+}
+
+function listOf(text: string | undefined): readonly string[] {
+  return (text ?? "").split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()]));
+}
+
+/** etcdctl takes `host:port` too. */
+function normalized(text: string, secure: boolean): string {
+  const url = /^[a-z]+:\/\//i.test(text) ? text : `${secure ? "https" : "http"}://${text}`;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new UsageError(`--endpoints ${text}: expected a URL such as https://10.0.0.1:2379`);
+  const { origin, pathname } = new URL(url);
+  if (pathname !== "/" && pathname !== "")
+    throw new UsageError(`--endpoints ${text}: an endpoint has no path; use ${origin}`);
+  return origin;
+}
+
+async function credentials(
+  flags: EtcdValues,
+  settings: Settings,
+  io: CliIo,
+): Promise<TlsCredentials | undefined> {
+  const read = async (flag: "cacert" | "cert" | "key", variable: string) => {
+    const file = flags[flag] ?? (settings[variable] || undefined);
+    if (file === undefined) return undefined;
+    try {
+      return await readFile(path.resolve(io.cwd, file), "utf8");
+    } catch (error) {
+      throw new CommandError(EXIT.failed, `cannot read --${flag} ${file}: ${(error as Error).message}`);
+    }
+  };
+  const ca = await read("cacert", "ETCDCTL_CACERT");
+  const cert = await read("cert", "ETCDCTL_CERT");
+  const key = await read("key", "ETCDCTL_KEY");
+  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key need each other");
+  if (ca === undefined && cert === undefined) return undefined;
+  if (ca === undefined) throw new UsageError("--cert needs --cacert, the CA of the servers");
+  return { ca, ...(cert !== undefined && key !== undefined && { cert, key }) };
+}
+
+function loginOf(flags: EtcdValues, settings: Settings): { user: string; password: string } | undefined {
+  const given = flags.user ?? settings["ETCDCTL_USER"];
+  if (!given) return undefined;
+  const colon = given.indexOf(":");
+  const apart = flags.password ?? settings["ETCDCTL_PASSWORD"];
+  if (colon < 0 && apart === undefined)
+    throw new UsageError("--user needs a password: set ETCDCTL_PASSWORD, or pass --user name:password");
+  return colon < 0 || apart !== undefined
+    ? { user: given, password: apart ?? "" }
+    : { user: given.slice(0, colon), password: given.slice(colon + 1) };
+}

@@ -1,0 +1,29 @@
+/** `quorate snapshot ls`: what a store holds. */
+import { listSnapshots } from "../../../snapshot/catalog.ts";
+import { formatted, widthOf } from "../../output.ts";
+import { listLines } from "../../screen/snapshots.ts";
+import { FOLDER, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+
+export const verb = snapshotVerb(
+  {
+    name: "snapshot ls",
+    summary: "list the snapshots in a directory or an S3 bucket",
+    about:
+      "STATE is `complete` for a snapshot whose object fits its manifest, `plain` for a file without one (as etcdctl writes it), `damaged` where object and manifest do not fit, and `orphan` for a manifest whose object is gone.",
+    arguments: [FOLDER],
+    flags: STORE_FLAGS,
+    groups: ["output"],
+    examples: [{ does: "What a bucket holds", line: "snapshot ls s3://backups/prod/" }],
+  },
+  async ({ args, flags }, io) => {
+    const { store } = await locationOf(args.folder, flags, io, { folder: true });
+    const entries = await listSnapshots(store, "", io.signal);
+    const data = entries.map((entry) => ({ uri: `${store.uri}${entry.name}`, ...entry }));
+    io.stdout.write(
+      await formatted(
+        { data, text: () => listLines(entries, store.uri, widthOf(io)).join("\n") },
+        flags.output,
+      ),
+    );
+  },
+);

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { test, type TestContext } from "node:test";
+import { saveSnapshot } from "../../../snapshot/save.ts";
+import { FileStore } from "../../../snapshot/store/file.ts";
+import { clientSending, sampleFile, surroundings } from "../../../snapshot/testing/fixtures.ts";
+import { systemRandom } from "../../../seams/random.ts";
+import { UsageError } from "../../io.ts";
+import { collectingIo } from "../../testing.ts";
+import { verb } from "../snapshot.ts";
+
+const file = sampleFile();
+
+async function folderWith(t: TestContext, count: number): Promise<string> {
+  const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-verbs-"));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  for (let i = 0; i < count; i++)
+    await saveSnapshot({
+      client: clientSending(file),
+      store: new FileStore(dir, systemRandom),
+      name: `s${i}.db`,
+      ...surroundings,
+      clock: { ...surroundings.clock, now: () => Date.UTC(2026, 0, 1, i) },
+      compression: "none",
+    });
+  return dir;
+}
+
+async function run(...args: string[]): Promise<string> {
+  const io = collectingIo({ cwd: os.tmpdir() });
+  await verb.run(args, io);
+  return io.out();
+}
+
+test("snapshots of a folder are listed, shown, verified and fetched", async (t) => {
+  const dir = await folderWith(t, 2);
+  writeFileSync(path.join(dir, "plain.db"), file);
+  const list = await run("ls", dir);
+  assert.match(list, /^NAME +STATE +TAKEN +REVISION +KEYS +SIZE +ETCD/);
+  assert.match(list, /s0\.db +complete +2026-01-01T00:00:00Z +61 +60 +\S+ KiB +3\.6\.16/);
+  assert.match(list, /plain\.db +plain/);
+  assert.match(await run("status", path.join(dir, "s0.db")), /Revision +61\nTotal keys +60\n/);
+  assert.match(await run("status", path.join(dir, "plain.db")), /Revision +61\nTotal keys +60\n/);
+  assert.match(await run("verify", `file://${dir}/s0.db`), /matches its manifest/);
+  await run("get", path.join(dir, "s1.db"), path.join(dir, "out/fetched.db"));
+  assert.ok(readFileSync(path.join(dir, "out/fetched.db")).equals(file));
+});
+
+test("a damaged snapshot is refused by every verb that reads it, and the target does not appear", async (t) => {
+  const dir = await folderWith(t, 1);
+  const damaged = Buffer.from(file);
+  damaged[50_000] = (damaged[50_000] ?? 0) ^ 1;
+  writeFileSync(path.join(dir, "s0.db"), damaged);
+  const source = path.join(dir, "s0.db");
+  await assert.rejects(run("verify", source), { code: 1, message: /is damaged.*Use another snapshot/ });
+  await assert.rejects(run("get", source, path.join(dir, "fetched.db")), /is damaged/);
+  await assert.rejects(run("copy", source, path.join(dir, "copy/")), /is damaged/);
+  assert.deepEqual(
+    readdirSync(dir).filter((name) => name.includes("fetched")),
+    [],
+  );
+  assert.deepEqual(readdirSync(path.join(dir, "copy")), []);
+});
+
+test("pruning shows its plan, asks, and deletes with consent", async (t) => {
+  const dir = await folderWith(t, 4);
+  const args = ["prune", "--keep-last", "2", dir];
+  assert.match(
+    await run(...args, "--dry-run"),
+    /keep +s3\.db +\(newest, last\)\nkeep +s2\.db.*\ndelete +s1\.db\ndelete +s0\.db/,
+  );
+  await assert.rejects(run(...args), { code: 6 });
+  assert.equal(readdirSync(dir).length, 8);
+  await run(...args, "--yes");
+  assert.equal(readdirSync(dir).length, 4);
+  await assert.rejects(run("prune", dir), UsageError);
+  await assert.rejects(run("prune", "--keep-last", "-1", dir), UsageError);
+});
+
+test("a command line that cannot be meant is refused with what to write instead", async (t) => {
+  const dir = await folderWith(t, 1);
+  await assert.rejects(run("save", dir), /no endpoint: pass --endpoints, or --local/);
+  await assert.rejects(run("save", "--endpoints", "http://127.0.0.1:1/path", dir), /an endpoint has no path/);
+  await assert.rejects(
+    run("save", "--endpoints", "http://127.0.0.1:1", "--encrypt", dir),
+    /--encrypt needs a key/,
+  );
+  await assert.rejects(run("save", "--endpoints", "127.0.0.1:1", "--cert", "x", dir), /cannot read --cert x/);
+  await assert.rejects(run("save", "--endpoints", "127.0.0.1:1", "--user", "root", dir), /ETCDCTL_PASSWORD/);
+  await assert.rejects(run("get", dir, "x"), /is a folder: name one snapshot in it/);
+  await assert.rejects(run("get", path.join(dir, "none.db"), "x"), { code: 3 });
+  await assert.rejects(run("ls", "gs://bucket/"), /s3:\/\/bucket\/prefix\/ or file:\/\//);
+  await assert.rejects(run("ls", "s3://"), /does not name a bucket/);
+  await assert.rejects(run("verify", "--etcd-version", "3.6", path.join(dir, "s0.db")), /need --restore/);
+  await assert.rejects(run("copy", `${dir}/`, path.join(dir, "s9.db")), /the target must be one too/);
+});
+
+test("a member that cannot be reached is told with its endpoint", async (t) => {
+  const dir = await folderWith(t, 0);
+  await assert.rejects(
+    run("save", "--endpoints", "http://127.0.0.1:1", `${dir}/`),
+    /127\.0\.0\.1:1.*check the endpoints/,
+  );
+});

@@ -1,0 +1,107 @@
+/**
+ * A real S3 server for tests: versitygw, built once from its Go module into the cache (two to four minutes cold), over
+ * a directory, with or without TLS.
+ */
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { runCommand } from "../../src/etcd/install/command.ts";
+import type { KeyPair } from "../../src/seams/pki.ts";
+import { systemProcesses, type RunningProcess } from "../../src/seams/processes.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { acquire } from "../../testbed/lock.ts";
+import { cacheDir } from "../../testbed/paths.ts";
+import { freePorts } from "./free-ports.ts";
+
+const MODULE = "github.com/versity/versitygw/cmd/versitygw";
+const VERSION = "v1.8.0";
+
+export async function versitygw(): Promise<string> {
+  const file = path.join(cacheDir(), "programs", `versitygw-${VERSION}-${process.arch}`);
+  if (existsSync(file)) return file;
+  const lock = await acquire(file, { purpose: "building versitygw" });
+  const work = `${file}.building`;
+  try {
+    if (existsSync(file)) return file;
+    rmSync(work, { recursive: true, force: true });
+    mkdirSync(work, { recursive: true });
+    const { code, stderr } = await runCommand(
+      "go",
+      ["install", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", `${MODULE}@${VERSION}`],
+      { env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off", GOBIN: work }, nice: 5 },
+    );
+    if (code !== 0)
+      throw new Error(`building versitygw ${VERSION} failed (go install, exit code ${code}):\n${stderr}`);
+    renameSync(path.join(work, "versitygw"), file);
+    return file;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+    await lock.release();
+  }
+}
+
+export class S3Server implements AsyncDisposable {
+  readonly dir: string;
+  readonly endpoint: string;
+  /** What AWS's tools and ours read. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly #process: RunningProcess;
+
+  private constructor(dir: string, endpoint: string, running: RunningProcess) {
+    this.dir = dir;
+    this.endpoint = endpoint;
+    this.#process = running;
+    this.env = {
+      AWS_ACCESS_KEY_ID: "tester",
+      AWS_SECRET_ACCESS_KEY: "tester-secret",
+      AWS_ENDPOINT_URL: endpoint,
+      AWS_EC2_METADATA_DISABLED: "true",
+    };
+  }
+
+  static async start({ buckets, tls }: { buckets: readonly string[]; tls?: KeyPair }): Promise<S3Server> {
+    const command = await versitygw();
+    const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-s3-"));
+    for (const bucket of buckets) mkdirSync(path.join(dir, "data", bucket), { recursive: true });
+    const [port] = await freePorts(1);
+    const files = tls && { cert: path.join(dir, "server.crt"), key: path.join(dir, "server.key") };
+    if (tls && files) {
+      writeFileSync(files.cert, tls.certificate);
+      writeFileSync(files.key, tls.key, { mode: 0o600 });
+    }
+    const address = `127.0.0.1:${port}`;
+    const secure = files ? ["--cert", files.cert, "--key", files.key] : [];
+    const running = await systemProcesses.spawn({
+      command,
+      args: ["--port", address, "--quiet", ...secure, "posix", path.join(dir, "data")],
+      env: {
+        PATH: process.env["PATH"],
+        ROOT_ACCESS_KEY_ID: "tester",
+        ROOT_SECRET_ACCESS_KEY: "tester-secret",
+      },
+      cwd: dir,
+      log: path.join(dir, "log"),
+    });
+    const server = new S3Server(dir, `${tls ? "https" : "http"}://${address}`, running);
+    const { connect } = await import("node:net");
+    await eventually(
+      "versitygw listens",
+      () =>
+        new Promise<boolean>((resolve) => {
+          const socket = connect(Number(port), "127.0.0.1", () => resolve(true)).on("error", () =>
+            resolve(false),
+          );
+          socket.on("connect", () => socket.destroy());
+        }),
+    );
+    return server;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#process.signal("SIGKILL");
+    // Awaited through a poll: a detached child does not keep this process awake.
+    await eventually("versitygw has ended", async () => !(await systemProcesses.isAlive(this.#process)));
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
