@@ -15,7 +15,16 @@ import { verbs } from "../../src/cli/verbs.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import { systemRandom } from "../../src/seams/random.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { ClusterOnBed, SMALL, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import {
+  ClusterOnBed,
+  PATIENCE_MS,
+  SMALL,
+  startOperator,
+  upWithDefinitions,
+  type Running,
+} from "../support/operator.ts";
 
 let bed: TestTestbed;
 let running: Running;
@@ -163,4 +172,43 @@ test("hibernate and wake: the size is that of before", async () => {
     /demo is hibernated; its data is retained\. Wake it with: kubectl etcd wake demo/,
   );
   await done("wake demo", /demo is awake with 3 voting members/);
+});
+
+test("restart, defrag, compact, leader move and member replace run as operations, with their steps", async () => {
+  const { leader = "" } = await demo.status();
+  await refused("restart demo-9 --yes", 3, /no member is named "demo-9" in cluster demo/);
+  await refused("restart demo", 6, /one member at a time is down; 3 of 3 voters are healthy/);
+  await refused("compact demo --revision 999999999 --yes", 1, /was rejected, and nothing was changed|failed/);
+  const { err } = await done("defrag demo --yes", /./);
+  assert.match(err, /Defragmenting all voters of demo \(operation demo-defrag-[0-9a-f]{6}\)/);
+  assert.ok(err.split("\n").length > 3, `its steps are told: ${err}`);
+  const client = await demo.etcd();
+  for (const value of ["1", "2", "3"]) await client.kv.put("key", value);
+  await done("compact demo --retain 1 --yes", /./);
+  await done("leader move demo", /./);
+  await eventually("the status names the new leader", async () => (await demo.status()).leader !== leader, {
+    withinMs: PATIENCE_MS,
+  });
+  await done("restart demo-2 --yes", /./);
+  await done("member replace demo-1 --yes", /./);
+  assert.ok(!(await demo.list(PATHS.members)).includes("demo-1"));
+  await done("operation list demo", /restart +Succeeded/);
+});
+
+test("operation show tells the steps, and only one that waits can be cancelled", async () => {
+  const { out } = await command("operation list -o json");
+  const operations = JSON.parse(out) as { metadata: { name: string } }[];
+  const name =
+    operations.find(({ metadata }) => metadata.name.startsWith("demo-restart"))?.metadata.name ?? "";
+  await done(`operation show ${name}`, /Succeeded.*\n(?:.*\n)*Steps:/);
+  await refused(`operation cancel ${name}`, 1, /has ended \(Succeeded\)/);
+  await refused("operation show demo-restart-zzz", 3, /no operation is named/);
+  await done("pause demo --yes", /paused/);
+  const { out: created } = await done(
+    "restart demo --yes --no-wait",
+    /operation demo-restart-[0-9a-f]{6} created/,
+  );
+  const [, waiting = ""] = /operation (demo-restart-[0-9a-f]{6}) created/.exec(created) ?? [];
+  await done(`operation cancel ${waiting}`, /is cancelled/);
+  await done("resume demo", /resumed/);
 });

@@ -129,11 +129,13 @@ function isAvailable({ conditions }: EtcdClusterStatus): boolean {
   return conditions?.some(({ type, status }) => type === "Available" && status === "True") ?? false;
 }
 
-/** A condition changed, or the status is about another spec: whoever waits for that waits for nothing else. */
+/** A condition, fence or approval changed, or the status is about another spec: a person or program waits for that. */
 function isUrgent(before: EtcdClusterStatus | undefined, after: EtcdClusterStatus): boolean {
-  const essence = ({ observedGeneration, conditions }: EtcdClusterStatus) =>
+  const essence = ({ observedGeneration, conditions, members, approvals }: EtcdClusterStatus) =>
     canonical([
       observedGeneration,
+      members?.flatMap(({ name, fenced }) => (fenced ? [name] : [])),
+      approvals?.map(({ approval }) => approval),
       conditions?.map(({ type, status, observedGeneration: seen }) => [type, status, seen]),
     ]);
   return before === undefined || essence(before) !== essence(after);
