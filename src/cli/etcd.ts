@@ -7,15 +7,16 @@ import { ensureEtcd, findEtcd, type InstalledEtcd } from "../etcd/install/ensure
 import { EtcdInstallError } from "../etcd/install/errors.ts";
 import type { InstallProgress } from "../etcd/install/progress.ts";
 import { etcdPins, type EtcdSource } from "../etcd/versions.ts";
+import { commandOf } from "./called.ts";
 import { UsageError, type CliIo } from "./io.ts";
 import { table } from "./table.ts";
 
 export const summary = "install, list and locate supported etcd versions";
 
-export const usage = `Usage:
-  quorate etcd install <version> [--source <source>] [-o json]
-  quorate etcd list [-o json]
-  quorate etcd path <version> [-o json]
+export const usage = (command: string): string => `Usage:
+  ${command} etcd install <version> [--source <source>] [-o json]
+  ${command} etcd list [-o json]
+  ${command} etcd path <version> [-o json]
 
 A version is 3.6.16, or 3.6 for the newest supported patch of 3.6. \`install\` uses the first source that has it:
   dir      the directory $QUORATE_ETCD_DIR, or <version>/ in it
@@ -40,11 +41,11 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   const [action, version, ...rest] = parsed.positionals;
   if (rest.length > 0) throw new UsageError(`too many arguments: ${rest.join(" ")}`);
   if (action === "list" && version === undefined) return await list(io, parsed.json);
-  if (action === "list") throw new UsageError("`quorate etcd list` takes no version");
+  if (action === "list") throw new UsageError("`etcd list` takes no version");
   if (action !== "install" && action !== "path") {
     throw new UsageError(`choose one of install, list or path${action ? ` (got ${action})` : ""}`);
   }
-  if (version === undefined) throw new UsageError(`\`quorate etcd ${action}\` needs a version, such as 3.6`);
+  if (version === undefined) throw new UsageError(`\`etcd ${action}\` needs a version, such as 3.6`);
   return action === "install" ? await install(version, io, parsed) : await tellPath(version, io, parsed.json);
 }
 
@@ -99,7 +100,9 @@ async function tellPath(version: string, io: CliIo, json: boolean): Promise<numb
     print(io, json, found, found.dir);
     return 0;
   }
-  io.stderr.write(`etcd ${version} is not installed. Install it with: quorate etcd install ${version}\n`);
+  io.stderr.write(
+    `etcd ${version} is not installed. Install it with: ${commandOf(io)} etcd install ${version}\n`,
+  );
   return 1;
 }
 

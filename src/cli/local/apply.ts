@@ -4,6 +4,7 @@ import { checkManifest } from "../../local/change.ts";
 import { Lock } from "../../local/lock.ts";
 import { thisMachine } from "../../local/machine.ts";
 import { warningsOf, type Change, type Done } from "../../local/operations.ts";
+import { commandOf } from "../called.ts";
 import { UsageError, type CliIo } from "../io.ts";
 import { changeOptions, readChange } from "./change.ts";
 import { haveEtcd } from "./installing.ts";
@@ -12,7 +13,7 @@ import { exactly, parse, placeOf, placeUsage, type Place } from "./place.ts";
 import { call, hasController } from "./session.ts";
 
 export const summary = "apply an EtcdCluster manifest";
-export const usage = `Usage: quorate local apply -f <file> [options]
+export const usage = (command: string): string => `Usage: ${command} local apply -f <file> [options]
 
 Options:
   -f, --file <file>       EtcdCluster manifest; - reads standard input
@@ -46,7 +47,7 @@ export async function applyChange(
   print(io, place, done, done.text);
   if (!place.json && !(await hasController(place, io))) {
     io.stdout.write(
-      "The spec is stored and takes effect when a controller runs. Start one with: quorate local up\n",
+      `The spec is stored and takes effect when a controller runs. Start one with: ${commandOf(io)} local up\n`,
     );
   }
   return 0;

@@ -6,9 +6,9 @@ import { call } from "./session.ts";
 
 export const summary =
   "approve a rollout, a step for a member that cannot be reached, or restored older data";
-export const usage = `Usage: quorate local approve <approval> [options]
+export const usage = (command: string): string => `Usage: ${command} local approve <approval> [options]
 
-\`quorate local why\` shows the approval that a step waits for: the hash of a rollout (spec.update.strategy
+\`${command} local why\` shows the approval that a step waits for: the hash of a rollout (spec.update.strategy
 OnApproval), a step for a member that the controller cannot reach, such as replace-etcd-3, or data that was restored
 by hand and is older than what was seen before, such as accept-data-48211.
 

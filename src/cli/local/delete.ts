@@ -2,6 +2,7 @@
 import { Controller } from "../../local/controller.ts";
 import { thisMachine } from "../../local/machine.ts";
 import { sleep } from "../../seams/clock.ts";
+import { commandOf } from "../called.ts";
 import type { CliIo } from "../io.ts";
 import { print } from "./output.ts";
 import { exactly, parse, placeOf, placeUsage, type Place } from "./place.ts";
@@ -9,7 +10,7 @@ import { call, hasController } from "./session.ts";
 
 export const summary =
   "delete the cluster; its data is retained unless spec.storage.retention.onDelete is Delete";
-export const usage = `Usage: quorate local delete [options]
+export const usage = (command: string): string => `Usage: ${command} local delete [options]
 
 Stops all members and deletes the cluster. Its volumes are retained, unless the spec sets
 storage.retention.onDelete to Delete.
@@ -37,7 +38,9 @@ async function untilGone(place: Place, io: CliIo): Promise<void> {
   const end = io.clock.monotonic() + LONGEST_DELETION_MS;
   while ((await disk.stat(place.layout.cluster)) !== undefined || (await hasController(place, io))) {
     if (io.clock.monotonic() > end)
-      throw new Error("the cluster is still being deleted; quorate local why shows what it is waiting for");
+      throw new Error(
+        `the cluster is still being deleted; ${commandOf(io)} local why shows what it is waiting for`,
+      );
     await sleep(io.clock, POLL_MS, io.signal);
   }
 }

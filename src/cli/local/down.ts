@@ -6,7 +6,7 @@ import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 import { call, hasController } from "./session.ts";
 
 export const summary = "stop the cluster; its data is retained";
-export const usage = `Usage: quorate local down [options]
+export const usage = (command: string): string => `Usage: ${command} local down [options]
 
 Stops the members gracefully, then the controller. Works without a running controller too.
 

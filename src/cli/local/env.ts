@@ -6,7 +6,7 @@ import { clientEnvironment, exportLines } from "./report.ts";
 import { call } from "./session.ts";
 
 export const summary = "print environment variables for etcdctl";
-export const usage = `Usage: eval "$(quorate local env)"
+export const usage = (command: string): string => `Usage: eval "$(${command} local env)"
 
 Options:
 ${placeUsage}

@@ -5,7 +5,7 @@ import { memberVerb } from "./member-verb.ts";
 const verb = memberVerb({
   verb: "fence",
   summary: "keep clients and leadership away from a member without stopping it",
-  about: `The member keeps running and voting. \`quorate local env\` leaves it out of the endpoints, and leadership moves
+  about: `The member keeps running and voting. \`local env\` leaves it out of the endpoints, and leadership moves
 to a healthy voter that is not fenced. A member that replaces it is not fenced.`,
 });
 

@@ -7,7 +7,9 @@ import { wholeNumber } from "./change.ts";
 import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 
 export const summary = "show a member's log";
-export const usage = `Usage: quorate local logs <member> [--lines <n>] [--follow] [options]
+export const usage = (
+  command: string,
+): string => `Usage: ${command} local logs <member> [--lines <n>] [--follow] [options]
 
 Options:
       --lines <n>         number of lines to show (default: 20)

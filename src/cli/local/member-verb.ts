@@ -1,5 +1,6 @@
 /** Verbs that do one thing to one member and say what to watch. */
 import type { OperationName } from "../../local/server.ts";
+import { commandOf } from "../called.ts";
 import type { Verb } from "../io.ts";
 import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 import { print } from "./output.ts";
@@ -17,7 +18,7 @@ export function memberVerb(about: {
 }): Verb {
   return {
     summary: about.summary,
-    usage: `Usage: quorate local ${about.verb} <member> [options]
+    usage: (command) => `Usage: ${command} local ${about.verb} <member> [options]
 
 ${about.about}
 
@@ -30,7 +31,7 @@ ${placeUsage}
       const [member] = exactly(positionals, "member");
       const done = await call(place, io, about.verb, member);
       print(io, place, done, done.text);
-      if (!place.json) io.stdout.write(`Watch: quorate local status${placeArguments(values)}\n`);
+      if (!place.json) io.stdout.write(`Watch: ${commandOf(io)} local status${placeArguments(values)}\n`);
       return 0;
     },
   };

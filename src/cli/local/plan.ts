@@ -6,7 +6,9 @@ import { print } from "./output.ts";
 import { call } from "./session.ts";
 
 export const summary = "show the steps that a change would take, without making it";
-export const usage = `Usage: quorate local plan [-f <file>] [--replicas <n>] [--version <v>] [options]
+export const usage = (
+  command: string,
+): string => `Usage: ${command} local plan [-f <file>] [--replicas <n>] [--version <v>] [options]
 
 Without a change, it shows the remaining steps of the current one.
 

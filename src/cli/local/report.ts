@@ -1,16 +1,21 @@
 /** The state of a cluster as text: one screen that answers "how is it?". */
 import { describeEntry } from "../../control/transcript.ts";
 import type { LocalReport } from "../../local/operations.ts";
+import { DEFAULT_COMMAND } from "../called.ts";
 import { table } from "../table.ts";
 import { megabytes } from "./output.ts";
 
-export function renderReport(report: LocalReport, shownDecisions: number): string {
+export function renderReport(
+  report: LocalReport,
+  shownDecisions: number,
+  command: string = DEFAULT_COMMAND,
+): string {
   const { cluster, controller, processes } = report;
   const { status, spec, metadata } = cluster;
   const head = [
     `${metadata.name}: ${status?.phase ?? "Unknown"}`,
     ...(status?.message === undefined ? [] : [status.message]),
-    `etcd ${spec.version}, ${status?.readyReplicas ?? 0} of ${spec.replicas} voters healthy, leader ${status?.leader ?? "none"}${controller ? `, controller is process ${controller.pid}` : "; no controller is running (start one with: quorate local up)"}`,
+    `etcd ${spec.version}, ${status?.readyReplicas ?? 0} of ${spec.replicas} voters healthy, leader ${status?.leader ?? "none"}${controller ? `, controller is process ${controller.pid}` : `; no controller is running (start one with: ${command} local up)`}`,
   ];
   const members = (status?.members ?? []).map((member) => {
     const process = processes.find(({ name }) => name === member.name);

@@ -5,7 +5,7 @@ import { wholeNumber } from "./change.ts";
 import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 
 export const summary = "change the number of voting members; 0 hibernates";
-export const usage = `Usage: quorate local scale <replicas> [options]
+export const usage = (command: string): string => `Usage: ${command} local scale <replicas> [options]
 
 New members join as learners and are promoted one at a time; members are removed one at a time.
 0 hibernates the cluster: all members stop, and all data is retained.

@@ -7,6 +7,7 @@ import { operations, Refused, type Subject } from "../../local/operations.ts";
 import { callController } from "../../local/remote.ts";
 import type { OperationName } from "../../local/server.ts";
 import { withDirectory } from "../../local/subject.ts";
+import { commandOf } from "../called.ts";
 import type { CliIo } from "../io.ts";
 import type { Place } from "./place.ts";
 
@@ -23,7 +24,7 @@ export async function call<N extends OperationName>(
 ): Promise<Result<N>> {
   const machine = thisMachine(io);
   const { layout } = place;
-  if ((await machine.seams.disk.stat(layout.cluster)) === undefined) throw noCluster(place);
+  if ((await machine.seams.disk.stat(layout.cluster)) === undefined) throw noCluster(place, io);
   const holder = await currentHolder(layout, machine.seams);
   if (holder && holder.socket !== "") {
     return await callController(holder.socket, operation, argument, io.signal);
@@ -38,6 +39,6 @@ export async function hasController(place: Place, io: CliIo): Promise<boolean> {
   return holder !== undefined && holder.socket !== "";
 }
 
-function noCluster({ layout }: Place): Error {
-  return new Refused(`there is no cluster in ${layout.dir}. Start one with: quorate local up`);
+function noCluster({ layout }: Place, io: CliIo): Error {
+  return new Refused(`there is no cluster in ${layout.dir}. Start one with: ${commandOf(io)} local up`);
 }

@@ -6,7 +6,7 @@ const verb = memberVerb({
   verb: "stop",
   summary: "stop a member gracefully (SIGTERM); it is restarted",
   about: `The member hands over leadership and stops; it is then restarted, because it is meant to run.
-To stop the whole cluster, use: quorate local down`,
+To stop the whole cluster, use the verb down.`,
 });
 
 export const { summary, usage } = verb;

@@ -5,7 +5,7 @@ import { memberVerb } from "./member-verb.ts";
 const verb = memberVerb({
   verb: "unfence",
   summary: "let clients and leadership return to a fenced member",
-  about: `\`quorate local env\` lists the member again, and it may lead.`,
+  about: `\`local env\` lists the member again, and it may lead.`,
 });
 
 export const { summary, usage } = verb;

@@ -22,7 +22,9 @@ import { socketPath } from "./socket.ts";
 import { createView } from "./view.ts";
 
 export const summary = "run a cluster on this machine, in the foreground; Ctrl-C stops it";
-export const usage = `Usage: quorate local up [-f <file>] [--replicas <n>] [--version <v>] [options]
+export const usage = (
+  command: string,
+): string => `Usage: ${command} local up [-f <file>] [--replicas <n>] [--version <v>] [options]
 
 Runs an etcd cluster as processes on this machine, with TLS, and repairs it. The next \`up\` reuses
 its data. Without -f it starts the existing cluster, or creates one of three members.
@@ -31,7 +33,7 @@ Options:
 ${changeUsage}
 ${placeUsage}
 
-While it runs, from another terminal: quorate local status, kill, wipe, scale, upgrade, plan, why, …
+While it runs, from another terminal: ${command} local status, kill, wipe, scale, upgrade, plan, why, …
 `;
 
 const BYTES_PER_MEMBER = 160 * 1024 ** 2;

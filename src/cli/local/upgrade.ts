@@ -5,7 +5,7 @@ import { givenVersion } from "./change.ts";
 import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 
 export const summary = "change the etcd version, one member and one minor at a time";
-export const usage = `Usage: quorate local upgrade <version> [options]
+export const usage = (command: string): string => `Usage: ${command} local upgrade <version> [options]
 
 A version is 3.6.16, or 3.6 for its newest known patch. A lower minor version is a downgrade, which
 etcd supports since 3.6. A change that etcd does not support is rejected with the reason.

@@ -5,6 +5,7 @@
 import { describeEntry, type TranscriptEntry } from "../../control/transcript.ts";
 import type { InstalledEtcd } from "../../etcd/install/ensure.ts";
 import type { LocalReport } from "../../local/operations.ts";
+import { commandOf } from "../called.ts";
 import type { CliIo } from "../io.ts";
 import type { Place } from "./place.ts";
 import { clientEnvironment, exportLines, renderReport, timeOf } from "./report.ts";
@@ -33,13 +34,13 @@ export function createView(
 }
 
 /** How to use the cluster, once it can be used. */
-function instructions(report: LocalReport, etcd: InstalledEtcd): string {
+function instructions(report: LocalReport, etcd: InstalledEtcd, io: CliIo): string {
   return `The cluster ${report.cluster.metadata.name} is ready. To use it, paste:
 
 ${exportLines(clientEnvironment(report))}${etcd.etcdctl} put hello world
 ${etcd.etcdctl} endpoint status --write-out=table
 
-Data and certificates are in ${report.dir}. To see it heal: quorate local kill|wipe|corrupt <member>
+Data and certificates are in ${report.dir}. To see it heal: ${commandOf(io)} local kill|wipe|corrupt <member>
 `;
 }
 
@@ -76,7 +77,7 @@ class LineView implements View {
     }
     if (!this.#reported && serves(report)) {
       this.#reported = true;
-      this.#io.stdout.write(`\n${instructions(report, this.#etcd)}\n`);
+      this.#io.stdout.write(`\n${instructions(report, this.#etcd, this.#io)}\n`);
     }
   }
   step(entry: TranscriptEntry): void {
@@ -122,7 +123,7 @@ class ScreenView implements View {
     if (!this.#reported && serves(report)) {
       this.#reported = true;
       this.#erase();
-      this.#io.stdout.write(`${instructions(report, this.#etcd)}\n`);
+      this.#io.stdout.write(`${instructions(report, this.#etcd, this.#io)}\n`);
     }
     this.#draw(`${renderReport(report, 8)}${this.#trouble}`);
     this.#trouble = "";

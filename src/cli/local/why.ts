@@ -1,11 +1,12 @@
 /** `quorate local why`: why nothing happens, and what to do about it. */
+import { commandOf } from "../called.ts";
 import type { CliIo } from "../io.ts";
 import { exactly, parse, placeOf, placeUsage } from "./place.ts";
 import { print } from "./output.ts";
 import { call, hasController } from "./session.ts";
 
 export const summary = "explain what the cluster is waiting for, and what you can do";
-export const usage = `Usage: quorate local why [options]
+export const usage = (command: string): string => `Usage: ${command} local why [options]
 
 Options:
 ${placeUsage}
@@ -19,7 +20,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   // Whatever the members lack, nobody is there to do anything about it.
   const said = (await hasController(place, io))
     ? reported
-    : "No controller is running for this cluster, so nothing changes. Start one with: quorate local up";
+    : `No controller is running for this cluster, so nothing changes. Start one with: ${commandOf(io)} local up`;
   const lines = [
     said,
     ...reasons.map(({ reason, message, next }) => `- ${reason}: ${message}${next ? `\n  ${next}` : ""}`),

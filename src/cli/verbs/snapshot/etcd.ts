@@ -26,7 +26,7 @@ export const ETCD_FLAGS = {
     value: "password",
     help: "password of --user; better in $ETCDCTL_PASSWORD, where the process list does not show it",
   },
-  local: { kind: "switch", help: "a cluster on this machine (quorate local up)" },
+  local: { kind: "switch", help: "a cluster on this machine" },
   dir: { kind: "text", value: "directory", help: "directory of a cluster on this machine; implies --local" },
   name: { kind: "text", value: "name", help: "name of a cluster on this machine; implies --local" },
 } as const satisfies Flags;
