@@ -3,18 +3,23 @@
  * controller that is killed and does not hear. When the faults end it must come to rest, and be right.
  */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import type { EtcdOperationSpec } from "../../src/api/etcd-operation.ts";
+import type { OperationFacts } from "../../src/core/observation.ts";
+import { operationFacts } from "../../src/core/operations/task.ts";
 import { describeEntry } from "../../src/control/transcript.ts";
 import { EPOCH } from "../engine/clock.ts";
 import { Violation } from "../oracles/oracle.ts";
 import type { ProductRun } from "../driver/product-run.ts";
 import { run, type Wait } from "../driver/run.ts";
 import { SeededRandom } from "../engine/random.ts";
+import { judgeEndedOperations, randomTask } from "../rules/operations.ts";
 import { MachineSimulation } from "./simulation.ts";
 
 const VERSIONS = ["3.5.33", "3.5.35", "3.6.16", "3.7.1", "3.7.3"] as const;
 
 export async function machineRun(seed: number): Promise<ProductRun> {
   const random = new SeededRandom(seed ^ 0xac41e);
+  const operating = new SeededRandom(seed ^ 0x7a5c);
   const numbers = (most: number) =>
     new Set(Array.from({ length: random.between(0, most) }, () => random.between(1, 200)));
   const spec: EtcdClusterSpecInput = {
@@ -39,6 +44,7 @@ export async function machineRun(seed: number): Promise<ProductRun> {
     const moves = random.between(1, 5);
     for (let i = 0; i < moves; i++) {
       say(await move(sim, random));
+      if (operating.chance(0.3)) say(await operate(sim, operating));
       yield { pass: random.pick([50, 500, 3_000, 10_000, 40_000]) };
     }
     for (const server of sim.world.network.all()) if (server.frozen) sim.world.thaw(server);
@@ -47,6 +53,7 @@ export async function machineRun(seed: number): Promise<ProductRun> {
     if (sim.spec.replicas === 0) await sim.edit({ replicas: 1 });
     yield { settle: 2 * 3_600_000 };
     judge(sim);
+    if (sim.converged) judgeEndedOperations(await operationsIn(sim));
   }
   return await run(seed, sim, life(), (violation) => {
     say(violation ? `!! ${violation.message}` : sim.converged ? "converged" : sim.whyNot());
@@ -124,6 +131,18 @@ async function move(sim: MachineSimulation, random: SeededRandom): Promise<strin
   }
   sim.kill();
   return "kill the controller";
+}
+
+async function operate(sim: MachineSimulation, random: SeededRandom): Promise<string> {
+  const names = (await sim.disk.list(sim.files.members)).map((file) => file.replace(/\.json$/, ""));
+  const { kind, ...parameters } = randomTask(random, names);
+  const name = `task-${random.between(1, 1_000_000)}`;
+  await sim.operations.create(name, { cluster: "demo", [kind]: parameters } as EtcdOperationSpec);
+  return `${name} ${kind} ${JSON.stringify(parameters)}`;
+}
+
+async function operationsIn(sim: MachineSimulation): Promise<OperationFacts[]> {
+  return (await sim.operations.list()).operations.map((operation) => operationFacts(operation));
 }
 
 async function edit(sim: MachineSimulation, random: SeededRandom): Promise<string> {

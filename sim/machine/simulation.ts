@@ -13,6 +13,7 @@ import { isEstablished } from "../../src/core/record.ts";
 import { Controller } from "../../src/local/controller.ts";
 import { createCluster } from "../../src/local/create.ts";
 import { layout } from "../../src/local/layout.ts";
+import { OperationStore } from "../../src/local/operation-store.ts";
 import { Store, type StoredCluster } from "../../src/local/store.ts";
 import { VirtualClock } from "../engine/clock.ts";
 import { Ledger } from "../oracles/ledger.ts";
@@ -55,6 +56,7 @@ export class MachineSimulation {
   readonly deaths: string[] = [];
   /** Changes the cluster as a person's verbs would. */
   readonly store: Store;
+  readonly operations: OperationStore;
   passes = 0;
   latest: Pass | undefined;
   #controller: Controller | undefined;
@@ -80,6 +82,7 @@ export class MachineSimulation {
     this.ports = new ModelPorts(this.world);
     this.#pki = new ModelPki(clock);
     this.store = new Store(this.files, { disk, clock, random: this.random.fork() });
+    this.operations = new OperationStore(this.files, { disk, clock, random: new SeededRandom(seed ^ 0x0b) });
     const { world, ledger, processes } = this;
     this.oracle = new Oracle({
       world,

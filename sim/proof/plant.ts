@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { plantedBugs, type PlantedBug } from "./planted-bugs.ts";
 import { plantedHarmBugs } from "./planted-harm-bugs.ts";
+import { plantedOperationBugs } from "./planted-operation-bugs.ts";
 import { plantedOperatorBugs } from "./planted-operator-bugs.ts";
 import { root } from "./run-tool.ts";
 
@@ -10,6 +11,7 @@ export const lists: Readonly<Record<string, readonly PlantedBug[]>> = {
   rules: plantedBugs,
   operator: plantedOperatorBugs,
   harm: plantedHarmBugs,
+  operations: plantedOperationBugs,
 };
 
 export const allPlanted: readonly PlantedBug[] = Object.values(lists).flat();

@@ -244,8 +244,8 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     breaks: "I5",
     situation: "tampered",
     file: "src/operator/runtime.ts",
-    find: "const again = await this.#orphans.release(key, uid);",
-    replace: "const again = await this.#orphans.release(`${key}-`, uid);",
+    find: "const again = [await this.#orphans.release(key, uid)];",
+    replace: "const again = [await this.#orphans.release(`${key}-`, uid)];",
   },
   {
     name: "records of a running cluster are released because of a wrong label",

@@ -5,7 +5,7 @@
  *   create replicas=3 version=3.6.16     (given …: the same, without telling how)
  *   edit replicas=5 options.quotaBackendBytes=16Mi
  *   wipe demo-1 | kill demo-2 | freeze … (see faults.ts)
- *   operate defragment members=["demo-2"] | operate moveLeader to=demo-3 | cancel operation-1
+ *   operate defragment members=["demo-2"] | operate moveLeader to=demo-3 | cancel operation-01
  *   put <key> <bytes> [times] | delete <prefix> | raise NOSPACE|CORRUPT is left to etcd itself
  *   wait 30s | settle
  */

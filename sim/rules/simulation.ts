@@ -185,7 +185,8 @@ export class Simulation {
 
   /** Asks for a task, as a person would; returns its name. */
   operate(task: OperationTask, ttlSecondsAfterFinished?: number): string {
-    const name = `operation-${++this.#operations}`;
+    // Those of the same moment run by name.
+    const name = `operation-${String(++this.#operations).padStart(2, "0")}`;
     this.objects.ask(name, task, ttlSecondsAfterFinished);
     this.operator.wake();
     return name;

@@ -30,6 +30,7 @@ export const { summary, usage, verbs, group, run } = verbGroup(
     wipe: () => import("./local/wipe.ts"),
     corrupt: () => import("./local/corrupt.ts"),
     replace: () => import("./local/replace.ts"),
+    operation: () => import("./local/operation.ts"),
     fence: () => import("./local/fence.ts"),
     unfence: () => import("./local/unfence.ts"),
     down: () => import("./local/down.ts"),

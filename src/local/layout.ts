@@ -16,6 +16,9 @@ export interface Layout {
   readonly logs: string;
   readonly run: string;
   readonly pki: string;
+  /** The EtcdOperations. */
+  readonly operations: string;
+  operation(name: string): string;
   member(name: string): string;
   volume(name: string): VolumeLayout;
   configOf(name: string): string;
@@ -44,6 +47,8 @@ export function layout(dir: string): Layout {
     logs: under("logs"),
     run: under("run"),
     pki: under("pki"),
+    operations: under("operations"),
+    operation: (name) => under("operations", `${name}.json`),
     member: (name) => under("members", `${name}.json`),
     volume: (name) => ({
       dir: under("volumes", name),

@@ -17,7 +17,9 @@ import { applicableSpec } from "./applicable-spec.ts";
 import { checkManifest, fieldError, toResource, type CheckedCluster } from "./change.ts";
 import { corruptDatabase } from "./corrupt.ts";
 import type { Layout } from "./layout.ts";
+import { operationVerbs } from "./operation-verbs.ts";
 import type { LocalPlatform } from "./platform.ts";
+import { Refused } from "./refused.ts";
 import type { StoredCluster } from "./store.ts";
 import { specWarnings } from "./warnings.ts";
 
@@ -76,7 +78,11 @@ export interface Done {
 
 const SHOWN_DECISIONS = 20;
 
+export { Refused } from "./refused.ts";
+
 export const operations = {
+  ...operationVerbs,
+
   async status(subject: Subject): Promise<LocalReport> {
     const stored = await storedCluster(subject);
     const seen = await subject.look();
@@ -218,11 +224,6 @@ export const operations = {
     return { text: `stopped the members in ${subject.layout.dir}; their data is retained` };
   },
 };
-
-/** Refused because of what was asked, not because something broke. */
-export class Refused extends Error {
-  override name = "Refused";
-}
 
 export function checkChange(stored: StoredCluster, change: Change): CheckedCluster {
   if ("manifest" in change) return checkManifest(change.manifest, stored);

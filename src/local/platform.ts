@@ -12,7 +12,8 @@ import {
   type PlatformState,
 } from "../control/platform.ts";
 import { clientURLOf } from "../core/config/flags.ts";
-import type { PlatformFacts } from "../core/observation.ts";
+import type { OperationFacts, PlatformFacts } from "../core/observation.ts";
+import { inOrderOfCreation, operationFacts } from "../core/operations/task.ts";
 import { ordinalOf, type MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status/status.ts";
 import type { View } from "../core/view.ts";
@@ -25,6 +26,7 @@ import { versionsOnTheWay, type Binaries } from "./binaries.ts";
 import { Certificates, tlsPlanes, type ClientCredentials } from "./certificates.ts";
 import { Configuration } from "./configuration.ts";
 import type { Layout } from "./layout.ts";
+import { OperationStore, type FoundOperations } from "./operation-store.ts";
 import { Supervisor } from "./supervisor.ts";
 import { Store, type StoredCluster, type StoreSeams } from "./store.ts";
 import { Volumes } from "./volumes.ts";
@@ -60,6 +62,7 @@ export class LocalPlatform implements Platform {
   readonly transport: EtcdTransport;
   readonly probe: EtcdProbe;
   readonly store: Store;
+  readonly operations: OperationStore;
   readonly volumes: Volumes;
   readonly workloads: Workloads;
   readonly certificates: Certificates;
@@ -71,6 +74,7 @@ export class LocalPlatform implements Platform {
   #generation = 0;
   #hasCredentials = false;
   #tidied = false;
+  #damagedOperations: readonly string[] = [];
 
   constructor(options: LocalPlatformOptions) {
     const { layout, seams } = options;
@@ -78,6 +82,7 @@ export class LocalPlatform implements Platform {
     this.transport = seams.transport;
     this.probe = seams.probe;
     this.store = new Store(layout, seams);
+    this.operations = new OperationStore(layout, seams);
     this.volumes = new Volumes(layout, seams.disk, seams.random);
     this.workloads = new Workloads(layout, seams, seams.env, options.onEvent);
     this.certificates = new Certificates(layout, seams.disk, seams.clock, seams.pki);
@@ -96,7 +101,11 @@ export class LocalPlatform implements Platform {
   }
 
   async read(): Promise<PlatformState | undefined> {
-    const [cluster, stored] = await Promise.all([this.store.cluster(), this.store.members()]);
+    const [cluster, stored, found] = await Promise.all([
+      this.store.cluster(),
+      this.store.members(),
+      this.operations.list(),
+    ]);
     if (cluster === undefined) return undefined;
     this.#basePort = cluster.basePort;
     const records = stored.map(({ record }) => record);
@@ -133,7 +142,7 @@ export class LocalPlatform implements Platform {
         ...this.#missingVersions(cluster, records),
         clashes: clashes.map((object) => ({ object, concerns: "cluster" as const })),
       },
-      operations: [],
+      operations: this.#operationsOf(cluster.name, found),
     };
   }
 
@@ -155,6 +164,14 @@ export class LocalPlatform implements Platform {
     const free = await slotIsFree(this.#options.seams.ports, this.#basePort, slot);
     this.#freeSlots.set(slot, { free, at: now });
     return free;
+  }
+
+  /** A file that cannot be understood is told of, and keeps nothing else from going on. */
+  #operationsOf(cluster: string, { operations, damaged }: FoundOperations): OperationFacts[] {
+    this.#damagedOperations = damaged;
+    return inOrderOfCreation(
+      operations.filter(({ spec }) => spec.cluster === cluster).map((operation) => operationFacts(operation)),
+    );
   }
 
   #missingVersions(
@@ -191,7 +208,7 @@ export class LocalPlatform implements Platform {
       ({ workload: { state } }) => state !== "running" && state !== "exited",
     );
     const started = await this.#supervisor.start(view, others);
-    return together(certificates, { changed, problems: [] }, started);
+    return together(certificates, { changed, problems: this.#damagedOperations }, started);
   }
 
   async #offerCredentials(): Promise<void> {
@@ -241,15 +258,24 @@ export class LocalPlatform implements Platform {
       case "FinishDeletion":
         return await this.#finishDeletion();
       case "UpdateOperation":
+        return await this.operations.report(action.operation, action.resourceVersion, action.status);
       case "DeleteOperation":
-        throw new Conflict(`EtcdOperation ${action.operation} no longer exists`);
+        await this.operations.remove(action.operation, action.uid);
+        return;
     }
   }
 
   /** All but the volumes that the retention kept; the cluster's own file goes last. */
   async #finishDeletion(): Promise<void> {
     const { layout, seams } = this.#options;
-    for (const part of [layout.members, layout.config, layout.run, layout.pki, layout.logs]) {
+    for (const part of [
+      layout.members,
+      layout.operations,
+      layout.config,
+      layout.run,
+      layout.pki,
+      layout.logs,
+    ]) {
       await seams.disk.remove(part);
     }
     if ((await seams.disk.list(layout.volumes)).length === 0) await seams.disk.remove(layout.volumes);

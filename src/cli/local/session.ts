@@ -14,7 +14,12 @@ import type { Place } from "./place.ts";
 type Result<N extends OperationName> = Awaited<ReturnType<(typeof operations)[N]>>;
 
 /** Verbs that change nothing need no lock. */
-const READING: ReadonlySet<OperationName> = new Set<OperationName>(["status", "plan", "why"]);
+const READING: ReadonlySet<OperationName> = new Set<OperationName>([
+  "status",
+  "plan",
+  "why",
+  "listOperations",
+]);
 
 export async function call<N extends OperationName>(
   place: Place,

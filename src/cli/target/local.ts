@@ -107,16 +107,18 @@ export class LocalTarget implements Target {
     return await Promise.resolve(undefined);
   }
 
-  async operations(): Promise<readonly OperationObject[]> {
-    return await Promise.resolve([]);
+  async operations(cluster?: ClusterObject): Promise<readonly OperationObject[]> {
+    const places = cluster ? [await this.placeOf(cluster.metadata.name)] : await this.#places();
+    const found = await Promise.all(places.map((place) => this.#call(place, "listOperations")));
+    return found.flat();
   }
 
-  async createOperation(): Promise<OperationObject> {
-    return await Promise.reject(notHere("EtcdOperations"));
+  async createOperation(operation: OperationObject): Promise<OperationObject> {
+    return await this.#call(await this.placeOf(operation.spec.cluster), "createOperation", operation);
   }
 
-  async deleteOperation(): Promise<void> {
-    await Promise.reject(notHere("EtcdOperations"));
+  async deleteOperation({ metadata, spec }: OperationObject): Promise<void> {
+    await this.#call(await this.placeOf(spec.cluster), "deleteOperation", metadata?.name);
   }
 
   async patchCluster(

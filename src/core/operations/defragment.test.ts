@@ -27,7 +27,7 @@ test("voters one at a time, followers first and the leader last, each in the rec
 test("only those that were named", () => {
   const status = outcomeOf(asking(world, { kind: "defragment", members: ["demo-3"] }));
   assert.deepEqual(status.members, ["demo-3"]);
-  assert.equal(status.message, "Defragmented 1 member.");
+  assert.equal(status.message, "1 member is defragmented.");
 });
 
 test("a wrong target is rejected with the reason", () => {

@@ -76,7 +76,7 @@ export const defragment: Handler<TaskOf<"defragment">> = {
 function finished(view: View, { uid }: OperationFacts, name: string): Progress | undefined {
   const member = memberNamed(view, name);
   if (view.observation.etcd.defragmentedFor?.[name] === uid) {
-    const size = member?.answer.reachable ? `; its database has ${mebibytes(member.answer.dbSize)}` : "";
+    const size = member?.answer.reachable ? `; its database file has ${mebibytes(member.answer.dbSize)}` : "";
     return { done: { member: name, message: `defragmented ${name}${size}` } };
   }
   if (!member)
@@ -94,7 +94,7 @@ function ended({ status }: OperationFacts): Progress {
   const { steps = [] } = status;
   const skipped = steps.flatMap(({ failed: not, member }) => (not && member !== undefined ? [member] : []));
   const count = (status.members?.length ?? 0) - skipped.length;
-  const done = `defragmented ${count} ${count === 1 ? "member" : "members"}`;
+  const done = `${count} ${count === 1 ? "member is" : "members are"} defragmented`;
   return skipped.length === 0
     ? succeeded(done)
     : failed("Incomplete", `${done}, and not ${skipped.join(", ")}`);

@@ -53,7 +53,7 @@ export const restart: Handler<TaskOf<"restart">> = {
       if (seen) return seen;
     }
     const [next] = inOrder(left.flatMap((name) => memberNamed(view, name) ?? []));
-    if (!next) return succeeded(`restarted ${(operation.status.members ?? []).join(", ")}`);
+    if (!next) return succeeded(`restarted or replaced ${(operation.status.members ?? []).join(", ")}`);
     const ill = view.staying.filter((member) => member !== next && !member.healthy);
     // One that does not serve has nothing to lose, as long as those that do keep quorum.
     if (next.healthy ? ill.length > 0 : costsQuorum(view, next)) {
@@ -75,8 +75,7 @@ export const restart: Handler<TaskOf<"restart">> = {
 function progressOf(view: View, operation: OperationFacts, name: string): Progress | undefined {
   const member = memberNamed(view, name);
   const about = { operation: operation.name, member: name };
-  if (!member)
-    return { done: { member: name, message: `${name} was replaced or removed: nothing to restart` } };
+  if (!member) return { done: { member: name, message: `${name} was replaced by a new member, or removed` } };
   if (member.record.restart !== operation.uid) return undefined;
   if (member.record.retiring) return { next: hold(HOLDS.disruptions, "OperationAwaitsReplacement", about) };
   return member.upToDate && member.healthy

@@ -33,9 +33,10 @@ function turnOf(view: View, operation: OperationFacts): readonly Outcome[] {
     const message = `failed ${failures.count} times in a row: ${failures.error}`;
     return [ended(view, operation, "fail", { reason: "StepFailed", message })];
   }
-  const underWay = hold(HOLDS.disruptions, "OperationUnderWay", { operation: operation.name });
+  const outcome = progressed(view, operation, handler.advance(view, operation.task, operation));
+  if ("hold" in outcome) return [outcome];
   // Behind the step: while the step is kept back, nothing that would disturb it begins.
-  return [progressed(view, operation, handler.advance(view, operation.task, operation)), underWay];
+  return [outcome, hold(HOLDS.disruptions, "OperationUnderWay", { operation: operation.name })];
 }
 
 function prepared(view: View, operation: OperationFacts, preparation: Preparation): Outcome {
