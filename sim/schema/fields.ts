@@ -25,7 +25,7 @@ const WRITTEN_BY_PEOPLE: Readonly<Record<string, boolean>> = {
   EtcdCluster: true,
   // Made and changed by the operator alone; its rules are tried in src/api/member-examples.ts.
   EtcdMember: false,
-  // Written once and never changed; its rules are tried in src/api/operation-examples.ts.
+  // Written once and never changed: explored in operations.test.ts.
   EtcdOperation: false,
 };
 

@@ -158,3 +158,31 @@ test("killed while a cluster is upgraded", { timeout: 3_600_000 }, async (t) => 
     [7],
   );
 });
+
+test("killed while an operation restarts the members", { timeout: 3_600_000 }, async (t) => {
+  let before: (string | undefined)[] = [];
+  const uids = async (cluster: ClusterOnBed) => (await cluster.pods()).map(({ metadata }) => metadata?.uid);
+  await enumerate(
+    t,
+    "again",
+    {
+      async prepare(cluster) {
+        await cluster.create({ replicas: 3 });
+        await cluster.converged(3);
+        before = await uids(cluster);
+      },
+      begin: (cluster) => cluster.ask(cluster.name, { restart: {} }),
+      async judge(cluster) {
+        const { steps = [] } = await cluster.operationIs(cluster.name, "Succeeded");
+        await cluster.converged(3);
+        assert.deepEqual(
+          steps.map(({ member = "" }) => member).toSorted(),
+          await cluster.list(PATHS.members),
+        );
+        const after = await uids(cluster);
+        assert.ok(after.every((uid) => !before.includes(uid)));
+      },
+    },
+    [5],
+  );
+});

@@ -7,6 +7,7 @@ const OURS = `/apis/${API_VERSION}/namespaces/default`;
 export const PATHS = {
   clusters: `${OURS}/etcdclusters`,
   members: `${OURS}/etcdmembers`,
+  operations: `${OURS}/etcdoperations`,
   pods: `${CORE}/pods`,
   claims: `${CORE}/persistentvolumeclaims`,
   secrets: `${CORE}/secrets`,

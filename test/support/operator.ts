@@ -10,8 +10,10 @@ import { customResourceDefinition } from "../../src/api/crd.ts";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
 import type { EtcdMember } from "../../src/api/etcd-member.ts";
+import type { EtcdOperation, EtcdOperationSpec, EtcdOperationStatus } from "../../src/api/etcd-operation.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { resources } from "../../src/api/resources.ts";
+import type { OperationPhase } from "../../src/api/status-words.ts";
 import { EtcdClient } from "../../src/etcd/client.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import type { CallReport } from "../../src/kube/client.ts";
@@ -56,6 +58,7 @@ export async function define(bed: TestTestbed): Promise<void> {
   for (const resource of resources) await bed.client.create(definitions, customResourceDefinition(resource));
   await eventually("the resources are served", async () => {
     await bed.client.get(PATHS.clusters);
+    await bed.client.get(PATHS.operations);
     return await bed.client.get(PATHS.members);
   });
 }
@@ -196,6 +199,26 @@ export class ClusterOnBed {
 
   async edit(spec: object): Promise<void> {
     await this.#bed.client.patch(`${PATHS.clusters}/${this.name}`, { spec });
+  }
+
+  /** Asks for a task on this cluster; resolves when it was accepted. */
+  async ask(operation: string, spec: Partial<EtcdOperationSpec>): Promise<void> {
+    const metadata = { name: operation, namespace: "default" };
+    const manifest = { apiVersion: API_VERSION, kind: "EtcdOperation", metadata };
+    await this.#bed.client.create(PATHS.operations, { ...manifest, spec: { cluster: this.name, ...spec } });
+  }
+
+  operation(name: string): Promise<EtcdOperation> {
+    return this.#bed.client.get<EtcdOperation>(`${PATHS.operations}/${name}`);
+  }
+
+  /** Resolves when it is in this phase. */
+  async operationIs(name: string, phase: OperationPhase): Promise<EtcdOperationStatus> {
+    return await this.#until(`operation ${name} is ${phase}`, async () => {
+      const { status = {} } = await this.operation(name);
+      if (status.phase === phase) return status;
+      throw new Error(`${name} is ${status.phase} (${status.reason}): ${status.message}`);
+    });
   }
 
   async delete(): Promise<void> {
