@@ -57,6 +57,8 @@ export interface CacheFacts {
   readonly trouble?: string;
   /** By a fault of ours; it does not come back. */
   readonly ended: boolean;
+  /** The operator works without it. */
+  readonly optional?: boolean;
 }
 
 type CacheOf<K> = K extends Kind<infer T, infer I> ? Reflector<T, I | "cluster"> : never;
@@ -151,6 +153,7 @@ export class Stores {
       resource: kind.resource.plural,
       synced: store.synced,
       ended,
+      ...(kind.ifRefused === "Retry" && { optional: true }),
       ...(trouble && { trouble: trouble.message }),
     }));
   }

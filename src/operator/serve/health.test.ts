@@ -67,6 +67,12 @@ test("a process that stands by is ready when its stores are in step", () => {
   ]);
   assert.equal(behind.ok, false);
   assert.deepEqual(behind.lines, ["ok: pods", "not ok: secrets not synced yet (403 Forbidden)"]);
+  // Its definition was removed, and the clusters are served on.
+  const optional = judgeReadiness([
+    { resource: "etcdoperations", synced: true, trouble: "404 Not Found", optional: true },
+  ]);
+  assert.ok(optional.ok);
+  assert.deepEqual(optional.lines, ["ok: etcdoperations may be behind (404 Not Found)"]);
   assert.equal(judgeReadiness([{ resource: "pods", synced: true, trouble: "cut off" }]).ok, false);
   assert.equal(judgeReadiness([], "looking for the server").ok, false);
 });

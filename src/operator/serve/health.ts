@@ -78,6 +78,8 @@ export interface StoreFacts {
   readonly trouble?: string | undefined;
   /** It follows the server no longer, by an error of ours. */
   readonly ended?: boolean;
+  /** The operator works without it. */
+  readonly optional?: boolean;
 }
 
 /** `starting` says what has to happen before any store can be looked at. */
@@ -87,9 +89,11 @@ export function judgeReadiness(
   catchingUp?: CatchingUp,
 ): Verdict {
   if (starting !== undefined) return { ok: false, lines: [`not ok: ${starting}`] };
-  const lines = stores.map(({ resource, synced, trouble }) => {
-    if (!synced) return `not ok: ${resource} not synced yet${trouble === undefined ? "" : ` (${trouble})`}`;
-    return trouble === undefined ? `ok: ${resource}` : `not ok: ${resource} may be behind (${trouble})`;
+  const lines = stores.map(({ resource, synced, trouble, optional }) => {
+    const verdict = optional ? "ok" : "not ok";
+    if (!synced)
+      return `${verdict}: ${resource} not synced yet${trouble === undefined ? "" : ` (${trouble})`}`;
+    return trouble === undefined ? `ok: ${resource}` : `${verdict}: ${resource} may be behind (${trouble})`;
   });
   if (catchingUp) lines.push(...judgeCatchingUp(catchingUp, CATCH_UP_REPORTED_MS).lines);
   return { ok: lines.every((line) => line.startsWith("ok")), lines };
