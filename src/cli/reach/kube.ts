@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { isSecure } from "../../core/config/flags.ts";
 import type { TlsCredentials } from "../../etcd/types.ts";
+import { isReason } from "../../kube/errors.ts";
 import { localPort, type LocalPort } from "../../kube/local-port.ts";
 import { portForward } from "../../kube/port-forward.ts";
 import { PORTS, secretNames } from "../../operator/names.ts";
@@ -38,6 +39,11 @@ export async function reachOnKubernetes(
   io: CliIo,
 ): Promise<Reached> {
   const { name } = cluster.metadata;
+  if (cluster.spec.replicas === 0)
+    throw new CommandError(
+      EXIT.failed,
+      `${name} is hibernated, so there is nothing to connect to. Wake it with: ${target.command} wake ${name}${target.flags}`,
+    );
   const secure = isSecure(cluster.spec.tls, "client");
   const credentials = secure ? await clientCredentials(target, cluster, io) : undefined;
   const members = await target.members(cluster);
@@ -122,6 +128,8 @@ async function way(
     try {
       return await portForward(target.transport, io.random, forward);
     } catch (error) {
+      if (isReason(error, "NotFound"))
+        throw new CommandError(EXIT.notFound, "its Pod does not exist", { cause: error });
       throw explained(error, {
         verb: "create",
         resource: "pods/portforward",

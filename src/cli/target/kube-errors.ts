@@ -18,9 +18,18 @@ export function explained(error: unknown, attempt: Attempt): Error {
     const next = error.problem === "missing" ? ". For a cluster on this machine, add --local" : "";
     return new CommandError(EXIT.notFound, `${error.message}${next}`, { cause: error });
   }
+  const login = loginProblem(error);
+  if (login !== undefined) return new CommandError(EXIT.denied, login.message, { cause: error });
   if (!(error instanceof KubeError)) return error instanceof Error ? error : new Error(String(error));
   const told = tell(error, attempt);
   return told === undefined ? error : new CommandError(told[0], told[1], { cause: error });
+}
+
+/** The API server was not even asked: a credential plugin, or another way to log in, gave nothing. */
+function loginProblem(error: unknown): KubeConfigError | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof KubeConfigError) return cause;
+  return undefined;
 }
 
 function tell(error: KubeError, attempt: Attempt): readonly [ExitCode, string] | undefined {

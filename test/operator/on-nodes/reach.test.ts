@@ -112,7 +112,7 @@ test("a Pod that is gone is named and left out, and the others answer", async ()
   await eventually("demo-1 is gone", gone, PATIENCE);
   const got = await kubectlEtcd(["etcdctl", "demo", "--built-in", "--", "get", "none"]);
   assert.equal(got.code, 0, got.out);
-  assert.match(got.out, /Warning: demo-1: .*not found/);
+  assert.match(got.out, /Warning: demo-1: its Pod does not exist/);
   await lab.call("edit", "demo", { paused: false });
   await lab.call("converged", "demo", 3);
 });
