@@ -3,7 +3,7 @@
  * of members, UIDs, addresses, times. What is the same before an edit and after its revert must be the same here.
  */
 import { Buffer } from "node:buffer";
-import { ANNOTATIONS } from "../../src/operator/names.ts";
+import { ANNOTATIONS, LABELS } from "../../src/operator/names.ts";
 import { FILES } from "../../src/operator/render/config.ts";
 import type { Kind } from "../models/kube/kind.ts";
 import { claims } from "../models/kube/kinds/claim.ts";
@@ -44,8 +44,13 @@ const GIVEN = new Set([
 const OF_A_LIFE = new Set([
   ANNOTATIONS.marks,
   ANNOTATIONS.joinedCertificate,
+  ANNOTATIONS.token,
+  ANNOTATIONS.inUse,
+  ANNOTATIONS.lastUsed,
+  ANNOTATIONS.volumeMarked,
   "volume.kubernetes.io/selected-node",
 ]);
+const OF_A_MEMBER = new Set<string>([LABELS.clusterID, LABELS.memberID]);
 /** How a member came into being, which one that took another's place does not share with it. */
 const BIRTH = /^(initial-|force-new)/;
 const OF_A_RECORD = new Set(["boot", "initialCluster", "memberID", "token", "volumeUID", "ordinal"]);
@@ -90,11 +95,18 @@ export function fingerprint(sim: OperatorSimulation, how: "whole" | "effects" = 
 function metadata({ metadata: all, spec }: KubeJson, how: "whole" | "effects"): unknown {
   const kept = without(all as unknown as Json, OF_THE_SERVER);
   const annotations = without(json(kept["annotations"]), OF_A_LIFE);
-  if (how === "effects") return { ...kept, annotations: without(annotations, HASHES) };
+  // Of a volume: which member of etcd it holds, and a member in its place is another one.
+  const labels = without(json(kept["labels"]), OF_A_MEMBER);
+  if (how === "effects") return { ...kept, labels, annotations: without(annotations, HASHES) };
   const { [ANNOTATIONS.startedFrom]: started, [ANNOTATIONS.applied]: applied, ...rest } = annotations;
   // A peer Service is applied with the address that its member has, which a member in its place does not share.
   const isOwnAddress = all.name.endsWith("-peer") && json(spec)["clusterIP"] !== undefined;
-  return { ...kept, annotations: rest, hashes: [started, isOwnAddress ? undefined : applied].map(hashIn) };
+  return {
+    ...kept,
+    labels,
+    annotations: rest,
+    hashes: [started, isOwnAddress ? undefined : applied].map(hashIn),
+  };
 }
 
 /** `<hash>/<how it was born>`, `<hash>-created`: only the hash is of the spec. */

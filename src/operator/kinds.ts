@@ -160,8 +160,7 @@ export const NAMESPACED_KINDS = {
   claims: kind({
     resource: claims,
     ...OF_A_CLUSTER,
-    // Patched to grow.
-    rights: [{ verbs: ["create", "delete"], rarely: ["patch"], why: "members' volumes" }],
+    rights: [{ verbs: ["create", "patch", "delete"], why: "members' volumes" }],
   }),
   secrets: kind({
     resource: secrets,

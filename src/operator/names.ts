@@ -26,6 +26,9 @@ export const LABELS = {
   clusterUID: `${GROUP}/cluster-uid`,
   member: `${GROUP}/member`,
   role: `${GROUP}/role`,
+  /** On a claim, as etcd has them, in hexadecimal: what its volume holds. */
+  clusterID: `${GROUP}/cluster-id`,
+  memberID: `${GROUP}/member-id`,
 } as const;
 
 export const ANNOTATIONS = {
@@ -49,6 +52,16 @@ export const ANNOTATIONS = {
   latched: `${GROUP}/latched`,
   /** On a member's Secret: which server certificate came into it together with the file of a member that has joined. */
   joinedCertificate: `${GROUP}/joined-certificate`,
+  /** On a claim: the cluster token and the peer URL of the member whose data its volume holds. */
+  token: `${GROUP}/token`,
+  peerURL: `${GROUP}/peer-url`,
+  /** On a claim: the etcd version of the member. */
+  etcdVersion: `${GROUP}/etcd-version`,
+  /** On a claim: there is a Pod that uses its volume; and when one last began to, or ended. */
+  inUse: `${GROUP}/in-use`,
+  lastUsed: `${GROUP}/last-used`,
+  /** On a claim: the hash of what was last written on its PersistentVolume. */
+  volumeMarked: `${GROUP}/volume-marked`,
   /** On Services and budgets: the hash of what was applied last. */
   applied: `${GROUP}/applied`,
 } as const;

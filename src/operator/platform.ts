@@ -40,6 +40,7 @@ import { Resizing } from "./apply/resizing.ts";
 import { healthPaths } from "./render/health.ts";
 import { scaleSelector } from "./render/metadata.ts";
 import { warningsOf } from "./render/warnings.ts";
+import { VolumeMarks } from "./apply/volume-marks.ts";
 import { StartLatches } from "./apply/start-latch.ts";
 import type { Stores } from "./cache/stores.ts";
 import type { ApplyContext } from "./apply/outcomes.ts";
@@ -109,6 +110,7 @@ export class KubePlatform implements Platform {
       waits: new PartWaits(clock),
       resizing: new Resizing(client, clock),
       peerServices: new PeerServices(client, clock, contests),
+      volumeMarks: new VolumeMarks(client, clock),
     };
   }
 

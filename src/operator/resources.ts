@@ -1,5 +1,5 @@
 /** The kinds of object that the operator reads and writes. */
-import type { Node, PersistentVolumeClaim, Secret } from "kubernetes-types/core/v1.d.ts";
+import type { Node, PersistentVolume, PersistentVolumeClaim, Secret } from "kubernetes-types/core/v1.d.ts";
 import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
@@ -18,6 +18,9 @@ export const claims = resource<PersistentVolumeClaim>(
   "PersistentVolumeClaim",
   "persistentvolumeclaims",
 );
+export const volumes = resource<PersistentVolume>("v1", "PersistentVolume", "persistentvolumes", {
+  namespaced: false,
+});
 export const budgets = resource<PodDisruptionBudget>(
   "policy/v1",
   "PodDisruptionBudget",

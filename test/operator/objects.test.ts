@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { X509Certificate } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import type { Pod, Secret, Service } from "kubernetes-types/core/v1.d.ts";
+import type { PersistentVolumeClaim, Pod, Secret, Service } from "kubernetes-types/core/v1.d.ts";
 import { ANNOTATIONS, CLUSTER_FINALIZER, LABELS } from "../../src/operator/names.ts";
 import type { KubeObject } from "../../src/kube/resources.ts";
 import { isCode } from "../../testbed/client.ts";
@@ -173,6 +173,39 @@ describe("a cluster of three", () => {
     const [, second] = after;
     assert.equal(second?.spec?.containers[0]?.resources?.requests?.["cpu"], "150m");
     assert.deepEqual(running.steps.slice(steps), []);
+  });
+
+  test("each claim and its PersistentVolume tell what they hold, and at rest nothing is written there", async () => {
+    const volumes = "/api/v1/persistentvolumes";
+    const { clusterID = "" } = await cluster().status();
+    const members = await cluster().members();
+    const read = async (name: string) => {
+      const claim = await bed.client.get<PersistentVolumeClaim>(`${PATHS.claims}/data-${name}`);
+      return [claim, await bed.client.get<KubeObject>(`${volumes}/${claim.spec?.volumeName}`)] as const;
+    };
+    for (const { metadata, spec } of members) {
+      await eventually(
+        `${metadata.name} is told`,
+        async () => (await read(metadata.name)).every((one) => one.metadata?.labels?.[LABELS.memberID]),
+        soon,
+      );
+      const [claim, volume] = await read(metadata.name);
+      for (const { metadata: on } of [claim, volume]) {
+        assert.equal(on?.labels?.[LABELS.member], metadata.name);
+        assert.equal(on.labels[LABELS.memberID], spec.memberID);
+        assert.equal(on.labels[LABELS.clusterID], clusterID);
+        assert.equal(on.annotations?.[ANNOTATIONS.token], spec.token);
+        assert.equal(on.annotations[ANNOTATIONS.peerURL], spec.address.peerURL);
+        assert.equal(on.annotations[ANNOTATIONS.etcdVersion], spec.template.version);
+        assert.ok(Date.parse(on.annotations[ANNOTATIONS.lastUsed] ?? "") > 0);
+      }
+    }
+    await cluster().converged(3);
+    const [before] = await read("demo-1");
+    await bed.client.patch(`${PATHS.clusters}/demo`, { metadata: { labels: { look: "once-more" } } });
+    await cluster().converged(3);
+    const [after] = await read("demo-1");
+    assert.equal(after.metadata?.resourceVersion, before.metadata?.resourceVersion);
   });
 
   test("paused: a Pod that dies is not made anew, and the status says so; then it is", async () => {

@@ -263,6 +263,7 @@ test("with a Role for one namespace it works there beside the other installation
   const refused = await refusals();
   assert.deepEqual([...new Set(refused.map(({ resource }) => resource))].toSorted(), [
     "nodes",
+    "persistentvolumes",
     "storageclasses",
   ]);
   assert.ok(

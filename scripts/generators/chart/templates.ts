@@ -223,17 +223,19 @@ function deployment(object: Shape, holes: Holes): object {
   return { ...object, spec };
 }
 
-/** The rights that the operator for all namespaces has and the one for one namespace has not. */
+/** What the operator for all namespaces may read and the one for one namespace may not. */
 function clusterReads(wide: readonly Manifest[], namespaced: readonly Manifest[]): string {
-  type Rule = { apiGroups: string[]; resources: string[] };
+  type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] };
   const rulesOf = (objects: readonly Manifest[], of: string) =>
     (objects.find((object) => object.kind === of && object.metadata.name === OPERATOR)?.["rules"] ??
       []) as Rule[];
   const known = rulesOf(namespaced, "Role").flatMap(({ apiGroups, resources }) =>
     resources.map((resource) => `${apiGroups[0]}/${resource}`),
   );
-  const rules = rulesOf(wide, "ClusterRole").filter(({ apiGroups, resources }) =>
-    resources.every((resource) => !known.includes(`${apiGroups[0]}/${resource}`)),
+  const rules = rulesOf(wide, "ClusterRole").filter(
+    ({ apiGroups, resources, verbs }) =>
+      !verbs.includes("patch") &&
+      resources.every((resource) => !known.includes(`${apiGroups[0]}/${resource}`)),
   );
   const suffixed = (of: string): Manifest => {
     const object = structuredClone(wide.find((one) => one.kind === of && one.metadata.name === OPERATOR));

@@ -69,6 +69,10 @@ export class Applier {
         await applyPod(context, view, policy.member, isConfigured, outcomes);
         return true;
       }
+      case "mark":
+        if (await context.volumeMarks.mark(policy.known, policy.identity, policy.note))
+          outcomes.changed = true;
+        return true;
       case "patch":
         await this.#patch(resource, policy);
         break;

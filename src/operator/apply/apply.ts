@@ -43,6 +43,7 @@ function cachedOf({ stores, live, key }: ApplyContext, view: View): Cached {
     cluster: stores.cluster(key),
     member: (name) => stores.member(`${namespace}/${name}`),
     claim: (name) => stores.claim(`${namespace}/${name}`),
+    pod: (name) => stores.pod(`${namespace}/${name}`),
     unseen: live.unseen,
   };
 }

@@ -15,6 +15,7 @@ import type { ApplyContext } from "./outcomes.ts";
 export const partsOf = {
   record: (member: string) => `the record of ${member}`,
   claim: (member: string) => `the claim of ${member}`,
+  volume: (member: string) => `the PersistentVolume of ${member}`,
   secret: (member: string) => `the Secret of ${member}`,
   labels: (member: string) => `the labels of the objects of ${member}`,
   latch: (member: string) => `the joined annotation on the Pod of ${member}`,

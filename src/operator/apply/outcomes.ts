@@ -10,6 +10,7 @@ import type { Kept } from "./keep.ts";
 import type { PartWaits } from "./part-waits.ts";
 import type { PeerServices } from "./peer-services.ts";
 import type { Resizing } from "./resizing.ts";
+import type { VolumeMarks } from "./volume-marks.ts";
 import type { StartLatches } from "./start-latch.ts";
 
 export interface ApplyContext {
@@ -25,6 +26,7 @@ export interface ApplyContext {
   readonly waits: PartWaits;
   readonly resizing: Resizing;
   readonly peerServices: PeerServices;
+  readonly volumeMarks: VolumeMarks;
 }
 
 export class Outcomes {

@@ -4,11 +4,14 @@ import { test } from "node:test";
 import { specOf } from "../../core/testing/cluster.ts";
 import { viewOf, type View } from "../../core/view.ts";
 import type { KubeObject } from "../../kube/resources.ts";
-import { ANNOTATIONS, claimName } from "../names.ts";
+import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
+import { ANNOTATIONS, claimName, LABELS } from "../names.ts";
 import { sizeNote } from "../records/last-understood.ts";
 import { newMember } from "../records/member-object.ts";
 import { disruptionBudget } from "../render/budget.ts";
 import { memberClaim } from "../render/claim.ts";
+import { ownedByMember } from "../render/metadata.ts";
+import { volumeIdentity } from "../render/volume-identity.ts";
 import { memberSecret } from "../render/secret.ts";
 import { clusterServices, peerService } from "../render/services.ts";
 import { clusterWith, memberOf, type Wish } from "../testing/rendered.ts";
@@ -26,6 +29,7 @@ function wanted(view: View, held: Partial<Cached> = {}) {
     cluster,
     member: () => undefined,
     claim: () => undefined,
+    pod: () => undefined,
     ...nothing,
     ...held,
   });
@@ -111,8 +115,8 @@ test("claims are created once; of one that exists, lost labels and a larger size
   const { volumeUID: _, ...unstarted } = first.record;
   const fresh = viewOf({ ...view.observation, members: [{ ...first, record: unstarted }] });
   assert.ok(listed(fresh).includes("create: the claim of demo-1"));
-  const claim = memberClaim(view.observation.cluster, memberOf(view));
   const uid = first.record.volumeUID ?? "";
+  const claim = identified(memberClaim(view.observation.cluster, memberOf(view)), view, uid);
   const held = (object: KubeObject) => ({
     claim: (name: string) =>
       (name === claimName("demo-1")
@@ -161,6 +165,64 @@ test("the image is noted of a cluster that names no repository, and the note goe
   });
 });
 
+/** As it is once its member has joined. */
+function identified(claim: PersistentVolumeClaim, view: View, uid: string): PersistentVolumeClaim {
+  const { labels, annotations } = volumeIdentity(view.observation.cluster, memberOf(view));
+  return {
+    ...claim,
+    metadata: {
+      ...claim.metadata,
+      uid,
+      labels: { ...claim.metadata?.labels, ...labels },
+      annotations: { ...claim.metadata?.annotations, ...annotations },
+    },
+  };
+}
+
+test("a claim tells what its volume holds, and is written again only when a Pod begins or ends to use it", () => {
+  const view = viewWith();
+  const record = memberOf(view);
+  const uid = record.volumeUID ?? "";
+  const created = "2026-01-02T03:04:05Z";
+  const pod = { metadata: { creationTimestamp: created, ownerReferences: [ownedByMember(record)] } };
+  const patchOf = (claim: PersistentVolumeClaim, held: Partial<Cached> = {}, of = view) => {
+    const list = wanted(of, { claim: (name) => (name === claimName("demo-1") ? claim : undefined), ...held });
+    const found = list.find(({ part }) => part === "the claim of demo-1")?.policy;
+    return found?.do === "patch" ? found.fields.metadata : undefined;
+  };
+  const made = memberClaim(view.observation.cluster, record);
+  const bare = { ...made, metadata: { ...made.metadata, uid } };
+  const running = { pod: () => pod };
+  assert.deepEqual(patchOf(bare, running), {
+    labels: { [LABELS.clusterID]: "1", [LABELS.memberID]: record.memberID },
+    annotations: {
+      [ANNOTATIONS.etcdVersion]: "3.6.16",
+      [ANNOTATIONS.inUse]: "true",
+      [ANNOTATIONS.lastUsed]: created,
+    },
+  });
+  const whole = identified(made, view, uid);
+  const use = { [ANNOTATIONS.inUse]: "true", [ANNOTATIONS.lastUsed]: created };
+  const inUse = {
+    ...whole,
+    metadata: { ...whole.metadata, annotations: { ...whole.metadata?.annotations, ...use } },
+  };
+  assert.equal(patchOf(inUse, running), undefined);
+  assert.equal(patchOf(inUse), undefined, "a cache that lacks the Pod is no end of it");
+  const { observation } = view;
+  const members = observation.members.map((facts) => ({
+    ...facts,
+    workload: { state: "absent" as const },
+  }));
+  const stopped = viewOf({ ...observation, members });
+  const ended = {
+    [ANNOTATIONS.inUse]: null,
+    [ANNOTATIONS.lastUsed]: new Date(observation.now).toISOString(),
+  };
+  assert.deepEqual(patchOf(inUse, {}, stopped), { annotations: ended });
+  assert.equal(patchOf(whole, {}, stopped), undefined, "told once");
+});
+
 test("what the spec gives to every object comes to those that exist, and goes again, in place", () => {
   const [before, after] = [
     viewWith(),
@@ -172,14 +234,14 @@ test("what the spec gives to every object comes to those that exist, and goes ag
     const claim = memberClaim(cluster, memberOf(view));
     const member = newMember(cluster, record);
     return {
-      claim: { ...claim, metadata: { ...claim.metadata, uid: record.volumeUID ?? "" } },
+      claim: identified(claim, view, record.volumeUID ?? ""),
       member: { ...member, metadata: { ...member.metadata, uid } },
       secret: memberSecret(cluster, memberOf(view), {}),
     };
   };
   const patches = (view: View, have: ReturnType<typeof made>) =>
     wanted(view, {
-      claim: (name) => (name === have.claim.metadata.name ? have.claim : undefined),
+      claim: (name) => (name === have.claim.metadata?.name ? have.claim : undefined),
       member: (name) => (name === have.member.metadata.name ? have.member : undefined),
       secrets: [have.secret],
     }).flatMap(({ part, policy }) =>

@@ -2,10 +2,11 @@
  * Every object of a cluster, in one list: what it is called, whose it is, and what is done about it. The list follows
  * from the view and from cached objects alone; `applier.ts` carries it out. To own one more object is one more entry.
  */
-import type { PersistentVolumeClaim, Secret } from "kubernetes-types/core/v1.d.ts";
+import type { PersistentVolumeClaim, Pod, Secret } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { missingRole } from "../../core/assess/size.ts";
+import { canonical, shortHash } from "../../core/hash.ts";
 import { isSecure } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { MemberView, View } from "../../core/view.ts";
@@ -20,8 +21,9 @@ import { disruptionBudget } from "../render/budget.ts";
 import { memberClaim, wantedClaimSize } from "../render/claim.ts";
 import { givenBy, metadataPatch } from "../render/given.ts";
 import { clientSecret, operatorSecret } from "../render/secret.ts";
+import { useOf, volumeIdentity, volumeMark, type VolumeIdentity } from "../render/volume-identity.ts";
 import { clusterServices, peerService } from "../render/services.ts";
-import { budgets, claims, etcdClusters, etcdMembers, secrets } from "../resources.ts";
+import { budgets, claims, etcdClusters, etcdMembers, secrets, volumes } from "../resources.ts";
 import { PLANES, type Plane } from "../../pki/plan.ts";
 import { authorityName } from "./certificates.ts";
 import { lostLabels, lostOfRecord } from "./identity.ts";
@@ -53,6 +55,13 @@ export type Policy =
   | { readonly do: "delete"; readonly known: KubeObject; readonly unlessRecorded?: string }
   /** A Secret whose files are issued: created, then our own files in it patched; an authority is only ever created. */
   | ({ readonly do: "issue"; readonly name: string; readonly secret: Issued } & Known<Secret>)
+  /** On the PersistentVolume of a claim, what it holds; `note` goes on the claim. */
+  | {
+      readonly do: "mark";
+      readonly known: PersistentVolumeClaim;
+      readonly identity: VolumeIdentity;
+      readonly note: string;
+    }
   /** A Pod: created when its record permits it. What changes in place on one that exists is in `apply-members.ts`. */
   | { readonly do: "run"; readonly member: MemberView };
 
@@ -84,6 +93,7 @@ export function nameIn(policy: Policy): string {
       return nameOf(policy.object);
     case "patch":
     case "delete":
+    case "mark":
       return nameOf(policy.known);
     case "issue":
       return policy.name;
@@ -97,6 +107,7 @@ export interface Cached extends OwnObjects {
   readonly cluster: Pick<EtcdCluster, "metadata" | "spec"> | undefined;
   readonly member: (name: string) => EtcdMember | undefined;
   readonly claim: (name: string) => PersistentVolumeClaim | undefined;
+  readonly pod: (name: string) => Pod | undefined;
   /** Volumes of ours that no cache holds. */
   readonly unseen: readonly Unseen[];
 }
@@ -180,6 +191,53 @@ function secretMetadata(view: View, cached: Cached): Wanted[] {
   });
 }
 
+/** What the volume of a claim holds and when it was last used, as far as the claim does not say so. */
+function identityOn(
+  { observation }: View,
+  { record, workload }: MemberView,
+  { metadata: have }: PersistentVolumeClaim,
+  cached: Cached,
+): Fields | undefined {
+  const { cluster, now } = observation;
+  const created = podCreated(record, cached);
+  const { labels, annotations } = volumeIdentity(cluster, record);
+  const use = useOf(have?.annotations, created, workload.state === "absent", now);
+  const differing = (
+    wanted: Readonly<Record<string, string | null>>,
+    found: Readonly<Record<string, string>> = {},
+  ) => Object.fromEntries(Object.entries(wanted).filter(([key, value]) => (found[key] ?? null) !== value));
+  const patch = {
+    labels: differing(labels, have?.labels),
+    annotations: differing({ ...annotations, ...use }, have?.annotations),
+  };
+  const changed = Object.entries(patch).filter(([, map]) => Object.keys(map).length > 0);
+  return changed.length === 0 ? undefined : { metadata: Object.fromEntries(changed) };
+}
+
+/** Of a member that has joined: when its Pod was made. */
+function podCreated({ name, uid, joined }: MemberRecord, cached: Cached): string | undefined {
+  const pod = cached.pod(name);
+  return joined && pod && isControlledBy(pod, uid) ? pod.metadata?.creationTimestamp : undefined;
+}
+
+/** Its PersistentVolume outlives a namespace, which takes its claims along. */
+function markOf(
+  { observation }: View,
+  record: MemberRecord,
+  known: PersistentVolumeClaim,
+  cached: Cached,
+): Wanted[] {
+  const created = podCreated(record, cached);
+  if (created === undefined || !known.spec?.volumeName) return [];
+  const identity = volumeMark(observation.cluster, record, created);
+  const note = shortHash(canonical(identity));
+  if (known.metadata?.annotations?.[names.ANNOTATIONS.volumeMarked] === note) return [];
+  const policy = { do: "mark", known, identity, note } as const;
+  return [
+    { part: partsOf.volume(record.name), resource: volumes, after: [partsOf.claim(record.name)], policy },
+  ];
+}
+
 /** What the spec gives to every object, as a patch. Of a spec that cannot be understood it is not known. */
 function givenTo({ invalid, spec }: View["observation"]["cluster"], known: KubeObject): Fields | undefined {
   const given = givenBy(spec.metadata);
@@ -261,7 +319,8 @@ function recordedImage(view: View, { cluster: object }: Cached): Wanted[] {
 }
 
 /** Made before its member may start; from then on it is that one or none. */
-function claimOf(view: View, { record, volume }: MemberView, cached: Cached): Wanted[] {
+function claimOf(view: View, member: MemberView, cached: Cached): Wanted[] {
+  const { record, volume } = member;
   const { cluster } = view.observation;
   if (record.template.storage.medium !== "Persistent" || record.leaving) return [];
   const known = cached.claim(names.claimName(record.name));
@@ -273,7 +332,8 @@ function claimOf(view: View, { record, volume }: MemberView, cached: Cached): Wa
   }
   if (known?.metadata?.uid !== record.volumeUID) return [];
   const lost = lostLabels(cluster, record.name, known);
-  const restored = patched(part, claims, known, merged(lost, givenTo(cluster, known)));
+  const about = merged(lost, givenTo(cluster, known), identityOn(view, member, known, cached));
+  const restored = [...patched(part, claims, known, about), ...markOf(view, record, known, cached)];
   const size = wantedClaimSize(record, known);
   const grows =
     known.metadata.deletionTimestamp === undefined &&

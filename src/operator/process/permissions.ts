@@ -35,7 +35,15 @@ export const NAMESPACED: readonly Permission[] = [
 ];
 
 /** Cluster-wide; an operator without them goes on and knows less. */
-export const CLUSTER_WIDE: readonly Permission[] = ofKinds(WIDE_KINDS);
+export const CLUSTER_WIDE: readonly Permission[] = [
+  ...ofKinds(WIDE_KINDS),
+  {
+    group: "",
+    resource: "persistentvolumes",
+    verbs: ["get", "patch"],
+    why: "writing on a volume what it holds; without it only the claim says so, which goes with its namespace",
+  },
+];
 
 function ofKinds(table: Parameters<typeof entriesOf>[0]): Permission[] {
   return entriesOf(table).flatMap(

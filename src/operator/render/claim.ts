@@ -8,6 +8,7 @@ import { bytesOf } from "../../api/quantity.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { claimName } from "../names.ts";
 import { givenBy, withGiven } from "./given.ts";
+import { claimIdentity } from "./volume-identity.ts";
 import { memberObjectLabels, type Identity } from "./metadata.ts";
 import { canonicalQuantity } from "./quantity.ts";
 
@@ -22,6 +23,7 @@ export function memberClaim(cluster: Identity, record: MemberRecord): Persistent
       name: claimName(record.name),
       namespace: cluster.namespace,
       labels: memberObjectLabels(cluster, record),
+      annotations: claimIdentity(record),
     },
     spec: {
       accessModes: [...accessModes],
