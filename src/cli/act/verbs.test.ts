@@ -304,8 +304,11 @@ describe("operations", () => {
     assert.deepEqual(target.writes.slice(1), ["delete demo-restart-ababab"]);
     target.script = [{ phase: "Running" }];
     const running = await command(target, "operation cancel demo-restart-ababab");
-    assert.equal(running.code, 1);
-    assert.match(running.err, /running and cannot be cancelled/);
+    assert.equal(running.code, 6);
+    assert.match(running.err, /stops after the step under way; 0 steps done so far stay done/);
+    assert.equal((await command(target, "operation cancel demo-restart-ababab --yes")).code, 0);
+    target.script = [{ phase: "Failed" }];
+    assert.match((await command(target, "operation cancel demo-restart-ababab")).err, /has ended \(Failed\)/);
     assert.match(
       (await command(target, "operation show demo-restart-abaxxx")).err,
       /did you mean demo-restart-ababab/,

@@ -22,7 +22,7 @@ export function renderReport(
     return [
       member.name,
       member.role,
-      member.healthy ? "healthy" : (process?.state ?? "unknown"),
+      `${member.healthy ? "healthy" : (process?.state ?? "unknown")}${member.fenced ? ", fenced" : ""}`,
       member.version ?? "-",
       megabytes(member.dbSize),
       process?.pid === undefined ? "-" : String(process.pid),

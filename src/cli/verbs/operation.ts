@@ -1,4 +1,5 @@
 /** `quorate operation`: tasks that run once, past and present. */
+import { confirm } from "../act/confirm.ts";
 import { followed, chosenOperation, isFinal } from "../act/operation.ts";
 import { told } from "../act/result.ts";
 import { CommandError, EXIT } from "../exit.ts";
@@ -62,28 +63,29 @@ const showOne = clusterVerb(
 const cancel = clusterVerb(
   {
     name: "operation cancel",
-    summary: "cancel an operation that has not begun",
-    about:
-      "Deletes the EtcdOperation. One that runs is completed: half a task would be worse than a whole one.",
+    summary: "cancel an operation, or stop it after the step under way",
+    about: "Deletes the EtcdOperation. What one that runs has done already stays done.",
     arguments: [OPERATION],
-    groups: ["dry", "output", "target"],
+    groups: ["confirm", "dry", "output", "target"],
     examples: [{ does: "Cancel a restart that still waits", line: "operation cancel demo-restart-1f0c2a" }],
   },
   async ({ flags, args }, io, target) => {
     const operation = await chosenOperation(target, args.operation);
-    const { phase } = operation.status ?? {};
-    if (phase === "Running")
-      throw new CommandError(
-        EXIT.failed,
-        `${args.operation} is running and cannot be cancelled. Follow it with: ${target.command} operation show ${args.operation} --follow${target.flags}`,
-      );
+    const { phase, steps = [] } = operation.status ?? {};
     if (isFinal(operation))
       throw new CommandError(
         EXIT.failed,
         `${args.operation} has ended (${phase}), so there is nothing to cancel`,
       );
+    const isRunning = phase === "Running";
+    if (isRunning && !flags["dry-run"])
+      await confirm(io, flags, {
+        change: `Stopping ${args.operation}`,
+        risk: `it stops after the step under way; ${steps.length} ${steps.length === 1 ? "step" : "steps"} done so far stay done`,
+      });
     if (!flags["dry-run"]) await target.deleteOperation(operation);
-    await told(io, flags, `${args.operation} is cancelled`, operation);
+    const text = isRunning ? "stops after the step under way" : "is cancelled";
+    await told(io, flags, `${args.operation} ${text}`, operation);
   },
 );
 
