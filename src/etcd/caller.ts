@@ -13,7 +13,13 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { deadline, DeadlineExceeded, type Clock } from "../seams/clock.ts";
-import { RpcFailure, type Endpoint, type EtcdTransport, type RpcStream } from "../seams/etcd-transport.ts";
+import {
+  RpcFailure,
+  type ChunkParser,
+  type Endpoint,
+  type EtcdTransport,
+  type RpcStream,
+} from "../seams/etcd-transport.ts";
 import { describe, EndpointSet, sameEndpoint } from "./endpoints.ts";
 import { EtcdError, isEtcdError, toEtcdError, type EtcdErrorKind } from "./errors.ts";
 import { Auth, Maintenance } from "./proto/rpc_pb.ts";
@@ -63,6 +69,17 @@ const needsToken: ReadonlySet<EtcdErrorKind> = new Set<EtcdErrorKind>([
 
 export function callName(call: DescMethod): string {
   return `${call.parent.name}.${call.name}`;
+}
+
+async function* failing<T>(
+  items: AsyncIterable<T> | Iterable<T>,
+  translate: (error: unknown) => unknown,
+): AsyncGenerator<T> {
+  try {
+    yield* items;
+  } catch (error) {
+    throw translate(error);
+  }
 }
 
 export class Caller {
@@ -214,13 +231,10 @@ export class Caller {
       send: (request) => stream.send(request),
       end: () => stream.end(),
       cancel: () => stream.cancel(),
-      async *[Symbol.asyncIterator]() {
-        try {
-          yield* stream;
-        } catch (error) {
-          throw fail(error);
-        }
-      },
+      [Symbol.asyncIterator]: () => failing(stream, fail),
+      ...(stream.parsed && {
+        parsed: <T>(parser: ChunkParser<T>) => failing(stream.parsed?.(parser) ?? [], fail),
+      }),
     };
   }
 

@@ -11,6 +11,7 @@ import { callName, type Caller } from "./caller.ts";
 import { describe } from "./endpoints.ts";
 import { EtcdError } from "./errors.ts";
 import { Maintenance } from "./proto/rpc_pb.ts";
+import { SnapshotFrames } from "./snapshot-frames.ts";
 
 const call = Maintenance.method.snapshot;
 const HASH_BYTES = 32;
@@ -56,6 +57,18 @@ export function openSnapshot(caller: Caller, endpoint: Endpoint, options: Snapsh
       stream.send(create(call.input, {}));
       stream.end();
       idle.restart();
+      if (options.unhashed === true && stream.parsed !== undefined) {
+        const frames = new SnapshotFrames();
+        for await (const part of stream.parsed(frames)) {
+          idle.pause();
+          expectedSize ??= frames.announced === undefined ? undefined : frames.announced + HASH_BYTES;
+          size += part.length;
+          yield part;
+          idle.restart();
+        }
+        result = { size, ...(frames.version === "" ? {} : { version: frames.version }) };
+        return;
+      }
       for await (const part of stream) {
         idle.pause();
         expectedSize ??= Number(part.remainingBytes) + part.blob.length + HASH_BYTES;

@@ -54,13 +54,70 @@ export function readAll(
   });
 }
 
-/** What comes, as it comes. Leaving the loop ends the stream; so does the signal, with a failure. */
-export async function* chunksOf(stream: ClientHttp2Stream, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+/** What may lie here until the reader takes it; the rest waits with the server. */
+const READ_AHEAD = 1024 * 1024;
+
+/** By events: reading from a stream joins all that has come into a new buffer, which copies every byte once more. */
+async function* arriving(stream: ClientHttp2Stream): AsyncGenerator<Uint8Array> {
+  let queue: Uint8Array[] = [];
+  let queued = 0;
+  let state = "open" as "open" | "ended" | "closed";
+  let failure: Error | undefined;
+  let wake: (() => void) | undefined;
+  const onData = (chunk: Uint8Array) => {
+    queue.push(chunk);
+    queued += chunk.length;
+    if (queued >= READ_AHEAD) stream.pause();
+    wake?.();
+  };
+  const onEnd = () => {
+    state = "ended";
+    wake?.();
+  };
+  const onError = (error: Error) => {
+    failure = error;
+    wake?.();
+  };
+  const onClose = () => {
+    if (state === "open") state = "closed";
+    wake?.();
+  };
+  stream.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose);
+  try {
+    if (stream.destroyed && !stream.readableEnded) state = "closed";
+    for (;;) {
+      const taken = queue;
+      queue = [];
+      queued = 0;
+      if (stream.isPaused()) stream.resume();
+      yield* taken;
+      if (queue.length > 0) continue;
+      if (failure !== undefined) throw failure;
+      if (state === "ended") return;
+      if (state === "closed")
+        throw Object.assign(new Error("closed early"), { code: "ERR_STREAM_PREMATURE_CLOSE" });
+      await new Promise<void>((resolve) => (wake = resolve));
+      wake = undefined;
+    }
+  } finally {
+    stream.off("data", onData).off("end", onEnd).off("error", onError).off("close", onClose);
+  }
+}
+
+/**
+ * What comes, as it comes. Leaving the loop ends the stream; so does the signal, with a failure. `unjoined`: for large
+ * downloads, each chunk by itself.
+ */
+export async function* chunksOf(
+  stream: ClientHttp2Stream,
+  signal: AbortSignal,
+  { unjoined = false }: { unjoined?: boolean } = {},
+): AsyncGenerator<Uint8Array> {
   const onAbort = () => stream.close(constants.NGHTTP2_CANCEL);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     if (signal.aborted) onAbort();
-    yield* stream as AsyncIterable<Uint8Array>;
+    yield* unjoined ? arriving(stream) : (stream as AsyncIterable<Uint8Array>);
     // Trailers may follow the end of the data by a tick; ending our side too closes the stream.
     if (!stream.closed) await new Promise<void>((resolve) => stream.once("close", resolve).end());
   } catch (error) {

@@ -43,6 +43,17 @@ export interface RpcStream<Request, Response> extends AsyncIterable<Response> {
   end(): void;
   /** Ends the stream from our side; iteration then ends without an error. */
   cancel(): void;
+  /**
+   * Instead of iterating: the answers through a parser of the caller's, from the chunks of the network as they come.
+   * A model without bytes has none.
+   */
+  parsed?<T>(parser: ChunkParser<T>): AsyncIterable<T>;
+}
+
+export interface ChunkParser<T> {
+  push(chunk: Uint8Array): Iterable<T>;
+  /** True while a message is incomplete. */
+  readonly pending: boolean;
 }
 
 export interface EtcdTransport {

@@ -12,7 +12,7 @@ import {
 import { constants, type ClientHttp2Stream } from "node:http2";
 import { ended, Http2Failure } from "../../http2/failure.ts";
 import { brokenOff, chunksOf } from "../../http2/stream.ts";
-import type { RpcStream } from "../../seams/etcd-transport.ts";
+import type { ChunkParser, RpcStream } from "../../seams/etcd-transport.ts";
 import { encodeFrame, FrameDecoder } from "./frame.ts";
 import { rpcFailure, StatusReader } from "./status.ts";
 
@@ -62,12 +62,19 @@ export class GrpcStream<I extends DescMessage, O extends DescMessage> implements
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<MessageShape<O>> {
+    for await (const message of this.#read(new FrameDecoder(this.#longest), false))
+      yield fromBinary(this.#call.output, message);
+  }
+
+  parsed<T>(parser: ChunkParser<T>): AsyncGenerator<T> {
+    return this.#read(parser, true);
+  }
+
+  async *#read<T>(decoder: ChunkParser<T>, unjoined: boolean): AsyncGenerator<T> {
     const stream = await this.#opening;
-    const decoder = new FrameDecoder(this.#longest);
     let cause: unknown;
     try {
-      for await (const chunk of chunksOf(stream, this.#signal))
-        for (const message of decoder.push(chunk)) yield fromBinary(this.#call.output, message);
+      for await (const chunk of chunksOf(stream, this.#signal, { unjoined })) yield* decoder.push(chunk);
     } catch (error) {
       cause = error;
     }
