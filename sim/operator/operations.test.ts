@@ -97,6 +97,8 @@ test("the operations of a cluster are deleted with it", async () => {
   ask(sim, "done", { collectReport: {} });
   await sim.settle();
   sim.edit({ paused: true });
+  // Watches of two kinds are not in step: the pause has to be seen first.
+  await sim.pass(5_000);
   ask(sim, "waiting", { restart: {} });
   await sim.settle();
   assert.equal(

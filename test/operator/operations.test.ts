@@ -134,6 +134,8 @@ describe("three members", () => {
 
   test("one that waits is cancelled by its deletion, and a finished one is deleted after its time to live", async () => {
     await cluster.edit({ paused: true });
+    const reason = async () => (await cluster.condition("Ready")).split("/")[1];
+    await eventually("the pause to be seen", async () => (await reason()) === "Paused", PATIENCE);
     await cluster.ask("waits", { restart: {} });
     assert.equal((await cluster.operationIs("waits", "Pending")).reason, "Paused");
     await bed.client.delete(`${PATHS.operations}/waits`);
