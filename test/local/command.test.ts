@@ -53,3 +53,12 @@ test("a cluster is scaled with progress, and no version is taken that etcd canno
   assert.match(told, /^\d\d:\d\d:\d\d {2}/m);
   await refused("upgrade 3.4.45 --local --yes", 1, /etcd stays as it is: /);
 });
+
+test("operations run with their steps, and one that cannot is rejected with the reason", async () => {
+  await done("scale 3 --local", /etcd has 3 voting members/);
+  const told = await done("defrag --local --yes", /./);
+  assert.match(told, /Defragmenting all voters of etcd \(operation etcd-defrag-[0-9a-f]{6}\)/);
+  await done("leader move --local", /leads/);
+  await refused("compact --revision 999999 --local --yes", 1, /was rejected, and nothing was changed/);
+  await done("operation list --local", /Succeeded/);
+});
