@@ -5,6 +5,7 @@ import type { Observation } from "../observation.ts";
 import { describeStep } from "../plan/plan.ts";
 import { exited, healthy, record, run } from "../testing/cluster.ts";
 import { asking, outcomeOf, statusOf, stepsOf } from "../testing/operations.ts";
+import { unseen } from "../testing/unseen.ts";
 
 const world = healthy();
 function describe(observation: Observation): string {
@@ -36,6 +37,20 @@ test("a broken member is removed before the new one joins, without waiting for m
   assert.equal(describe(running), "heal: retire demo-2");
   const retiring = { reason: "its replacement was requested", requested: true };
   assert.equal(describe(record(running, "demo-2", { retiring })), "heal: leave demo-2");
+});
+
+test("a running member that missed an answer, or that only the operator cannot reach, is not taken for broken", () => {
+  const retiring = { reason: "its replacement was requested", requested: true };
+  const requested = record(world, "demo-2", { retiring });
+  const now = requested.now;
+  const missed = unseen(requested, "demo-2", false, { unhealthySince: now - 1_000 });
+  assert.notEqual(describe(missed), "heal: leave demo-2");
+  const down = unseen(requested, "demo-2", false, { unhealthySince: now - 120_000, seenByPeers: false });
+  assert.equal(describe(down), "heal: leave demo-2");
+  const served = unseen(requested, "demo-2", true, { seenByPeers: true });
+  assert.notEqual(describe(served), "heal: leave demo-2");
+  const { act } = decide(asking(unseen(world, "demo-2", true, { seenByPeers: true }), task));
+  assert.equal(act?.action.kind === "UpdateOperation" && act.action.status.reason, "MemberNotHealthy");
 });
 
 test("the only member of a cluster is replaced too, and a standing learner", () => {

@@ -17,6 +17,11 @@ export const replaceMember: Handler<TaskOf<"replaceMember">> = {
     const member = memberNamed(view, name);
     const unknown = unknownMember(view, [name]);
     if (unknown || !member) return unknown ?? rejected("UnknownMember", `${name} is not a member`);
+    if (member.outOfReach)
+      return rejected(
+        "MemberNotHealthy",
+        `${name} serves, but cannot be reached from here, so whether its removal is safe is unknown`,
+      );
     const isSafe =
       member.healthy || !member.isVoter || survivesRemoval(view.voters, healthyVotersBut(view, member));
     if (!isSafe)

@@ -79,7 +79,8 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
   // It must not vote on without its memory; where a quorum forgot, there is none left to remove it by (I4).
   if (member.forgot !== undefined) return { cause: CAUSES.forgot(member.forgot.evidence) };
   if (member.deleting) return { cause: CAUSES.deletedByHand };
-  if (record.retiring?.requested) return { cause: CAUSES.replacementRequested };
+  if (record.retiring?.requested && !member.outOfReach && isDown(view, member))
+    return { cause: CAUSES.replacementRequested };
   // Not permitted to start yet: it cannot have failed.
   if (record.volumeUID === undefined) return undefined;
   // Without a canary nobody takes the edit back for the user.
@@ -99,6 +100,12 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
     return { cause: CAUSES.downSince(since) };
   }
   return { cause: "", until: since + lostAfter };
+}
+
+/** One answer that it missed does not make it broken: while it serves, its successor joins before it goes (H6). */
+function isDown(view: View, { workload, unhealthySince }: MemberView): boolean {
+  const patience = millisecondsOf(view.spec.repair.unhealthyAfter);
+  return workload.state !== "running" || view.now - (unhealthySince ?? view.now) >= patience;
 }
 
 /** On its first way in: neither lost nor ill, though it is not waited for for ever. */
