@@ -138,9 +138,12 @@ export class Stores {
 
   /** Every cache that is filled, to be waited for by who begins to act. */
   catching(): CatchingCache[] {
-    return this.#filled().map(({ kind: { resource }, reflector }) => ({
+    return this.#filled().map(({ kind: { resource, ifRefused }, reflector }) => ({
       resource: resource.plural,
-      catchUp: (signal) => reflector.catchUp(signal),
+      catchUp: async (signal) => {
+        const reached = reflector.catchUp(signal);
+        await (ifRefused === undefined ? reached : reached.catch(unlessRefused));
+      },
     }));
   }
 
@@ -309,6 +312,11 @@ export class Stores {
       }
     }
   }
+}
+
+/** Nothing can be missed of a kind that is not served, or not to us, any more. */
+function unlessRefused(error: unknown): void {
+  if (!isReason(error, "Forbidden", "NotFound")) throw error;
 }
 
 const ASK_AGAIN: Backoff = { firstMs: 200, longestMs: 5_000 };
