@@ -130,7 +130,7 @@ export const NAMESPACED_KINDS = {
       { subresource: "status", verbs: ["patch"], why: "the observed state of a member" },
       FINALIZERS,
     ],
-    // Annotations only, by the admission policy. Deleting one replaces its member.
+    // Neither spec nor owner, by the admission policy. Deleting one replaces its member.
     users: { edit: ["update", "patch"], admin: ["delete"] },
   }),
   operations: kind({

@@ -103,6 +103,16 @@ test("nobody but the operator makes or changes an EtcdMember; deleting one stays
   );
   const fence = { "etcd.quorate.dev/fence": "true" };
   await bed.client.patch(`${path}/${name}`, { metadata: { labels: { mine: "yes" }, annotations: fence } });
+  const owner = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    name: "none",
+    uid: "11111111-2222-3333-4444-555555555555",
+  };
+  await assert.rejects(
+    bed.client.patch(`${path}/${name}`, { metadata: { ownerReferences: [owner] } }),
+    (error) => isCode(error, 403) && /operator's record of what runs/.test(String(error)),
+  );
   await operator.patch(`${path}/${name}`, { spec: { run: false } });
   await bed.client.delete(`${path}/${name}`);
   await assert.rejects(bed.client.get(`${path}/${name}`), (error) => isCode(error, 404));

@@ -8,6 +8,13 @@ import { DESTRUCTIVE_OPERATIONS } from "../../../src/api/status-words.ts";
 import { metadata, type Manifest } from "./metadata.ts";
 
 /**
+ * Another owner would have the garbage collector delete the record, for which a person needs the right to delete it.
+ * Labels are put back by the operator; finalizers stay removable, for who has removed the operator.
+ */
+const SAME_OWNERS =
+  "has(object.metadata.ownerReferences) == has(oldObject.metadata.ownerReferences) && (!has(object.metadata.ownerReferences) || object.metadata.ownerReferences == oldObject.metadata.ownerReferences)";
+
+/**
  * Policies are cluster-wide. One that is for a single namespace is named after it and bound to it, so that whoever
  * removes an installation takes no protection away from another.
  */
@@ -27,7 +34,7 @@ export function memberPolicy(onlyIn?: string): Manifest[] {
       },
     ],
     validation: {
-      expression: "request.operation == 'UPDATE' && object.spec == oldObject.spec",
+      expression: `request.operation == 'UPDATE' && object.spec == oldObject.spec && ${SAME_OWNERS}`,
       messageExpression: `request.operation == 'CREATE' ? 'EtcdMembers are made by the operator. Change spec.replicas of an EtcdCluster instead.' : ${record} + ${instead}`,
       message: "EtcdMembers are the operator's records: change the EtcdCluster instead",
     },
