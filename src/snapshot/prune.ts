@@ -15,13 +15,16 @@ export interface PrunePlan {
   readonly untouched: readonly Entry[];
 }
 
+/** Of the snapshots directly in the folder; `prefix` is empty or ends with a slash. */
 export async function planPrune(
   store: Store,
   prefix: string,
   policy: Retention,
   signal: AbortSignal,
 ): Promise<PrunePlan> {
-  const entries = await listSnapshots(store, prefix, signal);
+  const all = await listSnapshots(store, prefix, signal);
+  // A copy in a folder below is there to outlive these, or has a policy of its own.
+  const entries = all.filter(({ name }) => !name.slice(prefix.length).includes("/"));
   return {
     verdicts: judge(entries, policy),
     orphans: entries.filter(({ state, manifest }) => state === "orphan" && manifest !== undefined),

@@ -101,17 +101,20 @@ test("weeks begin on Monday", () => {
   assert.equal(periodOf(new Date("2026-11-16T00:00:00Z"), "weekly"), "2026-11-16");
 });
 
-async function storeWith(hours: readonly number[]): Promise<FaultyStore> {
-  const store = new FaultyStore();
+async function storeWith(
+  hours: readonly number[],
+  { store = new FaultyStore(), folder = "" } = {},
+): Promise<FaultyStore> {
   for (const hour of hours) {
     const name = `s${String(hour).padStart(5, "0")}.db`;
     const startedAt = new Date(START + hour * HOUR).toISOString();
     const manifest = manifestOf({ object: name, startedAt, sha256: hour.toString(16).padStart(64, "0") });
-    await store.put(name, once(Buffer.alloc(100)), { ifAbsent: true, signal: never });
-    await store.put(manifestName(name), once(writeManifest(manifest)), { ifAbsent: true, signal: never });
+    const at = `${folder}${name}`;
+    await store.put(at, once(Buffer.alloc(100)), { ifAbsent: true, signal: never });
+    await store.put(manifestName(at), once(writeManifest(manifest)), { ifAbsent: true, signal: never });
   }
-  await store.put("foreign.db", once("etcdctl's"), { ifAbsent: true, signal: never });
-  await store.put("notes.txt", once("of a person"), { ifAbsent: true, signal: never });
+  await store.put(`${folder}foreign.db`, once("etcdctl's"), { ifAbsent: true, signal: never });
+  await store.put(`${folder}notes.txt`, once("of a person"), { ifAbsent: true, signal: never });
   return store;
 }
 
@@ -144,6 +147,37 @@ test("a deletion that was interrupted is finished by the next run", async () => 
 
 test("nothing is deleted when the newest snapshot of the listing is gone", async () => {
   const store = await storeWith([1, 2, 3]);
+  const plan = await planPrune(store, "", { ...none, keepLast: 1 }, never);
+  await store.delete("s00003.db");
+  await prune(store, plan, never, () => undefined);
+  assert.ok(store.objects.has("s00001.db") && store.objects.has("s00002.db"));
+});
+
+test("snapshots in folders below are neither deleted nor counted", async () => {
+  const store = await storeWith([1, 2, 3]);
+  await storeWith([1, 2, 8, 9], { store, folder: "archive/" });
+  await store.delete("archive/s00002.db");
+  const before = [...store.objects.keys()].filter((name) => name.startsWith("archive/"));
+  const plan = await planPrune(store, "", { ...none, keepLast: 2 }, never);
+  assert.deepEqual(
+    plan.verdicts.map(({ entry, keep }) => [entry.name, keep.length > 0]),
+    [
+      ["s00003.db", true],
+      ["s00002.db", true],
+      ["s00001.db", false],
+    ],
+  );
+  await prune(store, plan, never, () => undefined);
+  assert.deepEqual(
+    [...store.objects.keys()].filter((name) => name.startsWith("archive/")),
+    before,
+  );
+  assert.ok(!store.objects.has("s00001.db"));
+});
+
+test("a newest snapshot in a folder below does not make deletions in this one safe", async () => {
+  const store = await storeWith([1, 2, 3]);
+  await storeWith([9], { store, folder: "archive/" });
   const plan = await planPrune(store, "", { ...none, keepLast: 1 }, never);
   await store.delete("s00003.db");
   await prune(store, plan, never, () => undefined);

@@ -111,6 +111,8 @@ export function pruneLines({ verdicts, orphans, untouched }: PrunePlan): string[
     ...untouched.map(
       ({ name, state }) => `leave   ${name}  (${state === "plain" ? "no manifest" : "damaged"})`,
     ),
-    ...(verdicts.length + orphans.length + untouched.length === 0 ? ["There is no snapshot."] : []),
+    ...(verdicts.length + orphans.length + untouched.length === 0
+      ? ["There is no snapshot directly in this folder."]
+      : []),
   ];
 }
