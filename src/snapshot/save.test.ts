@@ -8,6 +8,7 @@ import { SnapshotDamaged } from "./inspect.ts";
 import { manifestName, parseManifest } from "./manifest.ts";
 import { checkSnapshot, SnapshotReader } from "./read.ts";
 import { saveSnapshot, type SaveProgress } from "./save.ts";
+import { RpcFailure } from "../seams/etcd-transport.ts";
 import { once } from "./store/store.ts";
 import { clientSending, never, sampleFile, surroundings } from "./testing/fixtures.ts";
 import { FaultyStore, MemoryStore } from "./testing/memory-store.ts";
@@ -170,6 +171,45 @@ test("a member that stops sending is followed by the next one", async () => {
   assert.equal(manifest.member.id, "1");
   assert.equal(events.filter(({ kind }) => kind === "retry").length, 1);
   assert.equal(store.objects.size, 2);
+});
+
+test("a hash that cannot be had is told and left out; the snapshot is neither lost nor sent again", async () => {
+  const store = new MemoryStore();
+  const events: SaveProgress[] = [];
+  const refusal = new RpcFailure("PERMISSION_DENIED", "etcdserver: permission denied", "answered");
+  const manifest = await saveSnapshot({
+    client: clientSending(file, undefined, () => refusal),
+    store,
+    name: "a.db",
+    ...surroundings,
+    compression: "none",
+    hashKv: true,
+    progress: (event) => events.push(event),
+  });
+  assert.equal(manifest.hashKv, undefined);
+  assert.equal((await findSnapshot(store, "a.db", never))?.state, "complete");
+  const told = events.find(({ kind }) => kind === "no-hash");
+  assert.match(told?.kind === "no-hash" ? told.error.message : "", /permission denied/);
+  assert.ok(!events.some(({ kind }) => kind === "retry"));
+});
+
+test("whoever aborts while the hash is asked for gets no manifest without it", async () => {
+  const store = new MemoryStore();
+  const abort = new AbortController();
+  const client = clientSending(file, undefined, () => {
+    abort.abort();
+    return new RpcFailure("CANCELLED", "cancelled", "interrupted");
+  });
+  const options = {
+    client,
+    store,
+    name: "a.db",
+    ...surroundings,
+    compression: "none",
+    hashKv: true,
+  } as const;
+  await assert.rejects(saveSnapshot({ ...options, signal: abort.signal }));
+  assert.equal((await findSnapshot(store, "a.db", never))?.state, "plain");
 });
 
 test("a damaged stream is refused and leaves nothing", async () => {

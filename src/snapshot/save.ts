@@ -38,7 +38,9 @@ export interface SaveOptions extends Encoding {
 export type SaveProgress =
   | { readonly kind: "member"; readonly endpoint: string; readonly leader: boolean; readonly quorum: boolean }
   | { readonly kind: "bytes"; readonly done: number; readonly of: number | undefined }
-  | { readonly kind: "retry"; readonly endpoint: string; readonly error: Error };
+  | { readonly kind: "retry"; readonly endpoint: string; readonly error: Error }
+  /** The hash of the keys was asked for and will not be in the manifest. */
+  | { readonly kind: "no-hash"; readonly endpoint: string; readonly error: Error };
 
 const STATUS_TIMEOUT_MS = 5_000;
 
@@ -130,9 +132,9 @@ function objectName(clusterId: string, at: Date, random: Random): string {
   return `etcd-${clusterId}-${time}-${hex(random, 2)}`;
 }
 
-/** Undefined when the member has compacted the revision meanwhile: then there is nothing to compare with. */
+/** Undefined when it cannot be had: the snapshot is in the store and whole, and must not be lost for it. */
 async function askHash(
-  { client, signal }: SaveOptions,
+  { client, signal, progress }: SaveOptions,
   { endpoint }: Usable,
   { database: { revision } }: SnapshotFacts,
 ): Promise<HashKvRecord | undefined> {
@@ -141,8 +143,9 @@ async function askHash(
     const answer = await client.maintenance.hashKv(endpoint, BigInt(revision), { signal });
     return { hash: answer.hash, revision, compactRevision: Number(answer.compactRevision) };
   } catch (error) {
-    if (isEtcdError(error, "compacted")) return undefined;
-    throw error;
+    if (!isEtcdError(error) || signal.aborted) throw error;
+    progress?.({ kind: "no-hash", endpoint: describe(endpoint), error });
+    return undefined;
   }
 }
 

@@ -23,17 +23,18 @@ export function sampleFile(keys = 60): Buffer {
   return snapshotFile({ leaves, storageVersion: "3.6.0" });
 }
 
-/** Members m1 (leader) and m2, which send `file`, or fail where `fail` says so. */
+/** Members m1 (leader) and m2, which send `file`, or fail where `fail` and `failHash` say so. */
 export function clientSending(
   file: Uint8Array,
   fail: (endpoint: string) => number | undefined = () => undefined,
+  failHash: () => RpcFailure | undefined = () => undefined,
 ) {
   const transport = new FakeTransport(
     ({ call, endpoint }) => {
       const header = { clusterId: 0xabcn, memberId: endpoint === "m1" ? 1n : 2n, revision: 9n, raftTerm: 2n };
       if (call === "Maintenance.Status")
         return { header, version: "3.6.16", leader: 1n, raftAppliedIndex: 50n, raftIndex: 50n, raftTerm: 2n };
-      if (call === "Maintenance.HashKV") return { header, hash: 77, compactRevision: -1n };
+      if (call === "Maintenance.HashKV") return failHash() ?? { header, hash: 77, compactRevision: -1n };
       if (call === "Cluster.MemberList")
         return {
           header,

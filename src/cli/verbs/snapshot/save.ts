@@ -76,6 +76,8 @@ export const verb = snapshotVerb(
                 io.stderr.write(
                   `Taking the snapshot from ${event.endpoint}${event.leader ? ", the leader" : ""}${event.quorum ? "" : "; the cluster has no leader, so writes that only other members have are missing"}\n`,
                 );
+              else if (event.kind === "no-hash")
+                io.stderr.write(`The manifest will lack the hash of the keys: ${event.error.message}\n`);
               else io.stderr.write(`${event.error.message}; continuing with ${event.endpoint}\n`);
             },
           }),
