@@ -3,16 +3,21 @@
  * manifest. Whoever reads to the end without an error has a whole, plain etcd snapshot.
  */
 import { decode, StoredBytes } from "./codec/codec.ts";
-import type { EncryptionKey } from "./codec/key.ts";
+import { KeyError, type EncryptionKey } from "./codec/key.ts";
 import { InspectedSnapshot, SnapshotDamaged, type SnapshotFacts } from "./inspect.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Store } from "./store/store.ts";
 
-export interface ReadOptions {
+export interface Decryption {
+  readonly key?: EncryptionKey | undefined;
+  /** It has to be encrypted, whatever its manifest says. */
+  readonly encrypted?: boolean;
+}
+
+export interface ReadOptions extends Decryption {
   readonly store: Store;
   readonly name: string;
   readonly manifest?: Manifest | undefined;
-  readonly key?: EncryptionKey | undefined;
   readonly signal: AbortSignal;
   readonly progress?: (done: number) => void;
 }
@@ -36,7 +41,7 @@ export class SnapshotReader implements AsyncIterable<Uint8Array> {
     // The hash of a plain object is that of the snapshot, which is checked anyway.
     const stored =
       manifest && manifest.stored.sha256 !== manifest.sha256 ? new StoredBytes(chunks) : undefined;
-    const inspected = new InspectedSnapshot(decode(stored ?? chunks, key), progress);
+    const inspected = new InspectedSnapshot(decode(stored ?? chunks, key, ifPlain(this.#options)), progress);
     try {
       let size = 0;
       for await (const block of inspected) {
@@ -56,6 +61,16 @@ export class SnapshotReader implements AsyncIterable<Uint8Array> {
     }
     this.#facts = inspected.facts;
   }
+}
+
+function ifPlain({ store, name, manifest, encrypted }: ReadOptions): Error | undefined {
+  if (manifest?.encryption !== undefined)
+    return new SnapshotDamaged("it is not encrypted, and its manifest says that it is");
+  return encrypted
+    ? new KeyError(
+        `${store.uri}${name} is not encrypted, and a key was given: somebody may have put it in the place of another. If it was saved without --encrypt, read it without --encryption-key-file`,
+      )
+    : undefined;
 }
 
 function compare({ size, sha256, database }: SnapshotFacts, manifest: Manifest): void {

@@ -124,6 +124,33 @@ test("the wrong key and no key are told by the key's ID", async () => {
   await assert.rejects(read(), new RegExp(`encrypted with key ${key.id}: pass that key`));
 });
 
+test("a plain object in the place of an encrypted one is refused", async () => {
+  const store = new MemoryStore();
+  const save = async (name: string, encoding: { key?: typeof key }) =>
+    await saveSnapshot({
+      client: clientSending(file),
+      store,
+      name,
+      ...surroundings,
+      compression: "none",
+      ...encoding,
+    });
+  const manifest = await save("a.db", { key });
+  await save("plain.db", {});
+  const plain = store.objects.get("plain.db");
+  assert.ok(plain);
+  store.objects.set("a.db", plain);
+  const read = (options: object) => checkSnapshot({ store, name: "a.db", signal: never, ...options });
+  await assert.rejects(read({ manifest, key }), /not encrypted, and its manifest says that it is/);
+  await assert.rejects(read({ manifest }), /not encrypted, and its manifest says that it is/);
+  await assert.rejects(read({ key, encrypted: true }), (error) => {
+    assert.ok(error instanceof KeyError);
+    assert.match(error.message, /a\.db is not encrypted, and a key was given/);
+    return true;
+  });
+  assert.equal((await read({ key })).sha256, (await read({})).sha256, "where nobody says that it must be");
+});
+
 test("two encrypted snapshots of the same data have nothing in common", async () => {
   const stored = await Promise.all(
     ["a.db", "b.db"].map(async (name) => {

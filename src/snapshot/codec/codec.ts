@@ -33,17 +33,24 @@ export function encode(
   return key === undefined ? compressed : encrypt(compressed, key, random);
 }
 
-/** The plain snapshot in an object. What was done to it is read from its first bytes. */
+/**
+ * The plain snapshot in an object. What was done to it is read from its first bytes, except where it has to be
+ * encrypted: whoever can write to the store could put a plain one in its place. Then `ifPlain` is thrown.
+ */
 export async function* decode(
   stored: AsyncIterable<Uint8Array>,
   key: EncryptionKey | undefined,
+  ifPlain?: Error,
 ): AsyncGenerator<Uint8Array> {
   try {
     yield* layer(
       stored,
       ENCRYPTED_MAGIC,
       (rest) => layer(decrypt(rest, key), ZSTD_MAGIC, decompress),
-      (rest) => layer(rest, ZSTD_MAGIC, decompress),
+      (rest) => {
+        if (ifPlain !== undefined) throw ifPlain;
+        return layer(rest, ZSTD_MAGIC, decompress);
+      },
     );
   } catch (error) {
     if (error instanceof DecryptionError) throw new SnapshotDamaged(error.message, { cause: error });

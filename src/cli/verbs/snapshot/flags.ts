@@ -7,6 +7,7 @@ import { KeyError, parseKey, type EncryptionKey } from "../../../snapshot/codec/
 import { SnapshotDamaged } from "../../../snapshot/inspect.ts";
 import { openLocation, type Location } from "../../../snapshot/location.ts";
 import { ManifestError } from "../../../snapshot/manifest.ts";
+import type { Decryption } from "../../../snapshot/read.ts";
 import { isStoreError, type StoreErrorKind } from "../../../snapshot/store/store.ts";
 import { commandOf } from "../../called.ts";
 import { CommandError, EXIT, type ExitCode } from "../../exit.ts";
@@ -105,6 +106,14 @@ export async function keyOf(
   }
   const text = io.env["QUORATE_SNAPSHOT_KEY"];
   return text ? parseKey(Buffer.from(text), "$QUORATE_SNAPSHOT_KEY") : undefined;
+}
+
+/**
+ * For reading. A key in a file is given for this snapshot, so it has to be encrypted; one in the environment may be
+ * there for others.
+ */
+export async function decryptionOf(flags: ValuesOf<typeof KEY_FLAGS>, io: CliIo): Promise<Decryption> {
+  return { key: await keyOf(flags, io), encrypted: flags["encryption-key-file"] !== undefined };
 }
 
 /** The snapshot that is meant, with its manifest where it has one. */

@@ -4,7 +4,15 @@ import { SnapshotReader } from "../../../snapshot/read.ts";
 import { FileStore } from "../../../snapshot/store/file.ts";
 import { formatted } from "../../output.ts";
 import { factsLines } from "../../screen/snapshots.ts";
-import { entryOf, KEY_FLAGS, keyOf, locationOf, SNAPSHOT, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+import {
+  decryptionOf,
+  entryOf,
+  KEY_FLAGS,
+  locationOf,
+  SNAPSHOT,
+  snapshotVerb,
+  STORE_FLAGS,
+} from "./flags.ts";
 import { withProgress } from "./progress.ts";
 
 export const verb = snapshotVerb(
@@ -30,7 +38,7 @@ export const verb = snapshotVerb(
   async ({ args, flags }, io) => {
     const { store, name } = await locationOf(args.snapshot, flags, io);
     const { manifest, size } = await entryOf({ store, name }, io, { ignoreManifest: flags["no-manifest"] });
-    const key = await keyOf(flags, io);
+    const decryption = await decryptionOf(flags, io);
     const file = path.resolve(io.cwd, args.file);
     const facts = await withProgress(io, "Fetching", async (progress) => {
       const { signal } = io;
@@ -39,7 +47,7 @@ export const verb = snapshotVerb(
         store,
         name,
         manifest,
-        key,
+        ...decryption,
         signal,
         progress: (done) => progress.update(done, of),
       });

@@ -49,10 +49,12 @@ export const verb = snapshotVerb(
         EXIT.usage,
         "--encrypt needs a key: pass --encryption-key-file or set QUORATE_SNAPSHOT_KEY",
       );
-    if (!flags.encrypt && flags["encryption-key-file"] !== undefined)
+    if (!flags.encrypt && given !== undefined)
       throw new CommandError(
         EXIT.usage,
-        "--encryption-key-file without --encrypt would leave the snapshot in plaintext: add --encrypt",
+        flags["encryption-key-file"] === undefined
+          ? "QUORATE_SNAPSHOT_KEY is set, and without --encrypt the snapshot would be in plaintext: add --encrypt, or unset the variable"
+          : "--encryption-key-file without --encrypt would leave the snapshot in plaintext: add --encrypt",
       );
     const { client, close } = await openEtcd(flags, io);
     try {

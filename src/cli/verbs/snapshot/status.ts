@@ -2,7 +2,15 @@
 import { checkSnapshot } from "../../../snapshot/read.ts";
 import { formatted } from "../../output.ts";
 import { factsLines, snapshotLines } from "../../screen/snapshots.ts";
-import { entryOf, KEY_FLAGS, keyOf, locationOf, SNAPSHOT, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+import {
+  decryptionOf,
+  entryOf,
+  KEY_FLAGS,
+  locationOf,
+  SNAPSHOT,
+  snapshotVerb,
+  STORE_FLAGS,
+} from "./flags.ts";
 import { withProgress } from "./progress.ts";
 
 export const verb = snapshotVerb(
@@ -35,9 +43,15 @@ export const verb = snapshotVerb(
       io.stdout.write(await formatted({ data: { uri, ...manifest }, text }, flags.output));
       return;
     }
-    const key = await keyOf(flags, io);
+    const decryption = await decryptionOf(flags, io);
     const facts = await withProgress(io, "Reading", async (progress) =>
-      checkSnapshot({ store, name, key, signal: io.signal, progress: (done) => progress.update(done, size) }),
+      checkSnapshot({
+        store,
+        name,
+        ...decryption,
+        signal: io.signal,
+        progress: (done) => progress.update(done, size),
+      }),
     );
     const text = () => factsLines(uri, facts).join("\n");
     io.stdout.write(await formatted({ data: { uri, ...facts }, text }, flags.output));

@@ -29,7 +29,11 @@ async function folderWith(t: TestContext, count: number): Promise<string> {
 }
 
 async function run(...args: string[]): Promise<string> {
-  const io = collectingIo({ cwd: os.tmpdir() });
+  return await runWith({}, ...args);
+}
+
+async function runWith(env: Record<string, string>, ...args: string[]): Promise<string> {
+  const io = collectingIo({ cwd: os.tmpdir(), env });
   await verb.run(args, io);
   return io.out();
 }
@@ -95,6 +99,33 @@ test("a command line that cannot be meant is refused with what to write instead"
   await assert.rejects(run("ls", "s3://"), /does not name a bucket/);
   await assert.rejects(run("verify", "--etcd-version", "3.6", path.join(dir, "s0.db")), /need --restore/);
   await assert.rejects(run("copy", `${dir}/`, path.join(dir, "s9.db")), /the target must be one too/);
+});
+
+test("a key without --encrypt is refused, from a file or from the environment", async (t) => {
+  const dir = await folderWith(t, 0);
+  const env = { QUORATE_SNAPSHOT_KEY: "0f".repeat(32) };
+  const key = path.join(dir, "key");
+  writeFileSync(key, env.QUORATE_SNAPSHOT_KEY);
+  const save = ["save", "--endpoints", "http://127.0.0.1:1", `${dir}/`];
+  await assert.rejects(run(...save, "--encryption-key-file", key), { code: 2, message: /add --encrypt/ });
+  await assert.rejects(runWith(env, ...save), {
+    code: 2,
+    message: /QUORATE_SNAPSHOT_KEY.*plaintext: add --encrypt, or unset/,
+  });
+});
+
+test("with a key file a plain snapshot is refused; a key in the environment leaves it readable", async (t) => {
+  const dir = await folderWith(t, 1);
+  const env = { QUORATE_SNAPSHOT_KEY: "0f".repeat(32) };
+  const key = path.join(dir, "key");
+  writeFileSync(key, env.QUORATE_SNAPSHOT_KEY);
+  const source = path.join(dir, "s0.db");
+  const refusal = { code: 1, message: /s0\.db is not encrypted, and a key was given/ };
+  const target = path.join(dir, "fetched.db");
+  await assert.rejects(run("verify", source, "--encryption-key-file", key), refusal);
+  await assert.rejects(run("get", source, target, "--encryption-key-file", key), refusal);
+  await assert.rejects(run("status", "--no-manifest", source, "--encryption-key-file", key), refusal);
+  assert.match(await runWith(env, "verify", source), /matches its manifest/);
 });
 
 test("a member that cannot be reached is told with its endpoint", async (t) => {

@@ -8,17 +8,24 @@ import { exactVersion, findPin, minorOf } from "../../../etcd/versions.ts";
 import { systemDisk } from "../../../seams/disk.ts";
 import { systemProcesses } from "../../../seams/processes.ts";
 import type { Manifest } from "../../../snapshot/manifest.ts";
-import { checkSnapshot, SnapshotReader } from "../../../snapshot/read.ts";
+import { checkSnapshot, SnapshotReader, type Decryption } from "../../../snapshot/read.ts";
 import type { SnapshotFacts } from "../../../snapshot/inspect.ts";
 import type { RestoreCheck } from "../../../snapshot/restore-check.ts";
 import { FileStore } from "../../../snapshot/store/file.ts";
 import type { Location } from "../../../snapshot/location.ts";
-import type { EncryptionKey } from "../../../snapshot/codec/key.ts";
 import { CommandError, EXIT } from "../../exit.ts";
 import { UsageError, type CliIo } from "../../io.ts";
 import { formatted } from "../../output.ts";
 import { factsLines, restoreLines } from "../../screen/snapshots.ts";
-import { entryOf, KEY_FLAGS, keyOf, locationOf, SNAPSHOT, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+import {
+  decryptionOf,
+  entryOf,
+  KEY_FLAGS,
+  locationOf,
+  SNAPSHOT,
+  snapshotVerb,
+  STORE_FLAGS,
+} from "./flags.ts";
 import { withProgress, type Progress } from "./progress.ts";
 
 export const verb = snapshotVerb(
@@ -58,11 +65,11 @@ export const verb = snapshotVerb(
   async ({ args, flags }, io) => {
     const { store, name } = await locationOf(args.snapshot, flags, io);
     const { manifest, size } = await entryOf({ store, name }, io);
-    const key = await keyOf(flags, io);
+    const decryption = await decryptionOf(flags, io);
     const { signal } = io;
     if (!flags.restore && (flags["etcd-version"] !== undefined || flags["scratch-dir"] !== undefined))
       throw new UsageError("--etcd-version and --scratch-dir need --restore");
-    const read = { store, name, manifest, key, signal };
+    const read = { store, name, manifest, ...decryption, signal };
     const checked = await withProgress(io, "Reading", async (progress) => {
       const update = (done: number) => progress.update(done, manifest?.size ?? size);
       if (!flags.restore) return { facts: await checkSnapshot({ ...read, progress: update }) };
@@ -88,9 +95,8 @@ export const verb = snapshotVerb(
   },
 );
 
-interface Request extends Location {
+interface Request extends Location, Decryption {
   readonly manifest: Manifest | undefined;
-  readonly key: EncryptionKey | undefined;
   readonly signal: AbortSignal;
   readonly progress: (done: number) => void;
   readonly version: string | undefined;
