@@ -8,7 +8,7 @@ import { ensureEtcd } from "../src/etcd/install/ensure.ts";
 import { ensureKubernetes, kubernetesTarget, missingGo } from "./kubernetes-build.ts";
 import type { Progress } from "./kubernetes-build.ts";
 import { ensureNodeTools, missingForNodes } from "./nodes/cluster.ts";
-import { ensureHelm, helmIsBuilt } from "./nodes/programs.ts";
+import { ensureUpstream, isBuilt } from "./nodes/programs.ts";
 import { BACKING_ETCD } from "./testbed.ts";
 
 export interface Prepared {
@@ -27,7 +27,7 @@ export async function prepare(options: { progress?: Progress } = {}): Promise<Pr
     progress: (step) => progress(`etcd ${step.version}: ${step.text}`),
   });
   const kubernetes = await ensureKubernetes(progress);
-  await ensureHelm(progress);
+  await ensureUpstream("helm", progress);
   return { kubernetes: kubernetes.version, etcd: etcd.version, elapsedMs: Date.now() - started };
 }
 
@@ -50,7 +50,7 @@ export function missing(): string[] {
   if (process.platform !== "linux") {
     return ["the testbed runs on Linux only (elsewhere: --use <kubeconfig> with a cluster of your own)"];
   }
-  if (!kubernetesTarget().built || !helmIsBuilt()) {
+  if (!kubernetesTarget().built || !isBuilt("helm")) {
     const go = missingGo();
     if (go) lacking.push(go);
   }

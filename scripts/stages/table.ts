@@ -164,19 +164,22 @@ export const stages: readonly Stage[] = [
   },
 ];
 
-/** The newest patch of each minor; a test that needs another installs it itself. */
+/** The newest patch of each minor (a test that needs another installs it itself), and an S3 server for snapshots. */
 async function prepareEtcd(tell: (text: string) => void, signal: AbortSignal): Promise<string | undefined> {
   const { ensureEtcd } = await import("../../src/etcd/install/ensure.ts");
   const { EtcdInstallError } = await import("../../src/etcd/install/errors.ts");
   const { etcdPins } = await import("../../src/etcd/versions.ts");
+  const { ToolMissing } = await import("../../testbed/kubernetes-build.ts");
+  const { ensureUpstream } = await import("../../testbed/nodes/programs.ts");
   try {
     for (const { version } of etcdPins.filter(({ role }) => role === "newest")) {
       const progress = ({ text }: { text: string }) => tell(`etcd ${version}: ${text}`);
       await ensureEtcd(version, { env: process.env, clock: systemClock, progress, signal });
     }
+    await ensureUpstream("versitygw", tell);
     return undefined;
   } catch (error) {
-    if (error instanceof EtcdInstallError) return error.message;
+    if (error instanceof EtcdInstallError || error instanceof ToolMissing) return error.message;
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
-import { ensureHelm } from "../../testbed/nodes/programs.ts";
+import { ensureUpstream } from "../../testbed/nodes/programs.ts";
 import type { Manifest } from "./install.ts";
 
 export const CHART = join(import.meta.dirname, "..", "..", "charts", "quorate");
@@ -22,7 +22,7 @@ export class Helm implements Disposable {
   }
 
   static async open(kubeconfig?: string): Promise<Helm> {
-    return new Helm(await ensureHelm(), kubeconfig);
+    return new Helm(await ensureUpstream("helm"), kubeconfig);
   }
 
   /** Fails with what Helm wrote. */

@@ -1,45 +1,13 @@
-/**
- * A real S3 server for tests: versitygw, built once from its Go module into the cache (two to four minutes cold), over
- * a directory, with or without TLS.
- */
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+/** A real S3 server for tests: versitygw, over a directory, with or without TLS. Its stage has built it before. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { runCommand } from "../../src/etcd/install/command.ts";
 import type { KeyPair } from "../../src/seams/pki.ts";
 import { systemProcesses, type RunningProcess } from "../../src/seams/processes.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { acquire } from "../../testbed/lock.ts";
-import { cacheDir } from "../../testbed/paths.ts";
+import { ensureUpstream } from "../../testbed/nodes/programs.ts";
 import { freePorts } from "./free-ports.ts";
-
-const MODULE = "github.com/versity/versitygw/cmd/versitygw";
-const VERSION = "v1.8.0";
-
-export async function versitygw(): Promise<string> {
-  const file = path.join(cacheDir(), "programs", `versitygw-${VERSION}-${process.arch}`);
-  if (existsSync(file)) return file;
-  const lock = await acquire(file, { purpose: "building versitygw" });
-  const work = `${file}.building`;
-  try {
-    if (existsSync(file)) return file;
-    rmSync(work, { recursive: true, force: true });
-    mkdirSync(work, { recursive: true });
-    const { code, stderr } = await runCommand(
-      "go",
-      ["install", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", `${MODULE}@${VERSION}`],
-      { env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off", GOBIN: work }, nice: 5 },
-    );
-    if (code !== 0)
-      throw new Error(`building versitygw ${VERSION} failed (go install, exit code ${code}):\n${stderr}`);
-    renameSync(path.join(work, "versitygw"), file);
-    return file;
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-    await lock.release();
-  }
-}
 
 export class S3Server implements AsyncDisposable {
   readonly dir: string;
@@ -61,7 +29,7 @@ export class S3Server implements AsyncDisposable {
   }
 
   static async start({ buckets, tls }: { buckets: readonly string[]; tls?: KeyPair }): Promise<S3Server> {
-    const command = await versitygw();
+    const command = await ensureUpstream("versitygw");
     const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-s3-"));
     for (const bucket of buckets) mkdirSync(path.join(dir, "data", bucket), { recursive: true });
     const [port] = await freePorts(1);

@@ -1,6 +1,7 @@
 /**
  * The testbed's Go programs, each a small module beside this folder: built once, cached under a key of its sources.
- * CoreDNS is its upstream with a main of ours, Helm is its upstream as it is, the other two are ours.
+ * CoreDNS is its upstream with a main of ours, Helm and versitygw (an S3 server) are their upstreams as they are, the
+ * other two are ours.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -14,7 +15,10 @@ import { cacheDir, shortHash } from "../paths.ts";
 /** What nodes need. */
 const MODULES = ["steward", "csi", "coredns"] as const;
 /** Where a module's program is, unless it is the module itself. */
-const PACKAGES: Partial<Record<Program, string>> = { helm: "helm.sh/helm/v3/cmd/helm" };
+const PACKAGES: Partial<Record<Program, string>> = {
+  helm: "helm.sh/helm/v3/cmd/helm",
+  versitygw: "github.com/versity/versitygw/cmd/versitygw",
+};
 /** As the makers of Helm set them: the Kubernetes for which it renders without a server; 1.20 unless told. */
 const VARIABLES: Partial<Record<Program, readonly string[]>> = {
   helm: ["pkg/chartutil", "pkg/lint/rules"].flatMap((path) =>
@@ -23,7 +27,8 @@ const VARIABLES: Partial<Record<Program, readonly string[]>> = {
 };
 
 type NodeProgram = (typeof MODULES)[number];
-export type Program = NodeProgram | "helm";
+type Upstream = "helm" | "versitygw";
+export type Program = NodeProgram | Upstream;
 export type Programs = Record<NodeProgram, string>;
 
 function sources(name: Program): string {
@@ -51,14 +56,14 @@ export async function ensurePrograms(progress: Progress): Promise<Programs> {
   return Object.fromEntries(MODULES.map((name) => [name, target(name)])) as Programs;
 }
 
-export function helmIsBuilt(): boolean {
-  return existsSync(target("helm"));
+export function isBuilt(name: Upstream): boolean {
+  return existsSync(target(name));
 }
 
-/** Where Helm is; built first if it is not there. */
-export async function ensureHelm(progress: Progress = () => {}): Promise<string> {
-  if (!helmIsBuilt()) await ensureProgram("helm", progress);
-  return target("helm");
+/** Where Helm or versitygw is; built first if it is not there. */
+export async function ensureUpstream(name: Upstream, progress: Progress = () => {}): Promise<string> {
+  if (!isBuilt(name)) await ensureProgram(name, progress);
+  return target(name);
 }
 
 async function ensureProgram(name: Program, progress: Progress): Promise<void> {
@@ -81,7 +86,7 @@ async function ensureProgram(name: Program, progress: Progress): Promise<void> {
 
 async function compile(name: Program, work: string, progress: Progress): Promise<void> {
   const lacking = missingGo();
-  if (lacking) throw new ToolMissing(lacking);
+  if (lacking) throw new ToolMissing(`${name} is built from its Go module: ${lacking}`);
   const started = Date.now();
   let compiled = 0;
   const tick = setInterval(
