@@ -14,7 +14,7 @@ export const verb = snapshotVerb(
     name: "snapshot save",
     summary: "take a snapshot of an etcd cluster into a directory or an S3 bucket",
     about:
-      "The freshest healthy voter that is not the leader sends it; without quorum, the survivor with the most data. It is streamed: no copy is made on this machine, and memory does not grow with its size. A folder (with a slash at the end) gets a name with cluster and time; an existing object is never overwritten.",
+      "The freshest healthy voter that is not the leader sends it; without quorum, the survivor with the most data. It is streamed: no copy is made on this machine, and memory holds an index of its pages and keys, not the snapshot. A folder (with a slash at the end) gets a name with cluster and time; an existing object is never overwritten.",
     arguments: [
       {
         ...FOLDER,
