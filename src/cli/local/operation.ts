@@ -11,9 +11,9 @@ import { exactly, parse, placeOf, placeUsage, type Place } from "./place.ts";
 import { call, hasController } from "./session.ts";
 
 export const summary = "create, list or delete tasks that run once, such as a defragmentation";
-export const usage = `Usage: quorate local operation create <task> [options]
-       quorate local operation list [options]
-       quorate local operation delete <operation> [options]
+export const usage = (command: string): string => `Usage: ${command} local operation create <task> [options]
+       ${command} local operation list [options]
+       ${command} local operation delete <operation> [options]
 
 Tasks: ${OPERATIONS.join(", ")}.
 Operations run one at a time, in the order of their creation. Deleting one that is pending cancels it; one that runs
@@ -30,9 +30,9 @@ Options:
 ${placeUsage}
 
 Examples:
-  quorate local operation create defragment
-  quorate local operation create moveLeader --member etcd-2
-  quorate local operation create compact --retain 1000 --ttl 3600
+  ${command} local operation create defragment
+  ${command} local operation create moveLeader --member etcd-2
+  ${command} local operation create compact --retain 1000 --ttl 3600
 `;
 
 const options = {
