@@ -110,7 +110,7 @@ export const stages: readonly Stage[] = [
     // The program itself takes the first free ports of the machine.
     needs: {
       what: "the first free ports",
-      files: ["test/local/{input,reach,up,version-refusals}.test.ts"],
+      files: ["test/local/{command,input,reach,reading,up,version-refusals}.test.ts"],
     },
     testLimitMs: 5 * MINUTE,
     processLimitMs: 15 * MINUTE,
