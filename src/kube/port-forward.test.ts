@@ -123,6 +123,18 @@ test("what the node says about a failure is the error of the stream", async () =
   });
 });
 
+test("what comes with the answer to the upgrade is read like the rest, be it data, a failure or the end", async () => {
+  const whole = Buffer.concat([...opening, data("hello"), frame(Buffer.from([3, 232]), 8)]);
+  assert.equal(await textOf((await opened(whole)).stream), "hello");
+  const failed = await opened(Buffer.concat([...opening, failure("connection refused")]));
+  await assert.rejects(textOf(failed.stream), { name: "PortForwardError", message: /connection refused/ });
+  const many = await opened(
+    Buffer.concat([...opening, ...Array.from({ length: 9 }, () => data("x".repeat(9_000)))]),
+  );
+  many.theirs.write(frame(Buffer.from([3, 232]), 8));
+  assert.equal((await textOf(many.stream)).length, 81_000);
+});
+
 test("a connection that breaks off, and a frame that is none, are errors, not an end", async () => {
   const broken = await opened(Buffer.concat(opening));
   broken.theirs.end();

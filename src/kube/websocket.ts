@@ -42,11 +42,12 @@ export class WebSocketConnection {
     this.#socket = socket;
     this.#random = random;
     this.#handlers = handlers;
+    // Read with the rest, when whoever opened this has got hold of it.
+    if (head.length > 0) socket.unshift(head);
     socket.on("data", (chunk: Buffer) => this.#take(chunk));
     socket.on("error", (error) => this.#end({ code: 1006, reason: error.message }));
     socket.on("end", () => this.#end({ code: 1006, reason: "the connection closed" }));
     socket.on("close", () => this.#end({ code: 1006, reason: "the connection closed" }));
-    if (head.length > 0) this.#take(head);
   }
 
   /** `done` is called when the connection has taken it. */
