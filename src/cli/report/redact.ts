@@ -16,7 +16,10 @@ const REFERENCE =
 export function redactedObject(value: unknown, name = ""): unknown {
   if (Array.isArray(value)) {
     const within: readonly unknown[] = value;
-    return within.map((one) => (name === "env" ? withoutValue(one) : redactedObject(one)));
+    return within.map((one, index) => {
+      if (name === "env") return withoutValue(one);
+      return typeof one === "string" && isSecretFlag(within[index - 1]) ? HIDDEN : redactedObject(one);
+    });
   }
   if (typeof value === "object" && value !== null) {
     return Object.fromEntries(
@@ -35,8 +38,14 @@ function withoutValue(variable: unknown): unknown {
   return { ...(redactedObject(variable) as object), value: HIDDEN };
 }
 
+/** Of a command line in words: the value is the next one. */
+function isSecretFlag(word: unknown): boolean {
+  return typeof word === "string" && SECRET_FLAG.test(word);
+}
+
 const NAMES =
   "(?:pass(?:word|wd|phrase)?|secret(?:[-_]?access)?(?:[-_]?key)?|token|api[-_]?key|access[-_]?key(?:[-_]?id)?|private[-_]?key|credentials?)";
+const SECRET_FLAG = new RegExp(`^--?[\\w-]*${NAMES}$`, "i");
 /** Not what was replaced already. */
 const VALUE = "(?!\\[redacted\\])[^\\s\"',;}\\]]{3,}";
 
@@ -50,10 +59,14 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
   // user:password@host in URLs.
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@:"']*:[^\s/@"']+@/gi, `$1${HIDDEN}@`],
-  // name=value, name: value, "name": "value"; and --name value.
+  // name=value, name: value, "name": "value"; --name value; and "--name", "value".
   [new RegExp(`(${NAMES}["'\\\\]*\\s*[:=]\\s*\\\\*)(["'])(?!\\[redacted).*?\\2`, "gi"), `$1$2${HIDDEN}$2`],
   [new RegExp(`(${NAMES}["'\\\\]*\\s*[:=]\\s*["'\\\\]*)${VALUE}`, "gi"), `$1${HIDDEN}`],
-  [new RegExp(`(--[\\w-]*${NAMES}\\s+["']?)${VALUE}`, "gi"), `$1${HIDDEN}`],
+  [new RegExp(`(--[\\w-]*${NAMES}\\s+(?:-\\s+)?["']?)${VALUE}`, "gi"), `$1${HIDDEN}`],
+  [
+    new RegExp(`(--[\\w-]*${NAMES}["'\\\\]+\\s*,\\s*\\\\*)(["'])(?!\\[redacted).*?\\2`, "gi"),
+    `$1$2${HIDDEN}$2`,
+  ],
 ];
 
 export function redactedText(text: string): string {

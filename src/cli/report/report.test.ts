@@ -23,6 +23,9 @@ const TEXTS = [
   "proxy=http://user:pl%40nted-planted@proxy:3128",
   "--password planted",
   "--password=planted",
+  '["--password", "planted planted", "--user"]',
+  JSON.stringify({ log: JSON.stringify(["--token", "planted"]) }),
+  "- --root-password\n- planted",
   "password: planted",
   '"password":"planted"',
   "ETCD_ROOT_PASSWORD=planted",
@@ -73,7 +76,16 @@ test("objects lose values of the environment, applied configurations and fields 
     spec: {
       containers: [
         {
-          args: ["--password=planted"],
+          args: [
+            "--password=planted",
+            "--password",
+            "planted",
+            "--auth-token",
+            "-planted",
+            "--name",
+            "kept-word",
+          ],
+          command: ["etcdctl", "-password", "planted"],
           env: [
             { name: "HARMLESS", value: "planted" },
             { name: "B", valueFrom: { secretKeyRef: { name: "kept-name", key: "kept-key" } } },
@@ -95,6 +107,7 @@ test("objects lose values of the environment, applied configurations and fields 
     "kept-secret",
     "kept-account",
     "demo-client-tls",
+    "kept-word",
   ])
     assert.ok(text.includes(kept), kept);
 });
