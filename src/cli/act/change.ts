@@ -27,6 +27,21 @@ export async function changeCluster(
   );
 }
 
+/** Another size; not if somebody else chose one since `before`, for what was said about it no longer holds. */
+export function resized(
+  before: number,
+  replicas: number,
+): (cluster: ClusterObject) => ClusterPatch | undefined {
+  return ({ spec }) => {
+    if (spec.replicas === replicas) return undefined;
+    if (spec.replicas === before) return { spec: { replicas } };
+    throw new CommandError(
+      EXIT.conflict,
+      `spec.replicas was changed from ${before} to ${spec.replicas} in the meantime, and nothing was written. Run the command again`,
+    );
+  };
+}
+
 export async function changeMember(
   target: Target,
   cluster: ClusterObject,

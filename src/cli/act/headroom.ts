@@ -10,6 +10,12 @@ export function headroom({ status }: ClusterObject): string {
   return `${healthy} of ${voters} voters are healthy, quorum is ${quorum(voters)}, so ${may}`;
 }
 
+/** What becomes of members beyond a smaller size. */
+export function removal({ spec }: ClusterObject, gone: number): string {
+  const volumes = spec.storage?.retention?.onScaleIn === "Retain" ? "retained" : "deleted";
+  return `${gone} ${gone === 1 ? "member is" : "members are"} removed one at a time and their volumes ${volumes}`;
+}
+
 /** What a size can bear, as the rest of a sentence. */
 export function tolerates(voters: number): string {
   const may = tolerance(voters);

@@ -6,6 +6,44 @@ import { command, demo, FakeTarget } from "../testing/fake-target.ts";
 const on = (...objects: ReturnType<typeof demo>[]) =>
   new FakeTarget(objects.length > 0 ? objects : undefined);
 
+/** Somebody else writes this. */
+const respecified = (spec: Partial<ReturnType<typeof demo>["spec"]>) => (target: FakeTarget) => {
+  target.objects = target.objects.map((object) => ({
+    ...object,
+    metadata: { ...object.metadata, generation: (object.metadata.generation ?? 0) + 1 },
+    spec: { ...object.spec, ...spec },
+  }));
+};
+
+describe("apply", () => {
+  const manifest = (namespace: string, replicas: number) =>
+    `{apiVersion: etcd.quorate.dev/v1alpha1, kind: EtcdCluster, metadata: {name: demo, namespace: ${namespace}}, spec: {version: 3.6.16, replicas: ${replicas}}}`;
+
+  test("refuses a manifest for another namespace than the one that is looked at", async () => {
+    const target = on();
+    const { code, err } = await command(target, "apply -f - --yes", manifest("test", 1));
+    assert.equal(code, 2);
+    assert.match(err, /the manifest is for namespace test: add -n test/);
+    assert.deepEqual(target.writes, []);
+    assert.equal((await command(target, "apply -f -", manifest("prod", 5))).code, 0);
+    assert.deepEqual(target.writes, ["apply demo"]);
+  });
+
+  test("writes only to the spec whose risks it told", async () => {
+    const target = on();
+    const read = target.clusters.bind(target);
+    target.clusters = async () => {
+      const found = await read();
+      respecified({ replicas: 7 })(target);
+      return found;
+    };
+    const { code, err } = await command(target, "apply -f -", manifest("prod", 5));
+    assert.equal(code, 5);
+    assert.match(err, /changed in the meantime, and nothing was written/);
+    assert.deepEqual(target.writes, []);
+  });
+});
+
 describe("scale", () => {
   test("writes the size and waits until the cluster is ready", async () => {
     const target = on();
@@ -36,6 +74,16 @@ describe("scale", () => {
     const { code, err } = await command(busy, "scale 5");
     assert.equal(code, 5);
     assert.match(err, /changed in the meantime/);
+  });
+
+  test("does not scale in unasked when somebody else chose another size meanwhile", async () => {
+    const target = on();
+    target.conflicts = 1;
+    target.meanwhile = respecified({ replicas: 7 });
+    const { code, err } = await command(target, "scale 5");
+    assert.equal(code, 5);
+    assert.match(err, /spec\.replicas was changed from 3 to 7 in the meantime.*Run the command again/);
+    assert.deepEqual(target.writes, []);
   });
 
   test("a cluster that stalls fails with its reason; one that takes too long says that the change continues", async () => {
@@ -91,6 +139,19 @@ describe("hibernate and wake", () => {
     const woken = await command(target, "wake demo");
     assert.match(woken.out, /awake with 3 voting members/);
     assert.deepEqual(target.writes, ['patch {"spec":{"replicas":0}}', 'patch {"spec":{"replicas":3}}']);
+  });
+
+  test("wake asks before it removes members that were retained", async () => {
+    const target = on(demo({ replicas: 3 }));
+    await command(target, "hibernate --yes");
+    const { code, err } = await command(target, "wake --replicas 1");
+    assert.equal(code, 6);
+    assert.match(
+      err,
+      /it had 3; 2 members are removed one at a time and their volumes deleted, and no voter/,
+    );
+    assert.equal(target.writes.length, 1);
+    assert.equal((await command(target, "wake --replicas 1 --yes")).code, 0);
   });
 
   test("without retained members the size has to be given; awake there is nothing to do", async () => {
@@ -198,124 +259,6 @@ describe("approve", () => {
   });
 });
 
-describe("operations", () => {
-  test("are created and followed: steps as they happen, then the result", async () => {
-    const target = on();
-    const step = (message: string) => ({ at: "2026-01-01T00:00:05Z", message });
-    target.script = [
-      { phase: "Pending", message: "waiting for demo-defrag-1" },
-      { phase: "Running", steps: [step("restarted demo-2")] },
-      { phase: "Running", steps: [step("restarted demo-2"), step("restarted demo-3")] },
-      { phase: "Succeeded", message: "restarted 2 members", steps: [] },
-    ];
-    const { code, out, err } = await command(target, "restart demo-2 demo-3 --yes");
-    assert.equal(code, 0);
-    assert.deepEqual(target.created[0]?.spec, {
-      cluster: "demo",
-      restart: { members: ["demo-2", "demo-3"] },
-      ttlSecondsAfterFinished: 86_400,
-    });
-    assert.equal(target.created[0]?.metadata?.name, "demo-restart-ababab");
-    assert.equal(out, "restarted 2 members\n");
-    assert.deepEqual(
-      err.split("\n").map((line) => line.slice(10)),
-      [
-        "Restarting demo-2, demo-3 (operation demo-restart-ababab)",
-        "waiting for demo-defrag-1",
-        "restarted demo-2",
-        "Running",
-        "restarted demo-3",
-        "Running",
-        "",
-      ],
-    );
-  });
-
-  test("that fail or are rejected end with exit code 1 and the reason", async () => {
-    const target = on();
-    target.script = [{ phase: "Rejected", reason: "NoSuchMember", message: "demo-9 is not a member" }];
-    const rejected = await command(target, "leader move demo-2");
-    assert.equal(rejected.code, 1);
-    assert.match(rejected.err, /was rejected, and nothing was changed \(NoSuchMember\): demo-9 is not/);
-    target.script = [{ phase: "Failed", reason: "Timeout", message: "gave up" }];
-    assert.match((await command(target, "defrag --yes")).err, /failed \(Timeout\): gave up/);
-  });
-
-  test("name what they do in the spec", async () => {
-    const target = on();
-    for (const line of [
-      "defrag demo --yes",
-      "defrag demo-1 --yes",
-      "compact --yes",
-      "compact demo --revision 7 --yes",
-      "leader move",
-      "leader move demo-3",
-      "member replace demo-2 --yes",
-      "restart --yes",
-    ])
-      assert.equal((await command(target, line)).code, 0, line);
-    assert.deepEqual(
-      target.created.map(({ spec }) =>
-        Object.fromEntries(
-          Object.entries(spec).filter(([key]) => key !== "cluster" && key !== "ttlSecondsAfterFinished"),
-        ),
-      ),
-      [
-        { defragment: {} },
-        { defragment: { members: ["demo-1"] } },
-        { compact: { retain: 1000 } },
-        { compact: { revision: 7 } },
-        { moveLeader: {} },
-        { moveLeader: { to: "demo-3" } },
-        { replaceMember: { name: "demo-2" } },
-        { restart: {} },
-      ],
-    );
-  });
-
-  test("that hurt are asked for, and --dry-run shows the object without creating it", async () => {
-    for (const line of ["restart", "defrag", "compact", "member replace demo-1"]) {
-      const target = on();
-      const asked = await command(target, line);
-      assert.equal(asked.code, 6, line);
-      const { out } = await command(target, `${line} --dry-run -o json`);
-      assert.equal((JSON.parse(out) as { kind: string }).kind, "EtcdOperation");
-      assert.deepEqual(target.writes, [], line);
-    }
-  });
-
-  test("--no-wait returns at once and says how to look", async () => {
-    const { out, code } = await command(on(), "restart --yes --no-wait");
-    assert.equal(code, 0);
-    assert.match(
-      out,
-      /operation demo-restart-ababab created\. See: kubectl etcd operation show demo-restart-ababab -n prod/,
-    );
-  });
-
-  test("are listed, shown and cancelled while they wait", async () => {
-    const target = on();
-    target.script = [{ phase: "Pending", reason: "Waiting", message: "waiting for another" }];
-    await command(target, "restart demo-1 --yes --no-wait");
-    assert.match((await command(target, "operation list")).out, /demo-restart-ababab +.*Pending/);
-    const shown = await command(target, "operation show demo-restart-ababab");
-    assert.match(shown.out, /restart demo-1.*\nPending \(Waiting\): waiting for another/);
-    assert.match((await command(target, "operation cancel demo-restart-ababab")).out, /is cancelled/);
-    assert.deepEqual(target.writes.slice(1), ["delete demo-restart-ababab"]);
-    target.script = [{ phase: "Running" }];
-    const running = await command(target, "operation cancel demo-restart-ababab");
-    assert.equal(running.code, 6);
-    assert.match(running.err, /stops after the step under way; 0 steps done so far stay done/);
-    assert.equal((await command(target, "operation cancel demo-restart-ababab --yes")).code, 0);
-    target.script = [{ phase: "Failed" }];
-    assert.match((await command(target, "operation cancel demo-restart-ababab")).err, /has ended \(Failed\)/);
-    assert.match(
-      (await command(target, "operation show demo-restart-abaxxx")).err,
-      /did you mean demo-restart-ababab/,
-    );
-  });
-});
-
 describe("names", () => {
   test("of members tell their cluster; one that does not exist is answered with the nearest", async () => {
     const { code, err } = await command(on(), "restart demo-7 --yes");
@@ -336,7 +279,7 @@ describe("names", () => {
 });
 
 describe("fence", () => {
-  const seen = (names: readonly string[], leader: string) => (target: FakeTarget) => {
+  const seen = (names: readonly string[], leader: string | undefined) => (target: FakeTarget) => {
     target.settle();
     target.objects = target.objects.map((object) => ({
       ...object,
@@ -360,6 +303,10 @@ describe("fence", () => {
     assert.equal(out, "demo-1 is fenced; demo-2 leads\n");
     target.operator = seen(["demo-1"], "demo-1");
     assert.equal((await command(target, "member fence demo-1 --timeout 5s")).code, 7);
+    target.operator = seen(["demo-1"], undefined);
+    const leaderless = await command(target, "member fence demo-1 --timeout 5s");
+    assert.equal(leaderless.code, 7);
+    assert.match(leaderless.err, /waiting for a leader/);
   });
 
   test("asks before the last voter that clients have", async () => {

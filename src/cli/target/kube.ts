@@ -14,6 +14,7 @@ import { systemDisk } from "../../seams/disk.ts";
 import { commandOf } from "../called.ts";
 import type { CliIo } from "../io.ts";
 import { explanationOf } from "../screen/explain.ts";
+import { checkUnchanged } from "./changed.ts";
 import { noCluster, noSuch } from "./choose.ts";
 import { eventsAbout } from "./kube-events.ts";
 import { explained, notInstalled, type Attempt } from "./kube-errors.ts";
@@ -250,7 +251,7 @@ export class KubeTarget implements Target {
   }
 
   /** A merge patch of the whole spec would keep fields that the manifest no longer has: they are replaced. */
-  async applyCluster(manifest: unknown): Promise<Applied> {
+  async applyCluster(manifest: unknown, seen: ClusterObject | undefined): Promise<Applied> {
     const { parseCluster } = await import("../../api/parse-cluster.ts");
     const { InvalidInput } = await import("../../local/change.ts");
     const parsed = parseCluster(manifest);
@@ -260,6 +261,7 @@ export class KubeTarget implements Target {
     const ref = { namespace, name: given.metadata.name };
     try {
       const present = await this.client.find(etcdClusters, ref, this.#call());
+      checkUnchanged(present, seen);
       const object = { ...given, metadata: { ...given.metadata, namespace } };
       if (present === undefined)
         return {

@@ -15,6 +15,7 @@ import { CommandError, EXIT } from "../exit.ts";
 import type { CliIo } from "../io.ts";
 import { clustersHome, DEFAULT_NAME, placeOf, type Place } from "../local/place.ts";
 import { call } from "../local/session.ts";
+import { checkUnchanged } from "./changed.ts";
 import { noSuch } from "./choose.ts";
 import { fileLogs } from "./local-logs.ts";
 import type { TargetValues } from "./open.ts";
@@ -158,10 +159,11 @@ export class LocalTarget implements Target {
     await this.#call(await this.placeOf(member.spec.cluster), "replace", member.metadata.name);
   }
 
-  async applyCluster(manifest: unknown): Promise<Applied> {
+  async applyCluster(manifest: unknown, seen: ClusterObject | undefined): Promise<Applied> {
     const { name } = (manifest as { metadata?: { name?: string } }).metadata ?? {};
     const place = placeOf(this.#values, this.#io, name);
     const before = await this.#stored(place);
+    if (seen) checkUnchanged(toResource(before), seen);
     const done = await this.#call(place, "apply", { manifest });
     const { cluster } = await this.#report(place);
     const changed = cluster.metadata.generation !== before.generation;

@@ -114,8 +114,11 @@ export interface Target {
   patchMember(member: EtcdMember, patch: Pick<ClusterPatch, "annotations">): Promise<EtcdMember>;
   /** Asks for the member to be replaced. */
   deleteMember(member: EtcdMember): Promise<void>;
-  /** A new cluster, or the present one with another spec; checked in full before anything is written. */
-  applyCluster(manifest: unknown): Promise<Applied>;
+  /**
+   * A new cluster, or the present one with another spec; checked in full before anything is written. `seen` is what the
+   * change was decided on: with another spec there by now it is a conflict, and nothing is written.
+   */
+  applyCluster(manifest: unknown, seen: ClusterObject | undefined): Promise<Applied>;
 
   close(): Promise<void>;
 }

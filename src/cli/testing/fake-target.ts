@@ -9,6 +9,7 @@ import type { Clock } from "../../seams/clock.ts";
 import { dispatch } from "../dispatch.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import type { CliIo } from "../io.ts";
+import { checkUnchanged } from "../target/changed.ts";
 import { noSuch } from "../target/choose.ts";
 import type { ClusterObject, ClusterPatch, OperationObject, Target } from "../target/target.ts";
 import { verbs } from "../verbs.ts";
@@ -47,6 +48,8 @@ export class FakeTarget implements Partial<Target> {
   records: EtcdMember[];
   /** How many writes meet a newer object first. */
   conflicts = 0;
+  /** What another writer did then. */
+  meanwhile: (target: FakeTarget) => void = () => undefined;
   /** What the operator does between two looks: called before each read of a cluster. */
   operator: (target: FakeTarget) => void = (target) => target.settle();
   /** What becomes of an operation, look by look. */
@@ -143,8 +146,10 @@ export class FakeTarget implements Partial<Target> {
     await Promise.resolve();
   }
 
-  async applyCluster(manifest: unknown): ReturnType<Target["applyCluster"]> {
+  async applyCluster(manifest: unknown, seen: ClusterObject | undefined): ReturnType<Target["applyCluster"]> {
     const given = manifest as ClusterObject;
+    this.#contest();
+    checkUnchanged(this.objects[0], seen);
     this.writes.push(`apply ${given.metadata.name}`);
     const [present] = this.objects;
     const cluster = { ...demo(), ...present, spec: { ...demo().spec, ...given.spec } };
@@ -157,7 +162,9 @@ export class FakeTarget implements Partial<Target> {
   }
 
   #contest(): void {
-    if (this.conflicts-- > 0) throw new CommandError(EXIT.conflict, "the object changed in the meantime");
+    if (this.conflicts-- <= 0) return;
+    this.meanwhile(this);
+    throw new CommandError(EXIT.conflict, "the object changed in the meantime");
   }
 }
 

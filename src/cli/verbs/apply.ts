@@ -6,7 +6,7 @@ import { isHibernated, isPaused, isReady, settled } from "../act/settled.ts";
 import { UsageError } from "../io.ts";
 import { readChange } from "../local/change.ts";
 import { confirm } from "../act/confirm.ts";
-import type { ClusterObject } from "../target/target.ts";
+import type { ClusterObject, Target } from "../target/target.ts";
 import { clusterVerb } from "../verb.ts";
 import { parseCluster } from "../../api/parse-cluster.ts";
 
@@ -38,6 +38,7 @@ export const verb = clusterVerb(
     if (!parsed.ok) throw new UsageError(`-f ${flags.file}: not an EtcdCluster`);
     const wanted = parsed.cluster;
     const { name } = wanted.metadata;
+    checkNamespace(wanted, target);
     const present = (await target.clusters()).find(({ metadata }) => metadata.name === name);
     const risks = present ? risksOf(present, wanted) : [];
     const what = present ? `Changing ${name}` : `Creating ${name}`;
@@ -47,7 +48,7 @@ export const verb = clusterVerb(
     }
     if (present && risks.length > 0)
       await confirm(io, flags, { change: what, risk: `${risks.join("; ")}; ${headroom(present)} now` });
-    const { cluster, done, warnings } = await target.applyCluster(manifest);
+    const { cluster, done, warnings } = await target.applyCluster(manifest, present);
     warn(io, warnings);
     if (flags["no-wait"] || done === "unchanged") return await told(io, flags, `${name} ${done}`, cluster);
     const goal = cluster.spec.paused ? isPaused : cluster.spec.replicas === 0 ? isHibernated : isReady;
@@ -55,6 +56,13 @@ export const verb = clusterVerb(
     await told(io, flags, `${name} ${done}: ${end.status?.message ?? ""}`.trimEnd(), end);
   },
 );
+
+/** What is there is looked up, shown and waited for in one namespace, so it has to be the manifest's. */
+function checkNamespace({ metadata }: Pick<EtcdCluster, "metadata">, target: Target): void {
+  const { namespace } = metadata;
+  if (target.kind === "kubernetes" && namespace !== undefined && namespace !== target.namespace)
+    throw new UsageError(`the manifest is for namespace ${namespace}: add -n ${namespace}`);
+}
 
 /** What of a change can hurt. */
 export function risksOf(present: ClusterObject, wanted: Pick<EtcdCluster, "spec">): string[] {

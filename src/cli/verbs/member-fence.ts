@@ -44,10 +44,10 @@ export const fence = clusterVerb(
       async () => {
         const now = await target.cluster(cluster.metadata.name);
         if (!fencedIn(now, name)) return { doing: now.spec.paused ? pausedBy(now) : unseen(target) };
-        const mayStay = isLastOpen(members, member);
-        return now.status?.leader === name && !mayStay
-          ? { doing: `moving leadership from ${name}` }
-          : { done: now };
+        const { leader } = now.status ?? {};
+        if (isLastOpen(members, member) || now.spec.replicas === 0) return { done: now };
+        if (leader === undefined) return { doing: "waiting for a leader" };
+        return leader === name ? { doing: `moving leadership from ${name}` } : { done: now };
       },
       `The fence remains. See: ${target.command} members ${cluster.metadata.name}${target.flags}`,
     );

@@ -7,6 +7,7 @@ import { show, styleOf, widthOf } from "../output.ts";
 import { operationText } from "../screen/operation.ts";
 import { operationLines } from "../screen/operations.ts";
 import { chosenCluster } from "../target/choose.ts";
+import type { OperationObject } from "../target/target.ts";
 import { clusterVerb, verbGroup } from "../verb.ts";
 import { CLUSTER } from "../verb-data.ts";
 
@@ -64,7 +65,8 @@ const cancel = clusterVerb(
   {
     name: "operation cancel",
     summary: "cancel an operation, or stop it after the step under way",
-    about: "Deletes the EtcdOperation. What one that runs has done already stays done.",
+    about:
+      "Deletes the EtcdOperation. What one that runs has done already stays done, and a replacement of a member that was requested is completed.",
     arguments: [OPERATION],
     groups: ["confirm", "dry", "output", "target"],
     examples: [{ does: "Cancel a restart that still waits", line: "operation cancel demo-restart-1f0c2a" }],
@@ -78,16 +80,27 @@ const cancel = clusterVerb(
         `${args.operation} has ended (${phase}), so there is nothing to cancel`,
       );
     const isRunning = phase === "Running";
+    const replaced = replacementBy(operation);
     if (isRunning && !flags["dry-run"])
       await confirm(io, flags, {
         change: `Stopping ${args.operation}`,
-        risk: `it stops after the step under way; ${steps.length} ${steps.length === 1 ? "step" : "steps"} done so far stay done`,
+        risk:
+          replaced ??
+          `it stops after the step under way; ${steps.length} ${steps.length === 1 ? "step" : "steps"} done so far stay done`,
       });
     if (!flags["dry-run"]) await target.deleteOperation(operation);
-    const text = isRunning ? "stops after the step under way" : "is cancelled";
-    await told(io, flags, `${args.operation} ${text}`, operation);
+    const end = replaced === undefined ? "stops after the step under way" : `is deleted; ${replaced}`;
+    await told(io, flags, `${args.operation} ${isRunning ? end : "is cancelled"}`, operation);
   },
 );
+
+/** The member's record holds the request, which outlives the operation; the first step says that it is there. */
+function replacementBy({ spec, status }: OperationObject): string | undefined {
+  const { name } = (spec["replaceMember"] ?? {}) as { readonly name?: string };
+  if (name === undefined) return undefined;
+  const already = (status?.steps ?? []).length > 0 ? "" : " if it was requested already";
+  return `the replacement of ${name} is completed all the same${already}`;
+}
 
 export const verb = verbGroup(
   {

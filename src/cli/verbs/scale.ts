@@ -1,6 +1,6 @@
 /** `quorate scale`: another number of voting members. */
-import { changeCluster } from "../act/change.ts";
-import { headroom, tolerates } from "../act/headroom.ts";
+import { changeCluster, resized } from "../act/change.ts";
+import { headroom, removal, tolerates } from "../act/headroom.ts";
 import { told } from "../act/result.ts";
 import { isHibernated, isReady, settled } from "../act/settled.ts";
 import { UsageError } from "../io.ts";
@@ -36,9 +36,7 @@ export const verb = clusterVerb(
     if (flags["dry-run"])
       return await told(io, flags, `${change}; ${tolerates(replicas)} then`, { spec: { replicas } });
     if (replicas < before) await confirm(io, flags, { change, risk: riskOf(cluster, replicas) });
-    const { object } = await changeCluster(target, cluster, ({ spec }) =>
-      spec.replicas === replicas ? undefined : { spec: { replicas } },
-    );
+    const { object } = await changeCluster(target, cluster, resized(before, replicas));
     if (flags["no-wait"]) return await told(io, flags, `${change}; ${tolerates(replicas)} then`, object);
     const end = await settled(io, flags, target, object, replicas === 0 ? isHibernated : isReady);
     const text =
@@ -50,9 +48,7 @@ export const verb = clusterVerb(
 );
 
 function riskOf(cluster: ClusterObject, replicas: number): string {
-  const { spec } = cluster;
   if (replicas === 0) return "all members stop, and clients are not served; the data is retained";
-  const gone = spec.replicas - replicas;
-  const volumes = spec.storage?.retention?.onScaleIn === "Retain" ? "retained" : "deleted";
-  return `${gone} ${gone === 1 ? "member is" : "members are"} removed one at a time and their volumes ${volumes}; ${headroom(cluster)} now, and ${tolerates(replicas)} then`;
+  const gone = cluster.spec.replicas - replicas;
+  return `${removal(cluster, gone)}; ${headroom(cluster)} now, and ${tolerates(replicas)} then`;
 }

@@ -1,5 +1,7 @@
 /** `quorate wake`: starts a hibernated cluster again, with as many members as it had. */
-import { changeCluster } from "../act/change.ts";
+import { changeCluster, resized } from "../act/change.ts";
+import { confirm } from "../act/confirm.ts";
+import { removal, tolerates } from "../act/headroom.ts";
 import { told } from "../act/result.ts";
 import { isReady, settled } from "../act/settled.ts";
 import { CommandError, EXIT } from "../exit.ts";
@@ -21,7 +23,7 @@ export const verb = clusterVerb(
         help: "number of voting members (default: as many as before)",
       },
     },
-    groups: ["wait", "dry", "output", "target"],
+    groups: ["confirm", "wait", "dry", "output", "target"],
     examples: [{ does: "Start a cluster that was hibernated", line: "wake demo" }],
   },
   async ({ flags, args }, io, target) => {
@@ -45,9 +47,12 @@ export const verb = clusterVerb(
       );
     const change = `Waking ${name} with ${replicas} voting members`;
     if (flags["dry-run"]) return await told(io, flags, change, { spec: { replicas } });
-    const { object } = await changeCluster(target, cluster, ({ spec }) =>
-      spec.replicas === 0 ? { spec: { replicas } } : undefined,
-    );
+    if (replicas < retained)
+      await confirm(io, flags, {
+        change,
+        risk: `it had ${retained}; ${removal(cluster, retained - replicas)}, and ${tolerates(replicas)} then`,
+      });
+    const { object } = await changeCluster(target, cluster, resized(0, replicas));
     if (flags["no-wait"]) return await told(io, flags, change, object);
     const end = await settled(io, flags, target, object, isReady);
     await told(io, flags, `${name} is awake with ${replicas} voting members and its data`, end);
