@@ -150,12 +150,13 @@ describe("with a cluster of three members", () => {
     const from = running.steps.length;
     await demo.edit({ replicas: 1 });
     await demo.converged(1);
-    const removed = running.steps.slice(from).filter((step) => /^RemoveFromEtcd \S+$/.test(step));
-    const planned = foretold.steps.filter(({ step }) => step.startsWith("remove from etcd "));
-    assert.deepEqual(
-      removed.map((step) => step.replace("RemoveFromEtcd", "remove from etcd")),
-      planned.map(({ step }) => step),
-    );
+    // A leader that removes itself may end before it answers: the step is tried again, and then finds it done.
+    const removed = running.steps
+      .slice(from)
+      .flatMap((step) => /^RemoveFromEtcd (\S+)/.exec(step)?.[1] ?? []);
+    const planned = foretold.steps.flatMap(({ step }) => /^remove from etcd (\S+)/.exec(step)?.[1] ?? []);
+    assert.equal(planned.length, 2);
+    assert.deepEqual([...new Set(removed)], planned);
     await demo.edit({ replicas: 3 });
     await demo.converged(3);
     await atRest();

@@ -2,7 +2,7 @@
  * The resources of our own: pruned and filled in by their definition's schema, checked by the same rules that the
  * definition states in CEL, in their TypeScript form.
  */
-import { resourceSchema, type SchemaNode } from "../../../../src/api/json-schema.ts";
+import { publicSchema, resourceSchema, type SchemaNode } from "../../../../src/api/json-schema.ts";
 import { etcdClusterStatusSchema } from "../../../../src/api/etcd-cluster-status.ts";
 import { etcdMemberStatusSchema } from "../../../../src/api/etcd-member.ts";
 import { etcdOperationStatusSchema } from "../../../../src/api/etcd-operation.ts";
@@ -26,7 +26,7 @@ const STATUS: Readonly<Record<string, Resource["schema"]>> = {
 export const ours: readonly Kind[] = resources.map(ourKind);
 
 function ourKind(resource: Resource): Kind {
-  const root = resourceSchema(resource.schema).schema;
+  const root = publicSchema(resourceSchema(resource.schema).schema);
   const spec = root.properties?.["spec"] ?? {};
   const status = root.properties?.["status"] ?? {};
   const rules = validator(resource.schema);
