@@ -148,14 +148,18 @@ export function untrue(sim: OperatorSimulation): string[] {
 
 /** Comparing and giving free pages back is what maintenance is for. */
 const MAINTENANCE = /^Maintenance\./;
+const OPERATION_OF = / etcdoperations (\S+)/;
 const STATUS_WRITE = /^PATCH etcdclusters \S+ status$/;
 
 export async function staysQuiet(sim: OperatorSimulation, ms = 60_000): Promise<void> {
   const { version } = sim.env.server.storage;
   const before = sim.effects.count;
   const reported = statusOf(sim);
+  const elsewhere = sim.operations.elsewhere();
   await sim.pass(ms);
-  const since = sim.effects.names.slice(before).filter((name) => !MAINTENANCE.test(name));
+  const since = sim.effects.names
+    .slice(before)
+    .filter((name) => !MAINTENANCE.test(name) && !elsewhere.has(OPERATION_OF.exec(name)?.[1] ?? ""));
   // Numbers that have moved a lot are reported once in ten minutes (status-write.ts).
   const isNumbers =
     since.length === 1 && STATUS_WRITE.test(since[0] ?? "") && sameStatus(reported, statusOf(sim), 0);

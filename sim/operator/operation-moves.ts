@@ -31,7 +31,7 @@ function ask(sim: OperatorSimulation, deed: Of<"operate">): string | undefined {
     spec,
   };
   const { status } = sim.user({ method: "POST", path: OPERATIONS, body });
-  sim.operations.asked(name);
+  sim.operations.asked(name, sim.converged);
   return `${name}: ${status}`;
 }
 

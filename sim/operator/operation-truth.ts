@@ -32,11 +32,12 @@ export class OperationTruth {
     return ++this.#count;
   }
 
-  asked(name: string): void {
+  /** `atRest`: nothing else is under way that could restart a member. */
+  asked(name: string, atRest: boolean): void {
     this.disturb();
     this.#seePods();
     const before = new Map([...this.#pods].map(([member, uids]) => [member, uids.size]));
-    this.#followed.set(name, { before, disturbed: this.#unfinished().length > 1 });
+    this.#followed.set(name, { before, disturbed: !atRest || this.#unfinished().length > 1 });
   }
 
   disturb(): void {
@@ -66,6 +67,22 @@ export class OperationTruth {
       .map(({ metadata, status }) => `${metadata.name} is ${status?.phase} (${status?.reason})`);
   }
 
+  /** Those that finished and are to be deleted after their time: that is still to come, and must. */
+  expiring(): string[] {
+    return this.#operations()
+      .filter(({ spec, status }) => spec.ttlSecondsAfterFinished !== undefined && FINAL.has(status?.phase))
+      .map(({ metadata }) => `${metadata.name} is finished, and was not deleted after its time`);
+  }
+
+  /** The names of those for a cluster that does not exist: what they are told in their own time is no unrest. */
+  elsewhere(): ReadonlySet<string> {
+    return new Set(
+      this.#operations()
+        .filter(({ spec }) => spec.cluster !== NAME)
+        .map(({ metadata }) => metadata.name),
+    );
+  }
+
   #judge({ metadata: { name, uid }, spec, status }: EtcdOperation): void {
     const followed = this.#followed.get(name);
     const phase = status?.phase ?? "";
@@ -79,8 +96,9 @@ export class OperationTruth {
     if (phase !== "Succeeded" || spec.restart === undefined) return;
     for (const member of status?.members ?? []) {
       const record = this.#env.server.get(etcdMembers, `${NAMESPACE}/${member}`);
+      const recorded = json(record?.["spec"]);
       // Replaced meanwhile, or instead.
-      if (record === undefined || json(record["spec"])["restart"] !== uid) continue;
+      if (recorded["restart"] !== uid || recorded["leaving"] !== undefined) continue;
       const made = (this.#pods.get(member)?.size ?? 0) - (followed.before.get(member) ?? 0);
       if (made < 1)
         throw new Violation("I6", `${name} says that it restarted ${member}, which has its old Pod`);

@@ -21,7 +21,7 @@ function ask(sim: OperatorSimulation, name: string, spec: object): void {
   const metadata = { name, namespace: NAMESPACE };
   const body = { apiVersion: API_VERSION, kind: "EtcdOperation", metadata, spec: { cluster: NAME, ...spec } };
   assert.equal(sim.user({ method: "POST", path: PATH, body }).status, 201);
-  sim.operations.asked(name);
+  sim.operations.asked(name, sim.converged);
 }
 
 const told = (sim: OperatorSimulation) => sim.operations.outcomes();

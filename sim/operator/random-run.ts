@@ -105,8 +105,15 @@ function isCorrupt(sim: OperatorSimulation): boolean {
   return sim.env.world.network.all().some((server) => server.runs && server.dir.corruption !== 0);
 }
 
+/** The longest time after which a finished operation is deleted, and some. */
+const EXPIRY_MS = 90_000;
+
 async function judge(sim: OperatorSimulation): Promise<void> {
-  const wrong = sim.converged ? wrongWith(sim) : untrue(sim);
+  if (sim.converged && sim.operations.expiring().length > 0) {
+    await sim.pass(EXPIRY_MS);
+    await sim.comesToRest(BOUND_MS);
+  }
+  const wrong = sim.converged ? [...wrongWith(sim), ...sim.operations.expiring()] : untrue(sim);
   if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
   const reported = reportedBy(sim);
   if (reported.some((reason) => LOST.has(reason)) && hasQuorumOfData(sim))

@@ -70,6 +70,17 @@ test("a cluster grows, shrinks, is upgraded, sleeps and wakes, and loses no writ
   assert.equal(sim.deaths.length, 0);
 });
 
+test("a record whose creation neither an answer nor a watch told of is asked for twice, not on every pass", async () => {
+  const before = new OperatorSimulation(THREE, { seed: 1 });
+  await rests(before);
+  const isCreation = (name: string) => name.startsWith("POST etcdmembers demo-1");
+  const effects = new Map([[before.effects.names.findIndex(isCreation) + 1, "unseen" as const]]);
+  const sim = new OperatorSimulation(THREE, { seed: 1, effects });
+  await sim.settle();
+  assert.equal(sim.effects.names.filter(isCreation).length, 2);
+  assert.equal(sim.converged, true, sim.whyNot());
+});
+
 test("a Pod that is deleted comes back as the same member on the same volume", async () => {
   const sim = new OperatorSimulation(THREE, { seed: 3 });
   await rests(sim);

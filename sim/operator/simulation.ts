@@ -35,6 +35,7 @@ import { StatusTruth } from "./status-truth.ts";
 const AWAY_MS = 1_500;
 /** Without an effect for this long nothing is under way: a watch that lost its server asks again within 8 s or a little more. */
 const REST_MS = 12_000;
+const STUCK_MS = 70_000; // Pods of a node that is gone say for ORPHAN_MS that they are ready (nodes/lifecycle.ts).
 /** Long enough for what failed to be tried again, several times. */
 const LAG_MS = 4_000;
 /** How often the oracles that watch over time look. */
@@ -380,7 +381,7 @@ export class OperatorSimulation {
       const now = scheduler.now;
       if (now - Math.max(begin, this.#lastEffectAt) >= REST_MS && (this.converged || this.isGone))
         return true;
-      if (now - Math.max(begin, this.#lastStepAt) >= 40_000 && this.stuck) return true;
+      if (now - Math.max(begin, this.#lastStepAt) >= STUCK_MS && this.stuck) return true;
       if (now - begin > limitMs) return false;
     }
   }

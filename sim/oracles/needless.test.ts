@@ -7,9 +7,17 @@ import { Simulation } from "../rules/simulation.ts";
 
 const LOST_AFTER = 300_000;
 
+function created(): Simulation {
+  return new Simulation({ replicas: 3, version: "3.6.16" }, { seed: 1 });
+}
+
 function settled(change: Partial<Keeping> = {}) {
-  const sim = new Simulation({ replicas: 3, version: "3.6.16" }, { seed: 1 });
+  const sim = created();
   sim.settle();
+  return judging(sim, change);
+}
+
+function judging(sim: Simulation, change: Partial<Keeping> = {}) {
   const { objects, pods } = sim;
   const keeping: Keeping = {
     establishedAs: () => objects.cluster.marks.established?.clusterID,
@@ -43,6 +51,16 @@ test("a voter that is down is removed after its time, and not before", () => {
   sim.pods.kill("demo-2");
   needless.look(1_000);
   assert.throws(() => needless.mayLeave("demo-2", 200_000), isNeedless(/down by itself for 200 s/));
+  needless.mayLeave("demo-2", LOST_AFTER);
+});
+
+test("a founder that never served is down since the beginning, not since the others formed a cluster", () => {
+  const sim = created();
+  const { needless } = judging(sim);
+  needless.look(0);
+  sim.settle();
+  sim.pods.kill("demo-2");
+  needless.look(7_000);
   needless.mayLeave("demo-2", LOST_AFTER);
 });
 

@@ -38,6 +38,9 @@ export class Needless {
   readonly #down = new Map<string, Down>();
   readonly #wellAt = new Map<string, number>();
   #lookedAt = -Infinity;
+  /** One of the first voters that never served is down since the first look, not since the others formed a cluster. */
+  #firstLookAt: number | undefined;
+  #founders: ReadonlySet<string> = new Set();
 
   constructor(keeping: Keeping, oracle: Oracle) {
     this.#keeping = keeping;
@@ -47,6 +50,8 @@ export class Needless {
   /** To be called again and again: takes note of who is well. */
   look(now: number): void {
     const { voterNames, healthy } = this.#oracle.truth();
+    this.#firstLookAt ??= now;
+    if (this.#founders.size === 0) this.#founders = new Set(voterNames.keys());
     for (const [id, name] of voterNames) {
       const down = this.#down.get(id);
       const isDown = down?.until === Infinity;
@@ -55,12 +60,16 @@ export class Needless {
         this.#wellAt.set(id, now);
         continue;
       }
-      const known = isDown ? down : this.#begin(down, this.#wellAt.get(id) ?? now);
+      const known = isDown ? down : this.#begin(down, this.#wellAt.get(id) ?? this.#neverWell(id, now));
       if (!this.#keeping.hasWorkload(name) && this.#isIntact(name, id))
         known.lackingMs += now - Math.max(known.since, this.#lookedAt);
       this.#down.set(id, known);
     }
     this.#lookedAt = now;
+  }
+
+  #neverWell(id: string, now: number): number {
+    return this.#founders.has(id) ? (this.#firstLookAt ?? now) : now;
   }
 
   #begin(before: Down | undefined, since: number): Down {

@@ -27,17 +27,21 @@ export async function changeCluster(
   );
 }
 
-/** Another size; not if somebody else chose one since `before`, for what was said about it no longer holds. */
-export function resized(
-  before: number,
-  replicas: number,
+/**
+ * Another value of a field of the spec; not if somebody else chose one since `before`, for what was said about the change
+ * no longer holds.
+ */
+export function respecified<F extends "replicas" | "version">(
+  field: F,
+  before: ClusterObject["spec"][F],
+  wanted: ClusterObject["spec"][F],
 ): (cluster: ClusterObject) => ClusterPatch | undefined {
   return ({ spec }) => {
-    if (spec.replicas === replicas) return undefined;
-    if (spec.replicas === before) return { spec: { replicas } };
+    if (spec[field] === wanted) return undefined;
+    if (spec[field] === before) return { spec: { [field]: wanted } };
     throw new CommandError(
       EXIT.conflict,
-      `spec.replicas was changed from ${before} to ${spec.replicas} in the meantime, and nothing was written. Run the command again`,
+      `spec.${field} was changed from ${before} to ${spec[field]} in the meantime, and nothing was written. Run the command again`,
     );
   };
 }

@@ -185,6 +185,19 @@ describe("upgrade", () => {
     assert.match(out, /from etcd 3\.5\.33 to 3\.6\.16, then 3\.7\.3/);
   });
 
+  test("leaves a version alone that somebody else chose after the path was shown", async () => {
+    const target = on();
+    target.conflicts = 1;
+    target.meanwhile = respecified({ version: "3.6.17" });
+    const { code, err } = await command(target, "upgrade 3.7.3 --yes");
+    assert.equal(code, 5);
+    assert.match(
+      err,
+      /spec\.version was changed from 3\.6\.16 to 3\.6\.17 in the meantime.*Run the command again/,
+    );
+    assert.deepEqual(target.writes, []);
+  });
+
   test("a path that etcd does not have is refused with the reason, and nothing is written", async () => {
     const target = on();
     const far = await command(target, "upgrade 3.4.23 --yes");

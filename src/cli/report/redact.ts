@@ -18,7 +18,11 @@ export function redactedObject(value: unknown, name = ""): unknown {
     const within: readonly unknown[] = value;
     return within.map((one, index) => {
       if (name === "env") return withoutValue(one);
-      return typeof one === "string" && isSecretFlag(within[index - 1]) ? HIDDEN : redactedObject(one);
+      const before = within[index - 1];
+      if (typeof one === "string" && isSecretFlag(before)) return HIDDEN;
+      return typeof one === "string" && isUserFlag(before)
+        ? one.replace(USER_VALUE, `$1:${HIDDEN}`)
+        : redactedObject(one);
     });
   }
   if (typeof value === "object" && value !== null) {
@@ -43,6 +47,14 @@ function isSecretFlag(word: unknown): boolean {
   return typeof word === "string" && SECRET_FLAG.test(word);
 }
 
+/** `--user root` alone says who, not how. */
+function isUserFlag(word: unknown): boolean {
+  return typeof word === "string" && USER_FLAG.test(word);
+}
+
+const USER_FLAG = /^--?(?:user|u)$/i;
+const USER_VALUE = /^([^\s:]*):[^]+$/;
+
 const NAMES =
   "(?:pass(?:word|wd|phrase)?|secret(?:[-_]?access)?(?:[-_]?key)?|token|api[-_]?key|access[-_]?key(?:[-_]?id)?|private[-_]?key|credentials?)";
 const SECRET_FLAG = new RegExp(`^--?[\\w-]*${NAMES}$`, "i");
@@ -59,6 +71,11 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
   // user:password@host in URLs.
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@:"']*:[^\s/@"']+@/gi, `$1${HIDDEN}@`],
+  // --user name:password of etcdctl and curl, in one word, in two, and as items of a list.
+  [
+    /((?:^|[\s"'[])(?:--?user|-u)(?:=|["'\\]*\s*,\s*["'\\]*|\s+(?:-\s+)?["']?)[^\s"':=]*:)(?!\[redacted)[^\s"'\\,\]]+/gi,
+    `$1${HIDDEN}`,
+  ],
   // name=value, name: value, "name": "value"; --name value; and "--name", "value".
   [new RegExp(`(${NAMES}["'\\\\]*\\s*[:=]\\s*\\\\*)(["'])(?!\\[redacted).*?\\2`, "gi"), `$1$2${HIDDEN}$2`],
   [new RegExp(`(${NAMES}["'\\\\]*\\s*[:=]\\s*["'\\\\]*)${VALUE}`, "gi"), `$1${HIDDEN}`],

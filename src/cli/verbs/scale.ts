@@ -1,5 +1,5 @@
 /** `quorate scale`: another number of voting members. */
-import { changeCluster, resized } from "../act/change.ts";
+import { changeCluster, respecified } from "../act/change.ts";
 import { headroom, removal, tolerates } from "../act/headroom.ts";
 import { told } from "../act/result.ts";
 import { isHibernated, isReady, settled } from "../act/settled.ts";
@@ -36,7 +36,7 @@ export const verb = clusterVerb(
     if (flags["dry-run"])
       return await told(io, flags, `${change}; ${tolerates(replicas)} then`, { spec: { replicas } });
     if (replicas < before) await confirm(io, flags, { change, risk: riskOf(cluster, replicas) });
-    const { object } = await changeCluster(target, cluster, resized(before, replicas));
+    const { object } = await changeCluster(target, cluster, respecified("replicas", before, replicas));
     if (flags["no-wait"]) return await told(io, flags, `${change}; ${tolerates(replicas)} then`, object);
     const end = await settled(io, flags, target, object, replicas === 0 ? isHibernated : isReady);
     const text =

@@ -3,7 +3,7 @@ import { remedyOf, sentenceOf } from "../../core/messages/table.ts";
 import { versionStep, type VersionStep } from "../../core/version/upgrade.ts";
 import { compareVersions, minorOf, version as versionOf } from "../../core/version/version.ts";
 import { exactVersion } from "../../etcd/versions.ts";
-import { changeCluster } from "../act/change.ts";
+import { changeCluster, respecified } from "../act/change.ts";
 import { headroom } from "../act/headroom.ts";
 import { told } from "../act/result.ts";
 import { isReady, settled } from "../act/settled.ts";
@@ -48,8 +48,10 @@ export const verb = clusterVerb(
       change,
       risk: `${path.note}members restart one at a time; ${headroom(cluster)} now`,
     });
-    const { object } = await changeCluster(target, cluster, ({ spec }) =>
-      spec.version === wanted ? undefined : { spec: { version: wanted } },
+    const { object } = await changeCluster(
+      target,
+      cluster,
+      respecified("version", cluster.spec.version, wanted),
     );
     if (flags["no-wait"]) return await told(io, flags, change, object);
     const end = await settled(io, flags, target, object, isReady);

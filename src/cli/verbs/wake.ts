@@ -1,5 +1,5 @@
 /** `quorate wake`: starts a hibernated cluster again, with as many members as it had. */
-import { changeCluster, resized } from "../act/change.ts";
+import { changeCluster, respecified } from "../act/change.ts";
 import { confirm } from "../act/confirm.ts";
 import { removal, tolerates } from "../act/headroom.ts";
 import { told } from "../act/result.ts";
@@ -52,7 +52,7 @@ export const verb = clusterVerb(
         change,
         risk: `it had ${retained}; ${removal(cluster, retained - replicas)}, and ${tolerates(replicas)} then`,
       });
-    const { object } = await changeCluster(target, cluster, resized(0, replicas));
+    const { object } = await changeCluster(target, cluster, respecified("replicas", 0, replicas));
     if (flags["no-wait"]) return await told(io, flags, change, object);
     const end = await settled(io, flags, target, object, isReady);
     await told(io, flags, `${name} is awake with ${replicas} voting members and its data`, end);

@@ -6,6 +6,7 @@ import { degraded } from "../status/conditions.ts";
 import { NOW, change, edit, exited, healthy, record, run } from "../testing/cluster.ts";
 import { ended, ill, runs } from "../testing/ill.ts";
 import { says, words } from "../testing/says.ts";
+import { unseen } from "../testing/unseen.ts";
 import { viewOf } from "../view.ts";
 import { replaceBroken } from "./replace-broken.ts";
 
@@ -96,6 +97,21 @@ test("a record deleted by hand means: replace this member, while it still serves
     end.members.map((facts) => facts.record.name),
     ["demo-1", "demo-3", "demo-4"],
   );
+});
+
+test("a deleted record of a running voter that missed an answer waits for the successor; a broken one does not", () => {
+  const world = change(healthy(), "demo-2", { deleting: true });
+  const purpose = (o: Observation) => {
+    const { act } = decide(o);
+    return act?.action.kind === "UpdateMember" ? act.action.purpose : act?.action.kind;
+  };
+  const missed = unseen(world, "demo-2", false, { unhealthySince: world.now - 1_000, deleting: true });
+  assert.equal(purpose(missed), "retire");
+  const reason = "its record was deleted";
+  assert.equal(purpose(record(missed, "demo-2", { retiring: { reason } })), undefined);
+  const down = unseen(world, "demo-2", false, { unhealthySince: world.now - 2 * MINUTE, deleting: true });
+  assert.equal(purpose(down), "leave");
+  assert.equal(purpose(exited(world, "demo-2", "unknown")), "leave");
 });
 
 test("an unreachable volume is reported with its node, waited for, then given up", () => {

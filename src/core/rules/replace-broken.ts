@@ -78,7 +78,9 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
     return isOrWasVoter(view, member) ? undefined : { cause: CAUSES.differsFromPeer };
   // It must not vote on without its memory; where a quorum forgot, there is none left to remove it by (I4).
   if (member.forgot !== undefined) return { cause: CAUSES.forgot(member.forgot.evidence) };
-  if (member.deleting) return { cause: CAUSES.deletedByHand };
+  // One without a vote is missed by nobody.
+  if (member.deleting && (!isOrWasVoter(view, member) || isDown(view, member)))
+    return { cause: CAUSES.deletedByHand };
   if (record.retiring?.requested && !member.outOfReach && isDown(view, member))
     return { cause: CAUSES.replacementRequested };
   // Not permitted to start yet: it cannot have failed.

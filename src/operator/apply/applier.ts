@@ -6,11 +6,12 @@
 import type { View } from "../../core/view.ts";
 import { isReason } from "../../kube/errors.ts";
 import type { KubeObject, Resource } from "../../kube/resources.ts";
+import { claims } from "../resources.ts";
 import { applyPod } from "./apply-members.ts";
 import { issueSecret } from "./apply-secrets.ts";
 import { keepApplied, keepCreated } from "./keep.ts";
 import { partsOf } from "./not-made.ts";
-import type { ApplyContext, Outcomes } from "./outcomes.ts";
+import { ObjectGone, type ApplyContext, type Outcomes } from "./outcomes.ts";
 import { assertUnrecorded } from "./peer-services.ts";
 import type { Policy, Wanted } from "./wanted.ts";
 
@@ -69,10 +70,14 @@ export class Applier {
         await applyPod(context, view, policy.member, isConfigured, outcomes);
         return true;
       }
-      case "mark":
-        if (await context.volumeMarks.mark(policy.known, policy.identity, policy.note))
-          outcomes.changed = true;
-        return true;
+      case "mark": {
+        const { known, identity, noted } = policy;
+        const isMarked = await context.volumeMarks.mark(known, identity);
+        const fields = isMarked ? noted : policy.fields;
+        if (fields === undefined) return true;
+        await this.#patch(claims, { do: "patch", known, fields });
+        break;
+      }
       case "patch":
         await this.#patch(resource, policy);
         break;
@@ -92,6 +97,7 @@ export class Applier {
     try {
       await contests.write(resource, known, fields, write);
     } catch (error) {
+      if (isReason(error, "NotFound")) throw new ObjectGone(error.message, { cause: error });
       if (!refused || !isReason(error, "Forbidden", "Invalid")) throw error;
       throw new Error(refused(error.message), { cause: error });
     }

@@ -99,7 +99,11 @@ class Executor {
     } catch (error) {
       if (!isReason(error, "AlreadyExists")) throw error;
       const found = await findOne(this.#client, etcdMembers, this.#ref(record.name));
-      if (found && belongsTo(facts.uid, found) && found.spec.token === record.token) return;
+      if (found && belongsTo(facts.uid, found) && found.spec.token === record.token) {
+        // A cache whose watch lags would have it made again on every pass.
+        this.#client.found(etcdMembers, found);
+        return;
+      }
       throw new Conflict(
         `EtcdMember ${facts.namespace}/${record.name} exists and does not belong to ${facts.name}: rename or delete it`,
         { cause: error },

@@ -29,6 +29,9 @@ export interface ApplyContext {
   readonly volumeMarks: VolumeMarks;
 }
 
+/** It was deleted since it was read: no failure (H9), and what becomes of it is decided when the caches say so. */
+export class ObjectGone extends Error {}
+
 export class Outcomes {
   readonly problems: string[] = [];
   changed = false;
@@ -54,18 +57,21 @@ export class Outcomes {
   async part(what: string, work: () => Promise<void>): Promise<void> {
     const { waits } = this.#context;
     this.parts.add(what);
-    const waiting = waits.problemOf(what);
+    const waiting = waits.waiting(what);
     if (waiting !== undefined) {
-      this.problems.push(waiting);
+      if (waiting.problem !== undefined) this.problems.push(waiting.problem);
       return;
     }
     try {
       await work();
       waits.succeeded(what);
     } catch (error) {
-      const problem = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+      const problem =
+        error instanceof ObjectGone
+          ? undefined
+          : `${what}: ${error instanceof Error ? error.message : String(error)}`;
       waits.failed(what, problem);
-      this.problems.push(problem);
+      if (problem !== undefined) this.problems.push(problem);
     }
   }
 }

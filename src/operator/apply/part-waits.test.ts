@@ -12,13 +12,13 @@ test("a part that failed waits twice as long each time, ten seconds at most, and
   const waited: number[] = [];
   for (let i = 0; i < 8; i++) {
     parts.failed("the Pod of a-1", "forbidden");
-    assert.equal(parts.problemOf("the Pod of a-1"), "forbidden");
-    assert.equal(parts.problemOf("the Pod of a-2"), undefined);
+    assert.equal(parts.waiting("the Pod of a-1")?.problem, "forbidden");
+    assert.equal(parts.waiting("the Pod of a-2")?.problem, undefined);
     const due = (parts.lookAgainAt ?? 0) - time.now;
     waited.push(due);
     time.now += due;
     time.monotonic += due;
-    assert.equal(parts.problemOf("the Pod of a-1"), undefined);
+    assert.equal(parts.waiting("the Pod of a-1")?.problem, undefined);
   }
   assert.deepEqual(waited, [200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
 });
@@ -29,11 +29,11 @@ test("success, and another spec, forget what was", () => {
   parts.failed("one", "no");
   parts.failed("two", "no");
   parts.succeeded("one");
-  assert.equal(parts.problemOf("one"), undefined);
+  assert.equal(parts.waiting("one")?.problem, undefined);
   parts.follow(1);
-  assert.equal(parts.problemOf("two"), "no");
+  assert.equal(parts.waiting("two")?.problem, "no");
   parts.follow(2);
-  assert.equal(parts.problemOf("two"), undefined);
+  assert.equal(parts.waiting("two")?.problem, undefined);
   assert.equal(parts.lookAgainAt, undefined);
 });
 

@@ -7,7 +7,8 @@ import type { Clock } from "../../seams/clock.ts";
 
 interface Wait {
   readonly failures: number;
-  readonly problem: string;
+  /** None where there is nothing to tell: the object is gone, and the caches are about to say so. */
+  readonly problem: string | undefined;
   /** By the monotonic clock. */
   readonly until: number;
 }
@@ -29,10 +30,10 @@ export class PartWaits {
     this.#generation = generation;
   }
 
-  /** Why this part has to wait now. */
-  problemOf(part: string): string | undefined {
+  /** Whether this part has to wait now, and why. */
+  waiting(part: string): { readonly problem: string | undefined } | undefined {
     const wait = this.#waits.get(part);
-    return wait && this.#clock.monotonic() < wait.until ? wait.problem : undefined;
+    return wait && this.#clock.monotonic() < wait.until ? wait : undefined;
   }
 
   /** What this part failed with the last time it was tried, waiting or not. */
@@ -40,7 +41,7 @@ export class PartWaits {
     return this.#waits.get(part)?.problem;
   }
 
-  failed(part: string, problem: string): void {
+  failed(part: string, problem: string | undefined): void {
     const failures = (this.#waits.get(part)?.failures ?? 0) + 1;
     const until = this.#clock.monotonic() + doubledMs(failures, BACKOFF);
     this.#waits.set(part, { failures, problem, until });

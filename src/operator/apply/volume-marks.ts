@@ -7,9 +7,8 @@ import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
 import type { Clock } from "../../seams/clock.ts";
-import { ANNOTATIONS } from "../names.ts";
 import type { VolumeIdentity } from "../render/volume-identity.ts";
-import { claims, volumes } from "../resources.ts";
+import { volumes } from "../resources.ts";
 
 /** The right may be given meanwhile; a volume that is gone or another's seldom comes back. */
 const ASK_AGAIN_MS = 10 * 60_000;
@@ -27,10 +26,10 @@ export class VolumeMarks {
     this.#clock = clock;
   }
 
-  /** True when it was written. `note`: what the claim is to say then. */
-  async mark(claim: PersistentVolumeClaim, identity: VolumeIdentity, note: string): Promise<boolean> {
+  /** True when it was written: the claim is to say so. */
+  async mark(claim: PersistentVolumeClaim, identity: VolumeIdentity): Promise<boolean> {
     const { volumeName = "" } = claim.spec ?? {};
-    const { name = "", namespace = "", uid = "" } = claim.metadata ?? {};
+    const { uid = "" } = claim.metadata ?? {};
     const now = this.#clock.monotonic();
     if (now < Math.max(this.#deniedUntil, this.#leftUntil.get(volumeName) ?? 0)) return false;
     this.#leftUntil.delete(volumeName);
@@ -40,8 +39,6 @@ export class VolumeMarks {
       if (volume.spec?.claimRef?.uid !== uid) return this.#leave(volumeName, now);
       const patch = { metadata: { labels: identity.labels, annotations: identity.annotations } };
       await this.#client.patch(volumes, { name: volumeName }, patch, { uid: volumeUID, resourceVersion });
-      const noted = { metadata: { annotations: { [ANNOTATIONS.volumeMarked]: note } } };
-      await this.#client.patch(claims, { name, namespace }, noted, { uid });
       return true;
     } catch (error) {
       // Denied, gone, or changed by the volume controller just now.

@@ -21,11 +21,12 @@ import { disruptionBudget } from "../render/budget.ts";
 import { memberClaim, wantedClaimSize } from "../render/claim.ts";
 import { givenBy, metadataPatch } from "../render/given.ts";
 import { clientSecret, operatorSecret } from "../render/secret.ts";
-import { useOf, volumeIdentity, volumeMark, type VolumeIdentity } from "../render/volume-identity.ts";
+import { volumeMark, type VolumeIdentity } from "../render/volume-identity.ts";
 import { clusterServices, peerService } from "../render/services.ts";
 import { budgets, claims, etcdClusters, etcdMembers, secrets, volumes } from "../resources.ts";
 import { PLANES, type Plane } from "../../pki/plan.ts";
 import { authorityName } from "./certificates.ts";
+import { identityOn, podCreated } from "./claim-identity.ts";
 import { lostLabels, lostOfRecord } from "./identity.ts";
 import { partsOf } from "./not-made.ts";
 
@@ -55,12 +56,13 @@ export type Policy =
   | { readonly do: "delete"; readonly known: KubeObject; readonly unlessRecorded?: string }
   /** A Secret whose files are issued: created, then our own files in it patched; an authority is only ever created. */
   | ({ readonly do: "issue"; readonly name: string; readonly secret: Issued } & Known<Secret>)
-  /** On the PersistentVolume of a claim, what it holds; `note` goes on the claim. */
+  /** On the PersistentVolume of a claim, what it holds; then `fields` on the claim, with `noted` if it was written. */
   | {
       readonly do: "mark";
       readonly known: PersistentVolumeClaim;
       readonly identity: VolumeIdentity;
-      readonly note: string;
+      readonly fields: Fields | undefined;
+      readonly noted: Fields;
     }
   /** A Pod: created when its record permits it. What changes in place on one that exists is in `apply-members.ts`. */
   | { readonly do: "run"; readonly member: MemberView };
@@ -71,7 +73,7 @@ interface Known<T extends KubeObject = KubeObject> {
 }
 
 /** A merge patch. */
-type Fields = Readonly<Record<string, unknown>> & { readonly metadata?: object };
+export type Fields = Readonly<Record<string, unknown>> & { readonly metadata?: object };
 
 interface HowPatched {
   /** Only in the version that was read. */
@@ -191,51 +193,28 @@ function secretMetadata(view: View, cached: Cached): Wanted[] {
   });
 }
 
-/** What the volume of a claim holds and when it was last used, as far as the claim does not say so. */
-function identityOn(
-  { observation }: View,
-  { record, workload }: MemberView,
-  { metadata: have }: PersistentVolumeClaim,
-  cached: Cached,
-): Fields | undefined {
-  const { cluster, now } = observation;
-  const created = podCreated(record, cached);
-  const { labels, annotations } = volumeIdentity(cluster, record);
-  const use = useOf(have?.annotations, created, workload.state === "absent", now);
-  const differing = (
-    wanted: Readonly<Record<string, string | null>>,
-    found: Readonly<Record<string, string>> = {},
-  ) => Object.fromEntries(Object.entries(wanted).filter(([key, value]) => (found[key] ?? null) !== value));
-  const patch = {
-    labels: differing(labels, have?.labels),
-    annotations: differing({ ...annotations, ...use }, have?.annotations),
-  };
-  const changed = Object.entries(patch).filter(([, map]) => Object.keys(map).length > 0);
-  return changed.length === 0 ? undefined : { metadata: Object.fromEntries(changed) };
-}
-
-/** Of a member that has joined: when its Pod was made. */
-function podCreated({ name, uid, joined }: MemberRecord, cached: Cached): string | undefined {
-  const pod = cached.pod(name);
-  return joined && pod && isControlledBy(pod, uid) ? pod.metadata?.creationTimestamp : undefined;
-}
-
 /** Its PersistentVolume outlives a namespace, which takes its claims along. */
 function markOf(
   { observation }: View,
   record: MemberRecord,
   known: PersistentVolumeClaim,
   cached: Cached,
+  about: Fields | undefined,
 ): Wanted[] {
   const created = podCreated(record, cached);
   if (created === undefined || !known.spec?.volumeName) return [];
   const identity = volumeMark(observation.cluster, record, created);
   const note = shortHash(canonical(identity));
   if (known.metadata?.annotations?.[names.ANNOTATIONS.volumeMarked] === note) return [];
-  const policy = { do: "mark", known, identity, note } as const;
-  return [
-    { part: partsOf.volume(record.name), resource: volumes, after: [partsOf.claim(record.name)], policy },
-  ];
+  const noted = { metadata: { annotations: { [names.ANNOTATIONS.volumeMarked]: note } } };
+  const policy = {
+    do: "mark",
+    known,
+    identity,
+    fields: about,
+    noted: merged(about, noted) ?? noted,
+  } as const;
+  return [{ part: partsOf.volume(record.name), resource: volumes, policy }];
 }
 
 /** What the spec gives to every object, as a patch. Of a spec that cannot be understood it is not known. */
@@ -333,7 +312,9 @@ function claimOf(view: View, member: MemberView, cached: Cached): Wanted[] {
   if (known?.metadata?.uid !== record.volumeUID) return [];
   const lost = lostLabels(cluster, record.name, known);
   const about = merged(lost, givenTo(cluster, known), identityOn(view, member, known, cached));
-  const restored = [...patched(part, claims, known, about), ...markOf(view, record, known, cached)];
+  const marked = markOf(view, record, known, cached, about);
+  const isPatched = marked.length === 0 || lost !== undefined;
+  const restored = isPatched ? patched(part, claims, known, about) : marked;
   const size = wantedClaimSize(record, known);
   const grows =
     known.metadata.deletionTimestamp === undefined &&
