@@ -15,6 +15,7 @@ const world = [
   "src/kube",
   "src/pki",
   "src/snapshot",
+  "src/recovery",
   "src/auth",
 ];
 const platforms = ["src/core", ...world];
@@ -40,6 +41,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   "src/kube": ["src/seams", "src/http2"],
   "src/pki": ["src/seams"],
   "src/snapshot": ["src/seams", "src/api", "src/etcd"],
+  "src/recovery": ["src/seams", "src/api", "src/etcd", "src/snapshot"],
   "src/auth": ["src/seams", "src/api", "src/etcd"],
   // The only places where core meets the world: the loop that all platforms share, and the platforms.
   "src/control": ["src/core", "src/api", "src/etcd", "src/seams"],
@@ -149,7 +151,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   zod: ["src/api/"],
   "@peculiar/x509": ["src/pki/"],
   "reflect-metadata": ["src/pki/"],
-  "@bufbuild/protobuf": ["src/etcd/", "src/seams/"],
+  "@bufbuild/protobuf": ["src/etcd/", "src/seams/", "src/recovery/wal/", "src/recovery/testing/"],
   // Processes and disk are ports, so that the simulator can stand in for both.
   "node:child_process": ["src/seams/", "src/etcd/install/", "src/cli/"],
   // A store of snapshots is a port itself, and the one of files moves gigabytes, which `Disk` is not made for.

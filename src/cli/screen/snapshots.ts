@@ -4,16 +4,9 @@ import type { SnapshotFacts } from "../../snapshot/inspect.ts";
 import type { Manifest } from "../../snapshot/manifest.ts";
 import type { PrunePlan } from "../../snapshot/prune.ts";
 import type { RestoreCheck } from "../../snapshot/restore-check.ts";
+import { rows } from "./rows.ts";
 import { tableLines } from "./table.ts";
 import { bytes } from "./words.ts";
-
-type Row = readonly [label: string, value: string | undefined];
-
-function rows(...all: readonly Row[]): string[] {
-  const shown = all.filter((row): row is [string, string] => row[1] !== undefined);
-  const width = Math.max(...shown.map(([label]) => label.length));
-  return shown.map(([label, value]) => `${label.padEnd(width)}  ${value}`);
-}
 
 const NOT_COUNTED = "not counted (more than 4,194,304 records)";
 
