@@ -56,6 +56,7 @@ export class ModelPki implements Pki {
   inspect({ certificate, key, trust }: Parameters<Pki["inspect"]>[0]): CertificateFacts {
     const content = read(certificate);
     const trusted = trust === undefined ? [] : certificatesIn(trust.text);
+    const issuer = trusted.find((ca) => ca.serial === content.issuer);
     return {
       commonName: content.commonName,
       sans: content.sans,
@@ -65,7 +66,8 @@ export class ModelPki implements Pki {
       fingerprint: fingerprint(content),
       notBefore: content.notBefore,
       notAfter: content.notAfter,
-      issuedBy: trusted.some((ca) => ca.serial === content.issuer) ? `f${content.issuer}` : undefined,
+      issuedBy: issuer && fingerprint(issuer),
+      issuerEnds: issuer?.notAfter,
       keyMatches: key && key.text.includes(`key of ${content.serial}\n`),
     };
   }

@@ -163,6 +163,24 @@ export const ruleExamples: readonly Example[] = [
     good: spec({ tls: { client: { mode: "Managed" } } }),
   },
   {
+    title: "certificates of one's own without the Secret of the peers",
+    path: "spec.tls.peer",
+    bad: spec({ tls: { mode: "Secrets", client: { secrets: { server: "a", operator: "b" } } } }),
+    good: spec({
+      tls: {
+        mode: "Secrets",
+        client: { secrets: { server: "a", operator: "b", trustedCA: "c" } },
+        peer: { secrets: { member: "d" } },
+      },
+    }),
+  },
+  {
+    title: "Secrets for a plane whose certificates are managed",
+    path: "spec.tls.client",
+    bad: spec({ tls: { client: { secrets: { server: "a", operator: "b" } } } }),
+    good: spec({ tls: { client: { mode: "Secrets", secrets: { server: "a", operator: "b" } } } }),
+  },
+  {
     title: "an election timeout below five heartbeats",
     path: "spec.options.electionTimeout",
     bad: options({ heartbeatInterval: "500ms", electionTimeout: "2s" }),

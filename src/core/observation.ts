@@ -188,7 +188,13 @@ export type ExitCause =
 
 /** Why a member has no workload although it should: we could not make it, which says nothing about the member (H16). */
 export interface NotMade {
-  readonly reason: "PodRefused" | "ObjectRefused" | "AuthorityMissing" | "CertificateNotIssued" | "NameClash";
+  readonly reason:
+    | "PodRefused"
+    | "ObjectRefused"
+    | "AuthorityMissing"
+    | "CertificateNotIssued"
+    | "CertificateNotGiven"
+    | "NameClash";
   /** What was tried, and who or what is against it. */
   readonly message: string;
 }

@@ -123,6 +123,9 @@ export function secretNames(cluster: string) {
   } as const;
 }
 
+/** Common names: who a client is to etcd. */
+export const CLIENTS = { operator: "quorate-operator", user: "quorate-user" } as const;
+
 export function budgetName(cluster: string): string {
   return cluster;
 }
@@ -194,6 +197,22 @@ export function certificateNames(
     hosts: [...here, ...own, ...short(name), ...short(client), ...short(learners)],
     domains: full(peers),
   };
+}
+
+/**
+ * Of those, the names that a leaf which somebody else made has to have: what we and the other members dial this one by,
+ * what clients do, and on the peer plane the name that all members share (R46, R49).
+ */
+export function neededNames(
+  cluster: Pick<Place, "name" | "namespace">,
+  { name, address }: Pick<MemberRecord, "name" | "address">,
+  plane: "client" | "peer",
+): string[] {
+  const { peers, client } = serviceNames(cluster.name);
+  const at = (service: string) => `${service}.${cluster.namespace}.svc`;
+  return plane === "client"
+    ? [at(client), hostOf(cluster, name)]
+    : [at(peers), hostIn(address.peerURL) ?? hostOf(cluster, name)];
 }
 
 /**

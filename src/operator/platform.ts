@@ -6,7 +6,7 @@ import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { ApiError } from "../api/validate.ts";
 import type { Applied, ObjectAction, Platform, PlatformMember, PlatformState } from "../control/platform.ts";
-import { isSecure } from "../core/config/flags.ts";
+import { isGiven, isSecure } from "../core/config/flags.ts";
 import type { ClusterFacts, EtcdMemberEntry } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status/status.ts";
@@ -22,6 +22,7 @@ import { Certificates, textIn } from "./apply/certificates.ts";
 import { Clashes } from "./apply/clashes.ts";
 import type { ClockSkew } from "./observe/clock-skew.ts";
 import { textOf } from "./records/cluster-object.ts";
+import { GivenSecrets } from "./apply/given-secrets.ts";
 import { executeAction, type Decided } from "./apply/execute.ts";
 import { Contests } from "./apply/contests.ts";
 import { externalEndpoints } from "./observe/external.ts";
@@ -103,6 +104,7 @@ export class KubePlatform implements Platform {
       stores,
       key,
       certificates,
+      given: new GivenSecrets(client, clock),
       clashes,
       live: new LiveReads(client, clock),
       contests,
@@ -150,7 +152,7 @@ export class KubePlatform implements Platform {
       fence.leads && cluster.invalid === undefined
         ? await this.#preflight.verdict(cluster, records, platform.offers[0]?.address)
         : {};
-    const newcomersBlocked = newcomersBlockedBy(this.#apply, cluster, records);
+    const newcomersBlocked = newcomersBlockedBy(this.#apply, cluster, records, platform.offers[0]);
     return {
       cluster,
       members,
@@ -222,6 +224,7 @@ export class KubePlatform implements Platform {
       selector: scaleSelector(view.observation.cluster),
       warnings: [
         ...warningsOf(spec, name),
+        ...certificates.warnings,
         ...clocks,
         ...this.#apply.peerServices.warnings(
           view.observation.cluster,
@@ -232,10 +235,12 @@ export class KubePlatform implements Platform {
       nodes: Object.fromEntries(nodes),
       certificates: {
         problems: certificates.keeper.problems,
+        ...(certificates.keeper.reason && { reason: certificates.keeper.reason }),
         expiry: Object.fromEntries(expiry),
         now: this.#options.skew.now(),
       },
-      ...(isSecure(spec.tls, "client") && { clientSecret: secretNames(name).client }),
+      ...(isSecure(spec.tls, "client") &&
+        !isGiven(spec.tls, "client") && { clientSecret: secretNames(name).client }),
     });
   }
 

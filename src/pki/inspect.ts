@@ -14,9 +14,9 @@ const USAGE_NAMES: Readonly<Record<string, string>> = {
 };
 
 export function inspect(request: InspectRequest): CertificateFacts {
-  const certificate = readCertificates(request.certificate)[0];
+  const [certificate, ...intermediates] = readCertificates(request.certificate);
   const trust = request.trust ? readCertificates(request.trust) : [];
-  const issuer = trust.find((ca) => certificate.checkIssued(ca) && certificate.verify(ca.publicKey));
+  const issuer = issuerOf(certificate, intermediates, trust);
   return {
     commonName: commonName(certificate),
     sans: readSans(certificate.subjectAltName ?? ""),
@@ -26,9 +26,31 @@ export function inspect(request: InspectRequest): CertificateFacts {
     fingerprint: fingerprint(certificate),
     notBefore: certificate.validFromDate.getTime(),
     notAfter: certificate.validToDate.getTime(),
-    issuedBy: issuer && fingerprint(issuer),
+    issuedBy: issuer && fingerprint(issuer.ca),
+    issuerEnds: issuer?.ends,
     keyMatches: request.key && keyMatches(certificate, request.key),
   };
+}
+
+/** The CA that it leads to, and when the chain up to it ends. Of several, the one that lasts longest. */
+function issuerOf(
+  leaf: X509Certificate,
+  intermediates: readonly X509Certificate[],
+  trust: readonly X509Certificate[],
+): { readonly ca: X509Certificate; readonly ends: number } | undefined {
+  const left = new Set(intermediates);
+  const endOf = ({ validToDate }: X509Certificate) => validToDate.getTime();
+  let [subject, ends] = [leaf, Infinity];
+  for (;;) {
+    const signed = (by: X509Certificate) => subject.checkIssued(by) && subject.verify(by.publicKey);
+    const [ca] = trust.filter(signed).toSorted((a, b) => endOf(b) - endOf(a));
+    if (ca) return { ca, ends: Math.min(ends, endOf(ca)) };
+    const next = [...left].find((one) => one.ca && signed(one));
+    if (!next) return undefined;
+    left.delete(next);
+    ends = Math.min(ends, endOf(next));
+    subject = next;
+  }
 }
 
 function readCertificates({ text, where }: Pem): [X509Certificate, ...X509Certificate[]] {

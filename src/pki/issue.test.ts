@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { X509Certificate } from "node:crypto";
+import { webcrypto, X509Certificate } from "node:crypto";
 import { test } from "node:test";
 import type { Clock } from "../seams/clock.ts";
 import { PkiError } from "../seams/pki.ts";
@@ -49,6 +49,7 @@ test("a CA signs itself, lives ten years and says that it is a CA", async () => 
     notBefore: Date.UTC(2030, 5, 1, 11),
     notAfter: Date.UTC(2040, 4, 29, 12, 0, 1),
     issuedBy: ca.fingerprint,
+    issuerEnds: ca.notAfter,
     keyMatches: true,
   });
 });
@@ -72,6 +73,7 @@ test("a leaf chains to its CA and carries the names, usages and life asked for",
     notBefore: Date.UTC(2030, 5, 1, 11),
     notAfter: Date.UTC(2030, 7, 30, 12, 0, 1),
     issuedBy: ca.fingerprint,
+    issuerEnds: ca.notAfter,
     keyMatches: true,
   });
 });
@@ -197,4 +199,46 @@ test("what cannot be read is told by its file, and key text stays out of the mes
       },
     );
   }
+});
+
+test("a leaf beside the intermediate that signed it leads to the CA, and the chain ends with its first end", async () => {
+  await import("reflect-metadata");
+  const x509 = await import("@peculiar/x509");
+  const KEY = { name: "ECDSA", namedCurve: "P-256" } as const;
+  const signingAlgorithm = { name: "ECDSA", hash: "SHA-256" } as const;
+  const [rootKeys, keys] = [
+    await webcrypto.subtle.generateKey(KEY, true, ["sign", "verify"]),
+    await webcrypto.subtle.generateKey(KEY, true, ["sign", "verify"]),
+  ];
+  const certify = async (name: string, issuer: string, subject: webcrypto.CryptoKeyPair, year: number) =>
+    (
+      await x509.X509CertificateGenerator.create({
+        subject: `CN=${name}`,
+        issuer: `CN=${issuer}`,
+        publicKey: subject.publicKey,
+        signingKey: rootKeys.privateKey,
+        notBefore: new Date(Date.UTC(2030, 0)),
+        notAfter: new Date(Date.UTC(year, 0)),
+        signingAlgorithm,
+        extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
+      })
+    ).toString("pem");
+  const root = { certificate: await certify("root", "root", rootKeys, 2040), key: "" };
+  const exported = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
+  const between = {
+    certificate: `${await certify("between", "root", keys, 2035)}\n`,
+    key: x509.PemConverter.encode(exported, "PRIVATE KEY"),
+  };
+  const leaf = await pki.issueLeaf({ ca: between, leaf: spec });
+  const look = (text: string) => {
+    const pem = (one: string) => ({ text: one, where: "here" });
+    return inspect({ certificate: pem(text), key: pem(leaf.key), trust: pem(root.certificate) });
+  };
+  assert.equal(look(leaf.certificate).issuedBy, undefined);
+  const facts = look(leaf.certificate + between.certificate);
+  assert.equal(
+    facts.issuedBy,
+    inspect({ certificate: { text: root.certificate, where: "root" } }).fingerprint,
+  );
+  assert.deepEqual([facts.issuerEnds, facts.keyMatches], [Date.UTC(2035, 0), true]);
 });

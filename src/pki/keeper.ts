@@ -4,8 +4,9 @@
  */
 import { hash } from "node:crypto";
 import { PkiError, type KeyPair, type LeafSpec, type Pem, type Pki } from "../seams/pki.ts";
+import { flawsOf } from "./given.ts";
 import { judgeLeaf, serves, type Found, type Plane } from "./plan.ts";
-import type { Source } from "./source.ts";
+import type { Given, Problem, ProblemReason, Signing, Source } from "./source.ts";
 
 /** What certificates are judged and issued by. */
 export interface CertificateTime {
@@ -43,6 +44,21 @@ interface Checked {
   readonly until: number;
 }
 
+/** A given leaf that was judged: it can be used, or why not. */
+type Offered =
+  | { readonly problem: Problem; readonly given?: never; readonly notAfter?: never }
+  | { readonly problem?: never; readonly given: KeyPair; readonly notAfter: number };
+
+/** What is in a place, where it is whole. */
+function pairIn({ certificate, key }: Place): KeyPair | undefined {
+  return certificate && key && { certificate: certificate.text, key: key === certificate ? "" : key.text };
+}
+
+/** Another PEM block may follow. */
+function ended(text: string): string {
+  return text.endsWith("\n") ? text : `${text}\n`;
+}
+
 /** The certificates of one cluster. The name of a leaf is unique among those that should not renew together. */
 export class Keeper {
   readonly #pki: Pki;
@@ -51,7 +67,7 @@ export class Keeper {
   readonly #sources = new Map<Plane, Source>();
   readonly #checked = new Map<string, Checked>();
   readonly #ends = new Map<string, number>();
-  readonly #problems = new Map<string, string>();
+  readonly #problems = new Map<string, Problem>();
 
   constructor(pki: Pki, time: CertificateTime, pace: Pace) {
     this.#pki = pki;
@@ -70,16 +86,22 @@ export class Keeper {
   }
 
   get problems(): readonly string[] {
-    return [...this.#problems.values()];
+    // One certificate may be that of all members.
+    return [...new Set([...this.#problems.values()].map(({ message }) => message))];
+  }
+
+  /** Of the first problem that has one. */
+  get reason(): ProblemReason | undefined {
+    return [...this.#problems.values()].find(({ reason }) => reason !== undefined)?.reason;
   }
 
   problem(of: string): string | undefined {
-    return this.#problems.get(of);
+    return this.#problems.get(of)?.message;
   }
 
-  report(of: string, problem: string | undefined): void {
+  report(of: string, problem: string | Problem | undefined): void {
     if (problem === undefined) this.#problems.delete(of);
-    else this.#problems.set(of, problem);
+    else this.#problems.set(of, typeof problem === "string" ? { message: problem } : problem);
   }
 
   /** When the next leaf is due; undefined when none is known. */
@@ -103,13 +125,29 @@ export class Keeper {
     for (const known of [this.#checked, this.#ends, this.#problems]) known.delete(name);
   }
 
+  /** The leaf that should be in this place: what is there if it will do, else another one. */
   async leaf(name: string, plane: Plane, wanted: LeafSpec, place: Place): Promise<Leaf> {
-    const { certificate, key, write } = place;
     const source = this.#sources.get(plane);
-    if (!source) return { problem: `no ${plane} CA` };
+    if (!source) {
+      // What is told then is told of the plane.
+      this.#problems.delete(name);
+      return { problem: `no ${plane} CA` };
+    }
+    return source.kind === "signs"
+      ? await this.#signed(name, source, wanted, place)
+      : await this.#taken(name, source, wanted, place);
+  }
+
+  /** What keeps a given leaf from being used for this; undefined when nothing does, or where we sign ourselves. */
+  unusable(name: string, plane: Plane, wanted: LeafSpec): Problem | undefined {
+    const source = this.#sources.get(plane);
+    return source?.kind === "gives" ? this.#offered(name, source, wanted).problem : undefined;
+  }
+
+  async #signed(name: string, source: Signing, wanted: LeafSpec, place: Place): Promise<Leaf> {
+    const { certificate, key, write } = place;
     const now = this.#time.now();
-    const pair = certificate &&
-      key && { certificate: certificate.text, key: key === certificate ? "" : key.text };
+    const pair = pairIn(place);
     const asked = hash(
       "sha256",
       JSON.stringify([wanted, source.ca.fingerprint, certificate?.text, key?.text]),
@@ -123,7 +161,7 @@ export class Keeper {
       const problem = verdict.kind === "issue" ? `${verdict.message}. ${contradiction}` : verdict.message;
       const mayServe = pair && found.kind === "present";
       this.#remember(name, mayServe && { asked, until: now + this.#pace.retryMs });
-      this.#problems.set(name, problem);
+      this.report(name, problem);
       return { problem, ...(mayServe && { pair }) };
     }
     const issued = verdict.kind === "issue" ? await source.obtain(wanted) : undefined;
@@ -136,6 +174,44 @@ export class Keeper {
     if (issued === undefined) return { pair };
     this.#ends.set(name, issued.notAfter);
     return { pair: issued, issued: true };
+  }
+
+  /** Copies what was given, once it was found to be usable; until then what is in place stays. */
+  async #taken(name: string, source: Given, wanted: LeafSpec, place: Place): Promise<Leaf> {
+    const now = this.#time.now();
+    const { certificate, key, write } = place;
+    const pair = pairIn(place);
+    const { problem, given, notAfter } = this.#offered(name, source, wanted);
+    this.report(name, problem);
+    if (problem) {
+      const found = this.#find(certificate, key, source.trust);
+      const mayServe = pair && found.kind === "present";
+      if (found.kind === "present") this.#ends.set(name, found.facts.notAfter);
+      this.#checked.delete(name);
+      return { problem: problem.message, ...(mayServe && { pair }) };
+    }
+    const texts = pair && [pair.certificate + pair.key, pair.key];
+    const isThere = texts?.[0] === given.certificate + given.key && ["", given.key].includes(texts[1] ?? "");
+    if (!isThere && write) await write(given);
+    // That it expires shows without a change of anything else.
+    const until = Math.min(notAfter, now + (this.#pace.recheckMs ?? Infinity));
+    this.#remember(name, { asked: "", until });
+    this.#ends.set(name, notAfter);
+    return isThere ? { pair } : { pair: given, issued: true };
+  }
+
+  #offered(name: string, source: Given, wanted: LeafSpec): Offered {
+    const offer = source.find(name);
+    if ("problem" in offer) return offer;
+    const found = this.#find(offer.certificate, offer.key, offer.trust);
+    const invalid = (message: string) => ({ problem: { reason: "CertificateInvalid" as const, message } });
+    if (found.kind === "absent") return invalid(`${offer.certificate.where}: is empty`);
+    if (found.kind === "unreadable") return invalid(found.message);
+    const flaws = flawsOf(found.facts, wanted, this.#time.now());
+    if (flaws.length > 0)
+      return invalid(`${offer.certificate.where}: the certificate ${flaws.join("; it ")}`);
+    const given = { certificate: ended(offer.certificate.text), key: ended(offer.key.text) };
+    return { given, notAfter: found.facts.notAfter };
   }
 
   /** Whether a leaf would serve now, due or not, judged by the CA next to it: only issuing takes a source. */

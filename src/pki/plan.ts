@@ -46,6 +46,15 @@ export function memberLeaf(member: string, plane: Plane, sans: Sans): LeafSpec {
   return { commonName: member, sans, usages, lifeMs: LEAF_LIFE_MS };
 }
 
+/**
+ * What a leaf that somebody else made has to be good for. The gateway's part of a server (R44) is not asked for: etcd
+ * serves without it.
+ */
+export function givenLeaf(member: string, plane: Plane, sans: Sans): LeafSpec {
+  const usages: readonly Usage[] = plane === "client" ? ["serverAuth"] : USAGES.peer;
+  return { ...memberLeaf(member, plane, sans), usages };
+}
+
 /** A leaf for somebody who only dials. */
 export function clientLeaf(commonName: string): LeafSpec {
   return { commonName, sans: { dns: [], ips: [] }, usages: USAGES.client, lifeMs: LEAF_LIFE_MS };

@@ -1,20 +1,53 @@
 /**
- * Where the leaves of a plane come from. `managed` signs them with a CA of ours; whoever takes them from elsewhere
- * writes another of these, and the keeper judges and remembers what comes of it just the same.
+ * Where the leaves of a plane come from: signed here with a CA of ours, or given by somebody else, a person or
+ * cert-manager. The keeper judges and remembers what comes of either; nobody else has to know which one it is.
  */
 import type { CertificateFacts, IssuedCertificate, LeafSpec, Pem, Pki } from "../seams/pki.ts";
 
-export interface Source {
+export type Source = Signing | Given;
+
+interface Trusted {
+  /** CAs of what members show: whoever dials a member trusts these. */
+  readonly trust: Pem;
+  /** CAs of what is shown to members: a member trusts these. On the peer plane both are the same. */
+  readonly accepts: Pem;
+}
+
+export interface Signing extends Trusted {
+  readonly kind: "signs";
   /** Who signs, judged before a leaf is asked for. */
   readonly ca: CertificateFacts;
-  /** What those have to trust whom a leaf is shown to. */
-  readonly trust: Pem;
   obtain(leaf: LeafSpec): Promise<IssuedCertificate>;
 }
 
+export interface Given extends Trusted {
+  readonly kind: "gives";
+  /** The leaf of this name, as it was given; it is checked before anybody uses it. */
+  find(name: string): Offer;
+}
+
+export type Offer =
+  | { readonly certificate: Pem; readonly key: Pem; readonly trust: Pem }
+  | { readonly problem: Problem };
+
+/** Why a plane or a leaf is not as it should be. The reason is for machines, where there is one of its own. */
+export interface Problem {
+  readonly reason?: ProblemReason;
+  readonly message: string;
+}
+
+export type ProblemReason =
+  /** A Secret that the spec names is not there. */
+  | "SecretMissing"
+  /** What is in it cannot be used. */
+  | "CertificateInvalid"
+  /** It comes from another CA than members trust. */
+  | "CAChanged";
+
 /** Without its key it cannot sign, which is reported when it should. Throws `PkiError` when either cannot be read. */
-export function managed(pki: Pki, certificate: Pem, key: Pem | undefined): Source {
+export function managed(pki: Pki, certificate: Pem, key: Pem | undefined): Signing {
   const ca = pki.inspect({ certificate, ...(key && { key }) });
   const pair = { certificate: certificate.text, key: key?.text ?? "" };
-  return { ca, trust: certificate, obtain: (leaf) => pki.issueLeaf({ ca: pair, leaf }) };
+  const obtain = (leaf: LeafSpec) => pki.issueLeaf({ ca: pair, leaf });
+  return { kind: "signs", ca, trust: certificate, accepts: certificate, obtain };
 }

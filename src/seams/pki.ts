@@ -71,8 +71,10 @@ export interface CertificateFacts extends Validity {
   readonly isCa: boolean;
   readonly serial: string;
   readonly fingerprint: string;
-  /** Fingerprint of the CA of the trust bundle whose signature this certificate bears, if any. */
+  /** Fingerprint of the CA of the trust bundle that it leads to, through the intermediates beside it, if any. */
   readonly issuedBy: string | undefined;
+  /** When the first certificate of the chain above it ends, that CA included. */
+  readonly issuerEnds?: number | undefined;
   /** Undefined when no private key was given. */
   readonly keyMatches: boolean | undefined;
 }

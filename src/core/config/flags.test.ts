@@ -271,6 +271,21 @@ describe("encryption per plane", () => {
     assert.doesNotMatch(JSON.stringify(peer("3.4.45")), /peer-client/);
   });
 
+  test("of a CA that is not ours only who bears the name of all members is a peer, where etcd can check it (R49)", () => {
+    const peer = (version: string, tls: EtcdClusterSpecInput["tls"]) => {
+      const context = { established: true, paths, peersName: "demo-peers.default.svc" };
+      return JSON.stringify(etcdConfig(recordOf(version, { tls }), context)["peer-transport-security"]);
+    };
+    const given = { peer: { mode: "Secrets", secrets: { member: "a" } } } as const;
+    for (const version of ["3.5.35", "3.6.16", "3.7.3"])
+      assert.match(peer(version, given), /"allowed-hostname":\["demo-peers\.default\.svc"\]/);
+    for (const [version, tls] of [
+      ["3.5.14", given],
+      ["3.6.16", {}],
+    ] as const)
+      assert.doesNotMatch(peer(version, tls), /allowed/);
+  });
+
   test("without clientAuth no CA is given, since a CA alone makes etcd demand certificates", () => {
     assert.deepEqual(sections({ clientAuth: "None" }).client, {
       "cert-file": "/tls/server.pem",

@@ -4,13 +4,14 @@
  * only itself and the state `existing`, so that an emptied directory cannot start over (I3, H3).
  */
 import type { EtcdOptions, OptionsSpec } from "../../api/options.ts";
-import type { TLS } from "../../api/tls.ts";
+import type { TLS, TLSMode } from "../../api/tls.ts";
 import { millisecondsOf } from "../../api/duration.ts";
 import { bytesOf } from "../../api/quantity.ts";
 import { isFrom, kindOf, nanoseconds, type Value } from "./config-keys.ts";
 import { renderArgs, type Unsupported } from "./extra-args.ts";
 import type { InitialPeer, MemberRecord } from "../record.ts";
 import { MAX_LEARNERS } from "../assess/learner-limit.ts";
+import { compareVersions, version as parse } from "../version/version.ts";
 
 export interface ConfigPaths {
   readonly dataDir: string;
@@ -27,6 +28,8 @@ export interface ConfigContext {
   /** The cluster of this life was seen to exist: nobody starts as `new` any more (I3). */
   readonly established: boolean;
   readonly paths: ConfigPaths;
+  /** A name that is in the peer certificates of all members of this cluster, and of nobody else. */
+  readonly peersName?: string;
 }
 
 type Section = Readonly<Record<string, Value>>;
@@ -52,7 +55,7 @@ export function etcdConfig(record: MemberRecord, context: ConfigContext): EtcdCo
     "listen-client-urls": withScheme(address.listenClientURL, secure),
     "advertise-client-urls": withScheme(address.clientURL, secure),
     "listen-metrics-urls": address.listenMetricsURL,
-    ...tlsKeys(tls, context.paths, version),
+    ...tlsKeys(tls, context, version),
     ...safetyKeys(version),
     ...optionKeys(options, version),
     ...checkKeys(options, version),
@@ -137,7 +140,11 @@ function gateKeys(
 }
 
 /** One file serves as certificate and key. Peers always show certificates to each other. */
-function tlsKeys(tls: TLS, paths: ConfigPaths, version: string): Readonly<Record<string, Section>> {
+function tlsKeys(
+  tls: TLS,
+  { paths, peersName }: ConfigContext,
+  version: string,
+): Readonly<Record<string, Section>> {
   const client = () => {
     const pem = needed(paths, "serverPem");
     // A CA here makes etcd demand client certificates, so without clientAuth there is none.
@@ -147,8 +154,11 @@ function tlsKeys(tls: TLS, paths: ConfigPaths, version: string): Readonly<Record
   };
   // 3.4 has no such keys.
   const dials = isFrom(version, "3.5") ? paths.peerClientPem : undefined;
+  // R49: a CA of somebody else's may sign for others as well. The file of older versions has no such key.
+  const isShared = isGiven(tls, "peer") && allowsHostnames(version);
   const peer = () =>
     section(needed(paths, "peerPem"), {
+      ...(isShared && peersName !== undefined && { "allowed-hostname": [peersName] }),
       ...(dials !== undefined && { "client-cert-file": dials, "client-key-file": dials }),
       "client-cert-auth": true,
       "trusted-ca-file": needed(paths, "peerCA"),
@@ -157,6 +167,11 @@ function tlsKeys(tls: TLS, paths: ConfigPaths, version: string): Readonly<Record
     ...(isSecure(tls, "client") ? { "client-transport-security": client() } : {}),
     ...(isSecure(tls, "peer") ? { "peer-transport-security": peer() } : {}),
   };
+}
+
+/** R47: whether the peers of a member can be told by a name beside their CA. */
+export function allowsHostnames(version: string): boolean {
+  return compareVersions(parse(version), parse("3.5.15")) >= 0;
 }
 
 function section(pem: string, more: Section): Section {
@@ -170,9 +185,19 @@ function needed(paths: ConfigPaths, name: "serverPem" | "peerPem" | "clientCA" |
   return path;
 }
 
-/** Whether a plane is encrypted: its own mode, or else the mode for both. */
+/** The TLS mode of a plane: its own, or else the mode for both. */
+export function modeOf(tls: TLS, plane: "client" | "peer"): TLSMode {
+  return tls[plane]?.mode ?? tls.mode;
+}
+
+/** Whether a plane is encrypted. */
 export function isSecure(tls: TLS, plane: "client" | "peer"): boolean {
-  return (tls[plane]?.mode ?? tls.mode) === "Managed";
+  return modeOf(tls, plane) !== "Disabled";
+}
+
+/** Whether somebody else makes the certificates of a plane. */
+export function isGiven(tls: TLS, plane: "client" | "peer"): boolean {
+  return modeOf(tls, plane) === "Secrets";
 }
 
 /** Where clients reach this member. Its scheme follows the template, since client URLs change by restart (R9). */

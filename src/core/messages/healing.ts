@@ -32,6 +32,7 @@ const WHY_UNMADE: Readonly<Record<NotMade["reason"], string>> = {
   ObjectRefused: "the Secret demo-2: admission webhook denied the request",
   AuthorityMissing: "the Secret demo-ca does not exist",
   CertificateNotIssued: "the operator's clock is 2 h ahead",
+  CertificateNotGiven: "spec.tls.client.secrets.server: Secret default/demo-server does not exist",
   NameClash: "the Secret demo-2 belongs to something else",
 };
 const LOSS: Loss = {
@@ -60,6 +61,8 @@ const WHAT_TO_DO: Readonly<Record<NotMade["reason"], string>> = {
   AuthorityMissing: "Restore the Secret of the certificate authority from a backup.",
   CertificateNotIssued:
     "Correct the clock of the operator's node (NTP); certificates are then issued without further action.",
+  CertificateNotGiven:
+    "Correct the Secret that spec.tls names; it is read again within seconds, and nothing else is needed.",
   NameClash: "Rename or delete the other object.",
 };
 
@@ -265,11 +268,13 @@ export const HEALING = {
   StartObjectRefused: unmade("ObjectRefused"),
   StartAuthorityMissing: unmade("AuthorityMissing"),
   StartCertificateNotIssued: unmade("CertificateNotIssued"),
+  StartCertificateNotGiven: unmade("CertificateNotGiven"),
   StartNameClash: unmade("NameClash"),
   JoinPodRefused: blocked("PodRefused"),
   JoinObjectRefused: blocked("ObjectRefused"),
   JoinAuthorityMissing: blocked("AuthorityMissing"),
   JoinCertificateNotIssued: blocked("CertificateNotIssued"),
+  JoinCertificateNotGiven: blocked("CertificateNotGiven"),
   JoinNameClash: blocked("NameClash"),
 } as const;
 

@@ -156,6 +156,12 @@ export const REASONS = {
     meaning: "A certificate cannot be issued while the operator's clock is wrong.",
     remedy: "Correct the clock of the operator's node (NTP).",
   },
+  CertificateNotGiven: {
+    meaning:
+      "The certificates of a plane come from Secrets that spec.tls names, and one of them is missing or cannot be used: its key, its CA, its validity, its usages or its names are wrong. The message names the field and what is missing.",
+    remedy:
+      "Correct the Secret. Members that run keep the certificates they have; those that wait start as soon as it can be used.",
+  },
   RecordUnconfirmed: {
     meaning: "etcd lists a member whose EtcdMember was not found; whether it was deleted is being confirmed.",
     remedy: "Nothing, once the API server answers.",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
-import { degraded, quorate, spaceLow, tlsReady } from "./conditions.ts";
+import { degraded, quorate, spaceLow, tlsReady, type Certificates } from "./conditions.ts";
 import { decide } from "../decide.ts";
 import type { MemberFacts, Observation } from "../observation.ts";
 import { statusOf, type GivenStatus } from "./status.ts";
@@ -86,12 +86,18 @@ test("a newcomer on its first way in is no loss, unless it ended; one that leave
 
 test("certificates: the plane that is plain is named, an expiry counts from its very moment", () => {
   const given = { problems: [], expiry: { "demo-2": NOW + 1 } };
-  const reported = (o: Observation, certificates = given) => {
+  const reported = (o: Observation, certificates: Certificates = given) => {
     const { status: is, reason, message } = tlsReady(viewOf(o), certificates);
     return `${is} ${reason}: ${message}`;
   };
   assert.equal(reported(three), "True Issued: certificates are in place on the client and peer plane");
   assert.match(reported(three, { problems: [], expiry: { "demo-2": NOW } }), /^False Expired: .*demo-2/);
+  const missing = {
+    problems: ["spec.tls.peer.secrets.member: …"],
+    reason: "SecretMissing",
+    expiry: {},
+  } as const;
+  assert.match(reported(three, missing), /^False SecretMissing: spec\.tls/);
   const plain = edit(three, { tls: { mode: "Disabled" } });
   assert.match(reported(plain), /^False Disabled/);
   const back = edit(healthy({ tls: { mode: "Disabled" } }), { tls: { mode: "Managed" } });

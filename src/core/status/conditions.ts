@@ -24,6 +24,8 @@ import { sayHold } from "./readiness.ts";
 export interface Certificates {
   /** What is wrong with them, in words; empty when all are in place. */
   readonly problems: readonly string[];
+  /** Of the first of them, where it has one of its own. */
+  readonly reason?: "SecretMissing" | "CertificateInvalid" | "CAChanged";
   /** When the first certificate of each member ends, in milliseconds. */
   readonly expiry: Readonly<Record<string, number>>;
   /** The time to hold that against, where the controller's own clock is known to be wrong. */
@@ -120,7 +122,8 @@ export function tlsReady(view: View, certificates: Certificates | undefined): Ve
   if (planes.length === 0) return no("Disabled", "spec.tls turns encryption off on both planes");
   if (certificates === undefined) return unknown("NotObserved", "the certificates were not looked at");
   const [problem] = certificates.problems;
-  if (problem !== undefined) return no("CertificateProblem", certificates.problems.join("; "));
+  if (problem !== undefined)
+    return no(certificates.reason ?? "CertificateProblem", certificates.problems.join("; "));
   const expired = Object.entries(certificates.expiry).filter(
     ([, at]) => at <= (certificates.now ?? view.now),
   );

@@ -70,7 +70,7 @@ export function startOf(record: Started): Start {
     // Nor are names in certificates: etcd reads its leaves anew at every handshake (R45). Labels and
     // annotations of a Pod change in place.
     const { storage: _volume, renderVersion: _ours, tls, pod, ...process } = asBefore(record.template);
-    const { extraSANs: _names, ...planes } = tls;
+    const planes = planesOf(tls);
     const { labels: _labels, annotations: _annotations, resources, ...workload } = pod;
     start = {
       process: shortHash(canonical({ ...process, tls: planes, pod: workload })),
@@ -83,6 +83,19 @@ export function startOf(record: Started): Start {
     start = { ...start, process: shortHash(`${start.process} restarted by ${record.restart}`) };
   // Once joined, etcd ignores the list (R4) and the file holds only the member itself (H3).
   return record.joined ? start : { ...start, peers: peersHash(record.initialCluster) };
+}
+
+/** What of them etcd is started with. Where leaves come from is not part of it: they are read anew (R45). */
+function planesOf({ extraSANs: _names, client, peer, ...rest }: MemberTemplate["tls"]) {
+  const withoutSource = ({
+    secrets: _source,
+    ...plane
+  }: NonNullable<MemberTemplate["tls"]["client" | "peer"]>) => plane;
+  return {
+    ...rest,
+    ...(client && { client: withoutSource(client) }),
+    ...(peer && { peer: withoutSource(peer) }),
+  };
 }
 
 const startTexts = new WeakMap<MemberTemplate, string>();

@@ -9,6 +9,7 @@ import type { KubeObject, Resource } from "../../kube/resources.ts";
 import { claims } from "../resources.ts";
 import { applyPod } from "./apply-members.ts";
 import { issueSecret } from "./apply-secrets.ts";
+import { takeGiven } from "./given.ts";
 import { keepApplied, keepCreated } from "./keep.ts";
 import { partsOf } from "./not-made.ts";
 import { ObjectGone, type ApplyContext, type Outcomes } from "./outcomes.ts";
@@ -65,6 +66,8 @@ export class Applier {
       }
       case "issue":
         return await issueSecret(context, view, policy, outcomes);
+      case "take":
+        return await takeGiven(context, view, policy.plane);
       case "run": {
         const isConfigured = this.#made.has(partsOf.secret(policy.member.name));
         await applyPod(context, view, policy.member, isConfigured, outcomes);

@@ -9,7 +9,7 @@ import { Outcomes, type ApplyContext } from "./outcomes.ts";
 import { nameIn, wantedObjects, type Cached } from "./wanted.ts";
 
 export async function applyObjects(context: ApplyContext, view: View): Promise<Applied> {
-  const { certificates, contests, clashes, latches, waits } = context;
+  const { certificates, contests, clashes, given, latches, waits } = context;
   waits.follow(view.observation.cluster.generation);
   const outcomes = new Outcomes(context);
   await outcomes.part("objects with the operator's names", async () => {
@@ -26,9 +26,12 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
   await new Applier(context, view, outcomes).walk(list);
   const problems = [...outcomes.problems, ...certificates.keeper.problems, ...contests.problems()];
   waits.keepOnly(outcomes.parts);
-  const times = [certificates.keeper.lookAgainAt, waits.lookAgainAt, latches.lookAgainAt].filter(
-    (at) => at !== undefined,
-  );
+  const times = [
+    certificates.keeper.lookAgainAt,
+    given.lookAgainAt,
+    waits.lookAgainAt,
+    latches.lookAgainAt,
+  ].filter((at) => at !== undefined);
   return {
     changed: outcomes.changed,
     problems: [...new Set(problems)],

@@ -5,17 +5,27 @@
  */
 import { Buffer } from "node:buffer";
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
-import { isSecure } from "../../core/config/flags.ts";
+import { isGiven, isSecure } from "../../core/config/flags.ts";
 import { sameContent } from "../../core/hash.ts";
 import type { ClusterFacts, NotMade } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { Keeper, type CertificateTime, type Leaf } from "../../pki/keeper.ts";
-import { caOf, clientLeaf, judgeCa, LEAF_LIFE_MS, memberLeaf, PLANES, type Plane } from "../../pki/plan.ts";
+import {
+  caOf,
+  clientLeaf,
+  givenLeaf,
+  judgeCa,
+  LEAF_LIFE_MS,
+  memberLeaf,
+  PLANES,
+  type Plane,
+} from "../../pki/plan.ts";
+import { splitBundle } from "../../pki/bundle.ts";
 import { memberSans } from "../../pki/sans.ts";
-import { managed } from "../../pki/source.ts";
+import { managed, type Given, type Problem } from "../../pki/source.ts";
 import { PkiError, type LeafSpec, type Pem, type Pki } from "../../seams/pki.ts";
-import { certificateNames, secretNames } from "../names.ts";
+import { certificateNames, neededNames, secretNames } from "../names.ts";
 import { FILES } from "../render/config.ts";
 import { caSecret, type TLSFiles } from "../render/secret.ts";
 
@@ -31,6 +41,12 @@ export function secretsByName(secrets: readonly Secret[]): SecretsByName {
   return new Map(secrets.map((secret) => [secret.metadata?.name ?? "", secret]));
 }
 
+interface KnownLeaf {
+  readonly extra: readonly string[];
+  readonly given: boolean;
+  readonly spec: LeafSpec;
+}
+
 /** A leaf that is due and cannot be renewed is looked at again this late, not on every pass. */
 const RETRY_MS = 10_000;
 
@@ -44,7 +60,7 @@ export class Certificates {
   /** Members that have no certificate and cannot be given one. */
   readonly #unissued = new Map<string, NotMade>();
   /** Of one cluster, whose name and namespace never change. */
-  readonly #leaves = new Map<string, { readonly extra: readonly string[]; readonly spec: LeafSpec }>();
+  readonly #leaves = new Map<string, KnownLeaf>();
 
   constructor(pki: Pki, time: CertificateTime, clusterDomain?: string) {
     this.#pki = pki;
@@ -100,12 +116,32 @@ export class Certificates {
       }
     }
     const source = this.keeper.source(plane);
-    const verdict = source && judgeCa(source.ca, LEAF_LIFE_MS, this.#time.now());
+    const verdict = source?.kind === "signs" ? judgeCa(source.ca, LEAF_LIFE_MS, this.#time.now()) : undefined;
     this.keeper.report(
       plane,
       verdict && verdict.state !== "valid" ? `${where}: ${verdict.message}` : undefined,
     );
     return verdict !== undefined;
+  }
+
+  /** What somebody else gives to this plane, or why nothing; then members keep what they have. */
+  useGiven(plane: Plane, given: Given | { readonly problem: Problem }): boolean {
+    this.#readFrom.delete(plane);
+    const problem = "problem" in given ? given.problem : this.#unreadable([given.trust, given.accepts]);
+    this.keeper.use(plane, problem || "problem" in given ? undefined : given);
+    this.keeper.report(plane, problem);
+    return problem === undefined;
+  }
+
+  /** etcd does not start with a CA file that it cannot read. */
+  #unreadable(cas: readonly Pem[]): Problem | undefined {
+    try {
+      for (const certificate of cas) this.#pki.inspect({ certificate, trust: certificate });
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof PkiError)) throw error;
+      return { reason: "CertificateInvalid", message: error.message };
+    }
   }
 
   /**
@@ -124,11 +160,14 @@ export class Certificates {
     for (const plane of PLANES) {
       if (!isSecure(template.tls, plane)) continue;
       const { pemFile, caFile } = PLANE_FILES[plane];
-      const spec = this.#memberLeaf(cluster, record, plane, [...template.tls.extraSANs, ...external]);
       const source = this.keeper.source(plane);
+      // What a load balancer is called is known to nobody who makes a certificate beforehand.
+      const extra = source?.kind === "gives" ? [] : external;
+      const spec = this.#memberLeaf(cluster, record, plane, [...template.tls.extraSANs, ...extra]);
       if (source === undefined) {
+        this.keeper.report(`${name} ${plane}`, undefined);
         const kept = present && this.#withoutAuthority(`${name} ${plane}`, present, plane);
-        if (kept === undefined) return this.#cannotIssue(name, this.keeper.problem(plane), plane);
+        if (kept === undefined) return this.#cannotIssue(record, this.keeper.problem(plane), plane);
         Object.assign(files, kept);
         if (plane === "peer")
           files[FILES.peerClientPem] =
@@ -139,17 +178,20 @@ export class Certificates {
       const another =
         anew && plane === "client" ? await this.#leaf(leafName, plane, spec, undefined, pemFile) : undefined;
       const leaf = another?.pair ? another : await this.#leaf(leafName, plane, spec, present, pemFile);
-      if (leaf.pair === undefined) return this.#cannotIssue(name, leaf.problem, plane);
+      if (leaf.pair === undefined) return this.#cannotIssue(record, leaf.problem, plane);
       files[pemFile] = leaf.pair.certificate + leaf.pair.key;
-      files[caFile] = source.trust.text;
+      files[caFile] = source.accepts.text;
+      if (plane === "client" && source.trust.text !== source.accepts.text)
+        files[FILES.serverCA] = source.trust.text;
       if (plane === "peer")
-        files[FILES.peerClientPem] = await this.#peerClient(name, present, files[pemFile]);
+        files[FILES.peerClientPem] =
+          source.kind === "gives" ? files[pemFile] : await this.#peerClient(name, present, files[pemFile]);
     }
     this.#unissued.delete(name);
     return files;
   }
 
-  /** Where there is none, the certificate that it shows its peers does: it has names, and peers look them up. */
+  /** Where none can be signed, the certificate that it shows its peers does: it has names, and peers look them up. */
   async #peerClient(name: string, present: Secret | undefined, shown: string): Promise<string> {
     const { pair } = await this.#leaf(
       `${name} peer client`,
@@ -171,14 +213,21 @@ export class Certificates {
     return this.#time.contradiction;
   }
 
-  #cannotIssue(member: string, why: string | undefined, plane: Plane): undefined {
+  #cannotIssue(
+    { name: member, template: { tls } }: MemberRecord,
+    why: string | undefined,
+    plane: Plane,
+  ): undefined {
     const { contradiction } = this.#time;
     // Without its authority a plane waits for the clock only where a new one could be made.
     const byClock =
       contradiction !== undefined && (this.keeper.source(plane) !== undefined || why === contradiction);
+    const given = isGiven(tls, plane);
     this.#unissued.set(member, {
-      reason: byClock ? "CertificateNotIssued" : "AuthorityMissing",
-      message: `its certificate cannot be issued: ${why ?? `the ${plane} CA is missing`}`,
+      reason: given ? "CertificateNotGiven" : byClock ? "CertificateNotIssued" : "AuthorityMissing",
+      message: given
+        ? `it has no ${plane} certificate: ${why ?? "nothing was read yet"}`
+        : `its certificate cannot be issued: ${why ?? `the ${plane} CA is missing`}`,
     });
     return undefined;
   }
@@ -190,8 +239,9 @@ export class Certificates {
   #withoutAuthority(name: string, present: Secret, plane: Plane): Record<string, string> | undefined {
     const { pemFile, caFile } = PLANE_FILES[plane];
     const [pem, ca] = [pemIn(present, pemFile, name), pemIn(present, caFile, name)];
-    if (!pem || !ca || !this.keeper.serves(name, pem, ca)) return undefined;
-    return { [pemFile]: pem.text, [caFile]: ca.text };
+    const servers = plane === "client" ? pemIn(present, FILES.serverCA, name) : undefined;
+    if (!pem || !ca || !this.keeper.serves(name, pem, servers ?? ca)) return undefined;
+    return { [pemFile]: pem.text, [caFile]: ca.text, ...(servers && { [FILES.serverCA]: servers.text }) };
   }
 
   /** Whether a member could start with the certificates in its Secret, due for renewal or not. */
@@ -206,6 +256,31 @@ export class Certificates {
   /** Of the certificate in a PEM text, lower-case hex. */
   fingerprintOf(text: string): string {
     return this.#pki.inspect({ certificate: { text, where: "the server certificate" } }).fingerprint;
+  }
+
+  /** R49: who is let in as a client is so as a peer. */
+  get warnings(): readonly string[] {
+    const [clients, peers] = PLANES.map((plane) => this.keeper.source(plane));
+    if (clients?.kind !== "gives" || peers?.kind !== "gives") return [];
+    const shared = splitBundle(clients.accepts.text).filter((ca) =>
+      splitBundle(peers.accepts.text).includes(ca),
+    );
+    return shared.length === 0
+      ? []
+      : [
+          "spec.tls: clients and peers have certificates of the same CA, so only a name in them tells a member from a client: use a CA for each",
+        ];
+  }
+
+  /** What keeps the certificates that were given from serving a member that does not exist yet. */
+  unusableFor(
+    cluster: ClusterFacts,
+    member: Pick<MemberRecord, "name" | "address">,
+    plane: Plane,
+  ): string | undefined {
+    const { sans } = memberSans({ hosts: neededNames(cluster, member, plane) });
+    const leaf = givenLeaf(member.name, plane, sans);
+    return this.keeper.unusable(`${member.name} ${plane}`, plane, leaf)?.message;
   }
 
   /** A client's certificate, the operator's or a user's. */
@@ -225,8 +300,16 @@ export class Certificates {
   /** Every pass asks, and the names hardly ever change. */
   #memberLeaf(cluster: ClusterFacts, record: MemberRecord, plane: Plane, extra: readonly string[]): LeafSpec {
     const name = `${record.name} ${plane}`;
+    const given = this.keeper.source(plane)?.kind === "gives";
     const known = this.#leaves.get(name);
-    if (known && sameContent(known.extra, extra)) return known.spec;
+    if (known && known.given === given && sameContent(known.extra, extra)) return known.spec;
+    if (given) {
+      const hosts = neededNames(cluster, record, plane);
+      const { sans } = memberSans({ hosts, ...(plane === "client" && { extra }) });
+      const spec = givenLeaf(record.name, plane, sans);
+      this.#leaves.set(name, { extra, given, spec });
+      return spec;
+    }
     const { hosts, domains } = certificateNames(cluster, record, plane, this.#clusterDomain);
     // R46: etcd looks the address of a peer up under the names in its certificate; our own loopback counts too.
     const { sans } = memberSans({
@@ -235,7 +318,7 @@ export class Certificates {
       ...(plane === "client" && { extra }),
     });
     const spec = memberLeaf(record.name, plane, sans);
-    this.#leaves.set(name, { extra, spec });
+    this.#leaves.set(name, { extra, given, spec });
     return spec;
   }
 

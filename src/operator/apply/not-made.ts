@@ -2,12 +2,12 @@
  * Why a member has no Pod, from what was tried for it: the API server or somebody behind it refused an object, or its
  * certificates cannot be issued, for want of an authority or of a clock that is right. Remembered until it is made; forgetting it costs a message (H16).
  */
-import { isSecure } from "../../core/config/flags.ts";
-import type { ClusterFacts, NotMade } from "../../core/observation.ts";
-import type { MemberRecord } from "../../core/record.ts";
+import { isGiven, isSecure } from "../../core/config/flags.ts";
+import type { ClusterFacts, NotMade, PlatformFacts } from "../../core/observation.ts";
+import { memberName, type MemberRecord } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { PLANES } from "../../pki/plan.ts";
-import { authorityName, isPlaneInUse, secretsByName } from "./certificates.ts";
+import { authorityName, isPlaneInUse, secretsByName, type Certificates } from "./certificates.ts";
 import { takenBy } from "../observe/observe-objects.ts";
 import type { ApplyContext } from "./outcomes.ts";
 
@@ -43,13 +43,17 @@ export function newcomersBlockedBy(
   { stores, certificates, key }: Pick<ApplyContext, "stores" | "certificates" | "key">,
   cluster: ClusterFacts,
   records: readonly MemberRecord[],
+  next?: PlatformFacts["offers"][number],
 ): NotMade | undefined {
+  const notGiven = notGivenTo(certificates, cluster, next);
+  if (notGiven !== undefined) return { reason: "CertificateNotGiven", message: notGiven };
   const secrets = secretsByName(stores.ownObjects(key).secrets);
   const missing = PLANES.find((plane) => {
     const secret = secrets.get(authorityName(cluster, plane));
     const there = secret !== undefined && isControlledBy(secret, cluster.uid);
     return (
       isSecure(cluster.spec.tls, plane) &&
+      !isGiven(cluster.spec.tls, plane) &&
       !there &&
       certificates.keeper.source(plane) === undefined &&
       isPlaneInUse(plane, records, secrets)
@@ -57,7 +61,9 @@ export function newcomersBlockedBy(
   });
   if (missing === undefined) {
     const { contradiction } = certificates;
-    const secure = PLANES.some((plane) => isSecure(cluster.spec.tls, plane));
+    const secure = PLANES.some(
+      (plane) => isSecure(cluster.spec.tls, plane) && !isGiven(cluster.spec.tls, plane),
+    );
     return secure && contradiction !== undefined
       ? { reason: "CertificateNotIssued", message: contradiction }
       : undefined;
@@ -67,4 +73,17 @@ export function newcomersBlockedBy(
     reason: "AuthorityMissing",
     message: `Secret ${name} is missing, so no certificate can be issued`,
   };
+}
+
+/** Why the next member could not be given a certificate of those that somebody else makes. */
+function notGivenTo(
+  certificates: Certificates,
+  cluster: ClusterFacts,
+  next: PlatformFacts["offers"][number] | undefined,
+): string | undefined {
+  const planes = PLANES.filter((plane) => isGiven(cluster.spec.tls, plane));
+  const missing = planes.flatMap((plane) => certificates.keeper.problem(plane) ?? []);
+  if (missing[0] !== undefined || !next) return missing[0];
+  const member = { name: memberName(cluster.name, next.ordinal), address: next.address };
+  return planes.flatMap((plane) => certificates.unusableFor(cluster, member, plane) ?? [])[0];
 }

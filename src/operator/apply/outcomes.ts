@@ -6,6 +6,7 @@ import type { Stores } from "../cache/stores.ts";
 import type { Certificates } from "./certificates.ts";
 import type { Clashes } from "./clashes.ts";
 import type { Contests } from "./contests.ts";
+import type { GivenSecrets } from "./given-secrets.ts";
 import type { Kept } from "./keep.ts";
 import type { PartWaits } from "./part-waits.ts";
 import type { PeerServices } from "./peer-services.ts";
@@ -19,6 +20,7 @@ export interface ApplyContext {
   /** `namespace/name` of the cluster. */
   readonly key: string;
   readonly certificates: Certificates;
+  readonly given: GivenSecrets;
   readonly clashes: Clashes;
   readonly live: LiveReads;
   readonly contests: Contests;

@@ -58,6 +58,17 @@ test("every object of a cluster, with what is done about it", () => {
   ]);
 });
 
+test("certificates of the user's own are taken from where the spec says, and none is made for clients", () => {
+  const client = { mode: "Secrets", secrets: { server: "a", operator: "b" } } as const;
+  assert.deepEqual(listed(viewWith({ tls: { client } })).slice(0, 5), [
+    "take: the given client certificates",
+    "issue: the peer CA",
+    "issue: the Secret of demo-1",
+    "issue: Secret demo-operator",
+    "apply: Service demo-peers",
+  ]);
+});
+
 test("Pods come after everything else, and the leaves of clients need their authority", () => {
   const list = wanted(viewWith());
   assert.equal(new Set(list.map(({ part }) => part)).size, list.length, "each has a name of its own");

@@ -7,7 +7,7 @@ import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { missingRole } from "../../core/assess/size.ts";
 import { canonical, shortHash } from "../../core/hash.ts";
-import { isSecure } from "../../core/config/flags.ts";
+import { isGiven, isSecure } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { MemberView, View } from "../../core/view.ts";
 import { isControlledBy, pods, services, type KubeObject, type Resource } from "../../kube/resources.ts";
@@ -56,6 +56,8 @@ export type Policy =
   | { readonly do: "delete"; readonly known: KubeObject; readonly unlessRecorded?: string }
   /** A Secret whose files are issued: created, then our own files in it patched; an authority is only ever created. */
   | ({ readonly do: "issue"; readonly name: string; readonly secret: Issued } & Known<Secret>)
+  /** The certificates of a plane that somebody else makes: read, checked, and from then on given to members. */
+  | { readonly do: "take"; readonly name: string; readonly plane: Plane }
   /** On the PersistentVolume of a claim, what it holds; then `fields` on the claim, with `noted` if it was written. */
   | {
       readonly do: "mark";
@@ -98,6 +100,7 @@ export function nameIn(policy: Policy): string {
     case "mark":
       return nameOf(policy.known);
     case "issue":
+    case "take":
       return policy.name;
     case "run":
       return policy.member.name;
@@ -113,9 +116,6 @@ export interface Cached extends OwnObjects {
   /** Volumes of ours that no cache holds. */
   readonly unseen: readonly Unseen[];
 }
-
-/** Common names: who a client is to etcd. */
-const CLIENTS = { operator: "quorate-operator", user: "quorate-user" } as const;
 
 export function wantedObjects(view: View, cached: Cached): Wanted[] {
   const { cluster } = view.observation;
@@ -149,7 +149,8 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
   const { cluster } = view.observation;
   const templates = [view.spec.tls, ...view.members.map(({ record }) => record.template.tls)];
   const planes = PLANES.filter((plane) => templates.some((tls) => isSecure(tls, plane)));
-  const partOf = (plane: Plane) => `the ${plane} CA`;
+  const isTaken = (plane: Plane) => isGiven(view.spec.tls, plane);
+  const partOf = (plane: Plane) => (isTaken(plane) ? `the given ${plane} certificates` : `the ${plane} CA`);
   const issue = (name: string, ownerUID: string, secret: Issued) => {
     const policy = {
       do: "issue",
@@ -167,17 +168,20 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
   });
   const own = names.secretNames(cluster.name);
   return [
-    ...planes.map((plane) => ({
-      part: partOf(plane),
-      ...issue(authorityName(cluster, plane), cluster.uid, { of: "authority", plane }),
-    })),
+    ...planes.map((plane): Wanted => {
+      const name = authorityName(cluster, plane);
+      const part = partOf(plane);
+      if (isTaken(plane)) return { part, resource: secrets, policy: { do: "take", name, plane } };
+      return { part, ...issue(name, cluster.uid, { of: "authority", plane }) };
+    }),
     ...view.members.map(({ name, record }) => ({
       part: partsOf.secret(name),
       after: planes.map(partOf),
       ...issue(names.memberSecretName(name), record.uid, { of: "member", record }),
     })),
-    client(own.operator, CLIENTS.operator, operatorSecret),
-    client(own.client, CLIENTS.user, clientSecret),
+    client(own.operator, names.CLIENTS.operator, operatorSecret),
+    // Whoever signs for themselves has certificates for their clients, too.
+    ...(isTaken("client") ? [] : [client(own.client, names.CLIENTS.user, clientSecret)]),
   ];
 }
 

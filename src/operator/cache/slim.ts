@@ -46,15 +46,20 @@ const LONGEST_FILE = 128 * 1024;
  */
 export function slimSecret({ apiVersion, kind, metadata, type, data }: Secret): Secret {
   const isOwned = metadata?.ownerReferences?.some((owner) => owner.apiVersion.startsWith(`${GROUP}/`));
-  const files = Object.entries(isOwned ? (data ?? {}) : {}).filter(
-    ([file, text]) => SECRET_FILES.has(file) && text.length <= LONGEST_FILE,
-  );
   return {
     ...kindOf(apiVersion, kind),
     ...(metadata && { metadata }),
     ...given({ type }),
-    data: Object.fromEntries(files),
+    data: isOwned ? knownFiles(data) : {},
   };
+}
+
+/** Of the data of a Secret. */
+export function knownFiles(data: Secret["data"]): Record<string, string> {
+  const files = Object.entries(data ?? {}).filter(
+    ([file, text]) => SECRET_FILES.has(file) && text.length <= LONGEST_FILE,
+  );
+  return Object.fromEntries(files);
 }
 
 export function slimNode({ apiVersion, kind, metadata, spec, status }: Node): Node {

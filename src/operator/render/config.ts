@@ -17,7 +17,10 @@ export const FILES = {
    * another address there. What is trusted is the authority, which signs for this cluster alone (H15).
    */
   peerClientPem: "peer-client.pem",
+  /** Whom members trust as clients. */
   clientCA: "client-ca.crt",
+  /** Whom clients trust as members, where that is somebody else. Nothing but the operator reads it. */
+  serverCA: "server-ca.crt",
   peerCA: "peer-ca.crt",
 } as const;
 
@@ -49,6 +52,8 @@ function render(record: MemberRecord, established: boolean): string {
   const at = (file: string) => `${CONFIG_DIR}/${file}`;
   const config = etcdConfig(record, {
     established,
+    // The name that the certificates of all members bear: of a CA that signs for others too, only those are peers (R49).
+    peersName: new URL(record.address.clientURL).hostname.replace(/^[^.]+\./, ""),
     paths: {
       dataDir: PATHS.dataDir,
       ...(isSecure(tls, "client") && { serverPem: at(FILES.serverPem), clientCA: at(FILES.clientCA) }),

@@ -17,6 +17,7 @@ test("each thing that is seldom meant is reported, with its field", () => {
     [{ storage: { size: "256Mi" }, options: { quotaBackendBytes: "64Mi" } }, "spec.storage.size"],
     [{ replicas: 1 }, "spec.disruptionBudget.enabled"],
     [{ version: "3.6.13" }, "spec.version"],
+    [{ tls: { client: { mode: "Secrets", secrets: { server: "a", operator: "b" } } } }, "spec.tls.client"],
     [
       { storage: { medium: "Memory", size: "4Gi" }, pod: { resources: { limits: { memory: "4Gi" } } } },
       "spec.pod.resources.limits.memory",
@@ -47,4 +48,10 @@ test("what the other choice cures is not told", () => {
     { storage: { medium: "Memory", size: "4Gi" }, pod: { resources: { limits: { memory: "6Gi" } } } },
   ] satisfies Wish[])
     assert.deepEqual(paths(wish), [], JSON.stringify(wish));
+});
+
+test("that a CA signs for others too matters to the peers of an etcd that cannot check names", () => {
+  const peer = { mode: "Secrets", secrets: { member: "a" } } as const;
+  assert.deepEqual(paths({ tls: { peer } }), []);
+  assert.ok(paths({ version: "3.5.14", tls: { peer } }).includes("spec.tls.peer"));
 });

@@ -6,6 +6,7 @@ import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { bytesOf, quotaOf } from "../../api/quantity.ts";
 import type { ApiError } from "../../api/validate.ts";
 import { clusterWarnings } from "../../api/warnings.ts";
+import { allowsHostnames, isGiven, isSecure } from "../../core/config/flags.ts";
 import { tolerance } from "../../core/quorum.ts";
 import { releaseOf } from "../../core/version/releases.ts";
 import { ownServiceName, serviceNames } from "../names.ts";
@@ -24,6 +25,7 @@ export function kubernetesWarnings(spec: EtcdClusterSpec, name: string): ApiErro
     ...memory(spec),
     ...smallVolume(spec),
     ...outside(spec),
+    ...foreignCA(spec),
     ...ownName(spec, name),
     ...drains(spec),
     ...openFaults(spec),
@@ -71,11 +73,27 @@ function smallVolume({ storage }: EtcdClusterSpec): Found {
 }
 
 function outside({ service, tls }: EtcdClusterSpec): Found {
-  const secure = (tls.client?.mode ?? tls.mode) !== "Disabled";
+  const secure = isSecure(tls, "client");
   // The addresses of a load balancer come into the certificates by themselves.
   if (service.type !== "NodePort" || !secure || tls.extraSANs.length > 0) return [];
   const message = `external clients connect to a node whose name or address is not in the certificates: add it to tls.extraSANs`;
   return [["spec.service.type", message]];
+}
+
+/** R49: whoever else that CA signs for is let in, too. */
+function foreignCA({ tls, version }: EtcdClusterSpec): Found {
+  const found: [string, string][] = [];
+  if (isGiven(tls, "client") && tls.clientAuth === "Required")
+    found.push([
+      "spec.tls.client",
+      "every certificate that the CA of clients signs may read and write all data: use a CA that signs for this cluster only",
+    ]);
+  if (isGiven(tls, "peer") && !allowsHostnames(version))
+    found.push([
+      "spec.tls.peer",
+      `etcd ${version} accepts every certificate of the peers' CA as a member: use a CA that signs for this cluster only, or etcd 3.5.15 or later, which also checks a name`,
+    ]);
+  return found;
 }
 
 function ownName({ service }: EtcdClusterSpec, name: string): Found {
