@@ -71,6 +71,7 @@ test("while paused, a member that is killed is started again, and no member is m
 
 const sampled = [
   "create 3",
+  "restore 3 from a snapshot",
   "scale out 1 to 3",
   "replace a wiped member",
   "upgrade 3.5 to 3.7",

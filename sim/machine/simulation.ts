@@ -15,10 +15,12 @@ import { createCluster } from "../../src/local/create.ts";
 import { layout } from "../../src/local/layout.ts";
 import { OperationStore } from "../../src/local/operation-store.ts";
 import { Store, type StoredCluster } from "../../src/local/store.ts";
+import { sleep } from "../../src/seams/clock.ts";
 import { VirtualClock } from "../engine/clock.ts";
 import { Ledger } from "../oracles/ledger.ts";
 import { Calls } from "../models/etcd/calls.ts";
 import { Keys } from "../models/etcd/kv.ts";
+import { restoredDir } from "../models/etcd/restored.ts";
 import { EtcdWorld } from "../models/etcd/world.ts";
 import { Oracle, Violation } from "../oracles/oracle.ts";
 import { whyNotConverged } from "../driver/product-run.ts";
@@ -36,6 +38,7 @@ import { ModelTransport } from "./model-transport.ts";
 const NAME = "demo";
 /** Between a controller's death and its successor. */
 const AWAY_MS = 1_500;
+const RESTORE_MS = 2_000;
 
 export class MachineSimulation {
   readonly files = layout(`/clusters/${NAME}`);
@@ -98,6 +101,7 @@ export class MachineSimulation {
           const cluster = this.cluster();
           return cluster !== undefined && !cluster.deleting && cluster.spec.replicas > 0;
         },
+        restored: () => this.cluster()?.marks.established?.restored !== undefined,
         server: (member) => processes.server(member),
         data: (member) => disk.dataAt(this.files.volume(member).data),
       },
@@ -181,6 +185,14 @@ export class MachineSimulation {
         ),
         transport: lifeline.etcd(transport),
         probe: new ModelProbe(this.world),
+        restore: async ({ record, dataDir }, tell) => {
+          tell("reading it");
+          // As long as a restore may take, whoever began it may be gone by then.
+          await sleep(this.clock, RESTORE_MS);
+          if (!lifeline.alive) throw new Error("its controller is gone");
+          const { name, token, address } = record;
+          this.disk.dataDirs.write(dataDir, restoredDir({ name, token, peerURL: address.peerURL }));
+        },
         env: {},
       },
       install: (version) => Promise.resolve(`/etcd/${version}/etcd`),

@@ -4,6 +4,7 @@
  */
 import type { Action } from "../../src/core/action.ts";
 import { quorum } from "../../src/core/quorum.ts";
+import { lacksRestored } from "../models/etcd/restored.ts";
 import type { Ledger } from "./ledger.ts";
 import type { DataDir } from "../models/etcd/data-dir.ts";
 import type { Server } from "../models/etcd/server.ts";
@@ -36,6 +37,8 @@ export interface Subject {
   server(member: string): Server | undefined;
   /** What is on a member's volume. */
   data(member: string): DataDir | undefined;
+  /** This life began from a snapshot: whoever leads it holds what was in it. */
+  restored?(): boolean;
 }
 
 export class Oracle {
@@ -186,6 +189,9 @@ export class Oracle {
     if (leader.dir.clusterID !== known) {
       throw new Violation("I3", `${leader.config.name} leads cluster ${leader.dir.clusterID}, not ${known}`);
     }
+    const lacked = this.#subject.restored?.() ? lacksRestored(leader.dir) : undefined;
+    if (lacked !== undefined)
+      throw new Violation("I3", `${leader.config.name} leads without ${lacked}, which the snapshot holds`);
     const missing = this.#ledger.missingFrom(leader);
     if (missing) throw new Violation("I10", missing);
     this.sameLists();

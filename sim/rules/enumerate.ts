@@ -17,8 +17,15 @@ export interface Scenario {
   readonly moves: readonly Move[];
 }
 
+const RESTORE = { source: { s3: { bucket: "backups", key: "demo.db" } } };
+
 export const scenarios: readonly Scenario[] = [
   { name: "create 3", spec: { replicas: 3, version: "3.6.16" }, moves: [] },
+  {
+    name: "restore 3 from a snapshot",
+    spec: { replicas: 3, version: "3.6.16", bootstrap: { restore: RESTORE } },
+    moves: [],
+  },
   { name: "scale out 1 to 3", spec: { replicas: 1, version: "3.6.16" }, moves: [{ edit: { replicas: 3 } }] },
   {
     name: "scale out 1 to 3 on 3.5",

@@ -2,6 +2,7 @@
  * What a directly simulated cluster keeps outside the operator: the cluster with its marks, a record per
  * member, volumes, and the configuration files that processes read at their start. It outlives crashes.
  */
+import type { RestoreFault } from "../../src/api/bootstrap.ts";
 import type { EtcdClusterSpec } from "../../src/api/etcd-cluster-spec.ts";
 import type { NewMemberRecord, RecordChange } from "../../src/core/action.ts";
 import { etcdConfig } from "../../src/core/config/flags.ts";
@@ -48,6 +49,8 @@ export class Objects implements DataDirs {
   readonly full = new Set<string>();
   /** Members that the operator alone cannot reach; "all" is everybody, those to come too (H16). */
   blind: ReadonlySet<string> | "all" = new Set();
+  /** What keeps the snapshot of `spec.bootstrap.restore` from being restored; undefined: nothing. */
+  snapshotFault: RestoreFault | undefined;
   /** No workload can be made. */
   refusing = false;
   readonly #now: () => number;

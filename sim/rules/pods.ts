@@ -2,12 +2,15 @@
  * What a kubelet is to a directly simulated cluster: a pod is made from a record once, and its process is
  * started again by itself with whatever its configuration file says by then (H3), also while no operator lives.
  */
+import type { RestoreFault } from "../../src/api/bootstrap.ts";
 import { CAUSES } from "../../src/control/exit-causes.ts";
 import { meaningOf } from "../../src/core/assess/exit-causes.ts";
 import type { ExitCause, WorkloadFacts } from "../../src/core/observation.ts";
 import type { MemberRecord } from "../../src/core/record.ts";
 import { startHash } from "../../src/core/template/template.ts";
 import { readExitReason } from "../../src/etcd/exit-reasons.ts";
+import type { DataDir } from "../models/etcd/data-dir.ts";
+import { restoredDir } from "../models/etcd/restored.ts";
 import type { Server, ServerEnd } from "../models/etcd/server.ts";
 import type { EtcdWorld } from "../models/etcd/world.ts";
 import type { Scheduled, Scheduler } from "../engine/scheduler.ts";
@@ -18,6 +21,8 @@ interface Pod {
   readonly startedFrom: string;
   readonly version: string;
   readonly volume: Volume;
+  /** It starts from a snapshot and has not been restored: its init containers run, and not again after that. */
+  restoring: { readonly name: string; readonly peerURL: string; readonly token: string } | undefined;
   /** What a start reads: that of the first one, until its member has joined (H3). */
   file: Config;
   server: Server | undefined;
@@ -26,7 +31,7 @@ interface Pod {
   restarts: number;
   quickEnds: number;
   stoppingSince: number | undefined;
-  exit: { at: number; cause: ExitCause; detail: string } | undefined;
+  exit: { at: number; cause: ExitCause; detail: string; restore?: RestoreFault } | undefined;
   again: Scheduled | undefined;
 }
 
@@ -43,6 +48,8 @@ export class Pods {
   #started = 0;
   /** A process is about to start. */
   onStart: (configText: string, hasData: boolean) => void = () => {};
+  /** A restore made a data directory. */
+  onData: (dir: DataDir) => void = () => {};
   /** Members whose processes receive slowly, by name. */
   readonly slow = new Set<string>();
 
@@ -74,6 +81,7 @@ export class Pods {
         restarts,
         cause: exit.cause,
         detail: exit.detail,
+        ...(exit.restore && { restore: exit.restore }),
       };
     return { state: "running", since, startedFrom, restarts };
   }
@@ -87,6 +95,7 @@ export class Pods {
       startedFrom: startHash(record),
       version: record.template.version,
       volume,
+      restoring: toRestore(record),
       file,
       server: undefined,
       lines: [],
@@ -111,6 +120,7 @@ export class Pods {
       pod.lines = ["its volume cannot be mounted"];
       return this.#ended(pod, { kind: "exited", code: 1 });
     }
+    if (pod.restoring && !this.#restore(pod, pod.restoring)) return;
     const hasData = this.#objects.read(pod.volume.path) !== undefined;
     if (config.joined) pod.file = config;
     const { text } = pod.file;
@@ -125,6 +135,24 @@ export class Pods {
     if (pod.server && this.slow.has(pod.name)) pod.server.speed = 0.1;
   }
 
+  /** What its init containers do: nothing over data that is there. */
+  #restore(pod: Pod, member: NonNullable<Pod["restoring"]>): boolean {
+    const fault = this.#objects.snapshotFault;
+    const isEmpty = this.#objects.read(pod.volume.path) === undefined;
+    if (isEmpty && fault !== undefined) {
+      pod.exit = { at: this.#now(), cause: "restore-failed", detail: fault, restore: fault };
+      this.#again(pod, this.#now());
+      return false;
+    }
+    if (isEmpty) {
+      const dir = restoredDir(member);
+      this.#objects.write(pod.volume.path, dir);
+      this.onData(dir);
+    }
+    pod.restoring = undefined;
+    return true;
+  }
+
   #ended(pod: Pod, end: ServerEnd): void {
     pod.server = undefined;
     if (pod.stoppingSince !== undefined) {
@@ -137,8 +165,12 @@ export class Pods {
         ? { cause: "killed" as const, detail: `ended by ${end.signal}` }
         : explain(pod.lines, pod.file.joined);
     pod.exit = { at, cause, detail };
-    pod.quickEnds = at - pod.since < STABLE_MS ? pod.quickEnds + 1 : 0;
     if (meaningOf(cause).restart === "never") return;
+    this.#again(pod, at);
+  }
+
+  #again(pod: Pod, at: number): void {
+    pod.quickEnds = at - pod.since < STABLE_MS ? pod.quickEnds + 1 : 0;
     const delay = pod.quickEnds <= 1 ? 10 : Math.min(LONGEST_DELAY_MS, 1000 * 2 ** (pod.quickEnds - 2));
     pod.again = this.#scheduler.after(delay, () => {
       pod.restarts++;
@@ -165,6 +197,10 @@ export class Pods {
     const server = this.server(name);
     if (server) this.#world.signal(server, "SIGKILL");
   }
+}
+
+function toRestore({ restore, joined, name, token, address }: MemberRecord): Pod["restoring"] {
+  return restore && !joined ? { name, token, peerURL: address.peerURL } : undefined;
 }
 
 /** Who has joined is reported no peers, and asks for them only without its data (H3). */

@@ -97,6 +97,7 @@ export class Simulation {
         const volume = objects.volumes.get(member);
         return volume && objects.read(volume.path);
       },
+      restored: () => objects.cluster.marks.established?.restored !== undefined,
       votersWanted: () => objects.cluster.spec.replicas,
       lostAfterMs: () => millisecondsOf(objects.cluster.spec.repair.memberLostAfter),
       isGivenUp: (member) =>
@@ -133,6 +134,7 @@ export class Simulation {
     });
     world.onChange = () => this.operator.wake();
     pods.onStart = (configText, hasData) => this.oracle.started(configText, hasData);
+    pods.onData = (dir) => this.oracle.madeDirectory(dir);
     world.onElected = (leader) => this.oracle.elected(leader);
     if (options.writeEveryMs !== 0) {
       ledger.writeEvery(options.writeEveryMs ?? 1_000, {

@@ -45,7 +45,13 @@ test("a field of which no value can be made is an error that names it, and not p
   );
 });
 
-const SAMPLE = ["spec.options.snapshotCount", "spec.service.labels", "spec.tls.clientAuth", "spec.paused"];
+const SAMPLE = [
+  "spec.options.snapshotCount",
+  "spec.service.labels",
+  "spec.tls.clientAuth",
+  "spec.paused",
+  "spec.bootstrap",
+];
 
 for (const path of SAMPLE)
   test(`${path}: applied, reverted and left midway, all is as before`, async () => {

@@ -39,6 +39,8 @@ const WORDS: readonly string[] = [
   "02:30",
   "23:59",
   "etcd.example.com",
+  "https://store.example:9000",
+  "ab".repeat(32),
   "192.0.2.7",
   "192.0.2.0/24",
   "2001:db8::/32",

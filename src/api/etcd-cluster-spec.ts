@@ -3,6 +3,7 @@
  * look at several concerns at once.
  */
 import { z } from "zod";
+import { bootstrapSchema, bumpFrom3510, restoreFrom35 } from "./bootstrap.ts";
 import { commonAnnotations, commonLabels, objectName } from "./labels.ts";
 import { optionsSchema, quotaFitsVolume } from "./options.ts";
 import { podSchema } from "./pod.ts";
@@ -96,6 +97,11 @@ const specFields = z.strictObject({
     ),
   storage: storageSchema.prefault({}).describe("Where members keep their data."),
   tls: tlsSchema.prefault({}).describe("Encryption and client authentication."),
+  bootstrap: bootstrapSchema
+    .optional()
+    .describe(
+      "What the cluster starts with, if not empty. Read once: it can be changed until the cluster has started, and has no effect afterwards.",
+    ),
   options: optionsSchema.prefault({}).describe("etcd settings."),
   pod: podSchema.prefault({}).meta({ kubernetesOnly: "warn", description: "Settings of the members' Pods." }),
   service: serviceSchema.prefault({}).meta({ kubernetesOnly: "warn", description: "The client Service." }),
@@ -162,6 +168,8 @@ export const etcdClusterSpecSchema = withRules(
   featureGatesFrom36,
   quotaFitsVolume,
   digestFollowsVersion,
+  restoreFrom35,
+  bumpFrom3510,
 );
 
 export type CommonMetadata = z.output<typeof commonMetadataSchema>;

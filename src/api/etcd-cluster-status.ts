@@ -77,6 +77,11 @@ export const etcdClusterStatusSchema = z.strictObject({
   revision: count()
     .optional()
     .describe("Highest revision seen of this cluster; it starts over when a person accepts older data."),
+  quotaFullAt: timestamp()
+    .optional()
+    .describe(
+      "When the database will reach its quota if its data grows on as in the last hours. Absent if it does not grow, if it has been seen for less than 15 minutes, or if that is more than 30 days away.",
+    ),
   plan: z.array(planStepSchema).max(64).optional().describe("The next steps, in order."),
   approvals: z
     .array(approvalStatusSchema)

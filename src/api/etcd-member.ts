@@ -4,6 +4,7 @@
  * can go on from the objects alone. On one machine the same record is a file.
  */
 import { z } from "zod";
+import type { Restore } from "./bootstrap.ts";
 import type { Image } from "./etcd-cluster-spec.ts";
 import { API_VERSION, conditionsSchema, metadataSchema, type Metadata } from "./metadata.ts";
 import type { EtcdOptions } from "./options.ts";
@@ -38,6 +39,13 @@ const templateSchema = z
   .describe(
     "What its process or Pod is rendered from: version, image, options, storage, tls and pod of the cluster's spec. Only a rollout changes it.",
   ) as unknown as z.ZodType<MemberTemplate, MemberTemplate>;
+
+/** Opaque for the same reason. */
+const recipeSchema = z
+  .looseObject({})
+  .describe(
+    "Set on the first member of a cluster that starts from a snapshot: spec.bootstrap.restore of the cluster. The member starts only with data that was restored from it.",
+  ) as unknown as z.ZodType<Restore, Restore>;
 
 const url = (meaning: string) => text(512).describe(meaning);
 
@@ -96,6 +104,7 @@ const memberSpecFields = z.strictObject({
   address: addressSchema.describe(
     "The addresses it listens on and advertises. They differ if there is a proxy between members.",
   ),
+  restore: recipeSchema.optional(),
   initialCluster: z
     .array(initialPeerSchema)
     .max(64)

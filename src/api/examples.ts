@@ -2,6 +2,7 @@
  * Good and bad specs for every rule and every kind of shape error. The unit tests try them on the local
  * validation, the tests with a real API server on that: both have to say the same.
  */
+import { bootstrapExamples } from "./bootstrap-examples.ts";
 import { API_VERSION } from "./metadata.ts";
 import { podExamples } from "./pod-examples.ts";
 import { storageExamples } from "./storage-examples.ts";
@@ -266,6 +267,7 @@ export const ruleExamples: readonly Example[] = [
     good: options({ quotaBackendBytes: "4Gi" }),
   },
   ...podExamples,
+  ...bootstrapExamples,
   {
     title: "a ratio in percent",
     path: "spec.maintenance.defrag.ratioAbove",

@@ -21,6 +21,7 @@ import { askCluster, askMember, type Answered } from "./ask.ts";
 import { Peers, type PeerEvidence } from "./ask-peers.ts";
 import { Memory } from "./memory.ts";
 import { Endings } from "./endings.ts";
+import { Growth } from "./growth.ts";
 import { LogRate } from "./log-rate.ts";
 import { OwnTime } from "./own-time.ts";
 import type { Platform, PlatformMember } from "./platform.ts";
@@ -49,6 +50,7 @@ export class Observer {
   readonly #disarmedAt = new Map<string, number>();
   readonly #memory = new Memory();
   readonly #logRate = new LogRate();
+  readonly #growth = new Growth();
   #progressAt: number;
 
   constructor(platform: Platform, clock: Clock) {
@@ -229,7 +231,12 @@ export class Observer {
       return { ...facts, ...(unhealthySince !== undefined && { unhealthySince }), ...(ends > 0 && { ends }) };
     });
     const entriesPerSecond = this.#logRate.measured(view, at);
-    const etcd = { ...observation.etcd, ...(entriesPerSecond !== undefined && { entriesPerSecond }) };
+    const bytesPerSecond = this.#growth.measured(view, at);
+    const etcd = {
+      ...observation.etcd,
+      ...(entriesPerSecond !== undefined && { entriesPerSecond }),
+      ...(bytesPerSecond !== undefined && { bytesPerSecond }),
+    };
     return { ...observation, etcd, members };
   }
 }

@@ -2,6 +2,7 @@
  * What was seen, once, before deciding: facts only, as plain data. A platform (Kubernetes, local
  * processes, the simulator) fills it in; `decide` reads nothing else. IDs are etcd's, as lower-case hex.
  */
+import type { RestoreFault } from "../api/bootstrap.ts";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
 import type { StepClass } from "./action.ts";
@@ -82,6 +83,8 @@ export interface PlatformFacts {
   readonly refusedWorkload?: string;
   /** Asked beforehand, the platform could not say whether it would, and why: nobody stops until it can. */
   readonly unverifiedWorkload?: string;
+  /** Why this platform cannot start a cluster from the snapshot that the spec names. */
+  readonly restoreRefused?: { readonly field: string; readonly message: string };
   /** Why no workload could be made for a newcomer now: none is begun until it can. */
   readonly newcomersBlocked?: NotMade;
   /** Objects of our names that belong to somebody else: never touched, and told (I9). */
@@ -182,6 +185,8 @@ export type ExitCause =
   | "disk-full"
   /** Its address is taken by another process. */
   | "address-in-use"
+  /** It starts from a snapshot, which could not be restored: etcd was not started. */
+  | "restore-failed"
   /** Ended by a signal from outside, or by us. */
   | "killed"
   | "unknown";
@@ -210,6 +215,8 @@ export type WorkloadFacts =
       readonly unschedulable?: boolean;
       /** Its image cannot be had, or cannot be run: its template is wrong, not the member. */
       readonly badImage?: boolean;
+      /** It is being restored from a snapshot, and `reason` says how far that is. */
+      readonly restoring?: boolean;
       readonly since: number;
       readonly startedFrom?: string;
     }
@@ -235,6 +242,8 @@ export type WorkloadFacts =
       readonly restarts: number;
       readonly cause: ExitCause;
       readonly detail: string;
+      /** With `restore-failed`: what is at fault, where that is known. */
+      readonly restore?: RestoreFault;
       /** Nobody starts it again (an evicted Pod): it has to be taken away and made anew. */
       readonly ended?: boolean;
     }
@@ -300,6 +309,8 @@ export interface EtcdFacts {
   readonly compacted?: { readonly revision: number; readonly at: number };
   /** How fast the leader's log grows, where this controller has seen it for a second. */
   readonly entriesPerSecond?: number;
+  /** How fast the data in use grows (or shrinks), where this controller has seen it for a while. */
+  readonly bytesPerSecond?: number;
   /** When this controller last nudged a joiner. */
   readonly nudgedAt?: number;
   /** When this controller last disarmed NOSPACE, by the ID of the member that had raised it. */

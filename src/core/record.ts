@@ -3,6 +3,8 @@
  * machine) and the marks on the cluster itself. Everything the operator must not forget is here; nothing
  * of it is kept in the operator's own memory, and nothing is read back from status.
  */
+import { canonical, shortHash } from "./hash.ts";
+import type { Restore } from "../api/bootstrap.ts";
 import type { InitialPeer, MemberAddress, MemberRole, MemberTemplate } from "../api/etcd-member.ts";
 
 export type { InitialPeer, MemberAddress, MemberRole, MemberTemplate };
@@ -24,6 +26,8 @@ export interface MemberRecord {
   readonly address: MemberAddress;
   /** Founders: the whole first cluster. Joiners: the member list at the moment they may start (H7). */
   readonly initialCluster: readonly InitialPeer[];
+  /** A founder that starts from a snapshot, and from nothing else: alone, the others join it. */
+  readonly restore?: Restore | undefined;
   /** etcd's ID, as hex, from the moment it is known. */
   readonly memberID?: string;
   /** The volume on which it may start, and may have started; no other is ever used (H2, I4). */
@@ -55,7 +59,12 @@ export interface ClusterMarks {
   /** Counts the lives of this cluster; part of the token (H11). Starts at 1. */
   readonly life: number;
   /** The latch of I3: this token's cluster was seen to exist. Compared by token, not as a boolean. */
-  readonly established?: { readonly token: string; readonly clusterID: string };
+  readonly established?: {
+    readonly token: string;
+    readonly clusterID: string;
+    /** What it was restored from, as `restoreHash`; absent for a cluster that began empty. */
+    readonly restored?: string | undefined;
+  };
   /** The highest ordinal ever given out, so that names are never reused even when every record is gone. */
   readonly highestOrdinal: number;
   /** Two learners once joined together: etcd 3.5 would panic replaying that log (H1). */
@@ -80,6 +89,11 @@ export function clusterToken(clusterUID: string, marks: ClusterMarks): string {
 /** True once the cluster of this life was seen to exist; then `initial-cluster-state: new` is over (I3). */
 export function isEstablished(clusterUID: string, marks: ClusterMarks): boolean {
   return marks.established?.token === clusterToken(clusterUID, marks);
+}
+
+/** Tells one recipe of a restore from another. */
+export function restoreHash(restore: Restore | undefined): string | undefined {
+  return restore && shortHash(canonical(restore));
 }
 
 export function memberName(cluster: string, ordinal: number): string {

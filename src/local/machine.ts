@@ -14,6 +14,7 @@ import type { Random } from "../seams/random.ts";
 import type { Installer } from "./binaries.ts";
 import type { ClientCredentials } from "./certificates.ts";
 import type { LocalSeams } from "./platform.ts";
+import { machineRestorer } from "./restorer.ts";
 
 export interface Machine {
   readonly seams: LocalSeams;
@@ -44,6 +45,7 @@ export function thisMachine({ clock, random, env, signal, command }: Surrounding
       pki: createPki(clock, random),
       transport,
       probe,
+      restore: machineRestorer({ clock, random, env }),
     },
     install: async (version, tell) => {
       const progress: OnProgress = ({ text }) => tell(text);

@@ -27,6 +27,7 @@ import { Certificates, tlsPlanes, type ClientCredentials } from "./certificates.
 import { Configuration } from "./configuration.ts";
 import type { Layout } from "./layout.ts";
 import { OperationStore, type FoundOperations } from "./operation-store.ts";
+import { Restores, type Restorer } from "./restores.ts";
 import { Supervisor } from "./supervisor.ts";
 import { Store, type StoredCluster, type StoreSeams } from "./store.ts";
 import { Volumes } from "./volumes.ts";
@@ -37,6 +38,7 @@ export interface LocalSeams extends StoreSeams, WorkloadSeams {
   readonly pki: Pki;
   readonly transport: EtcdTransport;
   readonly probe: EtcdProbe;
+  readonly restore: Restorer;
   /** The environment that etcd processes inherit. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The program as the user called it, for hints. */
@@ -66,6 +68,7 @@ export class LocalPlatform implements Platform {
   readonly volumes: Volumes;
   readonly workloads: Workloads;
   readonly certificates: Certificates;
+  readonly restores: Restores;
   readonly #options: LocalPlatformOptions;
   readonly #configuration: Configuration;
   readonly #supervisor: Supervisor;
@@ -87,9 +90,10 @@ export class LocalPlatform implements Platform {
     this.workloads = new Workloads(layout, seams, seams.env, options.onEvent);
     this.certificates = new Certificates(layout, seams.disk, seams.clock, seams.pki);
     this.#configuration = new Configuration(layout, seams.disk, this.certificates);
-    const { workloads, volumes } = this;
+    this.restores = new Restores(seams.restore, options.onEvent);
+    const { workloads, volumes, restores } = this;
     const configuration = this.#configuration;
-    this.#supervisor = new Supervisor({ ...seams, ...options, workloads, volumes, configuration });
+    this.#supervisor = new Supervisor({ ...seams, ...options, workloads, volumes, restores, configuration });
   }
 
   /** Finds what an earlier controller left: processes and credentials. */

@@ -2,6 +2,7 @@
  * What is remembered of a member's process, so that the next controller finds it again: from what it was
  * started, who it is, whether it is being stopped, how it ended. One file per member under `run/`.
  */
+import type { RestoreFault } from "../api/bootstrap.ts";
 import { meaningOf } from "../core/assess/exit-causes.ts";
 import type { ExitCause } from "../core/observation.ts";
 import { doubledMs, type Backoff } from "../seams/backoff.ts";
@@ -26,7 +27,7 @@ export interface RunFile {
   readonly stoppingSince?: number;
   /** How the run before this one ended. */
   readonly lastEnd?: End;
-  readonly exit?: End & { readonly at: number };
+  readonly exit?: End & { readonly at: number; readonly restore?: RestoreFault };
 }
 
 export async function readRunFiles(disk: Disk, layout: Layout): Promise<Map<string, RunFile>> {

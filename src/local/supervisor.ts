@@ -2,6 +2,7 @@
  * What a kubelet does for Pods: starts members that should run, starts again those that ended, kills those that hang.
  * Whether one should run follows from its record and its volume.
  */
+import type { Restore } from "../api/bootstrap.ts";
 import type { Applied } from "../control/platform.ts";
 import { shouldRun } from "../core/assess/should-run.ts";
 import type { MemberRecord } from "../core/record.ts";
@@ -11,7 +12,9 @@ import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import { SpawnError } from "../seams/processes.ts";
 import type { Binaries } from "./binaries.ts";
 import type { Configuration } from "./configuration.ts";
+import type { Layout } from "./layout.ts";
 import { Liveness } from "./liveness.ts";
+import type { Restores } from "./restores.ts";
 import type { Volumes } from "./volumes.ts";
 import { Warming } from "./warming.ts";
 import type { Workloads } from "./workloads.ts";
@@ -24,6 +27,8 @@ export interface SupervisorOptions {
   readonly volumes: Volumes;
   readonly configuration: Configuration;
   readonly binaries: Binaries;
+  readonly restores: Restores;
+  readonly layout: Layout;
   readonly clock: Clock;
   readonly probe: EtcdProbe;
 }
@@ -86,6 +91,7 @@ export class Supervisor {
       workloads.wait(record.name, `etcd ${record.template.version} ${what}`);
       return "left";
     }
+    if (record.restore && !(await this.#isRestored(record, record.restore))) return "left";
     const runs = (name: string) => workloads.facts(name).state === "running";
     if (record.joined && (await this.#warming.inTheWayOf(record.name, runs)) !== undefined) return "queued";
     await configuration.write(record, established);
@@ -99,7 +105,21 @@ export class Supervisor {
     return "started";
   }
 
+  /** A first member that starts from a snapshot: never without it, and never again over what is there (I4). */
+  async #isRestored(record: MemberRecord, restore: Restore): Promise<boolean> {
+    const { workloads, volumes, restores, layout } = this.#options;
+    const { name } = record;
+    if (!(await volumes.isEmpty(name))) return true;
+    const { dir: volume, data: dataDir } = layout.volume(name);
+    const state = restores.advance({ record, restore, volume, dataDir });
+    if (state.state === "running") workloads.wait(name, state.text, { restoring: true });
+    if (state.state === "failed")
+      await workloads.refuse(record, "restore-failed", state.message, state.fault);
+    return state.state === "done";
+  }
+
   forget(member: string): void {
     this.#liveness.forget(member);
+    this.#options.restores.forget(member);
   }
 }

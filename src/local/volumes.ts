@@ -66,7 +66,7 @@ export class Volumes {
   /** Remembers, while a member runs, that its log lies here. A start that ended before is none. */
   async noteUse(record: MemberRecord): Promise<void> {
     const uid = record.volumeUID;
-    if (uid === undefined || this.#used.has(uid) || (await this.#isEmpty(record.name))) return;
+    if (uid === undefined || this.#used.has(uid) || (await this.isEmpty(record.name))) return;
     const identity = await this.#identity(record.name);
     if (identity?.uid !== uid) return;
     if (!identity.used) {
@@ -79,11 +79,11 @@ export class Volumes {
   /** Empty although it has been used: etcd would start over here, or rejoin without memory (R4, H3, I4). */
   async hasLostData(record: MemberRecord): Promise<boolean> {
     const used = record.joined || (await this.#identity(record.name))?.used === true;
-    return used && (await this.#isEmpty(record.name));
+    return used && (await this.isEmpty(record.name));
   }
 
   /** No write-ahead log. */
-  async #isEmpty(member: string): Promise<boolean> {
+  async isEmpty(member: string): Promise<boolean> {
     return (await this.#disk.list(this.#layout.volume(member).wal)).length === 0;
   }
 

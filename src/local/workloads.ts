@@ -3,6 +3,7 @@
  * ends, stops it when a step says so, knows it again after the controller's own death. Whether a process
  * should run is not decided here.
  */
+import type { RestoreFault } from "../api/bootstrap.ts";
 import type { ExitCause, WorkloadFacts } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { startHash } from "../core/template/template.ts";
@@ -34,7 +35,7 @@ export class Workloads {
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #onEvent: () => void;
   readonly #workloads = new Map<string, Workload>();
-  readonly #waiting = new Map<string, { reason: string; since: number }>();
+  readonly #waiting = new Map<string, { reason: string; since: number; restoring?: boolean }>();
   /** Members whose files are being worked on: not started meanwhile. */
   readonly #held = new Set<string>();
   /** What ended processes cause; the controller's end waits for it. */
@@ -122,6 +123,7 @@ export class Workloads {
         restarts,
         cause: exit.cause,
         detail: exit.detail,
+        ...(exit.restore && { restore: exit.restore }),
       };
     }
     return { state: "running", since, startedFrom, restarts, ...(lastEnd && { lastEnd }) };
@@ -147,13 +149,18 @@ export class Workloads {
   }
 
   /** It should run but cannot yet. */
-  wait(name: string, reason: string): void {
+  wait(name: string, reason: string, more: { readonly restoring?: boolean } = {}): void {
     const since = this.#waiting.get(name)?.since ?? this.#seams.clock.now();
-    this.#waiting.set(name, { reason, since });
+    this.#waiting.set(name, { reason, since, ...more });
   }
 
   /** Records why it is not started, as if it had been and had ended. */
-  async refuse(record: MemberRecord, cause: ExitCause, detail: string): Promise<void> {
+  async refuse(
+    record: MemberRecord,
+    cause: ExitCause,
+    detail: string,
+    restore?: RestoreFault,
+  ): Promise<void> {
     const at = this.#seams.clock.now();
     const before = this.#workloads.get(record.name)?.run;
     const run: RunFile = {
@@ -161,7 +168,7 @@ export class Workloads {
       startedAt: at,
       restarts: before?.restarts ?? 0,
       quickEnds: (before?.quickEnds ?? 0) + 1,
-      exit: { at, cause, detail },
+      exit: { at, cause, detail, ...(restore && { restore }) },
     };
     this.#waiting.delete(record.name);
     this.#workloads.set(record.name, { run });

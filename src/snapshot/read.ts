@@ -1,9 +1,11 @@
 /**
  * Reads a snapshot out of a store: decrypted, decompressed, and checked against the hash at its end and against its
- * manifest. Whoever reads to the end without an error has a whole, plain etcd snapshot.
+ * manifest. Whoever reads to the end without an error has a whole, plain etcd snapshot. A backup of etcd-cloud-operator,
+ * which has no hash, is given the one that etcd would have put there.
  */
 import { decode, StoredBytes } from "./codec/codec.ts";
 import { KeyError, type EncryptionKey } from "./codec/key.ts";
+import { ecoName, HashedDatabase } from "./eco.ts";
 import { InspectedSnapshot, SnapshotDamaged, type SnapshotFacts } from "./inspect.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Store } from "./store/store.ts";
@@ -25,6 +27,7 @@ export interface ReadOptions extends Decryption {
 export class SnapshotReader implements AsyncIterable<Uint8Array> {
   readonly #options: ReadOptions;
   #facts: SnapshotFacts | undefined;
+  #objectSha256: string | undefined;
 
   constructor(options: ReadOptions) {
     this.#options = options;
@@ -35,13 +38,20 @@ export class SnapshotReader implements AsyncIterable<Uint8Array> {
     return this.#facts;
   }
 
+  /** The SHA-256 of the object, where that is not the one in the facts because a hash was added to it. */
+  get objectSha256(): string | undefined {
+    return this.#objectSha256;
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     const { store, name, manifest, key, signal, progress } = this.#options;
     const chunks = store.get(name, { signal });
     // The hash of a plain object is that of the snapshot, which is checked anyway.
     const stored =
       manifest && manifest.stored.sha256 !== manifest.sha256 ? new StoredBytes(chunks) : undefined;
-    const inspected = new InspectedSnapshot(decode(stored ?? chunks, key, ifPlain(this.#options)), progress);
+    const plain = decode(stored ?? chunks, key, ifPlain(this.#options));
+    const hashed = hasNoHash(this.#options) ? new HashedDatabase(plain) : undefined;
+    const inspected = new InspectedSnapshot(hashed ?? plain, progress);
     try {
       let size = 0;
       for await (const block of inspected) {
@@ -59,8 +69,14 @@ export class SnapshotReader implements AsyncIterable<Uint8Array> {
       const message = `${store.uri}${name} is damaged: ${error.message}. Use another snapshot.`;
       throw new SnapshotDamaged(message, { cause: error });
     }
+    this.#objectSha256 = hashed?.sha256;
     this.#facts = inspected.facts;
   }
+}
+
+/** It is a copied database by the name that etcd-cloud-operator gave it. */
+export function hasNoHash({ name, manifest }: Pick<ReadOptions, "name" | "manifest">): boolean {
+  return manifest === undefined && ecoName(name) !== undefined;
 }
 
 function ifPlain({ store, name, manifest, encrypted }: ReadOptions): Error | undefined {

@@ -11,6 +11,7 @@ import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import { HttpProbe } from "../../src/etcd/probe.ts";
 import { Controller } from "../../src/local/controller.ts";
 import type { Layout } from "../../src/local/layout.ts";
+import { machineRestorer } from "../../src/local/restorer.ts";
 import { Store } from "../../src/local/store.ts";
 import { createPki } from "../../src/pki/issue.ts";
 import { systemClock } from "../../src/seams/clock.ts";
@@ -67,6 +68,7 @@ export async function openController(
       processes: tellProcesses(systemProcesses, onEffect),
       transport: tellTransport(grpc, onEffect),
       probe,
+      restore: machineRestorer({ clock: systemClock, random: systemRandom, env: process.env }),
     },
     install: async (version) => (await etcdOf(version)).etcd,
     socket: "",

@@ -1,7 +1,6 @@
 /**
- * A cluster on the real local platform, driven by a test: the product's own store, platform, controller and
- * etcd processes in a temporary directory. A test lets it run, or takes one pass after the other and meddles
- * between two of them.
+ * A cluster on the real local platform (its store, controller and etcd processes) in a temporary directory. A test
+ * lets it run, or takes one pass after the other and meddles between two of them.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
@@ -24,6 +23,7 @@ import { Controller } from "../../src/local/controller.ts";
 import { createCluster } from "../../src/local/create.ts";
 import { layout, type Layout } from "../../src/local/layout.ts";
 import type { LocalPlatform } from "../../src/local/platform.ts";
+import { machineRestorer } from "../../src/local/restorer.ts";
 import { Store } from "../../src/local/store.ts";
 import { createPki } from "../../src/pki/issue.ts";
 import { systemClock, type Clock } from "../../src/seams/clock.ts";
@@ -43,6 +43,7 @@ const seams = {
   random: systemRandom,
   ports: blockPorts,
   pki: createPki(systemClock, systemRandom),
+  restore: machineRestorer({ clock: systemClock, random: systemRandom, env: process.env }),
   env: { PATH: process.env["PATH"] },
 };
 

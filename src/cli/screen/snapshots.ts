@@ -1,5 +1,6 @@
 /** Snapshots on the screen: one in detail, a list, a plan of deletions. */
 import type { Entry } from "../../snapshot/catalog.ts";
+import { ecoName } from "../../snapshot/eco.ts";
 import type { SnapshotFacts } from "../../snapshot/inspect.ts";
 import type { Manifest } from "../../snapshot/manifest.ts";
 import type { PrunePlan } from "../../snapshot/prune.ts";
@@ -84,7 +85,7 @@ export function listLines(entries: readonly Entry[], uri: string, width: number)
       name,
       state,
       at.toISOString().replace(/\.\d+Z$/, "Z"),
-      manifest === undefined ? "-" : String(manifest.revision),
+      String(manifest?.revision ?? ecoName(name)?.revision ?? "-"),
       manifest?.totalKeys === undefined ? "-" : String(manifest.totalKeys),
       bytes(size),
       manifest?.etcdVersion ?? "-",

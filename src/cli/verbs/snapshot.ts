@@ -4,7 +4,7 @@ import { verbGroup } from "../verb.ts";
 export const verb = verbGroup(
   {
     name: "snapshot",
-    summary: "take, list, check, fetch, copy and prune snapshots of any etcd",
+    summary: "take, list, check, fetch, copy, import and prune snapshots of any etcd",
     about:
       "A snapshot is kept in a directory (file:///backups/ or a path) or in an S3 bucket (s3://bucket/prefix/). Unless it is compressed or encrypted, the object is the file that `etcdctl snapshot save` writes; a manifest beside it says what it holds.",
     examples: [
@@ -22,6 +22,7 @@ export const verb = verbGroup(
     get: async () => (await import("./snapshot/get.ts")).verb,
     copy: async () => (await import("./snapshot/copy.ts")).verb,
     verify: async () => (await import("./snapshot/verify.ts")).verb,
+    import: async () => (await import("./snapshot/import.ts")).verb,
     prune: async () => (await import("./snapshot/prune.ts")).verb,
   },
 );

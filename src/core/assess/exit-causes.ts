@@ -8,9 +8,10 @@ import type { MemberView } from "../view.ts";
 export interface ExitMeaning {
   /**
    * What has to change before it can serve again: another member takes its place; it gets another template or another
-   * list of peers; its data is compared with the others'; its node has room or a free port again; or nothing.
+   * list of peers; its data is compared with the others'; its node has room or a free port again; the snapshot that it
+   * starts from can be had; or nothing.
    */
-  readonly cure: "replacement" | "template" | "peers" | "comparison" | "node" | "none";
+  readonly cure: "replacement" | "template" | "peers" | "comparison" | "node" | "snapshot" | "none";
   readonly data: "kept" | "gone" | "unreadable";
   /** Whether a supervisor starts it again with what it has: seldom, where that helps only against a misjudgement. */
   readonly restart: "soon" | "seldom" | "never";
@@ -29,6 +30,7 @@ const EXIT_CAUSES: Readonly<Record<ExitCause, ExitMeaning>> = {
   "bad-configuration": { cure: "template", data: "kept", restart: "soon" },
   "disk-full": { cure: "node", data: "kept", restart: "soon" },
   "address-in-use": { cure: "node", data: "kept", restart: "soon" },
+  "restore-failed": { cure: "snapshot", data: "kept", restart: "soon" },
   killed: { cure: "none", data: "kept", restart: "soon" },
   unknown: { cure: "none", data: "kept", restart: "soon" },
 };

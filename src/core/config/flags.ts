@@ -66,12 +66,13 @@ export function etcdConfig(record: MemberRecord, context: ConfigContext): EtcdCo
 /**
  * A member that has joined starts only with its own data (H3, I4). A joiner gets the list of the moment it
  * may start (H7). A founder starts as `new` only until the cluster was seen to exist; one that comes late
- * finds its place with `existing`, since the first members' IDs follow from the plan (R5).
+ * finds its place with `existing`, since the first members' IDs follow from the plan (R5). One that starts from
+ * a snapshot never is `new`: without the restored data it would begin an empty cluster in its place.
  */
 function bootKeys(record: MemberRecord, established: boolean): Section {
   const self: InitialPeer = { name: record.name, peerURL: record.address.peerURL };
   const peers = record.joined ? [self] : record.initialCluster;
-  const isNew = record.boot === "New" && !record.joined && !established;
+  const isNew = record.boot === "New" && !record.joined && !established && record.restore === undefined;
   return {
     "initial-cluster": peers.map((peer) => `${peer.name}=${peer.peerURL}`).join(","),
     "initial-cluster-state": isNew ? "new" : "existing",

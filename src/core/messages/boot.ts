@@ -22,8 +22,10 @@ function sayObstacle(obstacle: Obstacle): string {
 
 export const BOOT = {
   FounderCreated: step({
-    say: ({ member, count }: { member: string; count: number }) =>
-      `${member} is one of the ${count} initial members`,
+    say: ({ member, count, restored }: { member: string; count: number; restored?: boolean }) =>
+      restored
+        ? `${member} starts from the snapshot of spec.bootstrap.restore; the other members will join it`
+        : `${member} is one of the ${count} initial members`,
     example: { member: "demo-1", count: 3 },
   }),
   FounderPermitted: step({
@@ -39,6 +41,52 @@ export const BOOT = {
     say: ({ members }: { members: Names }) =>
       `${list(members)} ${plural(members, "waits", "wait")} for a volume that the spec no longer asks for; bootstrapping again with a new cluster token`,
     example: { members: ["demo-2"] },
+  }),
+  RestoreEdited: step({
+    say: ({ members }: { members: Names }) =>
+      `spec.bootstrap.restore was changed before ${list(members)} had started; bootstrapping again with a new cluster token`,
+    example: { members: ["demo-1"] },
+  }),
+  Restoring: wait("Restoring", {
+    say: ({ member, progress }: { member: string; progress: string }) =>
+      `restoring ${member} from a snapshot: ${progress}`,
+    volatile: ["progress"],
+    example: { member: "demo-1", progress: "340 MB of 1.2 GB read" },
+  }),
+  RestoreRetried: wait("Restoring", {
+    say: ({ member, why }: { member: string; why: string; field: string }) =>
+      `restoring ${member} from a snapshot is being retried: ${why}`,
+    example: {
+      member: "demo-1",
+      why: "the store does not answer",
+      field: "spec.bootstrap.restore.source",
+    },
+  }),
+  RestoreFailed: wait("RestoreFailed", {
+    say: ({ member, why, field }: { member: string; why: string; field: string }) =>
+      `${member} could not be restored (${field}): ${why}`,
+    next: ({ field }) =>
+      `Correct ${field} or what it names; the restore is retried, and starts over when the spec changes.`,
+    example: {
+      member: "demo-1",
+      why: "there is no object prod/etcd.db in the bucket backups",
+      field: "spec.bootstrap.restore.source.s3.key",
+    },
+  }),
+  RestoreRefused: wait("RestoreFailed", {
+    say: ({ field, message }: { field: string; message: string }) => `${field}: ${message}`,
+    next: ({ field }) => `Correct ${field}.`,
+    example: {
+      field: "spec.bootstrap.restore.source.file",
+      message: "a file on this machine cannot be read by Pods",
+    },
+  }),
+  RestoreTooLate: wait("RestoreTooLate", {
+    say: () =>
+      "spec.bootstrap.restore was added or changed after the cluster had started, and has no effect: its data was kept",
+    next: () =>
+      "Revert the change, or remove spec.bootstrap. To start from that snapshot, create another cluster.",
+    example: {},
   }),
   FoundersStarting: wait("Booting", {
     say: ({ members, obstacle }: { members: Names; obstacle?: Obstacle }) =>

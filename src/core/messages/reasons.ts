@@ -70,6 +70,22 @@ export const REASONS = {
     meaning: "The first members of a new cluster are starting.",
     remedy: "If it lasts, look at the Pods that the message names.",
   },
+  Restoring: {
+    meaning:
+      "The first member of a cluster with `spec.bootstrap.restore` is being restored from its snapshot.",
+    remedy: "Nothing. If the store does not answer, it is tried again.",
+  },
+  RestoreFailed: {
+    meaning:
+      "The snapshot of `spec.bootstrap.restore` cannot be restored: it does not exist, is damaged, has another checksum, cannot be read, was written by another minor version of etcd, or does not fit. Nothing was started.",
+    remedy:
+      "Correct the field that the message names, or the snapshot. `spec.bootstrap.restore` can be changed until the cluster has started.",
+  },
+  RestoreTooLate: {
+    meaning:
+      "`spec.bootstrap.restore` was added or changed after the cluster had started. It is read once, so the cluster keeps its data.",
+    remedy: "Revert the change or remove `spec.bootstrap`. Create another cluster from that snapshot.",
+  },
   VolumePending: {
     meaning: "A member cannot start before its volume is bound.",
     remedy: "If it lasts, look at its PersistentVolumeClaim: storage class, quota, topology.",

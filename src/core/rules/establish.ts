@@ -7,7 +7,7 @@ import type { Outcome } from "../action.ts";
 import { act, hold, update } from "../outcome.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
-import { isEstablished } from "../record.ts";
+import { isEstablished, restoreHash } from "../record.ts";
 import { namesOf, type MemberView, type View } from "../view.ts";
 
 export const establish: Rule = (view) => {
@@ -28,7 +28,7 @@ export const establish: Rule = (view) => {
         {
           kind: "MarkCluster",
           purpose: "establish",
-          change: { established: { token: view.token, clusterID: list.clusterID } },
+          change: { established: { token: view.token, clusterID: list.clusterID, ...restoredBy(witness) } },
         },
       ),
     ];
@@ -46,6 +46,11 @@ export const establish: Rule = (view) => {
     ),
   ];
 };
+
+function restoredBy({ record }: MemberView): { restored?: string } {
+  const restored = restoreHash(record.restore);
+  return restored === undefined ? {} : { restored };
+}
 
 /** How soon a platform may have confirmed. */
 const CONFIRMED_MS = 250;

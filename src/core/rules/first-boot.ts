@@ -3,7 +3,11 @@
  * first record holds the plan; the others follow it, also after a crash. Before a founder may start, its
  * record says on which volume (H2); when such a volume is lost before the cluster was seen, the attempt is
  * abandoned as a whole and begun anew under another token.
+ *
+ * From a snapshot one founder begins alone, which is restored before etcd starts; the others join it. So there is one
+ * restored copy, and nobody needs the file twice. Until the cluster was seen, another recipe begins anew as well.
  */
+import type { Restore, RestoreFault } from "../../api/bootstrap.ts";
 import { exitOf } from "../assess/exit-causes.ts";
 import { awaitVolume, noAddress, offer } from "../assess/newcomer.ts";
 import { hiddenQuorum } from "../assess/out-of-reach.ts";
@@ -12,14 +16,14 @@ import { act, hold, holdFor, update } from "../outcome.ts";
 import type { NewMemberRecord, Outcome } from "../action.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
-import { memberName, ordinalOf, type MemberTemplate } from "../record.ts";
+import { memberName, ordinalOf, restoreHash, type MemberTemplate } from "../record.ts";
 import { targetOf } from "../template/target.ts";
 import { transition } from "../template/template.ts";
 import { namesOf, type MemberView, type View } from "../view.ts";
 
 export const firstBoot: Rule = (view) => {
   const founders = view.staying.filter((member) => member.record.boot === "New");
-  if (view.established) return permit(founders);
+  if (view.established) return [...permit(founders), ...tooLate(view)];
   if (founders.length === 0) return begin(view);
 
   // The others may serve already, and only we do not see it: then this life has begun (H16).
@@ -28,6 +32,9 @@ export const firstBoot: Rule = (view) => {
   if (lost.length > 0 && mayBeginAnew) {
     return [foundAgain(view, "FounderLostVolume", lost)];
   }
+  const wanted = restoreHash(view.spec.bootstrap?.restore);
+  const outdated = founders.filter(({ record }) => restoreHash(record.restore) !== wanted);
+  if (outdated.length > 0 && mayBeginAnew) return [foundAgain(view, "RestoreEdited", outdated)];
   const { template } = targetOf(view);
   const waiting = founders.filter(({ record, volume }) => !record.volumeUID && volume.state !== "ready");
   if (
@@ -47,6 +54,8 @@ export const firstBoot: Rule = (view) => {
   const permits = permit(founders);
   if (permits.length > 0) return permits;
   const starting = founders.filter((founder) => !founder.healthy);
+  const restoring = starting.flatMap(restoreOf);
+  if (restoring.length > 0) return restoring;
   return [
     hold(HOLDS.allButHealing, "FoundersStarting", {
       members: namesOf(starting),
@@ -54,6 +63,47 @@ export const firstBoot: Rule = (view) => {
     }),
   ];
 };
+
+/** Why a founder that starts from a snapshot has not started. */
+function restoreOf({ name: member, record, workload }: MemberView): Outcome[] {
+  if (record.restore === undefined) return [];
+  if (workload.state === "exited" && workload.cause === "restore-failed") {
+    const { restore: fault = "failed", detail: why } = workload;
+    const params = { member, why, field: fieldOf(fault, record.restore) };
+    return [hold(HOLDS.allButHealing, fault === "unreachable" ? "RestoreRetried" : "RestoreFailed", params)];
+  }
+  if (workload.state === "waiting" && workload.restoring)
+    return [hold(HOLDS.allButHealing, "Restoring", { member, progress: workload.reason })];
+  return [];
+}
+
+/** The field of the spec that a person has to look at. */
+function fieldOf(fault: RestoreFault, { source }: Restore): string {
+  const restore = "spec.bootstrap.restore";
+  const place = source.s3 ? "s3" : "file";
+  switch (fault) {
+    case "not-found":
+      return `${restore}.source.${place}.${source.s3 ? "key" : "path"}`;
+    case "no-place":
+      return `${restore}.source.${place}.${source.s3 ? "bucket" : "path"}`;
+    case "checksum":
+      return `${restore}.checksum`;
+    case "version":
+      return "spec.version";
+    case "space":
+      return "spec.storage.size";
+    default:
+      return `${restore}.source`;
+  }
+}
+
+/** Once the cluster exists, no snapshot can take its place by an edit. */
+function tooLate({ spec, observation }: View): Outcome[] {
+  const wanted = restoreHash(spec.bootstrap?.restore);
+  const { established } = observation.cluster.marks;
+  if (wanted === undefined || wanted === established?.restored) return [];
+  return [hold(HOLDS.nothing, "RestoreTooLate", {}, { unfinished: true })];
+}
 
 /** What a start usually passes through is not told; what lasts is. */
 const LASTS_MS = 5_000;
@@ -71,7 +121,7 @@ function obstacle(view: View, starting: readonly MemberView[]): Obstacle {
 
 function foundAgain(
   view: View,
-  code: "FounderLostVolume" | "FounderAwaitsOldVolume",
+  code: "FounderLostVolume" | "FounderAwaitsOldVolume" | "RestoreEdited",
   founders: readonly MemberView[],
 ): Outcome {
   const change = { life: view.observation.cluster.marks.life + 1, highestOrdinal: view.nextOrdinal - 1 };
@@ -111,14 +161,18 @@ function begin(view: View): readonly Outcome[] {
   const { cluster } = view.observation;
   const { step, template } = targetOf(view);
   if (step.kind === "refused") return [holdFor(HOLDS.everything, step.why)];
-  const ordinals = Array.from({ length: view.spec.replicas }, (_, i) => view.nextOrdinal + i);
+  const restore = view.spec.bootstrap?.restore;
+  const { restoreRefused } = view.observation.platform;
+  if (restore && restoreRefused) return [hold(HOLDS.everything, "RestoreRefused", restoreRefused)];
+  const founders = restore ? 1 : view.spec.replicas;
+  const ordinals = Array.from({ length: founders }, (_, i) => view.nextOrdinal + i);
   const plan = ordinals.flatMap((ordinal) => {
     const address = offer(view, ordinal);
     return address ? [{ name: memberName(cluster.name, ordinal), peerURL: address.peerURL }] : [];
   });
   const [first] = ordinals;
   if (first === undefined || !template || plan.length < ordinals.length) return [noAddress()];
-  return [create(view, first, template, plan)];
+  return [create(view, first, template, plan, restore)];
 }
 
 function create(
@@ -126,6 +180,7 @@ function create(
   ordinal: number,
   template: MemberTemplate,
   plan: NewMemberRecord["initialCluster"],
+  restore?: Restore,
 ): Outcome {
   const name = memberName(view.observation.cluster.name, ordinal);
   const address = offer(view, ordinal);
@@ -142,7 +197,8 @@ function create(
     joined: false,
     run: true,
     template,
+    ...(restore && { restore }),
   };
-  const why = { member: name, count: plan.length };
+  const why = { member: name, count: plan.length, restored: restore !== undefined };
   return act("join", "FounderCreated", why, { kind: "CreateMember", member: name, record });
 }

@@ -22,6 +22,7 @@ import { clientURLOf } from "../config/flags.ts";
 import type { Observation } from "../observation.ts";
 import { seemsHealthy } from "../assess/out-of-reach.ts";
 import { acceptingRevision } from "../assess/approvals.ts";
+import { quotaFullAt } from "../assess/growth.ts";
 import { targetOf } from "../template/target.ts";
 import { sameTemplate, templateFor } from "../template/template.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
@@ -63,6 +64,7 @@ export function statusOf(
   const { cluster, etcd } = observation;
   const voters = votersOf(view);
   const revision = highestRevision(view, previous);
+  const fullAt = quotaFullAt(view, timeOf(previous?.quotaFullAt));
   const approvals = approvalsOf(decision);
   const clusterID =
     etcd.list?.clusterID ?? (view.established ? cluster.marks.established?.clusterID : undefined);
@@ -84,11 +86,17 @@ export function statusOf(
     ...(given.clientSecret !== undefined && { clientSecret: given.clientSecret }),
     members: view.members.slice(0, MOST_MEMBERS).map((member) => memberStatus(view, member, given)),
     ...(revision > 0 && { revision }),
+    ...(fullAt !== undefined && { quotaFullAt: timestamp(fullAt) }),
     plan: (given.plan ?? []).slice(0, MOST_STEPS),
     ...(approvals.length > 0 && { approvals }),
     ...(given.warnings?.length && { warnings: given.warnings.slice(0, MOST_WARNINGS) }),
     ...(given.notApplicable?.length && { notApplicable: [...given.notApplicable] }),
   };
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  const at = Date.parse(text ?? "");
+  return Number.isNaN(at) ? undefined : at;
 }
 
 /** What waits for a person's word; one word may be what several wait for. */

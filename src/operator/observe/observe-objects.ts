@@ -136,11 +136,17 @@ export function observeObjects(
     highestLeftover,
     unavailableVersions: {},
     clashes,
+    ...(cluster.spec.bootstrap && { restoreRefused: RESTORE_REFUSED }),
     ...(opened !== undefined && { opened }),
   };
   const operations = operationsFor(cluster.uid, objects.operations ?? []);
   return { ok: true, state: { cluster, members: sorted, platform, operations } };
 }
+
+const RESTORE_REFUSED = {
+  field: "spec.bootstrap",
+  message: "this version of the operator cannot start a cluster from a snapshot; `quorate local` can",
+};
 
 /** Its deletion is not ours to delay any more: it is as good as gone, whoever else still holds it. */
 function isReleased({ metadata }: EtcdMember): boolean {

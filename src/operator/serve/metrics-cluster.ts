@@ -66,7 +66,7 @@ export class ClusterSeries {
   }
 
   *samples(now: number): Generator<readonly [MetricDefinition, Iterable<Sample>]> {
-    const { members = [], conditions = [], readyReplicas, revision } = this.#status;
+    const { members = [], conditions = [], readyReplicas, revision, quotaFullAt } = this.#status;
     const ofCluster = (value: number, ...labels: string[]): Sample => ({
       labels: [...this.#labels, ...labels],
       value,
@@ -80,6 +80,8 @@ export class ClusterSeries {
     yield [METRICS.foreign, [ofCluster(this.#foreign)]];
     yield [METRICS.leaderChanges, [ofCluster(this.#leaderChanges)]];
     if (revision !== undefined) yield [METRICS.revision, [ofCluster(revision)]];
+    if (quotaFullAt !== undefined)
+      yield [METRICS.quotaFull, [ofCluster(Math.round((Date.parse(quotaFullAt) - now) / 1000))]];
     yield [
       METRICS.condition,
       conditions.map(({ type, status }) => ofCluster(CONDITION[status] ?? UNKNOWN, type)),

@@ -146,6 +146,12 @@ export const METRICS = {
     "Leader changes observed by this process.",
   ),
   revision: metric("gauge", "cluster_revision", CLUSTER, "Highest revision observed."),
+  quotaFull: metric(
+    "gauge",
+    "cluster_quota_full_seconds",
+    CLUSTER,
+    "Seconds until the database reaches its quota if its data grows on as in the last hours; absent if that is more than 30 days away.",
+  ),
   condition: metric(
     "gauge",
     "cluster_condition",

@@ -9,7 +9,7 @@ export const verb = snapshotVerb(
     name: "snapshot ls",
     summary: "list the snapshots in a directory or an S3 bucket",
     about:
-      "STATE is `complete` for a snapshot whose object fits its manifest, `plain` for a file without one (as etcdctl writes it), `damaged` where object and manifest do not fit, and `orphan` for a manifest whose object is gone.",
+      "STATE is `complete` for a snapshot whose object fits its manifest, `plain` for a file without one (as etcdctl or etcd-cloud-operator writes it), `damaged` where object and manifest do not fit, and `orphan` for a manifest whose object is gone.",
     arguments: [FOLDER],
     flags: STORE_FLAGS,
     groups: ["output"],

@@ -8,7 +8,7 @@ import { exactVersion, findPin, minorOf } from "../../../etcd/versions.ts";
 import { systemDisk } from "../../../seams/disk.ts";
 import { systemProcesses } from "../../../seams/processes.ts";
 import type { Manifest } from "../../../snapshot/manifest.ts";
-import { checkSnapshot, SnapshotReader, type Decryption } from "../../../snapshot/read.ts";
+import { checkSnapshot, hasNoHash, SnapshotReader, type Decryption } from "../../../snapshot/read.ts";
 import type { SnapshotFacts } from "../../../snapshot/inspect.ts";
 import type { RestoreCheck } from "../../../snapshot/restore-check.ts";
 import { FileStore } from "../../../snapshot/store/file.ts";
@@ -87,7 +87,9 @@ export const verb = snapshotVerb(
         ...(restored ? restoreLines(restored) : []),
         manifest
           ? "Verified: it is whole and matches its manifest."
-          : "Verified: it is whole; it has no manifest to compare with.",
+          : hasNoHash({ name, manifest })
+            ? "Verified: the structure of its database is sound; a backup of etcd-cloud-operator has no hash and no manifest to compare with."
+            : "Verified: it is whole; it has no manifest to compare with.",
       ].join("\n");
     io.stdout.write(
       await formatted({ data: { uri, ...facts, ...(restored && { restored }) }, text }, flags.output),

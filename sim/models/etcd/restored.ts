@@ -1,0 +1,38 @@
+/**
+ * What `etcdutl snapshot restore` leaves on a volume: the directory of a cluster of one, with the snapshot's keys. The
+ * model has them in its log, so that those who join replay them too; how far the revision is raised changes no rule.
+ */
+import { DataDir } from "./data-dir.ts";
+import { foundingEntries, type Entry } from "./entry.ts";
+import { clusterIdOf, memberIdOf } from "./ids.ts";
+
+/** What every snapshot of a simulation holds. */
+export const RESTORED_KEYS: readonly string[] = ["restored-1", "restored-2", "restored-3"];
+
+export function restoredDir(member: {
+  readonly name: string;
+  readonly peerURL: string;
+  readonly token: string;
+}): DataDir {
+  const { name, peerURL, token } = member;
+  const id = memberIdOf([peerURL], token);
+  const clusterID = clusterIdOf([id]);
+  const dir = new DataDir(clusterID, id);
+  const members = foundingEntries(clusterID, [{ id, name, peerURL }]);
+  const keys = RESTORED_KEYS.map((key, i): Entry => ({
+    term: 1,
+    index: members.length + i + 1,
+    op: { kind: "put", key, size: 100 },
+    legacy: false,
+  }));
+  for (const entry of [...members, ...keys]) {
+    dir.log.push(entry);
+    dir.state.apply(entry, { maxLearners: Infinity });
+  }
+  return dir;
+}
+
+/** What a leader of a cluster that began from a snapshot lacks of it. */
+export function lacksRestored(dir: DataDir): string | undefined {
+  return RESTORED_KEYS.find((key) => !dir.state.keys.has(key));
+}

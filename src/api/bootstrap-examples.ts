@@ -1,0 +1,73 @@
+/** Good and bad ways to start a cluster from a snapshot. */
+import type { Example } from "./examples.ts";
+
+const S3 = { bucket: "backups", key: "prod/demo.db" };
+
+const restore = (fields: object, more: object = {}): Example["bad"] => ({
+  spec: { version: "3.6.14", bootstrap: { restore: { source: { s3: S3 }, ...fields } }, ...more },
+});
+
+export const bootstrapExamples: readonly Example[] = [
+  {
+    title: "a snapshot from nowhere",
+    path: "spec.bootstrap.restore.source",
+    bad: restore({ source: {} }),
+    good: restore({}),
+  },
+  {
+    title: "a snapshot from two places",
+    path: "spec.bootstrap.restore.source",
+    bad: restore({ source: { s3: S3, file: { path: "/backups/demo.db" } } }),
+    good: restore({ source: { file: { path: "/backups/demo.db" } } }),
+  },
+  {
+    title: "a bucket with its scheme",
+    path: "spec.bootstrap.restore.source.s3.bucket",
+    bad: restore({ source: { s3: { ...S3, bucket: "s3://backups" } } }),
+  },
+  {
+    title: "a folder in a bucket",
+    path: "spec.bootstrap.restore.source.s3.key",
+    bad: restore({ source: { s3: { ...S3, key: "prod/" } } }),
+  },
+  {
+    title: "a region with a space",
+    path: "spec.bootstrap.restore.source.s3.region",
+    bad: restore({ source: { s3: { ...S3, region: "eu central" } } }),
+    good: restore({ source: { s3: { ...S3, region: "eu-central-1" } } }),
+  },
+  {
+    title: "an endpoint with a path",
+    path: "spec.bootstrap.restore.source.s3.endpoint",
+    bad: restore({ source: { s3: { ...S3, endpoint: "https://minio.example/backups" } } }),
+    good: restore({ source: { s3: { ...S3, endpoint: "https://minio.example:9000", pathStyle: true } } }),
+  },
+  {
+    title: "a relative path",
+    path: "spec.bootstrap.restore.source.file.path",
+    bad: restore({ source: { file: { path: "demo.db" } } }),
+  },
+  {
+    title: "a checksum in capitals",
+    path: "spec.bootstrap.restore.checksum",
+    bad: restore({ checksum: "A".repeat(64) }),
+    good: restore({ checksum: "a".repeat(64) }),
+  },
+  {
+    title: "a revision that goes back",
+    path: "spec.bootstrap.restore.revisionBump",
+    bad: restore({ revisionBump: -5 }),
+    good: restore({ revisionBump: 5_000_000 }),
+  },
+  {
+    title: "a restore with etcd 3.4",
+    path: "spec.bootstrap",
+    bad: restore({ revisionBump: "None" }, { version: "3.4.37" }),
+  },
+  {
+    title: "a raised revision before 3.5.10",
+    path: "spec.bootstrap.restore.revisionBump",
+    bad: restore({}, { version: "3.5.9" }),
+    good: restore({ revisionBump: "None" }, { version: "3.5.9" }),
+  },
+];

@@ -1,0 +1,161 @@
+/**
+ * How a cluster comes to its first data: empty, or from a snapshot. Read once, at the first boot.
+ */
+import { z } from "zod";
+import { withRules, type Rule } from "./rule.ts";
+import { integerOrText, text } from "./scalars.ts";
+
+const bucketFormat: Rule<string> = {
+  cel: "self.matches('^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$')",
+  message: "bucket must be the name of a bucket, without s3:// and without a path",
+  check: (bucket) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket),
+};
+
+const keyFormat: Rule<string> = {
+  cel: "size(self) > 0 && !self.startsWith('/') && !self.endsWith('/') && !self.contains('//')",
+  message:
+    "key must name one object in the bucket, like prod/etcd-53a6.db: without a slash at its beginning or end",
+  check: (key) => key !== "" && !key.startsWith("/") && !key.endsWith("/") && !key.includes("//"),
+};
+
+const regionFormat: Rule<string> = {
+  cel: "self.matches('^[a-z0-9-]+$')",
+  message: "region must be the name of a region, like eu-central-1",
+  check: (region) => /^[a-z0-9-]+$/.test(region),
+};
+
+const endpointFormat: Rule<string> = {
+  cel: "self.matches('^https?://[^/?#@ ]+/?$')",
+  message: "endpoint must be a URL with a host and nothing behind it, like https://minio.example:9000",
+  check: (endpoint) => /^https?:\/\/[^/?#@ ]+\/?$/.test(endpoint),
+};
+
+const pathFormat: Rule<string> = {
+  cel: "self.startsWith('/') && !self.endsWith('/') && !self.contains('..')",
+  message: "path must be the absolute path of a file, without '..', like /backups/etcd-53a6.db",
+  check: (path) => path.startsWith("/") && !path.endsWith("/") && !path.includes(".."),
+};
+
+const s3ObjectSchema = z.strictObject({
+  bucket: withRules(text(63), bucketFormat).describe("Name of the bucket."),
+  key: withRules(text(900), keyFormat).describe("Name of the object in the bucket."),
+  region: withRules(text(64), regionFormat)
+    .optional()
+    .describe("Region of the bucket. Default: that of the environment, or us-east-1."),
+  endpoint: withRules(text(512), endpointFormat)
+    .optional()
+    .describe("Endpoint of another provider than AWS, like https://minio.example:9000."),
+  pathStyle: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether the bucket is in the path of requests and not in the host name. Default: true with an endpoint.",
+    ),
+});
+
+const sourceFields = z.strictObject({
+  s3: s3ObjectSchema.optional().describe("An object in Amazon S3 or a compatible store."),
+  file: z
+    .strictObject({ path: withRules(text(4096), pathFormat).describe("Absolute path of the file.") })
+    .optional()
+    .describe("A file on this machine. Not on Kubernetes."),
+});
+
+const oneSource: Rule<z.output<typeof sourceFields>> = {
+  cel: "(has(self.s3) ? 1 : 0) + (has(self.file) ? 1 : 0) == 1",
+  message: "source must name exactly one place: s3 or file",
+  check: (source) => Object.values(source).filter((place) => place !== undefined).length === 1,
+};
+
+const checksumFormat: Rule<string> = {
+  cel: "self.matches('^[0-9a-f]{64}$')",
+  message: "checksum must be a SHA-256 as sha256sum prints it: 64 lower-case hexadecimal digits",
+  check: (checksum) => /^[0-9a-f]{64}$/.test(checksum),
+};
+
+const bumpFormat: Rule<number | string> = {
+  cel: "string(self) == 'Auto' || string(self) == 'None' || (string(self).matches('^[1-9][0-9]{0,14}$'))",
+  message: "revisionBump must be Auto, None, or the number of revisions to add, from 1 to 999999999999999",
+  check: (bump) => bump === "Auto" || bump === "None" || /^[1-9][0-9]{0,14}$/.test(String(bump)),
+};
+
+export const restoreSchema = z.strictObject({
+  source: withRules(sourceFields, oneSource).describe("Where the snapshot is."),
+  checksum: withRules(text(64), checksumFormat)
+    .optional()
+    .describe(
+      "SHA-256 of the plain snapshot, before compression and encryption. A snapshot with another one is not restored. The hash in the snapshot itself and its manifest are checked in any case.",
+    ),
+  revisionBump: withRules(integerOrText(), bumpFormat)
+    .optional()
+    .describe(
+      "How far to raise the revision, with everything before marked as compacted, so that clients with an open watch see a compaction and read again instead of missing changes. Auto, the default, adds 1000000000. None keeps the revision: only for clusters that nothing watches.",
+    ),
+});
+
+export const bootstrapSchema = z.strictObject({
+  restore: restoreSchema.describe(
+    "Start from a snapshot: the first member is restored from it, and the others join.",
+  ),
+});
+
+/** More than any cluster writes between a snapshot and its restore; the value of etcd's own documentation. */
+const AUTO_BUMP = 1_000_000_000;
+
+/** How many revisions to add; 0 for none. */
+export function bumpOf({ revisionBump = "Auto" }: Pick<Restore, "revisionBump">): number {
+  if (revisionBump === "Auto") return AUTO_BUMP;
+  return revisionBump === "None" ? 0 : Number(revisionBump);
+}
+
+export type Restore = z.output<typeof restoreSchema>;
+export type RestoreSource = Restore["source"];
+
+/** What stands in the way of a restore, as far as code has to tell it. */
+export const RESTORE_FAULTS = [
+  /** There is no such object or file. */
+  "not-found",
+  /** There is no such bucket or directory. */
+  "no-place",
+  /** The store does not let us read it. */
+  "denied",
+  /** The store does not answer, or the connection broke: tried again by itself. */
+  "unreachable",
+  /** It is not what its manifest, or the hash in it, says. */
+  "damaged",
+  /** Its SHA-256 is not the one of the spec. */
+  "checksum",
+  /** It is encrypted, and no key or another one was given. */
+  "key",
+  /** Another minor version of etcd wrote it. */
+  "version",
+  /** There is too little room for it. */
+  "space",
+  /** What the spec says cannot be understood. */
+  "invalid",
+  "failed",
+] as const;
+export type RestoreFault = (typeof RESTORE_FAULTS)[number];
+
+interface Restored {
+  readonly version: string;
+  readonly bootstrap?: { readonly restore: Restore } | undefined;
+}
+
+/** R24: 3.4 restores with etcdctl alone, which leaves members behind. */
+export const restoreFrom35: Rule<Restored> = {
+  cel: "!has(self.bootstrap) || !self.version.matches('^3\\\\.[0-4]\\\\.')",
+  fieldPath: ".bootstrap",
+  message:
+    "etcd 3.4 cannot restore a snapshot safely: set version to 3.5 or later, which restores snapshots of 3.4 too",
+  check: ({ bootstrap, version }) => bootstrap === undefined || !/^3\.[0-4]\./.test(version),
+};
+
+export const bumpFrom3510: Rule<Restored> = {
+  cel: "!has(self.bootstrap) || !self.version.matches('^3\\\\.5\\\\.[0-9]$') || (has(self.bootstrap.restore.revisionBump) && string(self.bootstrap.restore.revisionBump) == 'None')",
+  fieldPath: ".bootstrap.restore.revisionBump",
+  message:
+    "etcd before 3.5.10 cannot raise the revision of a snapshot: set version to 3.5.10 or later, or revisionBump to None",
+  check: ({ bootstrap, version }) =>
+    bootstrap === undefined || !/^3\.5\.[0-9]$/.test(version) || bootstrap.restore.revisionBump === "None",
+};

@@ -1,0 +1,124 @@
+/**
+ * Brings the snapshot that a cluster is to start from onto a volume: found, of the right version, with room for it,
+ * read to its end and checked. Only then is there a file, and only that file is ever restored.
+ */
+import type { Restore, RestoreSource } from "../api/bootstrap.ts";
+import { freeBytes } from "../seams/disk.ts";
+import { findSnapshot, type Entry } from "./catalog.ts";
+import { openLocation, type Location, type LocationContext } from "./location.ts";
+import { SnapshotReader, type Decryption } from "./read.ts";
+import { RestoreError } from "./restore-error.ts";
+import { FileStore } from "./store/file.ts";
+import type { SnapshotFacts } from "./inspect.ts";
+
+export interface FetchOptions extends Decryption {
+  readonly restore: Restore;
+  /** That the cluster will run: its etcdutl restores the file. */
+  readonly etcdVersion: string;
+  /** On the volume; made if it is not there. */
+  readonly directory: string;
+  readonly context: Omit<LocationContext, "s3">;
+  readonly caFile?: string | undefined;
+  readonly signal: AbortSignal;
+  readonly progress?: (done: number, of: number | undefined) => void;
+}
+
+export const SNAPSHOT_FILE = "snapshot.db";
+
+/** etcd makes the segments of its log with their full length, and one ahead. */
+const LOG_BYTES = 2 * 64 * 1024 * 1024;
+
+export async function fetchForRestore(options: FetchOptions): Promise<SnapshotFacts> {
+  const { restore, directory, context, signal } = options;
+  const { store, name } = await locate(options);
+  const entry = await requireSnapshot({ store, name }, signal);
+  requireVersion(options.etcdVersion, entry.manifest?.etcdVersion);
+  const size = entry.manifest?.size ?? entry.size;
+  const files = new FileStore(directory, context.random);
+  await context.disk.makeDirectory(directory);
+  await requireRoom(directory, size);
+  const reader = new SnapshotReader({
+    ...options,
+    store,
+    name,
+    manifest: entry.manifest,
+    progress: (done) => options.progress?.(done, size),
+  });
+  const checked = async function* (): AsyncGenerator<Uint8Array> {
+    yield* reader;
+    // Thrown before the file gets its name.
+    const { facts } = reader;
+    if (facts === undefined) throw new RestoreError("damaged", `${store.uri}${name} is empty`);
+    requireChecksum(restore, reader.objectSha256 ?? facts.sha256, `${store.uri}${name}`);
+    requireVersion(
+      options.etcdVersion,
+      entry.manifest?.etcdVersion ?? facts.database.storageVersion ?? "3.5.0",
+    );
+  };
+  await files.put(SNAPSHOT_FILE, checked(), { signal, ifAbsent: false });
+  if (reader.facts === undefined) throw new RestoreError("damaged", `${store.uri}${name} is empty`);
+  return reader.facts;
+}
+
+async function locate({ restore, context, caFile }: FetchOptions): Promise<Location> {
+  const { s3 } = restore.source;
+  const settings = { endpoint: s3?.endpoint, region: s3?.region, pathStyle: s3?.pathStyle, caFile };
+  return await openLocation(sourceURI(restore.source), { ...context, s3: settings });
+}
+
+/** As a person would write it. */
+export function sourceURI({ s3, file }: RestoreSource): string {
+  return s3 ? `s3://${s3.bucket}/${s3.key}` : `file://${encodeURI(file?.path ?? "")}`;
+}
+
+async function requireSnapshot({ store, name }: Location, signal: AbortSignal): Promise<Entry> {
+  const uri = `${store.uri}${name}`;
+  if (name === "") throw new RestoreError("invalid", `${uri} is a folder: name one snapshot in it`);
+  const entry = await findSnapshot(store, name, signal);
+  if (entry === undefined || entry.state === "orphan")
+    throw new RestoreError("not-found", `there is no snapshot ${uri}`);
+  if (entry.state === "damaged")
+    throw new RestoreError("damaged", `${uri} is damaged: ${entry.problem ?? "unknown"}`);
+  return entry;
+}
+
+/**
+ * Each minor version's tool handles its own data (R24), and an upgrade is a rollout of its own. 3.4 has no such tool,
+ * and that of 3.5 restores its snapshots. What leaves no trace of its version is of 3.5 or older.
+ */
+function requireVersion(wanted: string, written: string | undefined): void {
+  if (written === undefined) return;
+  const [to, from] = [minorOf(wanted), minorOf(written)];
+  if (to === from || (to === "3.5" && from === "3.4")) return;
+  const use = from === "3.4" ? "3.5" : from;
+  throw new RestoreError(
+    "version",
+    `etcd ${from} wrote the snapshot, and the cluster is to run ${wanted}: restore it with a ${use} version, and upgrade afterwards`,
+  );
+}
+
+function minorOf(version: string): string {
+  return version.split(".").slice(0, 2).join(".");
+}
+
+/** The file, the database made from it, and etcd's log. */
+async function requireRoom(directory: string, size: number): Promise<void> {
+  const [free, needed] = [await freeBytes(directory), 2 * size + LOG_BYTES];
+  if (free < needed)
+    throw new RestoreError(
+      "space",
+      `the volume has ${mebibytes(free)} free, and restoring a snapshot of ${mebibytes(size)} needs ${mebibytes(needed)}`,
+    );
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.ceil(bytes / 2 ** 20)} MiB`;
+}
+
+function requireChecksum({ checksum }: Restore, sha256: string, uri: string): void {
+  if (checksum !== undefined && checksum !== sha256)
+    throw new RestoreError(
+      "checksum",
+      `${uri} has the SHA-256 ${sha256}, and ${checksum} was expected. Nothing was restored`,
+    );
+}
