@@ -15,6 +15,9 @@ const BED = "QUORATE_TESTBED_DIR";
 const ROLE = "QUORATE_TESTBED_ROLE";
 const SPEC = "QUORATE_TESTBED_SPEC";
 
+/** Garbage is collected less often: an API server takes a fifth less time to start, for some hundred megabytes. */
+const GO = { GOGC: "400", GOMEMLIMIT: "600MiB" };
+
 export interface OwnedProcess {
   pid: number;
   /** Start time in clock ticks since boot: together with the pid it names one process for ever. */
@@ -62,7 +65,7 @@ export function startOwned(start: Start): ChildProcess {
       detached: true,
       cwd: start.cwd ?? start.dir,
       stdio: ["ignore", log, log],
-      env: { PATH: process.env["PATH"] ?? "", HOME: start.dir, ...start.env, ...marks(start) },
+      env: { PATH: process.env["PATH"] ?? "", HOME: start.dir, ...GO, ...start.env, ...marks(start) },
     });
     child.unref();
     return child;

@@ -53,9 +53,9 @@ interface Times {
 }
 
 /** A job is given this long to show what it costs before the next is let in. */
-const SHOWS_AFTER_MS = 4_000;
+const SHOWS_AFTER_MS = 3_000;
 /** Of the time of all cores together. */
-const IDLE_SHARE = 0.3;
+const IDLE_SHARE = 0.15;
 
 /** True once in a while, when the cores were idle enough since it last was. */
 export function roomByLoad(read: () => Times = readTimes, now: () => number = () => performance.now()) {

@@ -9,9 +9,9 @@ import { isEtcdError, type EtcdError } from "../../src/etcd/errors.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { TestCluster, type TestMember } from "../support/etcd-cluster.ts";
 import { freePorts } from "../support/free-ports.ts";
-import { newestVersions } from "../support/etcd-versions.ts";
+import { outerVersions } from "../support/sample.ts";
 
-for (const version of newestVersions) {
+for (const version of outerVersions) {
   describe(`etcd ${version}, three members`, () => {
     let cluster: TestCluster;
     let client: EtcdClient;

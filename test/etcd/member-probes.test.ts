@@ -12,7 +12,7 @@ import { memberAddress } from "../../src/operator/names.ts";
 import { healthPaths } from "../../src/operator/render/health.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { TestCluster, type TestMember } from "../support/etcd-cluster.ts";
-import { newestVersions } from "../support/etcd-versions.ts";
+import { outerVersions } from "../support/sample.ts";
 import { freePorts } from "../support/free-ports.ts";
 
 const KINDS = {
@@ -50,7 +50,7 @@ const everywhere = new URL(
 
 const ipv6 = await hasIPv6();
 
-for (const version of newestVersions) {
+for (const version of outerVersions) {
   describe(`etcd ${version}`, { timeout: 180_000 }, () => {
     test("listens on every address of both families", async (t) => {
       if (!ipv6) return t.skip("this machine has no IPv6");

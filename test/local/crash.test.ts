@@ -18,7 +18,7 @@ import {
 import { EVERY_CASE } from "../support/sample.ts";
 
 /** What the first life and each that gets on may do; the simulator's controller dies after every single one. */
-const EFFECTS = EVERY_CASE ? 1 : 4;
+const EFFECTS = EVERY_CASE ? 1 : 6;
 /** No scenario has as many effects; more means that lives make no progress. */
 const MOST_LIVES = 300;
 

@@ -26,7 +26,7 @@ after(async () => {
   await bed?.down();
 });
 
-const PATIENCE = { withinMs: PATIENCE_MS, everyMs: 100 };
+const PATIENCE = { withinMs: PATIENCE_MS };
 
 describe("three members", () => {
   let cluster: ClusterOnBed;

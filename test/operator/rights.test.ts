@@ -24,7 +24,7 @@ const CLUSTERS = `/apis/${API_VERSION}/namespaces/default/etcdclusters`;
 const MEMBERS = `/apis/${API_VERSION}/namespaces/default/etcdmembers`;
 const CORE = "/api/v1/namespaces/default";
 const THREE = `${CLUSTERS}/three`;
-const PATIENCE = { withinMs: 90_000, everyMs: 100 };
+const PATIENCE = { withinMs: 90_000 };
 
 let bed: TestTestbed;
 let folder: string;

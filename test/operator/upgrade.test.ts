@@ -40,7 +40,7 @@ after(async () => {
   await bed?.down();
 });
 
-const PATIENCE = { withinMs: PATIENCE_MS, everyMs: 100 };
+const PATIENCE = { withinMs: PATIENCE_MS };
 const MANAGED_BY = "app.kubernetes.io/managed-by";
 const OLD_NOTE = "etcd.quorate.dev/made-by";
 

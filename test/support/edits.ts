@@ -55,7 +55,7 @@ export async function reported(
       if (found?.reason === reason && isNew && says.test(found.message)) return true;
       throw new Error(`${found?.status}/${found?.reason}: ${found?.message}`);
     },
-    { withinMs: 60_000, everyMs: 100 },
+    { withinMs: 60_000 },
   );
 }
 

@@ -276,7 +276,7 @@ export class ClusterOnBed {
     look: () => Promise<T>,
   ): Promise<Exclude<T, false | "" | 0 | null | undefined>> {
     try {
-      return await eventually(what, look, { withinMs: PATIENCE_MS, everyMs: 100 });
+      return await eventually(what, look, { withinMs: PATIENCE_MS });
     } catch (error) {
       const now = await this.status().catch(() => undefined);
       const status = JSON.stringify(now, undefined, 1);

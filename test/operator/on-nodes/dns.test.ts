@@ -13,7 +13,7 @@ import { Lab } from "../../testbed/on-nodes/lab.ts";
 
 let bed: TestTestbed;
 let lab: Lab;
-const PATIENCE = { withinMs: 60_000, everyMs: 100 };
+const PATIENCE = { withinMs: 60_000 };
 
 before(async () => {
   bed = await upForTests({

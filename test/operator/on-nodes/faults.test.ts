@@ -293,7 +293,7 @@ const CRASHES: Readonly<Record<string, Crash>> = {
     always: true,
     isNew: true,
   },
-  "replaced, early": { after: 3, begin: replaceOldest, size: 3, always: true },
+  "replaced, early": { after: 3, begin: replaceOldest, size: 3 },
   "scaled out": { after: 9, begin: editCrash({ replicas: 5 }), size: 5 },
   "scaled in": { after: 6, begin: editCrash({ replicas: 3 }), size: 3 },
   "upgraded, early": { after: 3, begin: editCrash({ version: "3.6.16" }), size: 3 },

@@ -21,7 +21,7 @@ import { CHART, Helm } from "../../support/helm.ts";
 import { fetchAtHost } from "../../testbed/on-nodes/support.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
-const PATIENCE = { withinMs: 120_000, everyMs: 100 };
+const PATIENCE = { withinMs: 120_000 };
 const THREE = `/apis/${API_VERSION}/namespaces/default/etcdclusters/three`;
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR.namespace}/leases/quorate`;
 

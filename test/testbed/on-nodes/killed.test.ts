@@ -17,6 +17,7 @@ import { bedPaths } from "../../../testbed/paths.ts";
 import { ownedProcesses } from "../../../testbed/processes.ts";
 import { down, up } from "../../../testbed/testbed.ts";
 import type { Testbed } from "../../../testbed/testbed.ts";
+import { EVERY_CASE } from "../../support/sample.ts";
 import { kubectl, machine } from "./support.ts";
 
 const NAME = testBedName();
@@ -63,7 +64,7 @@ async function upAndRun(t: { diagnostic(text: string): void }, pod: string): Pro
   return bed;
 }
 
-for (const role of ["world", "kube-apiserver", "node-1", "node-1 kubelet"]) {
+for (const role of EVERY_CASE ? ["world", "kube-apiserver", "node-1", "node-1 kubelet"] : ["node-1"]) {
   test(`an up that is killed when it has started ${role} is finished by the next`, async (t) => {
     await killedWhen(["up", "--nodes", "1"], () => roles().includes(role));
     assert.ok(roles().length > 0, "the killed one left processes");
