@@ -71,7 +71,7 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
       storage.medium === "HostPath" &&
         (storage.retention.onScaleIn === "Delete" || storage.retention.onDelete === "Delete"),
       "spec.storage.retention",
-      `Delete has no effect with medium HostPath: the data of a removed member stays below ${storage.hostPath}/<namespace>/<cluster> on its node. Delete it by hand, and set Retain to silence this warning`,
+      `Delete has no effect with medium HostPath: the data of a removed member stays on its node below ${storage.hostPath}, and the event of its removal names the directory. Delete it by hand, and set Retain to silence this warning`,
     ],
     [
       clientMode !== "Disabled" && tls.clientAuth === "None",

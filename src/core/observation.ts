@@ -152,8 +152,11 @@ export interface LostData {
 
 export type VolumeFacts =
   | { readonly state: "absent" }
-  /** Not yet, or not any more, to be used. `uid`: there is something to be deleted. */
-  | { readonly state: "pending"; readonly reason: string; readonly uid?: string }
+  /**
+   * Not yet, or not any more, to be used. `uid`: there is something to be deleted. `remains`: where the data of a member
+   * on its way out is, which the platform cannot delete.
+   */
+  | { readonly state: "pending"; readonly reason: string; readonly uid?: string; readonly remains?: string }
   | {
       readonly state: "ready";
       readonly uid: string;

@@ -46,6 +46,11 @@ export const ANNOTATIONS = {
   marks: `${GROUP}/marks`,
   /** On an EtcdMember with medium HostPath: the node that holds its directory, once its first Pod was placed. */
   node: `${GROUP}/node`,
+  /**
+   * On an EtcdMember with medium HostPath: how its directory begins. An operator that wrote no such annotation named
+   * directories otherwise, and the members that it made keep theirs.
+   */
+  directory: `${GROUP}/directory`,
   /** On a Pod: which labels and annotations of it come from the spec, so that they can be taken away again. */
   given: `${GROUP}/given`,
   /** On a Pod: when this was written, its Secret held the file of a member that has joined (H3). */
@@ -81,6 +86,14 @@ export const PORTS = { client: 2379, peer: 2380, metrics: 2381 } as const;
 
 export function claimName(member: string): string {
   return `data-${member}`;
+}
+
+/** The beginning of the directory of a member, below `storage.hostPath` of a node: it tells whose data is in it. */
+export function directoryBeginning(
+  { namespace, name, uid }: Pick<ClusterFacts, "namespace" | "name" | "uid">,
+  member: string,
+): string {
+  return `${namespace}/${name}.${uid}/${member}`;
 }
 
 /** Configuration and certificates of one member. */

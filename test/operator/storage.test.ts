@@ -49,6 +49,12 @@ test("HostPath: a member stays on the node that has its directory, and comes bac
     const [member] = await cluster.members();
     return member?.metadata.annotations?.[ANNOTATIONS.node] === pod?.spec?.nodeName;
   });
+  const [member] = await cluster.members();
+  const path = pod?.spec?.volumes?.find(({ name }) => name === "data")?.hostPath?.path;
+  assert.equal(
+    path,
+    `${host}/default/host.${(await cluster.get()).metadata.uid}/host-1.${member?.metadata.uid}`,
+  );
   const client = await cluster.etcd();
   await client.kv.put("kept", "yes", { timeoutMs: 5_000 });
   await cluster.deletePod("host-1");

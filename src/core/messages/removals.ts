@@ -28,6 +28,14 @@ export const REMOVALS = {
     say: ({ member, cause }: Leaving) => `removing ${member}: ${cause}`,
     example: LEAVING,
   }),
+  DataRemains: step({
+    say: ({ member, where }: { member: string; where: string }) =>
+      `deleting the record of ${member}; its data remains in ${where}, which the operator cannot delete: remove it when you no longer need it`,
+    example: {
+      member: "demo-2",
+      where: "/var/lib/etcd/default/demo.5c7e0f7a/demo-2.b1d6f0c2 on node-1",
+    },
+  }),
   NameUsed: step({
     say: ({ member }: { member: string }) => `recording the name ${member}, which is never reused`,
     example: { member: "demo-2" },

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { MemberFacts, Observation } from "../observation.ts";
 import { change, healthy } from "../testing/cluster.ts";
 import { says } from "../testing/says.ts";
+import { viewOf } from "../view.ts";
 import { deletion } from "./deletion.ts";
 
 const three = healthy();
@@ -25,6 +26,25 @@ test("a deletion stops everybody, waits for them, and then takes the records in 
   assert.deepEqual(says(deletion, set(set(world, absent, ...NAMES), lost, "demo-2")), [
     "life: delete member demo-1",
   ]);
+  // Where its data stays is said, if it was to be deleted.
+  const remains = { state: "pending", reason: "it stays", remains: "/data/demo-1 on node-1" } as const;
+  const left = change(set(world, absent, ...NAMES), "demo-1", { volume: remains });
+  const asked = (onDelete: "Delete" | "Retain"): Observation => {
+    const retention = { onDelete, onScaleIn: "Delete" } as const;
+    const { spec } = left.cluster;
+    const storage = { ...spec.storage, retention };
+    return { ...left, cluster: { ...left.cluster, spec: { ...spec, storage } } };
+  };
+  const others = NAMES.slice(1).reduce(
+    (all, name) => change(all, name, { volume: { state: "absent" } }),
+    asked("Delete"),
+  );
+  const [act] = deletion(viewOf(others));
+  assert.deepEqual(act && "act" in act && [act.act.code, act.act.params], [
+    "DataRemains",
+    { member: "demo-1", where: "/data/demo-1 on node-1" },
+  ]);
+  assert.deepEqual(says(deletion, asked("Retain")), ["life: delete member demo-1"]);
   const fenced = { ...world, platform: { ...world.platform, fenced: true } };
   assert.deepEqual(says(deletion, fenced), []);
   assert.deepEqual(says(deletion, three), []);

@@ -5,7 +5,7 @@
 import { act, hold } from "../outcome.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
-import { namesOf, ownVolume } from "../view.ts";
+import { dataLeft, namesOf, ownVolume } from "../view.ts";
 
 export const deletion: Rule = (view) => {
   const { cluster, platform } = view.observation;
@@ -30,6 +30,12 @@ export const deletion: Rule = (view) => {
     }
   }
   const [member] = view.members;
-  if (member) return [act("life", "ClusterDeleted", {}, { kind: "DeleteMember", member: member.name })];
+  if (member) {
+    const deletes = { kind: "DeleteMember", member: member.name } as const;
+    const where = dataLeft(member);
+    return view.spec.storage.retention.onDelete === "Delete" && where !== undefined
+      ? [act("life", "DataRemains", { member: member.name, where }, deletes)]
+      : [act("life", "ClusterDeleted", {}, deletes)];
+  }
   return [act("life", "NothingLeft", {}, { kind: "FinishDeletion" })];
 };

@@ -10,7 +10,7 @@ import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { ordinalOf } from "../record.ts";
-import { healthyVotersBut, ownVolume, type MemberView, type View } from "../view.ts";
+import { dataLeft, healthyVotersBut, ownVolume, type MemberView, type View } from "../view.ts";
 import { successor } from "../assess/successor.ts";
 
 /** Replacements are limited by the hour (`repair.maxReplacementsPerHour`); older ones are forgotten. */
@@ -59,10 +59,15 @@ function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
   if (record.leaving?.volume === "Delete" && volumeUID !== undefined) {
     return [act("heal", "MemberLeaving", why, { kind: "DeleteVolume", member: member.name, volumeUID })];
   }
-  return [
-    remember(view, member) ??
-      act("heal", "MemberLeaving", why, { kind: "DeleteMember", member: member.name }),
-  ];
+  return [remember(view, member) ?? deleteRecord(member, why)];
+}
+
+function deleteRecord(member: MemberView, why: { readonly member: string; readonly cause: string }): Outcome {
+  const deletes = { kind: "DeleteMember", member: member.name } as const;
+  const where = dataLeft(member);
+  return member.record.leaving?.volume === "Delete" && where !== undefined
+    ? act("heal", "DataRemains", { member: member.name, where }, deletes)
+    : act("heal", "MemberLeaving", why, deletes);
 }
 
 /** That its name was used and, where it was broken, when it was replaced; undefined once the cluster has it. */

@@ -56,8 +56,13 @@ function wantedPod(
   gated: boolean,
 ): Pod {
   const { record } = member;
-  const node = object.metadata.annotations?.[ANNOTATIONS.node];
-  const how = { role: podRole(view, member, pod), gated, ...(node !== undefined && { node }) };
+  const { [ANNOTATIONS.node]: node, [ANNOTATIONS.directory]: directory } = object.metadata.annotations ?? {};
+  const how = {
+    role: podRole(view, member, pod),
+    gated,
+    ...(node !== undefined && { node }),
+    ...(directory !== undefined && { directory }),
+  };
   const { cluster } = view.observation;
   return withGiven(memberPod(cluster, record, how), podGiven(cluster, record));
 }

@@ -18,6 +18,7 @@ import { readCluster } from "../records/cluster-object.ts";
 import { belongsTo, isFenced, recordOf } from "../records/member-object.ts";
 import { operationsFor } from "../records/operation-object.ts";
 import { ANNOTATIONS, claimName, LABELS, MEMBER_FINALIZER, memberAddress, ordinalInName } from "../names.ts";
+import { hostDirectory } from "../render/volumes.ts";
 import { workloadOf, type PodContext } from "./pod-facts.ts";
 import { volumeOf } from "./volume-facts.ts";
 
@@ -110,6 +111,9 @@ export function observeObjects(
         nodes,
         classes,
         node: object.metadata.annotations?.[ANNOTATIONS.node],
+        ...(record.template.storage.medium === "HostPath" && {
+          directory: hostDirectory(cluster, record, object.metadata.annotations?.[ANNOTATIONS.directory]),
+        }),
         ending: cluster.deleting || record.leaving !== undefined,
       }),
       workload: workloadOf(pod, {

@@ -113,10 +113,12 @@ test("what is on its way out already is not deleted again and again", () => {
   const pod: Pod = { metadata: { uid: "p-1", deletionTimestamp } };
   assert.equal(volumeOf(on("Memory"), { pod }).state, "ready");
   assert.equal(volumeOf(on("Memory"), { pod, ending }).state, "pending");
-  assert.deepEqual(volumeOf(on("HostPath"), { node: "node-1", ending }), {
+  assert.deepEqual(volumeOf(on("HostPath"), { node: "node-1", directory: "/d/demo-1", ending }), {
     state: "pending",
     reason: "its directory remains on node-1",
+    remains: "/d/demo-1 on node-1",
   });
+  assert.deepEqual(volumeOf(on("HostPath"), { directory: "/d/demo-1", ending }), { state: "absent" });
 });
 
 test("H4: in memory and on ephemeral disk the Pod is the volume", () => {

@@ -14,8 +14,9 @@ export interface VolumeObjects {
   readonly nodes?: ReadonlyMap<string, Node>;
   /** By name; undefined when they cannot be read. */
   readonly classes?: ReadonlyMap<string, StorageClass>;
-  /** With medium HostPath: the node that its directory is on, as far as it is known. */
+  /** With medium HostPath: the node that its directory is on, as far as it is known, and the directory. */
   readonly node?: string;
+  readonly directory?: string;
   /** Why nobody knows whether its claim, or the Pod that is its volume, still exists. */
   readonly unread?: string;
   /** The member is on its way out: what is left of its volume is nobody's concern but the deletion's. */
@@ -103,10 +104,20 @@ function podFacts({ pod, ending }: VolumeObjects): VolumeFacts {
 }
 
 /** The directory is named after the record's UID, so that the two are one. */
-function hostFacts({ uid }: MemberRecord, { pod, nodes, node: pinned, ending }: VolumeObjects): VolumeFacts {
+function hostFacts(
+  { uid }: MemberRecord,
+  { pod, nodes, node: pinned, directory, ending }: VolumeObjects,
+): VolumeFacts {
   const node = pod?.spec?.nodeName ?? pinned;
-  // Nothing of ours runs on the node to delete it with.
-  if (ending && !pod) return { state: "pending", reason: `its directory remains on ${node ?? "its node"}` };
+  // Nothing of ours runs on the node to delete it with. Without a node nothing was ever started in it.
+  if (ending && !pod)
+    return node === undefined
+      ? { state: "absent" }
+      : {
+          state: "pending",
+          reason: `its directory remains on ${node}`,
+          remains: `${directory ?? "its directory"} on ${node}`,
+        };
   if (node && nodes && !nodes.has(node))
     return { state: "unreachable", uid, reason: `its node ${node} no longer exists` };
   return { state: "ready", uid };

@@ -10,7 +10,7 @@ import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { givenBy, withGiven } from "../render/given.ts";
 import { lastingMarks } from "./marks.ts";
-import { ANNOTATIONS, LABELS, MEMBER_FINALIZER } from "../names.ts";
+import { ANNOTATIONS, directoryBeginning, LABELS, MEMBER_FINALIZER } from "../names.ts";
 
 /** Cached objects are frozen and live long: passes over an unchanged one share its record. */
 const records = new WeakMap<EtcdMember, MemberRecord>();
@@ -80,7 +80,12 @@ export function newMember(cluster: ClusterFacts, record: NewMemberRecord): EtcdM
         "app.kubernetes.io/managed-by": "quorate",
         ...memberIdentity(cluster),
       },
-      annotations: { [ANNOTATIONS.marks]: lastingMarks(cluster.marks) },
+      annotations: {
+        [ANNOTATIONS.marks]: lastingMarks(cluster.marks),
+        ...(record.template.storage.medium === "HostPath" && {
+          [ANNOTATIONS.directory]: directoryBeginning(cluster, name),
+        }),
+      },
       finalizers: [MEMBER_FINALIZER],
       ownerReferences: [owner],
     },

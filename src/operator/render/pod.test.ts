@@ -5,6 +5,7 @@ import type { MemberRecord } from "../../core/record.ts";
 import { startHash } from "../../core/template/template.ts";
 import { specOf } from "../../core/testing/cluster.ts";
 import { ANNOTATIONS, hostOf, LABELS } from "../names.ts";
+import { newMember } from "../records/member-object.ts";
 import { clusterWith, memberOf, type Wish } from "../testing/rendered.ts";
 import { memberPod, type PodWishes } from "./pod.ts";
 import { peerService } from "./services.ts";
@@ -110,9 +111,20 @@ describe("its data", () => {
     assert.deepEqual(data({ medium: "Ephemeral", size: "4Gi" })?.emptyDir, { sizeLimit: "4Gi" });
   });
 
-  test("I4: is in a directory of the node that no other member ever has", () => {
-    const view = clusterWith(specOf());
-    const path = `/var/lib/etcd/default/demo/${memberOf(view).uid}`;
+  test("I4: is in a directory of the node that no other member ever has, and that tells whose it is", () => {
+    const storage = { medium: "HostPath", hostPath: "/var/lib/etcd/" } as const;
+    const view = clusterWith(specOf({ storage }));
+    const { cluster } = view.observation;
+    const record = memberOf(view);
+    const { [ANNOTATIONS.directory]: directory } = newMember(cluster, record).metadata.annotations ?? {};
+    const pod = memberPod(cluster, record, { role: "voter", gated: false, ...(directory && { directory }) });
+    const path = `/var/lib/etcd/default/demo.${cluster.uid}/${record.name}.${record.uid}`;
+    const found = pod.spec?.volumes?.find(({ name }) => name === "data");
+    assert.deepEqual(found?.hostPath, { path, type: "DirectoryOrCreate" });
+  });
+
+  test("stays in the directory that an earlier operator named, which recorded none", () => {
+    const path = `/var/lib/etcd/default/demo/${memberOf(clusterWith(specOf())).uid}`;
     const found = data({ medium: "HostPath", hostPath: "/var/lib/etcd/" });
     assert.deepEqual(found?.hostPath, { path, type: "DirectoryOrCreate" });
   });

@@ -18,8 +18,9 @@ export interface PodWishes {
   readonly role: PodRole;
   /** It may not be placed yet: the Pod is the volume, and the record does not permit it so far (H2, H4). */
   readonly gated: boolean;
-  /** With medium HostPath: where its directory is. */
+  /** With medium HostPath: where its directory is, and how it begins. */
   readonly node?: string;
+  readonly directory?: string;
 }
 
 export function memberPod(cluster: Identity, record: MemberRecord, how: PodWishes): Pod {
@@ -64,7 +65,7 @@ function podSpec(cluster: Identity, record: MemberRecord, how: PodWishes): PodSp
     ...(image.pullSecrets.length > 0 && { imagePullSecrets: image.pullSecrets.map((name) => ({ name })) }),
     ...(how.gated && { schedulingGates: [{ name: PERMIT_GATE }] }),
     containers: [etcdContainer(record), ...sidecars.map(sidecar)],
-    volumes: podVolumes(cluster, record),
+    volumes: podVolumes(cluster, record, how.directory),
   };
 }
 

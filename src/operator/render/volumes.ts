@@ -11,9 +11,9 @@ import { podSecurity } from "./security.ts";
 /** Sidecars may mount them by these names. */
 export const VOLUMES = { data: "data", config: "config" } as const;
 
-export function podVolumes(cluster: Identity, record: MemberRecord): Volume[] {
+export function podVolumes(cluster: Identity, record: MemberRecord, directory?: string): Volume[] {
   return [
-    { name: VOLUMES.data, ...dataSource(cluster, record) },
+    { name: VOLUMES.data, ...dataSource(cluster, record, directory) },
     {
       name: VOLUMES.config,
       secret: { secretName: memberSecretName(record.name), defaultMode: secretMode(record) },
@@ -21,8 +21,8 @@ export function podVolumes(cluster: Identity, record: MemberRecord): Volume[] {
   ];
 }
 
-function dataSource(cluster: Identity, record: MemberRecord): Omit<Volume, "name"> {
-  const { medium, size, hostPath = "" } = record.template.storage;
+function dataSource(cluster: Identity, record: MemberRecord, directory?: string): Omit<Volume, "name"> {
+  const { medium, size } = record.template.storage;
   switch (medium) {
     case "Persistent":
       return { persistentVolumeClaim: { claimName: claimName(record.name) } };
@@ -31,13 +31,21 @@ function dataSource(cluster: Identity, record: MemberRecord): Omit<Volume, "name
     case "Ephemeral":
       return { emptyDir: { sizeLimit: canonicalQuantity(size) } };
     case "HostPath":
-      return { hostPath: { path: hostDirectory(cluster, record, hostPath), type: "DirectoryOrCreate" } };
+      return { hostPath: { path: hostDirectory(cluster, record, directory), type: "DirectoryOrCreate" } };
   }
 }
 
-/** Named by the record's UID, which no other member ever has: a directory is never used twice (I4). */
-function hostDirectory({ namespace, name }: Identity, { uid }: MemberRecord, below: string): string {
-  return `${below.replace(/\/+$/, "")}/${namespace}/${name}/${uid}`;
+/**
+ * Named by the record's UID, which no other member ever has: a directory is never used twice (I4). In front of it are
+ * the cluster with its UID and the member, as `beginning` has them; an earlier operator recorded no beginning.
+ */
+export function hostDirectory(
+  { namespace, name }: Pick<Identity, "namespace" | "name">,
+  { uid, template }: MemberRecord,
+  beginning: string | undefined,
+): string {
+  const below = (template.storage.hostPath ?? "").replace(/\/+$/, "");
+  return beginning === undefined ? `${below}/${namespace}/${name}/${uid}` : `${below}/${beginning}.${uid}`;
 }
 
 /** Files of a Secret belong to root and to fsGroup; without one, etcd reads its key as one of the others. */
