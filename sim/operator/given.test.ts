@@ -5,12 +5,16 @@ import { test } from "node:test";
 import { findCondition } from "../../src/core/status/condition.ts";
 import type { IssuedCertificate, Sans } from "../../src/seams/pki.ts";
 import { ModelPki } from "../machine/model-pki.ts";
+import { ModelCertManager } from "../models/kube/cert-manager.ts";
+import { certificates } from "../models/kube/kinds/certificate.ts";
 import { pods } from "../models/kube/kinds/pod.ts";
 import { secrets } from "../models/kube/kinds/simple.ts";
+import { json } from "../models/kube/object.ts";
 import { NAMESPACE } from "./environment.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
 const DAY = 86_400_000;
+const CA = { commonName: "Our company", lifeMs: 1000 * DAY };
 const PATH = `/api/v1/namespaces/${NAMESPACE}/secrets`;
 const TLS = {
   mode: "Secrets",
@@ -26,7 +30,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
 async function world() {
   const sim = new OperatorSimulation({ replicas: 3, version: "3.6.16", tls: TLS }, { seed: 3 });
   const pki = new ModelPki(sim.env.clock, { last: 1_000_000 });
-  const ca = await pki.issueCa({ commonName: "Our company", lifeMs: 1000 * DAY });
+  const ca = await pki.issueCa(CA);
   const issue = async (name: string, by: IssuedCertificate = ca): Promise<Record<string, string>> => {
     const sans: Sans = { dns: NAMES[name] ?? [], ips: [] };
     const usages = ["serverAuth", "clientAuth"] as const;
@@ -91,4 +95,68 @@ test("a cluster waits for its Secrets, comes up with them, and takes over what i
   assert.equal(tls()?.status, "True", tls()?.message);
   assert.equal(file("peer.pem"), `${peers["tls.crt"]}${peers["tls.key"]}`);
   assert.deepEqual(running(), started, "no member was restarted");
+});
+
+test("with cert-manager, which may come later, each member has a certificate of its own; an issuer that is missing is told", async () => {
+  const certManager = { server: { name: "web" }, operator: { name: "clients" } };
+  const tls = {
+    mode: "CertManager",
+    client: { certManager },
+    peer: { certManager: { member: { name: "nobody" } } },
+  } as const;
+  const sim = new OperatorSimulation({ replicas: 3, version: "3.6.16", tls }, { seed: 5 });
+  const reported = () => findCondition(sim.cluster?.status?.conditions, "TLSReady");
+  await sim.pass(30_000);
+  assert.equal(reported()?.reason, "CertManagerMissing", reported()?.message);
+
+  const { server, scheduler, clock } = sim.env;
+  const pki = new ModelPki(clock, { last: 1_000_000 });
+  const [web, clients] = [await pki.issueCa(CA), await pki.issueCa(CA)];
+  const issuers = new Map([
+    ["web", web],
+    ["clients", clients],
+  ]);
+  const certManagerModel = new ModelCertManager({ server, scheduler, pki, issuers });
+  await sim.pass(60_000);
+  assert.equal(reported()?.reason, "CertificatePending");
+  assert.match(
+    reported()?.message ?? "",
+    /spec\.tls\.peer\.certManager\.member: .*by Issuer nobody \(Issuing/,
+  );
+  issuers.set("nobody", await pki.issueCa(CA));
+  await sim.settle();
+  assert.equal(reported()?.status, "True", reported()?.message);
+  assert.equal(sim.cluster?.status?.clientSecret, "demo-client-tls");
+  const made = server.list(certificates).map(({ metadata }) => metadata.name);
+  assert.deepEqual(made.toSorted(), [
+    "demo-1-peer-issued",
+    "demo-1-server-issued",
+    "demo-2-peer-issued",
+    "demo-2-server-issued",
+    "demo-3-peer-issued",
+    "demo-3-server-issued",
+    "demo-client-issued",
+    "demo-operator-issued",
+  ]);
+  const secret = (name: string) => server.list(secrets).find(({ metadata }) => metadata.name === name);
+  const pem = (name: string, file: string) =>
+    Buffer.from(String(json(secret(name)?.["data"])[file] ?? ""), "base64").toString();
+  const started = server.list(pods).map(({ metadata }) => metadata.uid);
+  await certManagerModel.renew("demo-1-server-issued");
+  await sim.pass(10_000);
+  const renewed = pem("demo-1-server-issued", "tls.crt") + pem("demo-1-server-issued", "tls.key");
+  assert.equal(pem("demo-1", "server.pem"), renewed, "at once, by its label");
+  assert.equal(reported()?.status, "True", reported()?.message);
+  assert.deepEqual(
+    server.list(pods).map(({ metadata }) => metadata.uid),
+    started,
+  );
+
+  sim.user({
+    method: "DELETE",
+    path: `/apis/etcd.quorate.dev/v1alpha1/namespaces/${NAMESPACE}/etcdclusters/demo`,
+  });
+  await sim.pass(120_000);
+  const left = [...server.list(secrets), ...server.list(certificates)].map(({ metadata }) => metadata.name);
+  assert.deepEqual(left, [], "what cert-manager wrote goes with the cluster");
 });

@@ -68,6 +68,19 @@ export const etcdClusterStatusSchema = z.strictObject({
     .optional()
     .describe("Client URLs from outside: the addresses of the client Service's load balancer."),
   clientSecret: text(253).optional().describe("Secret (on a machine: directory) with a client certificate."),
+  certificates: z
+    .array(
+      z.strictObject({
+        name: text(128).describe(
+          "Whose it is: a member and its plane, a CA, the operator's or the clients'.",
+        ),
+        expires: timestamp().describe("When it ends."),
+      }),
+    )
+    .max(64)
+    .optional()
+    .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] })
+    .describe("When each certificate ends that Quorate issues or copies, and when their CAs do."),
   members: z
     .array(memberStatusSchema)
     .max(64)

@@ -6,6 +6,7 @@ import { bootstrapExamples } from "./bootstrap-examples.ts";
 import { API_VERSION } from "./metadata.ts";
 import { podExamples } from "./pod-examples.ts";
 import { storageExamples } from "./storage-examples.ts";
+import { tlsExamples } from "./tls-examples.ts";
 
 export interface Example {
   /** What the bad one does wrong. */
@@ -118,69 +119,7 @@ export const ruleExamples: readonly Example[] = [
     bad: spec({ storage: { size: "4Gi" }, options: { quotaBackendBytes: "8Gi" } }),
     good: spec({ storage: { size: "16Gi" }, options: { quotaBackendBytes: 8_589_934_592 } }),
   },
-  {
-    title: "an address with a port among the names",
-    path: "spec.tls.extraSANs[1]",
-    bad: spec({ tls: { extraSANs: ["etcd.example.com", "etcd.example.com:2379"] } }),
-    good: spec({ tls: { extraSANs: ["*.example.com", "10.0.0.1", "2001:db8::1"] } }),
-  },
-  {
-    title: "something like an IPv6 address",
-    path: "spec.tls.extraSANs[0]",
-    bad: spec({ tls: { extraSANs: ["1:2:3"] } }),
-    good: spec({ tls: { extraSANs: ["::1"] } }),
-  },
-  {
-    title: "something like an IPv4 address",
-    path: "spec.tls.extraSANs[0]",
-    bad: spec({ tls: { extraSANs: ["10.0.0.256"] } }),
-    good: spec({ tls: { extraSANs: ["10.0.0.255"] } }),
-  },
-  {
-    title: "an IPv4 address in the clothes of IPv6",
-    path: "spec.tls.extraSANs[0]",
-    bad: spec({ tls: { extraSANs: ["::ffff:10.0.0.1"] } }),
-    good: spec({ tls: { extraSANs: ["64:ff9b::10.0.0.1"] } }),
-  },
-  {
-    title: "plain text for a cluster with encryption",
-    path: "spec.tls",
-    old: spec({}),
-    bad: spec({ tls: { mode: "Disabled" } }),
-    good: spec({ tls: { extraSANs: ["etcd.example.com"] } }),
-  },
-  {
-    title: "encryption for one plane of a cluster without",
-    path: "spec.tls",
-    old: spec({ tls: { mode: "Disabled" } }),
-    bad: spec({ tls: { mode: "Disabled", peer: { mode: "Managed" } } }),
-    good: spec({ tls: { mode: "Managed", client: { mode: "Disabled" }, peer: { mode: "Disabled" } } }),
-  },
-  {
-    title: "client certificates no longer required",
-    path: "spec.tls",
-    old: spec({}),
-    bad: spec({ tls: { clientAuth: "None" } }),
-    good: spec({ tls: { client: { mode: "Managed" } } }),
-  },
-  {
-    title: "certificates of one's own without the Secret of the peers",
-    path: "spec.tls.peer",
-    bad: spec({ tls: { mode: "Secrets", client: { secrets: { server: "a", operator: "b" } } } }),
-    good: spec({
-      tls: {
-        mode: "Secrets",
-        client: { secrets: { server: "a", operator: "b", trustedCA: "c" } },
-        peer: { secrets: { member: "d" } },
-      },
-    }),
-  },
-  {
-    title: "Secrets for a plane whose certificates are managed",
-    path: "spec.tls.client",
-    bad: spec({ tls: { client: { secrets: { server: "a", operator: "b" } } } }),
-    good: spec({ tls: { client: { mode: "Secrets", secrets: { server: "a", operator: "b" } } } }),
-  },
+  ...tlsExamples,
   {
     title: "an election timeout below five heartbeats",
     path: "spec.options.electionTimeout",
@@ -311,7 +250,7 @@ export const shapeExamples: readonly Example[] = [
   { title: "a text for a number", path: "spec.replicas", bad: spec({ replicas: "three" }) },
   { title: "half a member", path: "spec.replicas", bad: spec({ replicas: 2.5 }) },
   { title: "an unknown medium", path: "spec.storage.medium", bad: storage({ medium: "Disk" }) },
-  { title: "an unknown TLS mode", path: "spec.tls.mode", bad: spec({ tls: { mode: "CertManager" } }) },
+  { title: "an unknown TLS mode", path: "spec.tls.mode", bad: spec({ tls: { mode: "Vault" } }) },
   {
     title: "an unknown mode of a plane",
     path: "spec.tls.peer.mode",

@@ -23,6 +23,9 @@ export const objectName = () =>
     matches(SUBDOMAIN, "must be a valid object name: use lower-case letters, digits, dashes and dots"),
   );
 
+export const objectKind = () =>
+  withRules(text(63), matches("[A-Z][A-Za-z0-9]*", "must be the kind of a resource, like ClusterIssuer"));
+
 /** The same, or empty: without any. */
 export const objectNameOrNone = () =>
   withRules(

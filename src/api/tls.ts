@@ -3,11 +3,12 @@
  */
 import { z } from "zod";
 import { isIPv4, isIPv6 } from "./addresses.ts";
-import { objectName } from "./labels.ts";
-import { text } from "./scalars.ts";
+import { objectKind, objectName } from "./labels.ts";
+import { DEFAULT_LIFETIMES } from "./lifetimes.ts";
+import { celWhenDurations, duration, text, whenDurations } from "./scalars.ts";
 import { withRules, type Rule } from "./rule.ts";
 
-const tlsModeSchema = z.enum(["Managed", "Secrets", "Disabled"]);
+const tlsModeSchema = z.enum(["Managed", "CertManager", "Secrets", "Disabled"]);
 
 const modeOfPlane = (name: string) =>
   tlsModeSchema
@@ -17,6 +18,18 @@ const modeOfPlane = (name: string) =>
     );
 
 const FILES = "tls.crt (with intermediates, if any), tls.key and ca.crt";
+
+// Without defaults of the resource definition, like all that came later.
+const issuerRef = (whose: string) =>
+  z
+    .strictObject({
+      name: objectName().describe("Name of the issuer."),
+      kind: objectKind()
+        .optional()
+        .describe("Issuer, ClusterIssuer, or a kind of another group. Defaults to Issuer."),
+      group: objectName().optional().describe("API group of the issuer. Defaults to cert-manager.io."),
+    })
+    .describe(`The issuer of ${whose}. It must provide its CA (ca.crt), as CA and Vault issuers do.`);
 
 const clientPlane = z.strictObject({
   mode: modeOfPlane("client"),
@@ -40,6 +53,19 @@ const clientPlane = z.strictObject({
       description:
         "Secrets of the cluster's namespace with certificates of your own, with mode Secrets. They are checked and copied; a change is taken over within a minute and without a restart, or at once if the Secret has the label etcd.quorate.dev/cluster with the name of the cluster.",
     }),
+  certManager: z
+    .strictObject({
+      server: issuerRef("the certificates that members show to clients"),
+      operator: issuerRef(
+        "client certificates: the operator's, and the one in the Secret that status.clientSecret names. Every certificate that its CA signs is accepted from clients",
+      ),
+    })
+    .optional()
+    .meta({
+      kubernetesOnly: "refuse",
+      description:
+        "Issuers of cert-manager, with mode CertManager. Quorate creates a Certificate for each member, one for itself and one for clients; cert-manager issues and renews them.",
+    }),
 });
 
 const peerPlane = z.strictObject({
@@ -56,7 +82,45 @@ const peerPlane = z.strictObject({
       description:
         "Secret of the cluster's namespace with a certificate of your own, with mode Secrets, checked and copied like those of clients.",
     }),
+  certManager: z
+    .strictObject({ member: issuerRef("the certificates that members show to each other") })
+    .optional()
+    .meta({ kubernetesOnly: "refuse", description: "Issuer of cert-manager, with mode CertManager." }),
 });
+
+// Without defaults of the resource definition, which an operator from before these fields would find and reject.
+const managedFields = z.strictObject({
+  leafLifetime: duration()
+    .optional()
+    .describe(
+      "How long certificates of members and clients are valid; at least 10m. They are renewed after two thirds of it, and at once if a change makes them due. Defaults to 2160h (90 days).",
+    ),
+  caLifetime: duration()
+    .optional()
+    .describe(
+      "How long a CA is valid that is created from now on; at least twice leafLifetime. Existing CAs stay as they are. Defaults to 87600h (10 years).",
+    ),
+});
+
+const given = (field: keyof typeof DEFAULT_LIFETIMES) =>
+  `(has(self.${field}) ? self.${field} : '${DEFAULT_LIFETIMES[field]}')`;
+
+const lifetimesInRange: Rule<z.output<typeof managedFields>> = {
+  cel: celWhenDurations(
+    [given("leafLifetime"), given("caLifetime")],
+    `duration(${given("leafLifetime")}) >= duration('10m') && duration(${given("leafLifetime")}) + duration(${given("leafLifetime")}) <= duration(${given("caLifetime")}) && duration(${given("caLifetime")}) <= duration('262800h')`,
+  ),
+  message:
+    "leafLifetime must be at least 10m, caLifetime at least twice leafLifetime (2160h unless set) and at most 262800h (30 years)",
+  check: (managed) =>
+    whenDurations(
+      [
+        managed.leafLifetime ?? DEFAULT_LIFETIMES.leafLifetime,
+        managed.caLifetime ?? DEFAULT_LIFETIMES.caLifetime,
+      ],
+      (leaf, ca) => leaf >= 600_000 && 2 * leaf <= ca && ca <= 262_800 * 3_600_000,
+    ),
+};
 
 const DNS_NAME = "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 /** Only digits and dots, or with colons: a mistyped address, not a name. */
@@ -74,7 +138,7 @@ const tlsFields = z.strictObject({
   mode: tlsModeSchema
     .default("Managed")
     .describe(
-      "Managed: Quorate creates a certificate authority for the cluster and rotates its certificates. Secrets: certificates of your own, from the Secrets in client.secrets and peer.secrets; on Kubernetes only. Disabled: plaintext. Cannot be changed after the cluster was created.",
+      "Managed: Quorate creates a certificate authority for the cluster and rotates its certificates. Secrets: certificates of your own, from the Secrets in client.secrets and peer.secrets; on Kubernetes only. CertManager: certificates that cert-manager issues, by client.certManager and peer.certManager; on Kubernetes only. Disabled: plaintext. Cannot be changed after the cluster was created.",
     ),
   client: clientPlane
     .optional()
@@ -82,6 +146,9 @@ const tlsFields = z.strictObject({
   peer: peerPlane
     .optional()
     .describe("Overrides tls.mode for peer connections, and names their certificates."),
+  managed: withRules(managedFields, lifetimesInRange)
+    .optional()
+    .describe("Lifetimes of the certificates of planes with mode Managed."),
   clientAuth: z
     .enum(["Required", "None"])
     .default("Required")
@@ -121,14 +188,35 @@ const securityIsKept: Rule<TLSFields> = {
 };
 
 /** Exactly the source that the mode names. */
-const sourceOf = (plane: "client" | "peer"): Rule<TLSFields> => ({
-  cel: `(${planeMode("self", plane)} == 'Secrets') == (has(self.${plane}) && has(self.${plane}.secrets))`,
+const sourceOf = (
+  plane: "client" | "peer",
+  mode: "Secrets" | "CertManager",
+  source: "secrets" | "certManager",
+): Rule<TLSFields> => ({
+  cel: `(${planeMode("self", plane)} == '${mode}') == (has(self.${plane}) && has(self.${plane}.${source}))`,
   fieldPath: `.${plane}`,
-  message: `tls.${plane}.secrets is needed with mode Secrets of the ${plane} plane, and only with it: name the Secrets, or choose another mode`,
-  check: (tls) => ((tls[plane]?.mode ?? tls.mode) === "Secrets") === (tls[plane]?.secrets !== undefined),
+  message: `tls.${plane}.${source} is needed with mode ${mode} of the ${plane} plane, and only with it: add it, or choose another mode`,
+  check: (tls) => ((tls[plane]?.mode ?? tls.mode) === mode) === (tls[plane]?.[source] !== undefined),
 });
 
-export const tlsSchema = withRules(tlsFields, securityIsKept, sourceOf("client"), sourceOf("peer"));
+const managedNeedsMode: Rule<TLSFields> = {
+  cel: `!has(self.managed) || ${planeMode("self", "client")} == 'Managed' || ${planeMode("self", "peer")} == 'Managed'`,
+  fieldPath: ".managed",
+  message: "tls.managed is for planes with mode Managed, and there is none: remove it, or choose that mode",
+  check: (tls) =>
+    tls.managed === undefined ||
+    [tls.client?.mode ?? tls.mode, tls.peer?.mode ?? tls.mode].includes("Managed"),
+};
+
+export const tlsSchema = withRules(
+  tlsFields,
+  securityIsKept,
+  sourceOf("client", "Secrets", "secrets"),
+  sourceOf("client", "CertManager", "certManager"),
+  sourceOf("peer", "Secrets", "secrets"),
+  sourceOf("peer", "CertManager", "certManager"),
+  managedNeedsMode,
+);
 
 export type TLSMode = z.output<typeof tlsModeSchema>;
 export type TLS = z.output<typeof tlsSchema>;

@@ -5,6 +5,7 @@
  */
 import path from "node:path";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
+import { lifetimesOf, type Lifetimes } from "../api/lifetimes.ts";
 import { isSecure } from "../core/config/flags.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { Keeper } from "../pki/keeper.ts";
@@ -40,6 +41,7 @@ export interface CertificateReport {
 export interface CertificateState {
   readonly problems: readonly string[];
   readonly expiry: Readonly<Record<string, number>>;
+  readonly all: readonly { readonly name: string; readonly expires: number }[];
 }
 
 /** A leaf as it should be, and where. */
@@ -99,11 +101,15 @@ export class Certificates {
     records: readonly MemberRecord[],
     spec: EtcdClusterSpec["tls"],
   ): Promise<CertificateReport> {
-    const wanted = [...this.#clientLeaves(spec), ...records.flatMap((record) => this.#leavesOf(record))];
+    const lives = lifetimesOf(spec);
+    const wanted = [
+      ...this.#clientLeaves(spec, lives),
+      ...records.flatMap((record) => this.#leavesOf(record, lives)),
+    ];
     const due: number[] = [];
     let changed = false;
     const planes = new Set(wanted.map(({ plane }) => plane));
-    for (const plane of planes) changed = (await this.#ensureAuthority(cluster, plane)) || changed;
+    for (const plane of planes) changed = (await this.#ensureAuthority(cluster, plane, lives)) || changed;
     await Promise.all(
       wanted.map(async (one) => {
         const result = await this.#ensureLeaf(one);
@@ -124,7 +130,11 @@ export class Certificates {
       const first = this.#keeper.expiry(leaves.map(({ file }) => file));
       if (first !== undefined) expiry[record.name] = first;
     }
-    return { problems: this.#keeper.problems, expiry };
+    const all = this.#keeper.ends.map(({ name, expires }) => ({
+      name: path.basename(name).replace(/\.(pem|crt)$/, ""),
+      expires,
+    }));
+    return { problems: this.#keeper.problems, expiry, all };
   }
 
   /** For whoever only looks; what is kept here is known. */
@@ -151,33 +161,33 @@ export class Certificates {
     return path.join(this.#layout.pki, name);
   }
 
-  #clientLeaves(spec: EtcdClusterSpec["tls"]): Wanted[] {
+  #clientLeaves(spec: EtcdClusterSpec["tls"], { leafMs }: Lifetimes): Wanted[] {
     if (!isSecure(spec, "client")) return [];
     return ["user", "controller"].map((who) => ({
       file: this.#file(`${who}.pem`),
       plane: "client",
-      leaf: clientLeaf(`quorate-${who}`),
+      leaf: clientLeaf(`quorate-${who}`, leafMs),
     }));
   }
 
-  #leavesOf({ name, template }: MemberRecord): Wanted[] {
+  #leavesOf({ name, template }: MemberRecord, { leafMs } = lifetimesOf(template.tls)): Wanted[] {
     const { sans } = memberSans({ hosts: ["localhost", HOST, "::1", name], extra: template.tls.extraSANs });
     return PLANES.filter((plane) => isSecure(template.tls, plane)).map((plane) => ({
       file: this.memberFiles(name, plane).pem,
       plane,
-      leaf: memberLeaf(name, plane, sans),
+      leaf: memberLeaf(name, plane, sans, leafMs),
     }));
   }
 
   /** True when it was made now. */
-  async #ensureAuthority(cluster: string, plane: Plane): Promise<boolean> {
+  async #ensureAuthority(cluster: string, plane: Plane, { caMs }: Lifetimes): Promise<boolean> {
     if (this.#keeper.source(plane)) return false;
     const [certFile, keyFile] = [this.caFile(plane), this.#file(`ca-${plane}.key`)];
     let [certificate, key] = await Promise.all([this.#read(certFile), this.#read(keyFile)]);
     const made = certificate === undefined;
     if (certificate === undefined) {
       // The certificate is written last: with it there the CA is whole, without it nobody has used the key.
-      const issued = await this.#pki.issueCa(caOf(cluster, plane));
+      const issued = await this.#pki.issueCa(caOf(cluster, plane, caMs));
       await this.#disk.makeDirectory(this.#layout.pki);
       await this.#disk.write(keyFile, issued.key, { private: true });
       await this.#disk.write(certFile, issued.certificate);

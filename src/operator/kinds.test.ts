@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { entriesOf, NAMESPACED_KINDS, WIDE_KINDS } from "./kinds.ts";
-import { CLUSTER_WIDE, NAMESPACED } from "./process/permissions.ts";
+import { CLUSTER_WIDE, NAMESPACED, verbsOf } from "./process/permissions.ts";
 
 const namespaced = entriesOf(NAMESPACED_KINDS);
 const wide = entriesOf(WIDE_KINDS);
@@ -27,7 +27,7 @@ test("a role that cannot name cluster-wide kinds is enough: none of them is wait
 test("the roles let the operator list and watch every kind of the table", () => {
   const mayFollow = new Set(
     [...NAMESPACED, ...CLUSTER_WIDE]
-      .filter(({ verbs }) => verbs.includes("list") && verbs.includes("watch"))
+      .filter((one) => ["list", "watch"].every((verb) => (verbsOf(one) as string[]).includes(verb)))
       .map(({ group, resource }) => `${group}/${resource}`),
   );
   const followed = [...namespaced, ...wide].map(([, { resource }]) => `${resource.group}/${resource.plural}`);

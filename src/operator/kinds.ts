@@ -9,6 +9,7 @@ import type { EtcdOperation } from "../api/etcd-operation.ts";
 import { keyOf, pods, services, type KubeObject, type Resource } from "../kube/resources.ts";
 import type { Index } from "../kube/store.ts";
 import { slimClass, slimNode, slimOperation, slimPod, slimSecret } from "./cache/slim.ts";
+import { certificates } from "./cert-manager.ts";
 import { LABELS } from "./names.ts";
 import type { KubeVerb } from "./process/permissions.ts";
 import {
@@ -60,9 +61,10 @@ export interface Kind<T extends KubeObject = KubeObject, I extends string = neve
   /**
    * Where the API server refuses it or does not serve it. A kind without this is waited for, and nothing is done before.
    * DoWithout: asked once; what it would tell stays unknown. Retry: asked again in the background, and followed from
-   * when it is given, such as a kind whose definition comes with a later step of an upgrade.
+   * when it is given, such as a kind whose definition comes with a later step of an upgrade. OnDemand: the same, once a
+   * cluster needs it.
    */
-  readonly ifRefused?: "DoWithout" | "Retry";
+  readonly ifRefused?: "DoWithout" | "Retry" | "OnDemand";
   readonly rights: readonly Right[];
   /** Only kinds of ours. */
   readonly users?: Users;
@@ -170,6 +172,18 @@ export const NAMESPACED_KINDS = {
       {
         verbs: ["create", "patch"],
         why: "certificates and members' configuration; the garbage collector deletes them",
+      },
+    ],
+  }),
+  certificates: kind({
+    resource: certificates,
+    ...OF_A_CLUSTER,
+    // Whether cert-manager is there, and when it comes, matters only to clusters that ask for it.
+    ifRefused: "OnDemand",
+    rights: [
+      {
+        rarely: ["get", "create", "patch", "delete"],
+        why: "certificates from cert-manager, for clusters that ask for them",
       },
     ],
   }),

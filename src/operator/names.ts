@@ -7,6 +7,7 @@
  *
  *   Service                 -peers, -client, -learners, -<ordinal>-peer (a member's), and the cluster's own name
  *   Secret                  -client-ca, -peer-ca, -operator, -client-tls, -<ordinal> (a member's)
+ *   Secret, Certificate     -operator-issued, -client-issued, -<ordinal>-server-issued, -<ordinal>-peer-issued
  *   EtcdMember, Pod, claim  -<ordinal> (claims with data- in front)
  *   PodDisruptionBudget     nothing: there is one per cluster
  *
@@ -135,6 +136,14 @@ export function secretNames(cluster: string) {
     client: `${cluster}-client-tls`,
   } as const;
 }
+
+/** Certificates of cert-manager, and the Secrets that it writes them to. */
+export const issuedNames = {
+  member: (member: string, plane: "client" | "peer") =>
+    `${member}-${plane === "client" ? "server" : "peer"}-issued`,
+  operator: (cluster: string) => `${cluster}-operator-issued`,
+  client: (cluster: string) => `${cluster}-client-issued`,
+} as const;
 
 /** Common names: who a client is to etcd. */
 export const CLIENTS = { operator: "quorate-operator", user: "quorate-user" } as const;

@@ -6,7 +6,7 @@ import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { ApiError } from "../api/validate.ts";
 import type { Applied, ObjectAction, Platform, PlatformMember, PlatformState } from "../control/platform.ts";
-import { isGiven, isSecure } from "../core/config/flags.ts";
+import { isSecure, modeOf } from "../core/config/flags.ts";
 import type { ClusterFacts, EtcdMemberEntry } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status/status.ts";
@@ -237,10 +237,11 @@ export class KubePlatform implements Platform {
         problems: certificates.keeper.problems,
         ...(certificates.keeper.reason && { reason: certificates.keeper.reason }),
         expiry: Object.fromEntries(expiry),
+        all: certificates.expiries,
         now: this.#options.skew.now(),
       },
       ...(isSecure(spec.tls, "client") &&
-        !isGiven(spec.tls, "client") && { clientSecret: secretNames(name).client }),
+        modeOf(spec.tls, "client") !== "Secrets" && { clientSecret: secretNames(name).client }),
     });
   }
 

@@ -3,7 +3,14 @@
  * same wherever they are stored, in files or in Secrets: each leaf comes with its place.
  */
 import { hash } from "node:crypto";
-import { PkiError, type KeyPair, type LeafSpec, type Pem, type Pki } from "../seams/pki.ts";
+import {
+  PkiError,
+  type CertificateFacts,
+  type KeyPair,
+  type LeafSpec,
+  type Pem,
+  type Pki,
+} from "../seams/pki.ts";
 import { flawsOf } from "./given.ts";
 import { judgeLeaf, serves, type Found, type Plane } from "./plan.ts";
 import type { Given, Problem, ProblemReason, Signing, Source } from "./source.ts";
@@ -77,8 +84,25 @@ export class Keeper {
 
   /** Leaves of this plane come from here; without a source none can be issued. */
   use(plane: Plane, source: Source | undefined): void {
-    if (source === undefined) this.#sources.delete(plane);
-    else this.#sources.set(plane, source);
+    if (source === undefined) {
+      this.#sources.delete(plane);
+      return;
+    }
+    this.#sources.set(plane, source);
+    const cas = source.kind === "signs" ? [source.ca] : this.#authorities([source.trust, source.accepts]);
+    this.#ends.set(`${plane} CA`, Math.min(...cas.map(({ notAfter }) => notAfter)));
+  }
+
+  /** CAs that a source gives have been read before. */
+  #authorities(pems: readonly Pem[]): CertificateFacts[] {
+    return pems.map((certificate) => this.#pki.inspect({ certificate }));
+  }
+
+  /** When each certificate ends that is known here, by name. */
+  get ends(): readonly { readonly name: string; readonly expires: number }[] {
+    return [...this.#ends]
+      .map(([name, expires]) => ({ name, expires }))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   source(plane: Plane): Source | undefined {
@@ -97,6 +121,10 @@ export class Keeper {
 
   problem(of: string): string | undefined {
     return this.#problems.get(of)?.message;
+  }
+
+  problemOf(of: string): Problem | undefined {
+    return this.#problems.get(of);
   }
 
   report(of: string, problem: string | Problem | undefined): void {

@@ -36,14 +36,14 @@ export const USAGES = {
 export type Plane = "client" | "peer";
 export const PLANES: readonly Plane[] = ["client", "peer"];
 
-export function caOf(cluster: string, plane: Plane): CaRequest {
-  return { commonName: `${cluster} ${plane} CA`, lifeMs: CA_LIFE_MS };
+export function caOf(cluster: string, plane: Plane, lifeMs = CA_LIFE_MS): CaRequest {
+  return { commonName: `${cluster} ${plane} CA`, lifeMs };
 }
 
 /** What a member shows on a plane. */
-export function memberLeaf(member: string, plane: Plane, sans: Sans): LeafSpec {
+export function memberLeaf(member: string, plane: Plane, sans: Sans, lifeMs = LEAF_LIFE_MS): LeafSpec {
   const usages = plane === "client" ? USAGES.server : USAGES.peer;
-  return { commonName: member, sans, usages, lifeMs: LEAF_LIFE_MS };
+  return { commonName: member, sans, usages, lifeMs };
 }
 
 /**
@@ -56,8 +56,8 @@ export function givenLeaf(member: string, plane: Plane, sans: Sans): LeafSpec {
 }
 
 /** A leaf for somebody who only dials. */
-export function clientLeaf(commonName: string): LeafSpec {
-  return { commonName, sans: { dns: [], ips: [] }, usages: USAGES.client, lifeMs: LEAF_LIFE_MS };
+export function clientLeaf(commonName: string, lifeMs = LEAF_LIFE_MS): LeafSpec {
+  return { commonName, sans: { dns: [], ips: [] }, usages: USAGES.client, lifeMs };
 }
 
 /** The life of a certificate issued now. A leaf that outlived its CA would be worth nothing, so it is cut. */

@@ -42,7 +42,11 @@ export type ProblemReason =
   /** What is in it cannot be used. */
   | "CertificateInvalid"
   /** It comes from another CA than members trust. */
-  | "CAChanged";
+  | "CAChanged"
+  /** The API server does not serve cert-manager's kinds. */
+  | "CertManagerMissing"
+  /** cert-manager has not issued it yet. */
+  | "CertificatePending";
 
 /** Without its key it cannot sign, which is reported when it should. Throws `PkiError` when either cannot be read. */
 export function managed(pki: Pki, certificate: Pem, key: Pem | undefined): Signing {

@@ -27,7 +27,7 @@ function parse(path: string): Route {
   const parts = path.split("/").slice(1).map(decodeURIComponent);
   const [group, version, rest] =
     parts[0] === "api" ? ["", parts[1], parts.slice(2)] : [parts[1], parts[2], parts.slice(3)];
-  if (group === undefined || version === undefined) throw unknown();
+  if (group === undefined || version === undefined) throw unknownResource();
   if (rest[0] === "namespaces" && rest.length >= 3) {
     const [, namespace, plural = "", name, subresource = ""] = rest;
     const kind = kindAt(group, version, plural);
@@ -36,10 +36,10 @@ function parse(path: string): Route {
   }
   const [plural = "", name, subresource = ""] = rest;
   const kind = kindAt(group, version, plural);
-  if (!kind || (kind.namespaced && name !== undefined)) throw unknown();
+  if (!kind || (kind.namespaced && name !== undefined)) throw unknownResource();
   return { kind, namespace: undefined, name, subresource };
 }
 
-function unknown(): Refusal {
+export function unknownResource(): Refusal {
   return new Refusal(404, "NotFound", "the server could not find the requested resource");
 }

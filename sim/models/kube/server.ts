@@ -7,13 +7,14 @@ import type { SeededRandom } from "../../engine/random.ts";
 import { deleteObject, deleteOptions } from "./delete.ts";
 import { evict } from "./eviction.ts";
 import type { Kind, Surroundings } from "./kind.ts";
+import { certificates } from "./kinds/certificate.ts";
 import { scaleOf } from "./kinds/ours.ts";
 import { namespaces, storageClasses } from "./kinds/simple.ts";
 import { services } from "./kinds/service.ts";
 import { listOf } from "./list.ts";
 import { isJson, json, timestamp, type Json, type KubeJson } from "./object.ts";
 import { badRequest, causes, invalid, notFound, Refusal } from "./refusal.ts";
-import { routeOf, type Route } from "./route.ts";
+import { routeOf, unknownResource, type Route } from "./route.ts";
 import { Storage, type Stored } from "./storage.ts";
 import { patch, refuseType, replace } from "./verbs.ts";
 import { create, keyOf, type World } from "./write.ts";
@@ -39,6 +40,8 @@ export class ModelServer implements World {
   readonly surroundings: Surroundings;
   readonly now: () => number;
   readonly whole: boolean;
+  /** Kinds, by their plural, whose definition nobody has installed. */
+  readonly unserved = new Set<string>([certificates.plural]);
   readonly #random: SeededRandom;
   #addresses = 0;
   #ports = 30_000;
@@ -107,6 +110,7 @@ export class ModelServer implements World {
   #answer(request: KubeRequest, route: Route, asOf: number | undefined): KubeResponse {
     const { method, body, query = {} } = request;
     const { kind, namespace, name, subresource } = route;
+    if (this.unserved.has(kind.plural)) throw unknownResource();
     if (name === undefined) {
       if (method === "GET") {
         const found = listOf(this.storage, kind, namespace, query, { asOf, whole: this.whole });

@@ -5,7 +5,7 @@
  */
 import type { Duplex } from "node:stream";
 import type { EtcdMember } from "../../api/etcd-member.ts";
-import { isGiven, isSecure } from "../../core/config/flags.ts";
+import { isSecure, modeOf } from "../../core/config/flags.ts";
 import type { TlsCredentials } from "../../etcd/types.ts";
 import { isReason } from "../../kube/errors.ts";
 import { localPort, type LocalPort } from "../../kube/local-port.ts";
@@ -166,7 +166,8 @@ async function clientCredentials(
   // With certificates of the user's own there is none for clients, and the operator's copy is the only one known here.
   const own = secretNames(name);
   const secret =
-    cluster.status?.clientSecret ?? (isGiven(cluster.spec.tls, "client") ? own.operator : own.client);
+    cluster.status?.clientSecret ??
+    (modeOf(cluster.spec.tls, "client") === "Secrets" ? own.operator : own.client);
   const found = await target.client
     .find(secrets, { namespace, name: secret }, { signal: io.signal })
     .catch((error: unknown) => {

@@ -198,7 +198,8 @@ export function isSecure(tls: TLS, plane: "client" | "peer"): boolean {
 
 /** Whether somebody else makes the certificates of a plane. */
 export function isGiven(tls: TLS, plane: "client" | "peer"): boolean {
-  return modeOf(tls, plane) === "Secrets";
+  const mode = modeOf(tls, plane);
+  return mode === "Secrets" || mode === "CertManager";
 }
 
 /** Where clients reach this member. Its scheme follows the template, since client URLs change by restart (R9). */

@@ -62,7 +62,7 @@ const WHAT_TO_DO: Readonly<Record<NotMade["reason"], string>> = {
   CertificateNotIssued:
     "Correct the clock of the operator's node (NTP); certificates are then issued without further action.",
   CertificateNotGiven:
-    "Correct the Secret that spec.tls names; it is read again within seconds, and nothing else is needed.",
+    "Correct the Secret or the issuer that spec.tls names; it is looked at again within seconds, and nothing else is needed.",
   NameClash: "Rename or delete the other object.",
 };
 

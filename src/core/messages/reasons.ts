@@ -174,9 +174,9 @@ export const REASONS = {
   },
   CertificateNotGiven: {
     meaning:
-      "The certificates of a plane come from Secrets that spec.tls names, and one of them is missing or cannot be used: its key, its CA, its validity, its usages or its names are wrong. The message names the field and what is missing.",
+      "The certificates of a plane come from Secrets that spec.tls names, or from cert-manager, and one of them is missing or cannot be used: its key, its CA, its validity, its usages or its names are wrong, or its issuer does not exist. The message names the field and what is missing.",
     remedy:
-      "Correct the Secret. Members that run keep the certificates they have; those that wait start as soon as it can be used.",
+      "Correct the Secret or the issuer. Members that run keep the certificates they have; those that wait start as soon as it can be used.",
   },
   RecordUnconfirmed: {
     meaning: "etcd lists a member whose EtcdMember was not found; whether it was deleted is being confirmed.",

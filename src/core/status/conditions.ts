@@ -25,9 +25,16 @@ export interface Certificates {
   /** What is wrong with them, in words; empty when all are in place. */
   readonly problems: readonly string[];
   /** Of the first of them, where it has one of its own. */
-  readonly reason?: "SecretMissing" | "CertificateInvalid" | "CAChanged";
+  readonly reason?:
+    | "SecretMissing"
+    | "CertificateInvalid"
+    | "CAChanged"
+    | "CertManagerMissing"
+    | "CertificatePending";
   /** When the first certificate of each member ends, in milliseconds. */
   readonly expiry: Readonly<Record<string, number>>;
+  /** When each certificate ends, those of CAs, the operator and clients too. */
+  readonly all?: readonly { readonly name: string; readonly expires: number }[];
   /** The time to hold that against, where the controller's own clock is known to be wrong. */
   readonly now?: number;
 }

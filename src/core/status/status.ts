@@ -49,6 +49,7 @@ export interface GivenStatus {
 }
 
 const MOST_MEMBERS = 64;
+const MOST_CERTIFICATES = 64;
 const MOST_STEPS = 64;
 const MOST_ENDPOINTS = 32;
 const MOST_WARNINGS = 32;
@@ -84,6 +85,11 @@ export function statusOf(
       .slice(0, MOST_ENDPOINTS),
     ...(given.externalEndpoints?.length && { externalEndpoints: [...given.externalEndpoints] }),
     ...(given.clientSecret !== undefined && { clientSecret: given.clientSecret }),
+    ...(given.certificates?.all?.length && {
+      certificates: given.certificates.all
+        .slice(0, MOST_CERTIFICATES)
+        .map(({ name, expires }) => ({ name, expires: timestamp(expires) })),
+    }),
     members: view.members.slice(0, MOST_MEMBERS).map((member) => memberStatus(view, member, given)),
     ...(revision > 0 && { revision }),
     ...(fullAt !== undefined && { quotaFullAt: timestamp(fullAt) }),

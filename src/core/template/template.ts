@@ -86,7 +86,7 @@ export function startOf(record: Started): Start {
 }
 
 /** What of them etcd is started with. Where leaves come from is not part of it: they are read anew (R45). */
-function planesOf({ extraSANs: _names, client, peer, ...rest }: MemberTemplate["tls"]) {
+function planesOf({ extraSANs: _names, managed: _lives, client, peer, ...rest }: MemberTemplate["tls"]) {
   const withoutSource = ({
     secrets: _source,
     ...plane

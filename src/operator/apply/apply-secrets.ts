@@ -33,7 +33,7 @@ export async function issueSecret(
   if (secret.of === "authority") return await issueAuthority(context, view, wanted, secret.plane, outcomes);
   if (secret.of === "member") return await issueMember(context, view, wanted, secret.record, outcomes);
   const { client, certificates, contests } = context;
-  const files = await certificates.clientFiles(secret.commonName, known);
+  const files = await certificates.clientFiles(view.observation.cluster, secret.commonName, known);
   if (files === undefined) return false;
   const object = secret.render(view.observation.cluster, files);
   return outcomes.note(secretResource, await keepSecret(client, object, known, isOurs, contests));

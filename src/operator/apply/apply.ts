@@ -3,7 +3,9 @@
  * cannot be made, because an object of somebody else's has its name (I9), say, keeps nothing else from being made.
  */
 import type { Applied } from "../../control/platform.ts";
+import { modeOf } from "../../core/config/flags.ts";
 import type { View } from "../../core/view.ts";
+import { PLANES } from "../../pki/plan.ts";
 import { Applier } from "./applier.ts";
 import { Outcomes, type ApplyContext } from "./outcomes.ts";
 import { nameIn, wantedObjects, type Cached } from "./wanted.ts";
@@ -39,9 +41,12 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
   };
 }
 
-function cachedOf({ stores, live, key }: ApplyContext, view: View): Cached {
+function cachedOf({ certificates, stores, live, key }: ApplyContext, view: View): Cached {
   const { namespace } = view.observation.cluster;
+  const isAsked = PLANES.some((plane) => modeOf(view.spec.tls, plane) === "CertManager");
   return {
+    hasCertManager: isAsked && stores.followCertificates(key),
+    clusterDomain: certificates.clusterDomain,
     ...stores.ownObjects(key),
     cluster: stores.cluster(key),
     member: (name) => stores.member(`${namespace}/${name}`),

@@ -192,3 +192,25 @@ test("a plane is in use once a member of this cluster holds its authority, and n
   assert.equal(isPlaneInUse("peer", [{ ...record, uid: "another" }], secrets), false);
   assert.equal(textIn(secret, FILES.peerCA), "x");
 });
+
+test("certificates live as long as the spec says; a shorter life is taken up at once, and CAs stay", async () => {
+  const { certificates, time, authorities } = await world();
+  const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+  const managed = { leafLifetime: "24h", caLifetime: "48h" };
+  const short = { ...cluster, spec: { ...cluster.spec, tls: { ...cluster.spec.tls, managed } } };
+  time.now += DAY;
+  const renewed = (await certificates.memberFiles(short, record, secretOf(files))) ?? {};
+  const pem = (text: string | undefined) => ({ text: text ?? "", where: "here" });
+  const { notAfter } = inspect({ certificate: pem(renewed[FILES.serverPem]) });
+  assert.ok(notAfter > time.now && notAfter < time.now + 25 * 3_600_000);
+  assert.equal(renewed[FILES.clientCA], files[FILES.clientCA]);
+  const ca = inspect({ certificate: pem(textIn(await certificates.newAuthority(short, "peer"), "tls.crt")) });
+  assert.ok(ca.notAfter < time.now + 3 * DAY);
+  const ends = new Map(certificates.expiries.map(({ name, expires }) => [name, expires]));
+  assert.deepEqual(
+    [...ends.keys()],
+    ["client CA", "demo-1 client", "demo-1 peer", "demo-1 peer client", "peer CA"],
+  );
+  assert.equal(ends.get("demo-1 client"), notAfter);
+  assert.ok(authorities.client && (ends.get("client CA") ?? 0) > time.now + 3000 * DAY);
+});

@@ -5,22 +5,14 @@
  */
 import { Buffer } from "node:buffer";
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import { lifetimesOf } from "../../api/lifetimes.ts";
 import { isGiven, isSecure } from "../../core/config/flags.ts";
 import { sameContent } from "../../core/hash.ts";
 import type { ClusterFacts, NotMade } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { Keeper, type CertificateTime, type Leaf } from "../../pki/keeper.ts";
-import {
-  caOf,
-  clientLeaf,
-  givenLeaf,
-  judgeCa,
-  LEAF_LIFE_MS,
-  memberLeaf,
-  PLANES,
-  type Plane,
-} from "../../pki/plan.ts";
+import { caOf, clientLeaf, givenLeaf, judgeCa, memberLeaf, PLANES, type Plane } from "../../pki/plan.ts";
 import { splitBundle } from "../../pki/bundle.ts";
 import { memberSans } from "../../pki/sans.ts";
 import { managed, type Given, type Problem } from "../../pki/source.ts";
@@ -42,8 +34,8 @@ export function secretsByName(secrets: readonly Secret[]): SecretsByName {
 }
 
 interface KnownLeaf {
-  readonly extra: readonly string[];
-  readonly given: boolean;
+  /** What it was made from. */
+  readonly by: { readonly extra: readonly string[]; readonly given: boolean; readonly lifeMs: number };
   readonly spec: LeafSpec;
 }
 
@@ -53,7 +45,7 @@ const RETRY_MS = 10_000;
 export class Certificates {
   readonly #pki: Pki;
   readonly #time: CertificateTime;
-  readonly #clusterDomain: string | undefined;
+  readonly clusterDomain: string | undefined;
   readonly keeper: Keeper;
   /** The Secret that a plane's authority was read from. */
   readonly #readFrom = new Map<Plane, Secret>();
@@ -64,7 +56,7 @@ export class Certificates {
 
   constructor(pki: Pki, time: CertificateTime, clusterDomain?: string) {
     this.#pki = pki;
-    this.#clusterDomain = clusterDomain;
+    this.clusterDomain = clusterDomain;
     this.#time = time;
     this.keeper = new Keeper(pki, time, { retryMs: RETRY_MS });
   }
@@ -72,6 +64,11 @@ export class Certificates {
   /** When the first certificate of a member ends. */
   expiryOf(member: string): number | undefined {
     return this.keeper.expiry(leavesOf(member));
+  }
+
+  /** When each certificate ends that is looked after here, CAs too, by name. */
+  get expiries(): readonly { readonly name: string; readonly expires: number }[] {
+    return this.keeper.ends;
   }
 
   /** The names and addresses that the certificates of a member are issued for. */
@@ -89,7 +86,7 @@ export class Certificates {
 
   /** A new authority as a Secret, to be made if there is none. */
   async newAuthority(cluster: ClusterFacts, plane: Plane): Promise<Secret> {
-    const request = caOf(cluster.name, plane);
+    const request = caOf(cluster.name, plane, lifetimesOf(cluster.spec.tls).caMs);
     const { contradiction } = this.#time;
     if (contradiction !== undefined) {
       this.keeper.report(plane, contradiction);
@@ -116,7 +113,10 @@ export class Certificates {
       }
     }
     const source = this.keeper.source(plane);
-    const verdict = source?.kind === "signs" ? judgeCa(source.ca, LEAF_LIFE_MS, this.#time.now()) : undefined;
+    const verdict =
+      source?.kind === "signs"
+        ? judgeCa(source.ca, lifetimesOf(cluster.spec.tls).leafMs, this.#time.now())
+        : undefined;
     this.keeper.report(
       plane,
       verdict && verdict.state !== "valid" ? `${where}: ${verdict.message}` : undefined,
@@ -185,18 +185,25 @@ export class Certificates {
         files[FILES.serverCA] = source.trust.text;
       if (plane === "peer")
         files[FILES.peerClientPem] =
-          source.kind === "gives" ? files[pemFile] : await this.#peerClient(name, present, files[pemFile]);
+          source.kind === "gives"
+            ? files[pemFile]
+            : await this.#peerClient(cluster, name, present, files[pemFile]);
     }
     this.#unissued.delete(name);
     return files;
   }
 
   /** Where none can be signed, the certificate that it shows its peers does: it has names, and peers look them up. */
-  async #peerClient(name: string, present: Secret | undefined, shown: string): Promise<string> {
+  async #peerClient(
+    cluster: ClusterFacts,
+    name: string,
+    present: Secret | undefined,
+    shown: string,
+  ): Promise<string> {
     const { pair } = await this.#leaf(
       `${name} peer client`,
       "peer",
-      clientLeaf(name),
+      clientLeaf(name, lifetimesOf(cluster.spec.tls).leafMs),
       present,
       FILES.peerClientPem,
     );
@@ -284,11 +291,15 @@ export class Certificates {
   }
 
   /** A client's certificate, the operator's or a user's. */
-  async clientFiles(commonName: string, present: Secret | undefined): Promise<TLSFiles | undefined> {
+  async clientFiles(
+    cluster: ClusterFacts,
+    commonName: string,
+    present: Secret | undefined,
+  ): Promise<TLSFiles | undefined> {
     const { pair } = await this.#leaf(
       commonName,
       "client",
-      clientLeaf(commonName),
+      clientLeaf(commonName, lifetimesOf(cluster.spec.tls).leafMs),
       present,
       "tls.crt",
       "tls.key",
@@ -301,24 +312,25 @@ export class Certificates {
   #memberLeaf(cluster: ClusterFacts, record: MemberRecord, plane: Plane, extra: readonly string[]): LeafSpec {
     const name = `${record.name} ${plane}`;
     const given = this.keeper.source(plane)?.kind === "gives";
+    const by = { extra, given, lifeMs: lifetimesOf(cluster.spec.tls).leafMs };
     const known = this.#leaves.get(name);
-    if (known && known.given === given && sameContent(known.extra, extra)) return known.spec;
+    if (known && sameContent(known.by, by)) return known.spec;
     if (given) {
       const hosts = neededNames(cluster, record, plane);
       const { sans } = memberSans({ hosts, ...(plane === "client" && { extra }) });
       const spec = givenLeaf(record.name, plane, sans);
-      this.#leaves.set(name, { extra, given, spec });
+      this.#leaves.set(name, { by, spec });
       return spec;
     }
-    const { hosts, domains } = certificateNames(cluster, record, plane, this.#clusterDomain);
+    const { hosts, domains } = certificateNames(cluster, record, plane, this.clusterDomain);
     // R46: etcd looks the address of a peer up under the names in its certificate; our own loopback counts too.
     const { sans } = memberSans({
       hosts: [...hosts, "127.0.0.1", "::1"],
       domains,
       ...(plane === "client" && { extra }),
     });
-    const spec = memberLeaf(record.name, plane, sans);
-    this.#leaves.set(name, { extra, given, spec });
+    const spec = memberLeaf(record.name, plane, sans, by.lifeMs);
+    this.#leaves.set(name, { by, spec });
     return spec;
   }
 

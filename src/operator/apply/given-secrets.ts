@@ -38,7 +38,9 @@ export class GivenSecrets {
     if (before && !isNewer && this.#clock.monotonic() < before.until) return before.secret;
     const found = await findOne(this.#client, secrets, { namespace, name });
     const secret = found && { ...found, data: knownFiles(found.data) };
-    this.#read.set(name, { secret, until: this.#clock.monotonic() + (secret ? REREAD_MS : RETRY_MS) });
+    // Of one with our label every change is seen; of one that the cache lacks yet, soon.
+    const laterMs = secret === undefined ? RETRY_MS : known === undefined ? REREAD_MS : Infinity;
+    this.#read.set(name, { secret, until: this.#clock.monotonic() + laterMs });
     return secret;
   }
 
@@ -57,7 +59,7 @@ export class GivenSecrets {
 
   /** When the next one has to be read again. */
   get lookAgainAt(): number | undefined {
-    const due = [...this.#read.values()].map(({ until }) => until);
+    const due = [...this.#read.values()].map(({ until }) => until).filter((at) => at < Infinity);
     return due.length === 0 ? undefined : this.#clock.now() + Math.min(...due) - this.#clock.monotonic();
   }
 }

@@ -13,7 +13,7 @@ import { CLIENTS } from "../names.ts";
 import { FILES } from "../render/config.ts";
 import { memberSecret } from "../render/secret.ts";
 import { Certificates } from "./certificates.ts";
-import { givenSource } from "./given.ts";
+import { givenSource, placesOf } from "./given.ts";
 
 const DAY = 24 * 3_600_000;
 const TLS: EtcdClusterSpecInput["tls"] = {
@@ -24,6 +24,7 @@ const TLS: EtcdClusterSpecInput["tls"] = {
 const { cluster: facts, members } = healthy({ tls: TLS });
 const cluster = { ...facts, spec: specOf({ tls: TLS }) };
 const record = members[0]!.record;
+const view = { spec: cluster.spec, observation: { cluster } };
 const NAMES: Record<string, Sans> = {
   web: { dns: ["demo-client.default.svc", "*.demo-peers.default.svc"], ips: [] },
   peers: { dns: ["demo-peers.default.svc", "*.default.svc", "*.demo"], ips: [] },
@@ -50,7 +51,7 @@ async function world(names = NAMES) {
   const use = (plane: Plane, inUse?: { trust: string; accepts: string }) =>
     certificates.useGiven(
       plane,
-      givenSource({ tls: cluster.spec.tls, namespace: "default", plane, found, inUse }),
+      givenSource({ places: placesOf(view, plane, [record], []), namespace: "default", found, inUse }),
     );
   const useBoth = () => PLANES.map((plane) => use(plane));
   const files = async (present?: Secret) => await certificates.memberFiles(cluster, record, present);
@@ -87,7 +88,7 @@ test("certificates of the user are copied to a member as one file, with whom to 
   assert.equal(made[FILES.clientCA], cas.op.certificate, "members trust the CA of clients");
   assert.equal(made[FILES.serverCA], cas.web.certificate);
   assert.equal(made[FILES.peerCA], cas.peers.certificate);
-  const operator = await certificates.clientFiles(CLIENTS.operator, undefined);
+  const operator = await certificates.clientFiles(cluster, CLIENTS.operator, undefined);
   assert.equal(operator?.certificate, text(found.get("op"), "tls.crt"));
   assert.equal(operator?.ca, cas.web.certificate, "the operator trusts the CA of servers");
   assert.ok(certificates.areValid(record, memberSecret(cluster, record, made)));

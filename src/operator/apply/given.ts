@@ -4,7 +4,7 @@
  * different ones would not talk to each other.
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
-import type { TLS } from "../../api/tls.ts";
+import { modeOf } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { View } from "../../core/view.ts";
 import { isControlledBy } from "../../kube/resources.ts";
@@ -12,43 +12,122 @@ import { splitBundle } from "../../pki/bundle.ts";
 import { PLANES, type Plane } from "../../pki/plan.ts";
 import type { Given, Offer, Problem } from "../../pki/source.ts";
 import type { Pem } from "../../seams/pki.ts";
-import { CLIENTS } from "../names.ts";
+import { CERT_MANAGER, whyNotIssued, type Certificate } from "../cert-manager.ts";
+import { CLIENTS, issuedNames } from "../names.ts";
 import { FILES } from "../render/config.ts";
 import { secretsByName, textIn, type SecretsByName } from "./certificates.ts";
 import type { ApplyContext } from "./outcomes.ts";
 
-/** A Secret that the spec names, by its field. */
+/** A Secret by the field that names it, or its issuer, and what to say while it is not there. */
 interface Named {
   readonly field: string;
   readonly name: string;
+  readonly absent: Problem;
 }
 
-/** Which Secrets a plane needs, by what they are for. */
-function namedIn(tls: TLS, plane: Plane): Readonly<Record<string, Named>> {
-  const named = Object.entries(tls[plane]?.secrets ?? {});
-  return Object.fromEntries(
-    named.map(([role, name]) => [role, { field: `spec.tls.${plane}.secrets.${role}`, name }]),
-  );
+/** Which Secrets the leaves of a plane are in. */
+interface Places {
+  readonly member: (member: string) => Named;
+  readonly clients: ReadonlyMap<string, Named>;
+  /** Whose ca.crt signed what members show. */
+  readonly trust: readonly Named[];
+  /** Whose ca.crt members trust. */
+  readonly accepts: readonly Named[];
 }
 
-/** Reads what the spec names for a plane; true when its leaves can be taken from there. */
+/** Reads what the spec names for a plane, or cert-manager wrote; true when its leaves can be taken from there. */
 export async function takeGiven(context: ApplyContext, view: View, plane: Plane): Promise<boolean> {
   const { certificates, given, stores, key } = context;
-  const { tls } = view.spec;
-  const { namespace } = view.observation.cluster;
-  const labelled = secretsByName(stores.ownObjects(key).secrets);
-  const named = Object.values(namedIn(tls, plane));
-  given.keepOnly(new Set(PLANES.flatMap((one) => Object.values(namedIn(tls, one)).map(({ name }) => name))));
+  const { cluster } = view.observation;
+  const own = stores.ownObjects(key);
+  const labelled = secretsByName(own.secrets);
+  const records = view.members.map(({ record }) => record);
+  const isCertManager = modeOf(view.spec.tls, plane) === "CertManager";
+  if (isCertManager && !stores.followCertificates(key))
+    return certificates.useGiven(plane, { problem: certManagerMissing(plane) });
+  const places = (one: Plane) => placesOf(view, one, records, own.certificates);
+  const named = secretsIn(places(plane), records);
+  given.keepOnly(new Set(PLANES.flatMap((one) => secretsIn(places(one), records))));
   const found = new Map<string, Secret>();
-  for (const { name } of named) {
-    const secret = await given.read(namespace, name, labelled.get(name));
+  for (const name of named) {
+    const secret = await given.read(cluster.namespace, name, labelled.get(name));
     if (secret) found.set(name, secret);
   }
-  const records = view.members.map(({ record }) => record);
-  const source = givenSource({ tls, namespace, plane, found, inUse: trustInUse(plane, records, labelled) });
+  const inUse = trustInUse(plane, records, labelled);
+  const source = givenSource({ places: places(plane), namespace: cluster.namespace, found, inUse });
   const isUsable = certificates.useGiven(plane, source);
-  if (!isUsable) given.expect(named.map(({ name }) => name));
+  // Of what cert-manager writes every change is seen.
+  if (!isUsable && !isCertManager) given.expect(named);
   return isUsable;
+}
+
+function certManagerMissing(plane: Plane): Problem {
+  return {
+    reason: "CertManagerMissing",
+    message: `spec.tls.${plane}.certManager: the API server does not serve Certificates of ${CERT_MANAGER}/v1, or not to the operator; install cert-manager. It is looked for every 15 s`,
+  };
+}
+
+function secretsIn({ member, clients, trust, accepts }: Places, records: readonly MemberRecord[]): string[] {
+  const all = [...trust, ...accepts, ...clients.values(), ...records.map(({ name }) => member(name))];
+  return [...new Set(all.map(({ name }) => name))];
+}
+
+export function placesOf(
+  view: Pick<View, "spec"> & { readonly observation: Pick<View["observation"], "cluster"> },
+  plane: Plane,
+  records: readonly MemberRecord[],
+  issued: readonly Certificate[],
+): Places {
+  const { tls } = view.spec;
+  const { name: cluster, namespace } = view.observation.cluster;
+  if (modeOf(tls, plane) === "CertManager") {
+    const pending = (role: string, name: string): Named => {
+      const field = `spec.tls.${plane}.certManager.${role}`;
+      const certificate = issued.find(({ metadata }) => metadata?.name === name);
+      const why = (certificate && whyNotIssued(certificate)) ?? "cert-manager has not reported on it";
+      const { issuerRef } = certificate?.spec ?? {};
+      const by = issuerRef ? ` by ${issuerRef.kind} ${issuerRef.name}` : "";
+      const message = `${field}: Certificate ${namespace}/${name} is not issued yet${by} (${why})`;
+      return { field, name, absent: { reason: "CertificatePending", message } };
+    };
+    const role = plane === "client" ? "server" : "member";
+    const member = (one: string) => pending(role, issuedNames.member(one, plane));
+    const trust = records.map(({ name }) => member(name));
+    const operator = pending("operator", issuedNames.operator(cluster));
+    const user = pending("operator", issuedNames.client(cluster));
+    return {
+      member,
+      trust,
+      clients: new Map(
+        plane === "client"
+          ? [
+              [CLIENTS.operator, operator],
+              [CLIENTS.user, user],
+            ]
+          : [],
+      ),
+      accepts: plane === "client" ? [operator] : trust,
+    };
+  }
+  const named = (role: string, name: string): Named => {
+    const field = `spec.tls.${plane}.secrets.${role}`;
+    const message = `${field}: Secret ${namespace}/${name} does not exist`;
+    return { field, name, absent: { reason: "SecretMissing", message } };
+  };
+  const { client, peer } = tls;
+  if (plane === "peer" || !client?.secrets) {
+    const member = named("member", peer?.secrets?.member ?? "");
+    return { member: () => member, clients: new Map(), trust: [member], accepts: [member] };
+  }
+  const { server, operator, trustedCA } = client.secrets;
+  const [shown, ours] = [named("server", server), named("operator", operator)];
+  return {
+    member: () => shown,
+    clients: new Map([[CLIENTS.operator, ours]]),
+    trust: [shown],
+    accepts: [trustedCA === undefined ? ours : named("trustedCA", trustedCA)],
+  };
 }
 
 /** The CAs that members were given. */
@@ -73,61 +152,63 @@ function trustInUse(
 }
 
 interface GivenInput {
-  readonly tls: TLS;
+  readonly places: Places;
   readonly namespace: string;
-  readonly plane: Plane;
   /** By name. */
   readonly found: ReadonlyMap<string, Secret>;
   readonly inUse: Trust | undefined;
 }
 
 export function givenSource(input: GivenInput): Given | { readonly problem: Problem } {
-  const { tls, plane, inUse } = input;
-  const named = namedIn(tls, plane);
-  const [member, client] = [named["server"] ?? named["member"], named["operator"]];
-  const authority = named["trustedCA"] ?? client ?? member;
-  if (!member || !authority) return missing(`spec.tls.${plane}`, "names no Secret");
-  const [trust, accepts] = [fileOf(input, member, "ca.crt"), fileOf(input, authority, "ca.crt")];
+  const { places, inUse } = input;
+  const [trust, accepts] = [bundleOf(input, places.trust), bundleOf(input, places.accepts)];
   if ("problem" in trust) return trust;
   if ("problem" in accepts) return accepts;
-  for (const [now, before, { field, name }] of [
-    [trust, inUse?.trust, member],
-    [accepts, inUse?.accepts, authority],
+  for (const [now, before] of [
+    [trust, inUse?.trust],
+    [accepts, inUse?.accepts],
   ] as const) {
     if (before === undefined || isSameBundle(now.text, before)) continue;
-    const message = `${field}: ca.crt of Secret ${name} is not what the members of the cluster trust, and etcd reads CAs only at start. The members keep their certificates; put the previous CA back`;
+    const message = `${now.where} is not what the members of the cluster trust, and etcd reads CAs only at start. The members keep their certificates; put the previous CA back`;
     return { problem: { reason: "CAChanged", message } };
   }
-  const offer = (from: Named, judgedBy: Pem): Offer => {
+  const find = (leaf: string): Offer => {
+    const client = places.clients.get(leaf);
+    const from = client ?? places.member(leaf.slice(0, leaf.lastIndexOf(" ")));
     const [certificate, key] = [fileOf(input, from, "tls.crt"), fileOf(input, from, "tls.key")];
     if ("problem" in certificate) return certificate;
-    return "problem" in key ? key : { certificate, key, trust: judgedBy };
+    return "problem" in key ? key : { certificate, key, trust: client ? accepts : trust };
   };
-  const find = (leaf: string): Offer =>
-    leaf === CLIENTS.operator && client ? offer(client, accepts) : offer(member, trust);
   return { kind: "gives", trust, accepts, find };
+}
+
+/** The CAs of these Secrets, of those that are there. */
+function bundleOf(input: GivenInput, places: readonly Named[]): Pem | { readonly problem: Problem } {
+  const there = places.filter(({ name }) => input.found.has(name));
+  const files = (there.length > 0 ? there : places.slice(0, 1)).map((one) => fileOf(input, one, "ca.crt"));
+  const missing = files.find((one) => "problem" in one);
+  if (missing) return missing;
+  const pems = files as Pem[];
+  const [first] = pems;
+  if (!first)
+    return { problem: { reason: "CertificatePending", message: "no member has a certificate yet" } };
+  const texts = [...new Set(pems.map(({ text }) => (text.endsWith("\n") ? text : `${text}\n`)))];
+  return { text: texts.join(""), where: first.where };
 }
 
 /** A file of one of the Secrets, or why there is none. */
 function fileOf(
   { namespace, found }: GivenInput,
-  { field, name }: Named,
+  { field, name, absent }: Named,
   file: string,
 ): Pem | { readonly problem: Problem } {
   const secret = found.get(name);
-  if (!secret) return missing(field, `Secret ${namespace}/${name} does not exist`, "SecretMissing");
+  if (!secret) return { problem: absent };
   const text = textIn(secret, file);
+  const where = `${field}: Secret ${namespace}/${name}`;
   if (text === undefined || text.trim() === "")
-    return missing(field, `Secret ${namespace}/${name} has no ${file}`);
-  return { text, where: `${field}: Secret ${namespace}/${name}, ${file}` };
-}
-
-function missing(
-  field: string,
-  what: string,
-  reason: NonNullable<Problem["reason"]> = "CertificateInvalid",
-): { readonly problem: Problem } {
-  return { problem: { reason, message: `${field}: ${what}` } };
+    return { problem: { reason: "CertificateInvalid", message: `${where} has no ${file}` } };
+  return { text, where: `${where}, ${file}` };
 }
 
 /** The same certificates, in whatever order. */

@@ -2,7 +2,7 @@
  * Why a member has no Pod, from what was tried for it: the API server or somebody behind it refused an object, or its
  * certificates cannot be issued, for want of an authority or of a clock that is right. Remembered until it is made; forgetting it costs a message (H16).
  */
-import { isGiven, isSecure } from "../../core/config/flags.ts";
+import { isGiven, isSecure, modeOf } from "../../core/config/flags.ts";
 import type { ClusterFacts, NotMade, PlatformFacts } from "../../core/observation.ts";
 import { memberName, type MemberRecord } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
@@ -82,8 +82,12 @@ function notGivenTo(
   next: PlatformFacts["offers"][number] | undefined,
 ): string | undefined {
   const planes = PLANES.filter((plane) => isGiven(cluster.spec.tls, plane));
-  const missing = planes.flatMap((plane) => certificates.keeper.problem(plane) ?? []);
-  if (missing[0] !== undefined || !next) return missing[0];
+  // What cert-manager has yet to issue it is asked for when there is a record.
+  const missing = planes
+    .flatMap((plane) => certificates.keeper.problemOf(plane) ?? [])
+    .filter(({ reason }) => reason !== "CertificatePending");
+  if (missing[0] !== undefined || !next) return missing[0]?.message;
   const member = { name: memberName(cluster.name, next.ordinal), address: next.address };
-  return planes.flatMap((plane) => certificates.unusableFor(cluster, member, plane) ?? [])[0];
+  const given = planes.filter((plane) => modeOf(cluster.spec.tls, plane) === "Secrets");
+  return given.flatMap((plane) => certificates.unusableFor(cluster, member, plane) ?? [])[0];
 }

@@ -10,7 +10,7 @@ import { sizeNote } from "../records/last-understood.ts";
 import { newMember } from "../records/member-object.ts";
 import { disruptionBudget } from "../render/budget.ts";
 import { memberClaim } from "../render/claim.ts";
-import { ownedByMember } from "../render/metadata.ts";
+import { ownedByCluster, ownedByMember } from "../render/metadata.ts";
 import { volumeIdentity } from "../render/volume-identity.ts";
 import { memberSecret } from "../render/secret.ts";
 import { clusterServices, peerService } from "../render/services.ts";
@@ -24,12 +24,14 @@ function wanted(view: View, held: Partial<Cached> = {}) {
   const { name, namespace, uid, generation } = view.observation.cluster;
   const annotations = { [ANNOTATIONS.size]: sizeNote(view.spec) };
   const cluster = { metadata: { name, namespace, uid, generation, annotations }, spec: view.spec };
-  const nothing = { secrets: [], services: [], budgets: [], unseen: [] };
+  const nothing = { secrets: [], certificates: [], services: [], budgets: [], unseen: [] };
   return wantedObjects(view, {
     cluster,
     member: () => undefined,
     claim: () => undefined,
     pod: () => undefined,
+    hasCertManager: true,
+    clusterDomain: undefined,
     ...nothing,
     ...held,
   });
@@ -67,6 +69,44 @@ test("certificates of the user's own are taken from where the spec says, and non
     "issue: Secret demo-operator",
     "apply: Service demo-peers",
   ]);
+});
+
+test("cert-manager is asked for a certificate of each member and plane, and its Secrets are given an owner", () => {
+  const issuer = { name: "a" };
+  const tls = {
+    mode: "CertManager",
+    client: { certManager: { server: issuer, operator: { ...issuer, kind: "ClusterIssuer" } } },
+    peer: { certManager: { member: issuer } },
+  } as const;
+  const view = viewWith({ tls });
+  assert.deepEqual(listed(view).slice(0, 8), [
+    "apply: Certificate demo-1-server-issued",
+    "apply: Certificate demo-operator-issued",
+    "apply: Certificate demo-client-issued",
+    "apply: Certificate demo-1-peer-issued",
+    "take: the given client certificates",
+    "take: the given peer certificates",
+    "issue: the Secret of demo-1",
+    "issue: Secret demo-operator",
+  ]);
+  assert.ok(!listed(view, { hasCertManager: false }).some((line) => line.includes("Certificate ")));
+  const name = "demo-operator-issued";
+  const written = (by: string) => ({
+    metadata: { name, namespace: "default", annotations: { "cert-manager.io/certificate-name": by } },
+  });
+  const adopted = (by: string) =>
+    wanted(view, { secrets: [written(by)] }).find(({ part }) => part.includes("owner of"));
+  assert.deepEqual(adopted(name)?.policy, {
+    do: "patch",
+    known: written(name),
+    fields: {
+      metadata: {
+        ownerReferences: [{ ...ownedByCluster(view.observation.cluster), controller: false }],
+      },
+    },
+    exact: true,
+  });
+  assert.equal(adopted("another"), undefined, "what somebody else wrote stays theirs");
 });
 
 test("Pods come after everything else, and the leaves of clients need their authority", () => {

@@ -7,10 +7,10 @@ import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { missingRole } from "../../core/assess/size.ts";
 import { canonical, shortHash } from "../../core/hash.ts";
-import { isGiven, isSecure } from "../../core/config/flags.ts";
+import { isGiven, isSecure, modeOf } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { MemberView, View } from "../../core/view.ts";
-import { isControlledBy, pods, services, type KubeObject, type Resource } from "../../kube/resources.ts";
+import { pods, services, type KubeObject, type Resource } from "../../kube/resources.ts";
 import type { Unseen } from "../cache/live-reads.ts";
 import type { OwnObjects } from "../cache/stores.ts";
 import * as names from "../names.ts";
@@ -26,6 +26,8 @@ import { clusterServices, peerService } from "../render/services.ts";
 import { budgets, claims, etcdClusters, etcdMembers, secrets, volumes } from "../resources.ts";
 import { PLANES, type Plane } from "../../pki/plan.ts";
 import { authorityName } from "./certificates.ts";
+import { applied, deleted, named, nameOf, of, patched } from "./entries.ts";
+import { issuedOf } from "./issued.ts";
 import { identityOn, podCreated } from "./claim-identity.ts";
 import { lostLabels, lostOfRecord } from "./identity.ts";
 import { partsOf } from "./not-made.ts";
@@ -77,7 +79,7 @@ interface Known<T extends KubeObject = KubeObject> {
 /** A merge patch. */
 export type Fields = Readonly<Record<string, unknown>> & { readonly metadata?: object };
 
-interface HowPatched {
+export interface HowPatched {
   /** Only in the version that was read. */
   readonly exact?: true;
   /** What a refusal means to who reads the status. */
@@ -115,6 +117,9 @@ export interface Cached extends OwnObjects {
   readonly pod: (name: string) => Pod | undefined;
   /** Volumes of ours that no cache holds. */
   readonly unseen: readonly Unseen[];
+  /** The API server serves the kinds of cert-manager. */
+  readonly hasCertManager: boolean;
+  readonly clusterDomain: string | undefined;
 }
 
 export function wantedObjects(view: View, cached: Cached): Wanted[] {
@@ -150,6 +155,7 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
   const templates = [view.spec.tls, ...view.members.map(({ record }) => record.template.tls)];
   const planes = PLANES.filter((plane) => templates.some((tls) => isSecure(tls, plane)));
   const isTaken = (plane: Plane) => isGiven(view.spec.tls, plane);
+  const issued = planes.flatMap((plane) => issuedOf(view, plane, cached));
   const partOf = (plane: Plane) => (isTaken(plane) ? `the given ${plane} certificates` : `the ${plane} CA`);
   const issue = (name: string, ownerUID: string, secret: Issued) => {
     const policy = {
@@ -168,10 +174,12 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
   });
   const own = names.secretNames(cluster.name);
   return [
+    ...issued,
     ...planes.map((plane): Wanted => {
       const name = authorityName(cluster, plane);
       const part = partOf(plane);
-      if (isTaken(plane)) return { part, resource: secrets, policy: { do: "take", name, plane } };
+      const after = issued.map((one) => one.part);
+      if (isTaken(plane)) return { part, after, resource: secrets, policy: { do: "take", name, plane } };
       return { part, ...issue(name, cluster.uid, { of: "authority", plane }) };
     }),
     ...view.members.map(({ name, record }) => ({
@@ -181,7 +189,9 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
     })),
     client(own.operator, names.CLIENTS.operator, operatorSecret),
     // Whoever signs for themselves has certificates for their clients, too.
-    ...(isTaken("client") ? [] : [client(own.client, names.CLIENTS.user, clientSecret)]),
+    ...(modeOf(view.spec.tls, "client") === "Secrets"
+      ? []
+      : [client(own.client, names.CLIENTS.user, clientSecret)]),
   ];
 }
 
@@ -342,39 +352,4 @@ function recordOf(view: View, { record }: MemberView, cached: Cached): Wanted[] 
   return patched(partsOf.record(record.name), etcdMembers, object, fields, { exact: true });
 }
 
-function applied(
-  resource: Resource,
-  object: KubeObject,
-  cached: readonly KubeObject[],
-  ownerUID: string,
-  at?: MemberRecord,
-): Wanted {
-  const [known, isOurs] = [named(cached, nameOf(object)), of(ownerUID)];
-  const policy = { do: "apply", object, known, isOurs, ...(at && { at }) } as const;
-  return { part: `${resource.kind} ${nameOf(object)}`, resource, policy };
-}
-
-function deleted(resource: Resource, known: KubeObject, ownerUID: string, unlessRecorded?: string): Wanted[] {
-  if (!isControlledBy(known, ownerUID) || known.metadata?.deletionTimestamp !== undefined) return [];
-  const policy = { do: "delete", known, ...(unlessRecorded && { unlessRecorded }) } as const;
-  return [{ part: `${resource.kind} ${nameOf(known)}`, resource, policy }];
-}
-
-/** Nothing where no field differs. */
-function patched(
-  part: string,
-  resource: Resource,
-  known: KubeObject,
-  fields: Fields | undefined,
-  how: HowPatched = {},
-): Wanted[] {
-  return fields === undefined ? [] : [{ part, resource, policy: { do: "patch", known, fields, ...how } }];
-}
-
-const of = (ownerUID: string) => (found: KubeObject) => isControlledBy(found, ownerUID);
-const nameOf = ({ metadata }: KubeObject) => metadata?.name ?? "";
 const memberOf = (cluster: string, service: KubeObject) => names.memberOfService(cluster, nameOf(service));
-
-function named<T extends KubeObject>(objects: readonly T[], name: string): T | undefined {
-  return objects.find((object) => nameOf(object) === name);
-}

@@ -25,6 +25,7 @@ import {
   type NamespacedKinds,
   type WideKinds,
 } from "../kinds.ts";
+import type { Certificate } from "../cert-manager.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
 import type { ClusterObjects } from "../observe/observe-objects.ts";
 import { etcdClusters } from "../resources.ts";
@@ -46,6 +47,8 @@ type Shared = Pick<ReflectorOptions<KubeObject, never>, "client" | "clock" | "ra
 /** Everything of one cluster, by its cache. */
 export interface OwnObjects {
   readonly secrets: readonly Secret[];
+  /** Of cert-manager. */
+  readonly certificates: readonly Certificate[];
   readonly services: readonly Service[];
   readonly budgets: readonly PodDisruptionBudget[];
 }
@@ -109,6 +112,9 @@ export class Stores {
   readonly #wide: Wide;
   /** Caches that are not filled, because the API server refuses or does not serve what they hold. */
   readonly #refused = new Set<object>();
+  /** Those of them that a cluster has asked for. */
+  readonly #wanted = new Set<object>();
+  #life: AbortSignal | undefined;
 
   constructor(options: StoresOptions) {
     const { namespaces, excludedNamespaces, client, clock, random, log } = options;
@@ -129,11 +135,28 @@ export class Stores {
     const all = this.#every();
     const needed = all.filter(({ kind }) => kind.ifRefused === undefined);
     for (const { reflector } of needed) reflector.start();
-    const optional = all.filter(({ kind }) => kind.ifRefused !== undefined);
+    const optional = all.filter(
+      ({ kind: { ifRefused } }) => ifRefused !== undefined && ifRefused !== "OnDemand",
+    );
+    for (const { kind, reflector } of all) if (kind.ifRefused === "OnDemand") this.#refused.add(reflector);
+    this.#life = signal;
     await Promise.all([
       ...needed.map(({ reflector }) => reflector.store.whenSynced(signal)),
       ...optional.map((cache) => this.#startIfGiven(cache, signal)),
     ]);
+  }
+
+  /** A cluster needs cert-manager's Certificates; true once they are followed. */
+  followCertificates(key: string): boolean {
+    const space = this.#space(key);
+    if (!space) return false;
+    const { certificates: reflector } = space;
+    const cache = cachesIn(NAMESPACED_KINDS, space).find((one) => one.reflector === (reflector as object));
+    if (cache && this.#life && !this.#wanted.has(reflector)) {
+      this.#wanted.add(reflector);
+      this.#startIfGiven(cache, this.#life).catch(() => undefined);
+    }
+    return reflector.store.synced && !this.#refused.has(reflector);
   }
 
   /** Every cache that is filled, to be waited for by who begins to act. */
@@ -156,7 +179,7 @@ export class Stores {
       resource: kind.resource.plural,
       synced: store.synced,
       ended,
-      ...(kind.ifRefused === "Retry" && { optional: true }),
+      ...(kind.ifRefused !== undefined && kind.ifRefused !== "DoWithout" && { optional: true }),
       ...(trouble && { trouble: trouble.message }),
     }));
   }
@@ -241,6 +264,7 @@ export class Stores {
     const space = this.#space(key);
     return {
       secrets: space?.secrets.store.by("cluster", key) ?? [],
+      certificates: space?.certificates.store.by("cluster", key) ?? [],
       services: space?.services.store.by("cluster", key) ?? [],
       budgets: space?.budgets.store.by("cluster", key) ?? [],
     };
@@ -279,12 +303,13 @@ export class Stores {
     const refusal = await this.#refusal(kind, reflector.scope, signal);
     if (refusal) {
       this.#refused.add(reflector);
-      const next = ifRefused === "Retry" ? `; asking again every ${RETRY_MS / 1000} s` : "";
+      const next = ifRefused !== "DoWithout" ? `; asking again every ${RETRY_MS / 1000} s` : "";
       log("info", `cannot read ${resource.plural}: ${refusal.message}${next}`);
       // Nothing waits for it, and it ends with the process.
-      if (ifRefused === "Retry") this.#startLater({ kind, reflector }, signal).catch(() => undefined);
+      if (ifRefused !== "DoWithout") this.#startLater({ kind, reflector }, signal).catch(() => undefined);
       return;
     }
+    this.#refused.delete(reflector);
     reflector.start();
     await reflector.store.whenSynced(signal);
   }

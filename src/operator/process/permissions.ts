@@ -52,15 +52,21 @@ function ofKinds(table: Parameters<typeof entriesOf>[0]): Permission[] {
       {
         resource: { group, plural },
         rights,
+        ifRefused,
       },
     ]) =>
-      rights.map(({ subresource, verbs = [], rarely, why }) => ({
-        group,
-        resource: subresource === undefined ? plural : `${plural}/${subresource}`,
-        verbs: subresource === undefined ? [...SEE, ...verbs] : verbs,
-        ...(rarely && { rarely }),
-        why,
-      })),
+      rights.map(({ subresource, verbs = [], rarely = [], why }) => {
+        const see = subresource === undefined ? SEE : [];
+        const often = ifRefused === "OnDemand" ? [] : see;
+        const seldom = [...(ifRefused === "OnDemand" ? see : []), ...rarely];
+        return {
+          group,
+          resource: subresource === undefined ? plural : `${plural}/${subresource}`,
+          verbs: [...often, ...verbs],
+          ...(seldom.length > 0 && { rarely: seldom }),
+          why,
+        };
+      }),
   );
 }
 

@@ -66,7 +66,14 @@ export class ClusterSeries {
   }
 
   *samples(now: number): Generator<readonly [MetricDefinition, Iterable<Sample>]> {
-    const { members = [], conditions = [], readyReplicas, revision, quotaFullAt } = this.#status;
+    const {
+      members = [],
+      conditions = [],
+      certificates = [],
+      readyReplicas,
+      revision,
+      quotaFullAt,
+    } = this.#status;
     const ofCluster = (value: number, ...labels: string[]): Sample => ({
       labels: [...this.#labels, ...labels],
       value,
@@ -95,6 +102,12 @@ export class ClusterSeries {
     yield [METRICS.dbSize, ofMembers(({ dbSize }) => dbSize)];
     yield [METRICS.dbInUse, ofMembers(({ dbSizeInUse }) => dbSizeInUse)];
     yield [METRICS.raftLag, ofMembers((member) => member.raftLag)];
+    yield [
+      METRICS.certificateExpiry,
+      certificates.map(({ name, expires }) =>
+        ofCluster(Math.round((Date.parse(expires) - now) / 1000), name),
+      ),
+    ];
     yield [
       METRICS.certExpiry,
       ofMembers(({ certExpiry }) =>

@@ -173,6 +173,12 @@ export const METRICS = {
     MEMBER,
     "Seconds until the first of a member's certificates expires; negative once expired.",
   ),
+  certificateExpiry: metric(
+    "gauge",
+    "certificate_expiry_seconds",
+    [...CLUSTER, "certificate"],
+    "Seconds until a certificate expires, by its name in status.certificates: each of a member's, the CAs', the operator's and the clients'; negative once expired.",
+  ),
   cpu: standard(
     "counter",
     "process_cpu_seconds_total",

@@ -38,7 +38,7 @@ function passOf(observation: Observation, change: Partial<Pass> = {}): Pass {
   const decision = decide(observation);
   const expiry = Object.fromEntries(observation.members.map(({ record }) => [record.name, NOW + 3_600_000]));
   const status = statusOf(observation, decision, undefined, {
-    certificates: { expiry, problems: [] },
+    certificates: { expiry, problems: [], all: [{ name: "peer CA", expires: NOW + 3_600_000 }] },
   });
   return { number: 1, observation, decision, problems: [], status, ...change };
 }
@@ -99,6 +99,7 @@ test("a cluster is told by members, health, sizes, lag, revision, certificates, 
   assert.equal(value(`quorate_member_healthy{${DEMO},member="demo-2"}`), 1);
   assert.equal(value(`quorate_member_raft_lag_entries{${DEMO},member="demo-2"}`), 0);
   assert.equal(value(`quorate_member_certificate_expiry_seconds{${DEMO},member="demo-2"}`), 3_600);
+  assert.equal(value(`quorate_certificate_expiry_seconds{${DEMO},certificate="peer CA"}`), 3_600);
   for (const name of ["member_db_size_bytes", "member_db_in_use_bytes"])
     assert.equal(typeof value(`quorate_${name}{${DEMO},member="demo-1"}`), "number", name);
 });

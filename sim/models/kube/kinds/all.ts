@@ -1,5 +1,6 @@
 /** Every kind that the model API server knows, by the path it is served under. */
 import type { Kind } from "../kind.ts";
+import { certificates } from "./certificate.ts";
 import { claims } from "./claim.ts";
 import { ours } from "./ours.ts";
 import { pods } from "./pod.ts";
@@ -31,6 +32,7 @@ export const kinds: readonly Kind[] = [
   leases,
   events,
   storageClasses,
+  certificates,
   ...ours,
 ];
 

@@ -1,0 +1,101 @@
+/**
+ * A very small cert-manager: some time after a Certificate appears it is issued into its Secret, with the labels of its
+ * template, and its status says so. What the issuer is does not matter; one that does not exist issues nothing. The
+ * kind is served from when this is installed.
+ */
+import { Buffer } from "node:buffer";
+import type { Certificate } from "../../../src/operator/cert-manager.ts";
+import type { IssuedCertificate, Pki, Usage } from "../../../src/seams/pki.ts";
+import type { Scheduler } from "../../engine/scheduler.ts";
+import { certificates } from "./kinds/certificate.ts";
+import { secrets } from "./kinds/simple.ts";
+import type { ModelServer } from "./server.ts";
+
+const DAY = 86_400_000;
+const EVERY_MS = 700;
+
+export interface CertManagerOptions {
+  readonly server: ModelServer;
+  readonly scheduler: Scheduler;
+  readonly pki: Pki;
+  /** By name; others do not exist. */
+  readonly issuers: ReadonlyMap<string, IssuedCertificate>;
+}
+
+export class ModelCertManager {
+  readonly #options: CertManagerOptions;
+
+  constructor(options: CertManagerOptions) {
+    this.#options = options;
+    options.server.unserved.delete(certificates.plural);
+    this.#later();
+  }
+
+  /** As cert-manager does when one is due, or a person asks for it. */
+  async renew(name: string): Promise<void> {
+    const { server } = this.#options;
+    const found = server.list(certificates).find(({ metadata }) => metadata.name === name);
+    if (found) await this.#issue(found as unknown as Certificate);
+  }
+
+  #later(): void {
+    this.#options.scheduler.after(EVERY_MS, () => {
+      void this.#pass().then(() => this.#later());
+    });
+  }
+
+  async #pass(): Promise<void> {
+    const { server } = this.#options;
+    const have = new Set(server.list(secrets).map(({ metadata }) => metadata.name));
+    for (const object of server.list(certificates)) {
+      const certificate = object as unknown as Certificate;
+      if (!have.has(certificate.spec.secretName)) await this.#issue(certificate);
+    }
+  }
+
+  async #issue({ metadata, spec }: Certificate): Promise<void> {
+    const { server, pki, issuers } = this.#options;
+    const { name = "", namespace = "" } = metadata ?? {};
+    const at = `/apis/cert-manager.io/v1/namespaces/${namespace}/certificates/${name}`;
+    const report = (status: string, message: string) =>
+      server.handle({
+        method: "PATCH",
+        path: `${at}/status`,
+        contentType: "application/merge-patch+json",
+        body: { status: { conditions: [{ type: "Ready", status, message }] } },
+      });
+    const ca = issuers.get(spec.issuerRef.name);
+    if (!ca) {
+      const known = server.list(certificates).find((one) => one.metadata.name === name);
+      if (known?.["status"] === undefined) report("False", "Issuing certificate as Secret does not exist");
+      return;
+    }
+    const usages = (spec.usages ?? []).flatMap((one): Usage[] =>
+      one === "server auth" ? ["serverAuth"] : one === "client auth" ? ["clientAuth"] : [],
+    );
+    const sans = { dns: spec.dnsNames ?? [], ips: spec.ipAddresses ?? [] };
+    const leaf = { commonName: spec.commonName ?? "", sans, usages, lifeMs: 90 * DAY };
+    const issued = await pki.issueLeaf({ ca, leaf });
+    const files = { "tls.crt": issued.certificate, "tls.key": issued.key, "ca.crt": ca.certificate };
+    const data = Object.fromEntries(
+      Object.entries(files).map(([file, text]) => [file, Buffer.from(text).toString("base64")]),
+    );
+    const path = `/api/v1/namespaces/${namespace}/secrets`;
+    const there = server.list(secrets).some((one) => one.metadata.name === spec.secretName);
+    if (there) {
+      const to = `${path}/${spec.secretName}`;
+      const contentType = "application/merge-patch+json";
+      server.handle({ method: "PATCH", path: to, contentType, body: { data } });
+    } else {
+      const about = {
+        name: spec.secretName,
+        namespace,
+        labels: spec.secretTemplate?.labels,
+        annotations: { "cert-manager.io/certificate-name": name },
+      };
+      const body = { apiVersion: "v1", kind: "Secret", metadata: about, type: "kubernetes.io/tls", data };
+      server.handle({ method: "POST", path, body });
+    }
+    report("True", "Certificate is up to date and has not expired");
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * Good and bad specs for the rules about TLS; part of the list in examples.ts.
+ */
+import type { Change, Example } from "./examples.ts";
+
+const spec = (fields: Record<string, unknown>): Change => ({ spec: fields });
+
+export const tlsExamples: readonly Example[] = [
+  {
+    title: "an address with a port among the names",
+    path: "spec.tls.extraSANs[1]",
+    bad: spec({ tls: { extraSANs: ["etcd.example.com", "etcd.example.com:2379"] } }),
+    good: spec({ tls: { extraSANs: ["*.example.com", "10.0.0.1", "2001:db8::1"] } }),
+  },
+  {
+    title: "something like an IPv6 address",
+    path: "spec.tls.extraSANs[0]",
+    bad: spec({ tls: { extraSANs: ["1:2:3"] } }),
+    good: spec({ tls: { extraSANs: ["::1"] } }),
+  },
+  {
+    title: "something like an IPv4 address",
+    path: "spec.tls.extraSANs[0]",
+    bad: spec({ tls: { extraSANs: ["10.0.0.256"] } }),
+    good: spec({ tls: { extraSANs: ["10.0.0.255"] } }),
+  },
+  {
+    title: "an IPv4 address in the clothes of IPv6",
+    path: "spec.tls.extraSANs[0]",
+    bad: spec({ tls: { extraSANs: ["::ffff:10.0.0.1"] } }),
+    good: spec({ tls: { extraSANs: ["64:ff9b::10.0.0.1"] } }),
+  },
+  {
+    title: "plain text for a cluster with encryption",
+    path: "spec.tls",
+    old: spec({}),
+    bad: spec({ tls: { mode: "Disabled" } }),
+    good: spec({ tls: { extraSANs: ["etcd.example.com"] } }),
+  },
+  {
+    title: "encryption for one plane of a cluster without",
+    path: "spec.tls",
+    old: spec({ tls: { mode: "Disabled" } }),
+    bad: spec({ tls: { mode: "Disabled", peer: { mode: "Managed" } } }),
+    good: spec({ tls: { mode: "Managed", client: { mode: "Disabled" }, peer: { mode: "Disabled" } } }),
+  },
+  {
+    title: "client certificates no longer required",
+    path: "spec.tls",
+    old: spec({}),
+    bad: spec({ tls: { clientAuth: "None" } }),
+    good: spec({ tls: { client: { mode: "Managed" } } }),
+  },
+  {
+    title: "certificates of one's own without the Secret of the peers",
+    path: "spec.tls.peer",
+    bad: spec({ tls: { mode: "Secrets", client: { secrets: { server: "a", operator: "b" } } } }),
+    good: spec({
+      tls: {
+        mode: "Secrets",
+        client: { secrets: { server: "a", operator: "b", trustedCA: "c" } },
+        peer: { secrets: { member: "d" } },
+      },
+    }),
+  },
+  {
+    title: "Secrets for a plane whose certificates are managed",
+    path: "spec.tls.client",
+    bad: spec({ tls: { client: { secrets: { server: "a", operator: "b" } } } }),
+    good: spec({ tls: { client: { mode: "Secrets", secrets: { server: "a", operator: "b" } } } }),
+  },
+  {
+    title: "cert-manager without an issuer",
+    path: "spec.tls.peer",
+    bad: spec({ tls: { peer: { mode: "CertManager" } } }),
+    good: spec({ tls: { peer: { mode: "CertManager", certManager: { member: { name: "a" } } } } }),
+  },
+  {
+    title: "issuers of cert-manager for a plane in plaintext",
+    path: "spec.tls.client",
+    bad: spec({
+      tls: { mode: "Disabled", client: { certManager: { server: { name: "a" }, operator: { name: "b" } } } },
+    }),
+    good: spec({
+      tls: {
+        client: { mode: "CertManager", certManager: { server: { name: "a" }, operator: { name: "b" } } },
+      },
+    }),
+  },
+  {
+    title: "an issuer whose kind is no kind",
+    path: "spec.tls.peer.certManager.member.kind",
+    bad: spec({
+      tls: { peer: { mode: "CertManager", certManager: { member: { name: "a", kind: "issuer" } } } },
+    }),
+    good: spec({
+      tls: { peer: { mode: "CertManager", certManager: { member: { name: "a", kind: "ClusterIssuer" } } } },
+    }),
+  },
+  {
+    title: "certificates that end before anybody could renew them",
+    path: "spec.tls.managed",
+    bad: spec({ tls: { managed: { leafLifetime: "9m" } } }),
+    good: spec({ tls: { managed: { leafLifetime: "10m", caLifetime: "24h" } } }),
+  },
+  {
+    title: "a CA that ends with its certificates",
+    path: "spec.tls.managed",
+    bad: spec({ tls: { managed: { caLifetime: "2160h" } } }),
+    good: spec({ tls: { managed: { caLifetime: "4320h" } } }),
+  },
+  {
+    title: "lifetimes of certificates that nobody issues",
+    path: "spec.tls.managed",
+    bad: spec({ tls: { mode: "Disabled", managed: {} } }),
+    good: spec({ tls: { mode: "Disabled", peer: { mode: "Managed" }, managed: {} } }),
+  },
+];

@@ -1,0 +1,142 @@
+/** What cert-manager is asked for: a Certificate for each member and plane, one for the operator and one for clients. */
+import { modeOf } from "../../core/config/flags.ts";
+import type { ClusterFacts } from "../../core/observation.ts";
+import type { MemberRecord } from "../../core/record.ts";
+import type { View } from "../../core/view.ts";
+import { USAGES, type Plane } from "../../pki/plan.ts";
+import { memberSans } from "../../pki/sans.ts";
+import type { Sans, Usage } from "../../seams/pki.ts";
+import { CERT_MANAGER, certificates, type Certificate, type IssuerRef } from "../cert-manager.ts";
+import { certificateNames, CLIENTS, issuedNames } from "../names.ts";
+import { externalAddresses } from "../observe/external.ts";
+import {
+  annotationsOf,
+  clusterLabels,
+  memberObjectLabels,
+  ownedByCluster,
+  ownedByMember,
+} from "../render/metadata.ts";
+import { secrets } from "../resources.ts";
+import { applied, named, nameOf, patched } from "./entries.ts";
+import type { Cached, Wanted } from "./wanted.ts";
+
+/**
+ * What cert-manager is asked for, and the Secrets that it wrote: it leaves them behind when their Certificate goes, so
+ * they are given to the owner of the Certificate.
+ */
+export function issuedOf(view: View, plane: Plane, cached: Cached): Wanted[] {
+  if (modeOf(view.spec.tls, plane) !== "CertManager" || !cached.hasCertManager) return [];
+  const { cluster } = view.observation;
+  const records = view.members.map(({ record }) => record);
+  const external = externalAddresses(cluster, cached.services);
+  const wanted = wantedCertificates(cluster, records, plane, external, cached.clusterDomain);
+  return wanted.flatMap(({ object, owner }) => {
+    const known = named(cached.secrets, nameOf(object));
+    const { ownerReferences = [], annotations, deletionTimestamp } = known?.metadata ?? {};
+    const isIssued = annotations?.[CERTIFICATE_NAME] === nameOf(object) && deletionTimestamp === undefined;
+    const isAdopted = ownerReferences.some(({ uid }) => uid === owner);
+    const [mine] = object.metadata?.ownerReferences ?? [];
+    const adopted =
+      known && mine && isIssued && !isAdopted
+        ? { metadata: { ownerReferences: [...ownerReferences, { ...mine, controller: false }] } }
+        : undefined;
+    return [
+      applied(certificates, object, cached.certificates, owner),
+      ...(known
+        ? patched(`the owner of Secret ${nameOf(known)}`, secrets, known, adopted, { exact: true })
+        : []),
+    ];
+  });
+}
+
+/** By cert-manager, on what it wrote. */
+const CERTIFICATE_NAME = `${CERT_MANAGER}/certificate-name`;
+
+const USAGE_NAMES: Readonly<Record<Usage, string>> = { serverAuth: "server auth", clientAuth: "client auth" };
+
+interface WantedCertificate {
+  readonly object: Certificate;
+  /** The UID of its owner. */
+  readonly owner: string;
+}
+
+interface Issue {
+  readonly cluster: ClusterFacts;
+  readonly name: string;
+  readonly commonName: string;
+  readonly usages: readonly Usage[];
+  readonly issuer: IssuerRef;
+  readonly sans?: Sans;
+  readonly record?: MemberRecord;
+}
+
+/** All of a plane whose mode is CertManager; none of another. */
+function wantedCertificates(
+  cluster: ClusterFacts,
+  records: readonly MemberRecord[],
+  plane: Plane,
+  external: readonly string[],
+  clusterDomain: string | undefined,
+): WantedCertificate[] {
+  const { client, peer } = cluster.spec.tls;
+  const members = plane === "client" ? client?.certManager?.server : peer?.certManager?.member;
+  const clients = plane === "client" ? client?.certManager?.operator : undefined;
+  const ofMembers = records.map((record): WantedCertificate | undefined => {
+    if (!members) return undefined;
+    const { hosts, domains } = certificateNames(cluster, record, plane, clusterDomain);
+    const extra = plane === "client" ? [...record.template.tls.extraSANs, ...external] : [];
+    const { sans } = memberSans({ hosts, domains, extra });
+    const usages = plane === "client" ? USAGES.server : USAGES.peer;
+    const name = issuedNames.member(record.name, plane);
+    const object = certificate({
+      cluster,
+      name,
+      commonName: record.name,
+      usages,
+      issuer: members,
+      sans,
+      record,
+    });
+    return { object, owner: record.uid };
+  });
+  const ofClients = [
+    [issuedNames.operator(cluster.name), CLIENTS.operator] as const,
+    [issuedNames.client(cluster.name), CLIENTS.user] as const,
+  ].map(
+    ([name, commonName]): WantedCertificate | undefined =>
+      clients && {
+        object: certificate({ cluster, name, commonName, usages: USAGES.client, issuer: clients }),
+        owner: cluster.uid,
+      },
+  );
+  return [...ofMembers, ...ofClients].filter((one) => one !== undefined);
+}
+
+function certificate({ cluster, name, commonName, usages, issuer, sans, record }: Issue): Certificate {
+  const labels = { ...(record ? memberObjectLabels(cluster, record) : clusterLabels(cluster)) };
+  return {
+    apiVersion: `${CERT_MANAGER}/v1`,
+    kind: "Certificate",
+    metadata: {
+      name,
+      namespace: cluster.namespace,
+      labels,
+      ...annotationsOf(cluster),
+      ownerReferences: [record ? ownedByMember(record) : ownedByCluster(cluster)],
+    },
+    spec: {
+      secretName: name,
+      secretTemplate: { labels },
+      commonName,
+      ...(sans?.dns.length && { dnsNames: sans.dns }),
+      ...(sans?.ips.length && { ipAddresses: sans.ips }),
+      usages: ["digital signature", ...usages.map((usage) => USAGE_NAMES[usage])],
+      privateKey: { algorithm: "ECDSA", size: 256, rotationPolicy: "Always" },
+      issuerRef: {
+        name: issuer.name,
+        kind: issuer.kind ?? "Issuer",
+        group: issuer.group ?? CERT_MANAGER,
+      },
+    },
+  };
+}
