@@ -1,5 +1,6 @@
 /**
- * Where a person says that a snapshot is: `s3://bucket/prefix/`, `file:///backups/`, or a path. A slash at the end (or
+ * Where a person says that a snapshot is: `s3://bucket/prefix/`, `gs://bucket/prefix/`, `azblob://container/prefix/`,
+ * `file:///backups/`, or a path. A slash at the end (or
  * a directory that exists) means a folder; anything else names one object.
  */
 import path from "node:path";
@@ -7,6 +8,8 @@ import { fileURLToPath } from "node:url";
 import type { Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
 import type { Random } from "../seams/random.ts";
+import type { AzureSettings } from "./store/azure/settings.ts";
+import type { GcsSettings } from "./store/gcs/client.ts";
 import type { S3Settings } from "./store/s3/settings.ts";
 import { StoreError, type Store } from "./store/store.ts";
 
@@ -23,6 +26,8 @@ export interface LocationContext {
   readonly random: Random;
   readonly disk: Disk;
   readonly s3: S3Settings;
+  readonly gcs?: GcsSettings;
+  readonly azure?: AzureSettings;
 }
 
 /** `folder`: a path without a slash at its end is a folder too, as for a listing. */
@@ -32,11 +37,12 @@ export async function openLocation(
   { folder = false }: { folder?: boolean } = {},
 ): Promise<Location> {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase();
-  if (scheme === "s3") return await openS3(text, context, folder);
+  const open = SCHEMES[scheme ?? ""];
+  if (open !== undefined) return await openBucket(text, open, context, folder);
   if (scheme !== undefined && scheme !== "file")
     throw new StoreError(
       "invalid",
-      `${text}: snapshots are kept in s3://bucket/prefix/ or file:///directory/, not in ${scheme}://`,
+      `${text}: snapshots are kept in s3://bucket/prefix/, gs://bucket/prefix/, azblob://container/prefix/ or file:///directory/, not in ${scheme}://`,
     );
   const given = scheme === "file" ? pathOfUrl(text) : text;
   if (given === "" || given.includes("\0"))
@@ -63,13 +69,37 @@ function pathOfUrl(text: string): string {
   }
 }
 
-async function openS3(text: string, context: LocationContext, folder: boolean): Promise<Location> {
-  const [, bucket = "", key = ""] = /^s3:\/\/([^/]*)\/?(.*)$/i.exec(text) ?? [];
-  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
-    throw new StoreError("invalid", `${text} does not name a bucket: use s3://bucket/prefix/`);
+type Open = (bucket: string, prefix: string, context: LocationContext) => Promise<Store>;
+
+/** Each is loaded when it is used. */
+const SCHEMES: Readonly<Record<string, Open>> = {
+  s3: async (bucket, prefix, context) =>
+    (await import("./store/s3/s3.ts")).openS3Store({ ...context, bucket, prefix }),
+  gs: async (bucket, prefix, context) =>
+    (await import("./store/gcs/gcs.ts")).openGcsStore({ ...context, gcs: context.gcs ?? {}, bucket, prefix }),
+  azblob: async (container, prefix, context) =>
+    (await import("./store/azure/azure.ts")).openAzureStore({
+      ...context,
+      azure: context.azure ?? {},
+      container,
+      prefix,
+    }),
+};
+
+async function openBucket(
+  text: string,
+  open: Open,
+  context: LocationContext,
+  folder: boolean,
+): Promise<Location> {
+  const [, scheme = "", bucket = "", key = ""] = /^([a-z0-9]+):\/\/([^/]*)\/?(.*)$/i.exec(text) ?? [];
+  if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/.test(bucket))
+    throw new StoreError(
+      "invalid",
+      `${text} does not name a bucket: use ${scheme === "" ? "s3" : scheme.toLowerCase()}://bucket/prefix/`,
+    );
   const slash = key.lastIndexOf("/") + 1;
   const isFolder = folder || slash === key.length;
   const prefix = isFolder ? (key === "" || key.endsWith("/") ? key : `${key}/`) : key.slice(0, slash);
-  const { openS3Store } = await import("./store/s3/s3.ts");
-  return { store: openS3Store({ bucket, prefix, ...context }), name: isFolder ? "" : key.slice(slash) };
+  return { store: await open(bucket, prefix, context), name: isFolder ? "" : key.slice(slash) };
 }

@@ -43,6 +43,29 @@ export const STORE_FLAGS = {
   },
   "s3-sse": { kind: "choice", choices: ["AES256", "aws:kms"], help: "encryption by the store" },
   "s3-kms-key": { kind: "text", value: "id", help: "KMS key for --s3-sse aws:kms" },
+  "gcs-endpoint": {
+    kind: "text",
+    value: "url",
+    help: "endpoint instead of Google's own (default: $STORAGE_EMULATOR_HOST, which needs no credentials)",
+  },
+  "gcs-ca-file": { kind: "text", value: "file", help: "CA certificates of --gcs-endpoint" },
+  "gcs-kms-key": { kind: "text", value: "name", help: "Cloud KMS key for encryption by the store" },
+  "azure-account": {
+    kind: "text",
+    value: "name",
+    help: "storage account of the container (default: $AZURE_STORAGE_ACCOUNT)",
+  },
+  "azure-endpoint": {
+    kind: "text",
+    value: "url",
+    help: "blob endpoint of the account (default: $AZURE_STORAGE_BLOB_ENDPOINT, then Azure's own)",
+  },
+  "azure-ca-file": { kind: "text", value: "file", help: "CA certificates of --azure-endpoint" },
+  "azure-encryption-scope": {
+    kind: "text",
+    value: "name",
+    help: "encryption scope of the container for encryption by the store",
+  },
 } as const satisfies Flags;
 
 export const KEY_FLAGS = {
@@ -55,13 +78,13 @@ export const KEY_FLAGS = {
 
 export const SNAPSHOT = {
   name: "snapshot",
-  help: "s3://bucket/name.db, file:///directory/name.db or a path",
+  help: "s3://, gs:// or azblob://bucket/name.db, file:///directory/name.db or a path",
   complete: "file",
 } as const satisfies Argument;
 
 export const FOLDER = {
   name: "folder",
-  help: "s3://bucket/prefix/, file:///directory/ or a path",
+  help: "s3://, gs:// or azblob://bucket/prefix/, file:///directory/ or a path",
   complete: "file",
 } as const satisfies Argument;
 
@@ -84,7 +107,18 @@ export async function locationOf(
     sse: flags["s3-sse"],
     kmsKey: flags["s3-kms-key"],
   };
-  return await openLocation(text, { ...io, disk: systemDisk, s3 }, options);
+  const gcs = {
+    endpoint: flags["gcs-endpoint"],
+    caFile: flags["gcs-ca-file"],
+    kmsKey: flags["gcs-kms-key"],
+  };
+  const azure = {
+    account: flags["azure-account"],
+    endpoint: flags["azure-endpoint"],
+    caFile: flags["azure-ca-file"],
+    encryptionScope: flags["azure-encryption-scope"],
+  };
+  return await openLocation(text, { ...io, disk: systemDisk, s3, gcs, azure }, options);
 }
 
 /** The key of the flag, or of the environment; undefined where neither is given. */

@@ -95,7 +95,7 @@ test("a command line that cannot be meant is refused with what to write instead"
   await assert.rejects(run("save", "--endpoints", "127.0.0.1:1", "--user", "root", dir), /ETCDCTL_PASSWORD/);
   await assert.rejects(run("get", dir, "x"), /is a folder: name one snapshot in it/);
   await assert.rejects(run("get", path.join(dir, "none.db"), "x"), { code: 3 });
-  await assert.rejects(run("ls", "gs://bucket/"), /s3:\/\/bucket\/prefix\/ or file:\/\//);
+  await assert.rejects(run("ls", "ftp://bucket/"), /s3:\/\/bucket\/prefix\/, gs:\/\/.* or file:\/\//);
   await assert.rejects(run("ls", "s3://"), /does not name a bucket/);
   await assert.rejects(run("verify", "--etcd-version", "3.6", path.join(dir, "s0.db")), /need --restore/);
   await assert.rejects(run("copy", `${dir}/`, path.join(dir, "s9.db")), /the target must be one too/);

@@ -1,13 +1,14 @@
 /** Signed requests to one bucket, repeated with growing waits while the store or the network fails for a moment. */
-import { backoffMs } from "../../../seams/backoff.ts";
-import { sleep, type Clock } from "../../../seams/clock.ts";
+import type { Clock } from "../../../seams/clock.ts";
 import type { Random } from "../../../seams/random.ts";
-import { StoreError } from "../store.ts";
 import { CredentialChain } from "./credentials.ts";
 import { S3Failure, storeError } from "./errors.ts";
-import { HttpClient, NetworkError, type HttpAnswer, type HttpStream } from "./http.ts";
+import { isSuccess } from "../http/failure.ts";
+import { HttpClient, type HttpAnswer, type HttpStream } from "../http/http.ts";
+import { Retries, type Attempted } from "../http/retry.ts";
 import { readProfile, resolvePlace, type Env, type S3Place, type S3Settings } from "./settings.ts";
-import { EMPTY_HASH, encodePath, encodeQuery, sha256, signed } from "./sign.ts";
+import { encodePath, encodeQuery } from "../http/encode.ts";
+import { EMPTY_HASH, sha256, signed } from "./sign.ts";
 
 export interface S3Options {
   readonly bucket: string;
@@ -17,21 +18,13 @@ export interface S3Options {
   readonly random: Random;
 }
 
-export interface S3Request {
+export interface S3Request extends Attempted {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   readonly key: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  readonly signal: AbortSignal;
-  /** In messages: `write s3://bucket/a.db`. */
-  readonly doing: string;
-  /** Called before each repetition. */
-  readonly onRetry?: () => void;
 }
-
-export const TRIES = 6;
-export const BACKOFF = { firstMs: 200, longestMs: 5_000 };
 
 interface Opened {
   readonly place: S3Place;
@@ -41,10 +34,12 @@ interface Opened {
 
 export class S3Client {
   readonly #options: S3Options;
+  readonly retries: Retries<S3Failure>;
   #opening: Promise<Opened> | undefined;
 
   constructor(options: S3Options) {
     this.#options = options;
+    this.retries = new Retries({ ...options, explain: storeError });
   }
 
   /** A success, or a `StoreError` after the last try; `S3Failure`s that `accept` names are returned to the caller. */
@@ -52,14 +47,14 @@ export class S3Client {
     request: S3Request,
     accept: (failure: S3Failure) => boolean = () => false,
   ): Promise<HttpAnswer | S3Failure> {
-    return await this.#retried(request, accept, async () => {
+    return await this.retries.run(request, accept, async () => {
       const opened = await this.#open();
       const answer = await opened.http.whole(await this.#prepared(opened, request));
-      const text = answer.status >= 200 && answer.status < 300 ? "" : answer.body.toString("utf8");
+      const text = isSuccess(answer.status) ? "" : answer.body.toString("utf8");
       // Completing an upload answers 200 at once and may fail later, in the body.
       const late =
         request.method === "POST" && answer.body.includes("<Error>") ? answer.body.toString("utf8") : "";
-      if (text !== "" || late !== "" || answer.status < 200 || answer.status >= 300)
+      if (text !== "" || late !== "" || !isSuccess(answer.status))
         throw new S3Failure(late === "" ? answer.status : 500, answer.headers, late === "" ? text : late);
       return answer;
     });
@@ -67,13 +62,13 @@ export class S3Client {
 
   /** The beginning of an answer whose body is read as it comes. */
   async stream(request: S3Request): Promise<HttpStream> {
-    const answer = await this.#retried(
+    const answer = await this.retries.run(
       request,
       () => false,
       async () => {
         const opened = await this.#open();
         const begun = await opened.http.stream(await this.#prepared(opened, request));
-        if (begun.status >= 200 && begun.status < 300) return begun;
+        if (isSuccess(begun.status)) return begun;
         let text = "";
         for await (const part of begun.body as AsyncIterable<Buffer>)
           if (text.length < 65_536) text += part.toString("utf8");
@@ -81,40 +76,6 @@ export class S3Client {
       },
     );
     return answer as HttpStream;
-  }
-
-  async wait(failures: number, signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.#options;
-    await sleep(clock, backoffMs(failures, BACKOFF, random), signal);
-  }
-
-  async #retried<T>(
-    { signal, doing, onRetry }: S3Request,
-    accept: (failure: S3Failure) => boolean,
-    once: () => Promise<T>,
-  ): Promise<T | S3Failure> {
-    for (let failures = 1; ; failures++) {
-      try {
-        return await once();
-      } catch (error) {
-        signal.throwIfAborted();
-        if (error instanceof S3Failure && accept(error)) return error;
-        const isTransient =
-          error instanceof NetworkError || (error instanceof S3Failure && error.isTransient);
-        if (!isTransient || failures >= TRIES) {
-          if (error instanceof S3Failure) throw storeError(doing, error);
-          if (error instanceof NetworkError)
-            throw new StoreError(
-              "unreachable",
-              `cannot ${doing}: ${error.message}; check the endpoint and the network (${failures} tries)`,
-              { cause: error },
-            );
-          throw error;
-        }
-      }
-      await this.wait(failures, signal);
-      onRetry?.();
-    }
   }
 
   async #prepared(opened: Opened, request: S3Request) {

@@ -6,15 +6,14 @@
 import { readFile } from "node:fs/promises";
 import type { Clock } from "../../../seams/clock.ts";
 import { StoreError } from "../store.ts";
-import { HttpClient, NetworkError, type HttpAnswer } from "./http.ts";
-import { encodePart, type Credentials } from "./sign.ts";
+import { HttpClient, NetworkError, type HttpAnswer } from "../http/http.ts";
+import { Renewed, type Expires } from "../http/renewed.ts";
+import { encodePart } from "../http/encode.ts";
+import type { Credentials } from "./sign.ts";
 import type { Env } from "./settings.ts";
-import { textOf } from "./xml.ts";
+import { textOf } from "../http/xml.ts";
 
-export interface Expiring extends Credentials {
-  /** Milliseconds since the epoch. */
-  readonly expiresAt?: number | undefined;
-}
+export interface Expiring extends Credentials, Expires {}
 
 export interface CredentialContext {
   readonly env: Env;
@@ -25,8 +24,6 @@ export interface CredentialContext {
   readonly clock: Clock;
 }
 
-/** Fetched again when less than this is left: long enough for one part of an upload. */
-const RENEW_MS = 300_000;
 /** A link-local service answers at once or is not there. */
 const METADATA_MS = 2_000;
 const IMDS = "http://169.254.169.254";
@@ -40,26 +37,16 @@ type Source = (
 export class CredentialChain {
   readonly #context: CredentialContext;
   readonly #http: HttpClient;
-  #known: Expiring | undefined;
-  #pending: Promise<Expiring> | undefined;
+  readonly #renewed: Renewed<Expiring>;
 
   constructor(context: CredentialContext, http: HttpClient) {
     this.#context = context;
     this.#http = http;
+    this.#renewed = new Renewed(context.clock, async (signal) => await this.#find(signal));
   }
 
   async get(signal: AbortSignal): Promise<Credentials> {
-    const { clock } = this.#context;
-    const left = (this.#known?.expiresAt ?? Infinity) - clock.now();
-    if (this.#known !== undefined && left > RENEW_MS) return this.#known;
-    this.#pending ??= this.#find(signal).finally(() => (this.#pending = undefined));
-    try {
-      return (this.#known = await this.#pending);
-    } catch (error) {
-      // Those at hand serve until they expire.
-      if (this.#known !== undefined && left > 0) return this.#known;
-      throw error;
-    }
+    return await this.#renewed.get(signal);
   }
 
   async #find(signal: AbortSignal): Promise<Expiring> {

@@ -1,31 +1,21 @@
 /** What an answer of S3 means: a kind to compare, and what to do. */
 import type { IncomingHttpHeaders } from "node:http";
 import { StoreError, type StoreErrorKind } from "../store.ts";
-import { textOf } from "./xml.ts";
+import { HttpFailure } from "../http/failure.ts";
+import { textOf } from "../http/xml.ts";
 
 /** An answer that is not a success. */
-export class S3Failure extends Error {
+export class S3Failure extends HttpFailure {
   override name = "S3Failure";
-  readonly status: number;
-  /** S3's own, as `NoSuchKey`; empty where there is no body. */
-  readonly code: string;
   readonly region: string | undefined;
   constructor(status: number, headers: IncomingHttpHeaders, body: string) {
-    const code = textOf(body, "Code") ?? "";
-    super(
-      `${code === "" ? `HTTP status ${status}` : code}: ${textOf(body, "Message") ?? ""}`.replace(/: $/, ""),
-    );
-    this.status = status;
-    this.code = code;
+    super(status, textOf(body, "Code") ?? "", textOf(body, "Message") ?? "");
     const region = headers["x-amz-bucket-region"] ?? textOf(body, "Region");
     this.region = typeof region === "string" ? region : undefined;
   }
 
-  /** The same request may succeed a moment later. */
-  get isTransient(): boolean {
-    return this.status >= 500 && this.status !== 501 && this.status !== 507
-      ? true
-      : this.status === 429 || ["RequestTimeout", "SlowDown", "InternalError"].includes(this.code);
+  override get isTransient(): boolean {
+    return super.isTransient || ["RequestTimeout", "SlowDown", "InternalError"].includes(this.code);
   }
 }
 

@@ -5,42 +5,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { systemClock, type Clock } from "../../../seams/clock.ts";
-import { systemRandom } from "../../../seams/random.ts";
-import { FakeS3 } from "../../testing/fake-s3.ts";
+import { systemClock } from "../../../seams/clock.ts";
 import { never } from "../../testing/fixtures.ts";
-import { once, readText, type Store } from "../store.ts";
 import { CredentialChain } from "./credentials.ts";
-import { HttpClient } from "./http.ts";
-import { openS3Store } from "./s3.ts";
+import { HttpClient } from "../http/http.ts";
 import { parseIni, resolvePlace } from "./settings.ts";
-import { EMPTY_HASH, encodePath, signed } from "./sign.ts";
-import { PART_BYTES } from "./upload.ts";
-import { decodeXml, textOf } from "./xml.ts";
-
-/** Waits pass at once. */
-const clock: Clock = {
-  ...systemClock,
-  timer: (ms, fire, options) => systemClock.timer(Math.min(ms, 1), fire, options),
-};
-const write = { ifAbsent: true, signal: never };
-const env = { AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" };
-
-function storeAt(endpoint: string, bucket = "bucket"): Store {
-  return openS3Store({ bucket, prefix: "pre/", s3: { endpoint }, env, clock, random: systemRandom });
-}
-
-const large = Buffer.from(systemRandom.bytes(PART_BYTES * 2 + 4321));
-async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += 1_000_000)
-    yield await Promise.resolve(bytes.subarray(at, at + 1_000_000));
-}
-
-async function read(store: Store, name: string): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  for await (const part of store.get(name, { signal: never })) parts.push(part);
-  return Buffer.concat(parts);
-}
+import { encodePath } from "../http/encode.ts";
+import { EMPTY_HASH, signed } from "./sign.ts";
+import { decodeXml, textOf } from "../http/xml.ts";
 
 test("a request is signed as AWS's own example is", () => {
   const headers = signed(
@@ -60,130 +32,6 @@ test("a request is signed as AWS's own example is", () => {
     /Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41$/,
   );
   assert.equal(encodePath("a b/c+d/é(1)*"), "a%20b/c%2Bd/%C3%A9%281%29%2A");
-});
-
-test("small and large objects are written and read, by range too", async () => {
-  await using fake = await FakeS3.start();
-  const store = storeAt(fake.endpoint);
-  await store.put("small", once("hello"), write);
-  await store.put("large", inPieces(large), write);
-  assert.equal(await readText(store, "small", never), "hello");
-  assert.ok((await read(store, "large")).equals(large));
-  assert.equal(fake.uploads.size, 0);
-  const parts: Uint8Array[] = [];
-  for await (const part of store.get("small", { signal: never, range: { start: 1, length: 3 } }))
-    parts.push(part);
-  assert.equal(Buffer.concat(parts).toString(), "ell");
-  assert.deepEqual((await store.head("large", never))?.size, large.length);
-  assert.equal(await store.head("none", never), undefined);
-});
-
-test("a body of exactly one part, and of whole parts, arrives whole", async () => {
-  await using fake = await FakeS3.start();
-  const store = storeAt(fake.endpoint);
-  for (const size of [0, PART_BYTES, PART_BYTES * 2]) {
-    await store.put(`s${size}`, inPieces(large.subarray(0, size)), write);
-    assert.ok((await read(store, `s${size}`)).equals(large.subarray(0, size)), String(size));
-  }
-});
-
-test("errors of the store and cut connections are tried again", async () => {
-  await using fake = await FakeS3.start();
-  const store = storeAt(fake.endpoint);
-  fake.faults.errors = 3;
-  fake.faults.cutWrites = 2;
-  await store.put("large", inPieces(large), write);
-  fake.faults.cutReads = 4;
-  assert.ok((await read(store, "large")).equals(large), "taken up where it broke off");
-});
-
-test("a store that keeps failing is given up with the reason, and leaves no parts", async () => {
-  await using fake = await FakeS3.start();
-  const store = storeAt(fake.endpoint);
-  fake.faults.errors = 1000;
-  await assert.rejects(store.put("large", inPieces(large), write), { kind: "unreachable" });
-  fake.faults.errors = 0;
-  fake.faults.cutWrites = 1000;
-  await assert.rejects(store.put("large", inPieces(large), write), { kind: "unreachable" });
-  assert.equal(fake.uploads.size, 0);
-  assert.equal(fake.objects.size, 0);
-});
-
-test("a source that fails leaves neither object nor parts", async () => {
-  await using fake = await FakeS3.start();
-  const failing = async function* () {
-    yield* inPieces(large);
-    throw new Error("the member went away");
-  };
-  await assert.rejects(storeAt(fake.endpoint).put("large", failing(), write), /went away/);
-  assert.equal(fake.uploads.size + fake.objects.size, 0);
-});
-
-test("a name that is taken is refused, also when it is taken meanwhile", async () => {
-  await using fake = await FakeS3.start();
-  const store = storeAt(fake.endpoint);
-  const late = (bytes: Buffer) =>
-    async function* () {
-      yield* inPieces(bytes);
-      fake.objects.set("pre/taken", Buffer.from("first"));
-    };
-  await assert.rejects(store.put("taken", late(large)(), write), { kind: "exists" });
-  fake.objects.clear();
-  await assert.rejects(store.put("taken", late(Buffer.from("small"))(), write), { kind: "exists" });
-  assert.equal(fake.objects.get("pre/taken")?.toString(), "first");
-  assert.equal(fake.uploads.size, 0);
-});
-
-test("a write whose answer was lost is not taken for somebody else's", async () => {
-  await using fake = await FakeS3.start();
-  const store = storeAt(fake.endpoint);
-  fake.faults.losing = ({ method }) => method === "PUT";
-  fake.faults.loseAnswers = 1;
-  await store.put("small", once("hello"), write);
-  fake.faults.losing = ({ method, url }) => method === "POST" && url?.includes("uploadId") === true;
-  fake.faults.loseAnswers = 1;
-  await store.put("large", inPieces(large), write);
-  assert.ok(fake.objects.get("pre/large")?.equals(large));
-});
-
-test("a store without conditional writes is used with a look before", async () => {
-  await using fake = await FakeS3.start();
-  const store = storeAt(fake.endpoint);
-  fake.faults.unconditional = true;
-  await store.put("small", once("hello"), write);
-  await store.put("large", inPieces(large), write);
-  await assert.rejects(store.put("small", once("other"), write), { kind: "exists" });
-});
-
-test("an object that changes while it is read is not patched together", async () => {
-  await using fake = await FakeS3.start();
-  const store = storeAt(fake.endpoint);
-  await store.put("a", inPieces(large), write);
-  fake.faults.cutReads = 1;
-  const reading = (async () => {
-    for await (const _ of store.get("a", { signal: never }))
-      fake.objects.set("pre/a", Buffer.alloc(large.length));
-  })();
-  await assert.rejects(reading, { kind: "interrupted" });
-});
-
-test("a listing has all pages; deleting what is not there is fine", async () => {
-  await using fake = await FakeS3.start();
-  const store = storeAt(fake.endpoint);
-  for (const name of ["a b", "c+d", "e&f", "g/h", "i"]) fake.objects.set(`pre/${name}`, Buffer.from("x"));
-  fake.objects.set("other/x", Buffer.from("x"));
-  const names: string[] = [];
-  for await (const { name } of store.list("", never)) names.push(name);
-  assert.deepEqual(names, ["a b", "c+d", "e&f", "g/h", "i"]);
-  await store.delete("i", never);
-  await store.delete("i", never);
-  await assert.rejects(readText(store, "i", never), { kind: "not-found" });
-});
-
-test("a bucket that does not exist and a server that is not there are told apart", async () => {
-  await using fake = await FakeS3.start();
-  await assert.rejects(storeAt(fake.endpoint, "nobody").put("a", once("x"), write), { kind: "no-place" });
-  await assert.rejects(storeAt("http://127.0.0.1:9").head("a", never), { kind: "unreachable" });
 });
 
 test("regions, endpoints and styles give the address that AWS documents", async () => {

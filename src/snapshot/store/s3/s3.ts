@@ -1,6 +1,5 @@
 /** A bucket of S3, or of a store that speaks its language, as a store. */
 import {
-  isStoreError,
   requireName,
   StoreError,
   type PutOptions,
@@ -8,11 +7,12 @@ import {
   type Store,
   type StoredObject,
 } from "../store.ts";
-import { S3Client, TRIES, type S3Options } from "./client.ts";
+import { S3Client, type S3Options } from "./client.ts";
 import { S3Failure, storeError } from "./errors.ts";
-import type { HttpAnswer } from "./http.ts";
+import type { HttpAnswer } from "../http/http.ts";
+import { resumed } from "../http/resume.ts";
 import { upload } from "./upload.ts";
-import { elementsOf, textOf } from "./xml.ts";
+import { elementsOf, textOf } from "../http/xml.ts";
 
 export interface S3StoreOptions extends S3Options {
   /** Before every name: empty, or with a slash at its end. */
@@ -64,51 +64,27 @@ class S3Store implements Store {
     });
   }
 
-  /** A connection that breaks is taken up where it broke, on the same version of the object. */
-  async *get(
+  get(
     name: string,
     { signal, range }: { readonly signal: AbortSignal; readonly range?: Range },
   ): AsyncGenerator<Uint8Array> {
+    const key = this.#key(name);
     const doing = `read ${this.uri}${name}`;
-    let at = range?.start ?? 0;
-    const end = range?.length === undefined ? undefined : at + range.length;
-    let etag: string | undefined;
-    for (let failures = 0; ;) {
-      const headers = {
-        ...((at > 0 || end !== undefined) && { range: `bytes=${at}-${end === undefined ? "" : end - 1}` }),
-        ...(etag !== undefined && { "if-match": etag }),
-      };
-      const answer = await this.#begin({ method: "GET", key: this.#key(name), headers, signal, doing });
-      etag ??= answer.headers.etag;
-      if ("range" in headers && answer.status !== 206)
-        throw new StoreError("failed", `cannot ${doing}: the store ignored the range that was asked for`);
-      const expected = Number(answer.headers["content-length"] ?? Number.NaN);
-      let got = 0;
-      let cause: unknown;
-      try {
-        for await (const part of answer.body as AsyncIterable<Buffer>) {
-          got += part.length;
-          at += part.length;
-          failures = 0;
-          yield part;
-        }
-      } catch (error) {
-        signal.throwIfAborted();
-        cause = error;
-      } finally {
-        answer.body.destroy();
-      }
-      if (cause === undefined && (Number.isNaN(expected) || got === expected)) return;
-      if (++failures >= TRIES)
-        throw new StoreError(
-          "interrupted",
-          `cannot ${doing}: the connection broke off at byte ${at}, ${TRIES} times; try again`,
-          {
-            cause,
-          },
-        );
-      await this.#client.wait(failures, signal);
-    }
+    return resumed({
+      doing,
+      signal,
+      range,
+      open: async (headers, etag) =>
+        await this.#client.stream({
+          method: "GET",
+          key,
+          headers: { ...headers, ...(etag !== undefined && { "if-match": etag }) },
+          signal,
+          doing,
+        }),
+      versionOf: ({ headers }) => headers.etag,
+      wait: async (failures) => await this.#client.retries.wait(failures, signal),
+    });
   }
 
   async head(name: string, signal: AbortSignal): Promise<StoredObject | undefined> {
@@ -165,23 +141,6 @@ class S3Store implements Store {
       ({ status, code }) => status === 404 && code !== "NoSuchBucket",
     );
     if (answer instanceof S3Failure && answer.status !== 404) throw storeError(request.doing, answer);
-  }
-
-  async #begin(request: Parameters<S3Client["stream"]>[0]) {
-    try {
-      return await this.#client.stream(request);
-    } catch (error) {
-      // Another version took its place while it was read: the bytes would not fit together.
-      if (isStoreError(error, "exists"))
-        throw new StoreError(
-          "interrupted",
-          `cannot ${request.doing}: the object changed while it was read; try again`,
-          {
-            cause: error,
-          },
-        );
-      throw error;
-    }
   }
 
   #key(name: string): string {

@@ -1,5 +1,6 @@
 /** Signature Version 4: a pure function from a request and credentials to its headers. */
 import { createHash, createHmac } from "node:crypto";
+import { encodeQuery } from "../http/encode.ts";
 
 export interface Credentials {
   readonly accessKeyId: string;
@@ -22,26 +23,6 @@ export const EMPTY_HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca4959
 
 export function sha256(data: Uint8Array | string): string {
   return createHash("sha256").update(data).digest("hex");
-}
-
-/** RFC 3986: all but letters, digits and `-._~`. */
-export function encodePart(text: string): string {
-  return encodeURIComponent(text).replaceAll(
-    /[!'()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-}
-
-export function encodePath(key: string): string {
-  return key.split("/").map(encodePart).join("/");
-}
-
-export function encodeQuery(query: Readonly<Record<string, string>>): string {
-  return Object.entries(query)
-    .map(([name, value]) => [encodePart(name), encodePart(value)] as const)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => `${name}=${value}`)
-    .join("&");
 }
 
 /** All headers of the request, the signature among them. */

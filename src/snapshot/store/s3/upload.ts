@@ -6,12 +6,11 @@
 import { StoreError, type PutOptions } from "../store.ts";
 import type { S3Client } from "./client.ts";
 import { S3Failure, storeError } from "./errors.ts";
-import type { HttpAnswer } from "./http.ts";
-import { encodeXml, textOf } from "./xml.ts";
+import type { HttpAnswer } from "../http/http.ts";
+import { Parts } from "../http/parts.ts";
+import { sendParts } from "../http/send-parts.ts";
+import { encodeXml, textOf } from "../http/xml.ts";
 
-export const PART_BYTES = 8 * 1024 * 1024;
-/** Parts on their way, besides the one that is being filled. */
-const PARALLEL = 2;
 const MOST_PARTS = 10_000;
 
 export interface UploadOptions extends PutOptions {
@@ -81,7 +80,12 @@ async function putParts(first: Buffer, parts: Parts, options: UploadOptions): Pr
   if (uploadId === undefined)
     throw new StoreError("failed", `cannot ${doing}: the store began an upload without naming it`);
   try {
-    const { tags, size } = await sendAll(first, parts, options, uploadId);
+    const tags: string[] = [];
+    const { size } = await sendParts(first, parts, { most: MOST_PARTS, doing }, async (bytes, number) => {
+      const query = { partNumber: String(number), uploadId };
+      const answer = await client.send({ method: "PUT", key, query, body: bytes, signal, doing });
+      tags[number - 1] = (answer as HttpAnswer).headers.etag ?? "";
+    });
     await complete(tags, size, options, uploadId);
   } catch (error) {
     // Parts that nobody completes cost money; a rule of the bucket's life cycle should end those that are left.
@@ -95,59 +99,6 @@ async function putParts(first: Buffer, parts: Parts, options: UploadOptions): Pr
     await client.send(aborting, () => true).catch(() => undefined);
     throw error;
   }
-}
-
-async function sendAll(
-  first: Buffer,
-  parts: Parts,
-  { client, key, doing, signal }: UploadOptions,
-  uploadId: string,
-): Promise<{ tags: string[]; size: number }> {
-  const tags: string[] = [];
-  const underWay = new Set<Promise<void>>();
-  let failed: { readonly error: unknown } | undefined;
-  let size = 0;
-  const send = (bytes: Uint8Array, number: number) => {
-    const sending = (async () => {
-      const query = { partNumber: String(number), uploadId };
-      const answer = (await client.send({
-        method: "PUT",
-        key,
-        query,
-        body: bytes,
-        signal,
-        doing,
-      })) as HttpAnswer;
-      tags[number - 1] = answer.headers.etag ?? "";
-    })()
-      .catch((error: unknown) => {
-        failed ??= { error };
-      })
-      .finally(() => underWay.delete(sending));
-    underWay.add(sending);
-  };
-  for (let part = { bytes: first, last: false }, number = 1; ; number++) {
-    if (number > MOST_PARTS)
-      throw new StoreError(
-        "full",
-        `cannot ${doing}: it is larger than ${MOST_PARTS} parts of ${PART_BYTES} bytes`,
-      );
-    size += part.bytes.length;
-    send(part.bytes, number);
-    if (part.last) break;
-    while (underWay.size >= PARALLEL && failed === undefined) await Promise.race(underWay);
-    if (failed !== undefined) break;
-    try {
-      part = await parts.next();
-    } catch (error) {
-      failed ??= { error };
-      break;
-    }
-    if (part.bytes.length === 0) break;
-  }
-  await Promise.all(underWay);
-  if (failed !== undefined) throw failed.error;
-  return { tags, size };
 }
 
 async function complete(
@@ -185,38 +136,4 @@ async function complete(
       "failed",
       `cannot ${doing}: ${size} bytes were sent, and the store has ${found ?? "none"}`,
     );
-}
-
-/** Cuts a body into parts of one size; one is looked ahead, since the last may be short. */
-class Parts {
-  readonly #iterator: AsyncIterator<Uint8Array>;
-  #rest: Uint8Array = new Uint8Array(0);
-  #done = false;
-
-  constructor(body: AsyncIterable<Uint8Array>) {
-    this.#iterator = body[Symbol.asyncIterator]();
-  }
-
-  async next(): Promise<{ bytes: Buffer; last: boolean }> {
-    const bytes = Buffer.allocUnsafeSlow(PART_BYTES);
-    let filled = 0;
-    while (filled < PART_BYTES) {
-      if (this.#rest.length === 0) {
-        if (this.#done) break;
-        const next = await this.#iterator.next();
-        if (next.done === true) this.#done = true;
-        else this.#rest = next.value;
-        continue;
-      }
-      const part = this.#rest.subarray(0, PART_BYTES - filled);
-      bytes.set(part, filled);
-      filled += part.length;
-      this.#rest = this.#rest.subarray(part.length);
-    }
-    return { bytes: bytes.subarray(0, filled), last: this.#done && this.#rest.length === 0 };
-  }
-
-  async close(): Promise<void> {
-    if (!this.#done) await this.#iterator.return?.();
-  }
 }
