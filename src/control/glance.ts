@@ -81,18 +81,14 @@ export class Glance {
     const seen = this.#seen;
     this.#seen = undefined;
     if (!seen || seen.until <= this.#clock.monotonic() || !this.#platform.isUnchanged?.()) return 0;
+    using limit = deadline(this.#clock, ASK_TIMEOUT_MS);
     const same = await Promise.all([
       this.#tellsTheSame(seen),
-      ...seen.readyURLs.map((url) => this.#isReady(url)),
+      ...seen.readyURLs.map((url) => this.#platform.probe.ready(url, limit.signal)),
     ]);
     if (!same.every(Boolean)) return 0;
     this.#seen = seen;
     return Math.max(0, seen.until - this.#clock.monotonic());
-  }
-
-  async #isReady(url: string): Promise<boolean> {
-    using limit = deadline(this.#clock, ASK_TIMEOUT_MS);
-    return await this.#platform.probe.ready(url, limit.signal);
   }
 
   /** Alarms and members are the cluster's, so that one of its voters tells them for all. */

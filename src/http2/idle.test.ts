@@ -21,6 +21,17 @@ test("beyond the bound, who was used longest ago is ended; who is in use is not 
   assert.deepEqual([ended, idle.size], [["b", "a"], 2]);
 });
 
+test("a bound that became smaller ends all that are too many", () => {
+  const ended: string[] = [];
+  let most = 3;
+  const idle = new IdleConnections(() => most);
+  const put = (name: string) => idle.add({ destroy: () => void ended.push(name) });
+  for (const name of ["a", "b", "c"]) put(name);
+  most = 1;
+  put("d");
+  assert.deepEqual([ended, idle.size], [["a", "b", "c"], 1]);
+});
+
 test("of each cluster the connection used last stays, and the others count among all", () => {
   const ended: string[] = [];
   const connection = (name: string) => ({ destroy: () => void ended.push(name) });

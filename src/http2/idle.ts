@@ -14,12 +14,13 @@ export interface Idle {
 }
 
 export class IdleConnections implements Idle {
-  readonly #most: number;
+  readonly #most: () => number;
   /** In the order of their last use. */
   readonly #idle = new Set<Closable>();
 
-  constructor(most: number) {
-    this.#most = most;
+  /** As many are kept; how many that is may change. */
+  constructor(most: number | (() => number)) {
+    this.#most = typeof most === "number" ? () => most : most;
   }
 
   get size(): number {
@@ -29,11 +30,11 @@ export class IdleConnections implements Idle {
   add(connection: Closable): void {
     this.#idle.delete(connection);
     this.#idle.add(connection);
-    if (this.#idle.size <= this.#most) return;
-    const [oldest] = this.#idle;
-    if (oldest === undefined) return;
-    this.#idle.delete(oldest);
-    oldest.destroy();
+    for (const oldest of this.#idle) {
+      if (this.#idle.size <= this.#most()) return;
+      this.#idle.delete(oldest);
+      oldest.destroy();
+    }
   }
 
   delete(connection: Closable): void {

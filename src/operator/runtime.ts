@@ -26,6 +26,7 @@ import { ClockSkew } from "./observe/clock-skew.ts";
 import { ClusterWorker } from "./cluster-worker.ts";
 import { Dependents } from "./dependents.ts";
 import { EFFECT_MS, Fence, fencedTransport } from "./process/fencing.ts";
+import { idleConnections } from "./process/pace.ts";
 import { NodeClocks } from "./observe/node-clocks.ts";
 import { Orphans } from "./apply/orphans.ts";
 import { overTheWire, type EtcdReach } from "./reach.ts";
@@ -83,8 +84,6 @@ export interface OperatorOptions {
 
 /** Clusters that are worked on at the same time; one that does not answer holds its place for seconds only. */
 const CONCURRENCY = 16;
-/** Connections to etcd that are kept for the next pass beside one of each cluster: of sixteen clusters of three. */
-const MOST_IDLE = 32;
 const BACKOFF = { firstMs: 200, longestMs: 10_000 };
 /** A renewal may only be late. */
 const FENCED_MS = 1_000;
@@ -156,7 +155,7 @@ export class Operator {
       instance: this.identity,
       log,
     });
-    const idle = new IdleConnections(MOST_IDLE);
+    const idle = new IdleConnections(() => idleConnections(this.#stores.clusters));
     this.#dependents = new Dependents({ client, stores: this.#stores, clock, skew: this.#skew, log });
     this.#worker = {
       client,

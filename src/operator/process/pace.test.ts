@@ -1,7 +1,7 @@
 /** The pace of rest: whole looks for a few clusters, mostly short ones for many. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { restMs, wholeMs } from "./pace.ts";
+import { idleConnections, restMs, wholeMs } from "./pace.ts";
 
 const low = { bytes: (length: number) => new Uint8Array(length) };
 const high = { bytes: (length: number) => new Uint8Array(length).fill(255) };
@@ -19,13 +19,17 @@ test("many are looked at in time for the truth to be told within 10 s, and not a
   assert.deepEqual([restMs(1_000, low), restMs(1_000, high)], [11_900, 16_100]);
 });
 
-test("of a few, each look is a whole one; of many, two in a second are, and none waits for ever", () => {
+test("of a few, each look is a whole one; of many, four in three seconds are, and none waits for ever", () => {
   for (const clusters of [0, 1, 16]) assert.equal(wholeMs(clusters, high), 0);
   for (const [clusters, ms] of [
-    [17, 8_500],
-    [50, 25_000],
-    [200, 100_000],
+    [17, 12_750],
+    [50, 37_500],
+    [200, 150_000],
     [10_000, 300_000],
   ] as const)
     assert.deepEqual([wholeMs(clusters, low), wholeMs(clusters, high)], [ms / 2, ms * 1.5]);
+});
+
+test("connections to every member are kept only while each look is a whole one", () => {
+  assert.deepEqual([1, 16, 17, 200].map(idleConnections), [32, 32, 4, 4]);
 });

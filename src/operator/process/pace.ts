@@ -16,9 +16,13 @@ const MOST = 500;
 const EACH_MS = REST_MS / MOST;
 /** With up to so many, each look is a whole one: their connections are kept. */
 const VERY_FEW = 16;
-/** A whole look connects to every member; two of them in a second are enough. */
-const WHOLE_EACH_MS = 500;
+/** A whole look connects to every member; four of them in three seconds are enough. */
+const WHOLE_EACH_MS = 750;
 const LONGEST_WHOLE_MS = 300_000;
+/** Connections to etcd that are kept beside one of each cluster: all of the very few, if they have three members. */
+const FEW_IDLE = 2 * VERY_FEW;
+/** Of more clusters, most would be ended before they are used again, and each holds 100 kB until then. */
+const MANY_IDLE = 4;
 
 /** When a cluster at rest is looked at again; of many, not all at the same time. */
 export function restMs(clusters: number, random: Random): number {
@@ -30,4 +34,9 @@ export function restMs(clusters: number, random: Random): number {
 export function wholeMs(clusters: number, random: Random): number {
   if (clusters <= VERY_FEW) return 0;
   return Math.round(Math.min(LONGEST_WHOLE_MS, clusters * WHOLE_EACH_MS) * (0.5 + fraction(random)));
+}
+
+/** How many connections to etcd are kept for the next look, beside one of each cluster. */
+export function idleConnections(clusters: number): number {
+  return clusters <= VERY_FEW ? FEW_IDLE : MANY_IDLE;
 }
