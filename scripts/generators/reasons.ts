@@ -1,6 +1,7 @@
 /** Generates the page of reasons (`docs/reasons.md`) from the tables in src/core/messages. */
 import { OPERATION_REASONS } from "../../src/core/messages/operation-reasons.ts";
 import { REASONS, WORK, type HoldReason, type ReasonText } from "../../src/core/messages/reasons.ts";
+import { SNAPSHOT_REASONS } from "../../src/core/messages/snapshot-reasons.ts";
 import { MESSAGES } from "../../src/core/messages/table.ts";
 import type { StepRow, WaitRow } from "../../src/core/messages/message.ts";
 import type { Generator } from "../generate/registry.ts";
@@ -33,6 +34,13 @@ Each step of the operator is shown with one of these explanations, in events, in
 |---|---|
 `;
 
+const SNAPSHOTS = `
+## Reasons of an EtcdSnapshot
+
+| reason | phase | meaning | what to do |
+|---|---|---|---|
+`;
+
 const OPERATIONS = `
 ## Reasons of an EtcdOperation
 
@@ -58,10 +66,15 @@ export const reasonsPage: Generator = {
       ([reason, { phases, meaning, remedy }]) =>
         `| \`${reason}\` | ${phases.join(", ")} | ${cell(meaning)} | ${cell(remedy)} |`,
     );
+    const snapshots = Object.entries(SNAPSHOT_REASONS).map(
+      ([reason, { phases, meaning, remedy }]) =>
+        `| \`${reason}\` | ${phases.join(", ")} | ${cell(meaning)} | ${cell(remedy)} |`,
+    );
     const parts = [
       names.map(section).join("\n"),
       WORKING + working.join("\n"),
       OPERATIONS + operations.join("\n"),
+      SNAPSHOTS + snapshots.join("\n"),
       STEPS + steps.join("\n"),
     ];
     const text = `${INTRODUCTION}${parts.join("\n")}\n`;

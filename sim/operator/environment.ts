@@ -17,8 +17,10 @@ import { KubeFront } from "../models/kube/front.ts";
 import type { Kind } from "../models/kube/kind.ts";
 import { claims } from "../models/kube/kinds/claim.ts";
 import { ours } from "../models/kube/kinds/ours.ts";
+import { pods } from "../models/kube/kinds/pod.ts";
 import { services } from "../models/kube/kinds/service.ts";
 import { volumes } from "../models/kube/kinds/simple.ts";
+import { JobController } from "../models/kube/nodes/job-controller.ts";
 import { ModelNodes } from "../models/kube/nodes/nodes.ts";
 import { diskOf } from "../models/kube/nodes/volume-objects.ts";
 import { json, type KubeJson } from "../models/kube/object.ts";
@@ -27,6 +29,7 @@ import type { Subject } from "../oracles/oracle.ts";
 import { SeededRandom } from "../engine/random.ts";
 import { Scheduler } from "../engine/scheduler.ts";
 import { Disks, EtcdPods } from "./etcd-pods.ts";
+import { SnapshotPods } from "./snapshot-pods.ts";
 
 export const NAMESPACE = "default";
 export const NAME = "demo";
@@ -36,6 +39,8 @@ const CLIENT_SERVICE = `${NAMESPACE}/${serviceNames(NAME).client}`;
 export const etcdClusters = ours.find(({ kind }) => kind === "EtcdCluster") as Kind;
 export const etcdMembers = ours.find(({ kind }) => kind === "EtcdMember") as Kind;
 export const etcdOperations = ours.find(({ kind }) => kind === "EtcdOperation") as Kind;
+
+export const etcdSnapshots = ours.find(({ kind }) => kind === "EtcdSnapshot") as Kind;
 
 const NODES = ["n1", "n2", "n3", "n4", "n5"] as const;
 /** As quick as a cluster may be set to be: a lost node is known after 8 s, and its Pods go after 5 more. */
@@ -55,6 +60,7 @@ export class Environment {
   readonly keys: Keys;
   readonly disks = new Disks();
   readonly pods: EtcdPods;
+  readonly snapshots: SnapshotPods;
   readonly ledger = new Ledger();
   readonly #cutOff = new Set<string>();
   /**
@@ -84,7 +90,8 @@ export class Environment {
     this.world.network.resolves = (url) => this.#resolves(url);
     this.calls = new Calls(this.world, now);
     this.keys = new Keys(this.world);
-    this.pods = new EtcdPods(this.world, disks, now);
+    this.snapshots = new SnapshotPods(scheduler);
+    this.pods = new EtcdPods(this.world, disks, now, this.snapshots);
     this.nodes = new ModelNodes({
       server,
       scheduler,
@@ -93,6 +100,8 @@ export class Environment {
       hooks: this.pods,
       graceMs: NODE_GRACE_MS,
     });
+    // With randomness of its own, so that what it draws moves nothing else.
+    new JobController({ server, scheduler, random: new SeededRandom(seed) }, now);
     this.ledger.writeEvery(WRITE_EVERY_MS, {
       scheduler,
       random: this.random.fork(),
@@ -140,6 +149,12 @@ export class Environment {
 
   cluster(): KubeJson | undefined {
     return this.server.get(etcdClusters, `${NAMESPACE}/${NAME}`);
+  }
+
+  /** All Pods but those of Jobs. */
+  memberPods(): readonly KubeJson[] {
+    const isOfAJob = ({ metadata }: KubeJson) => metadata.ownerReferences?.some(({ kind }) => kind === "Job");
+    return this.server.list(pods).filter((pod) => !isOfAJob(pod));
   }
 
   members(): readonly KubeJson[] {

@@ -11,6 +11,7 @@ import type { Server, ServerEnd } from "../models/etcd/server.ts";
 import type { EtcdWorld } from "../models/etcd/world.ts";
 import type { Ending, Hooks, Running, Start } from "../models/kube/nodes/hooks.ts";
 import { items, json } from "../models/kube/object.ts";
+import { SNAPSHOT_CONTAINER, type SnapshotPods } from "./snapshot-pods.ts";
 
 /** A kubelet keeps the last of it. */
 const LOG_LINES = 20;
@@ -75,6 +76,7 @@ export class EtcdPods implements Hooks {
   readonly #world: EtcdWorld;
   readonly #disks: Disks;
   readonly #now: () => number;
+  readonly #snapshots: SnapshotPods | undefined;
   readonly #nodes = new WeakMap<Server, string>();
   readonly #starts = new WeakMap<Server, Start>();
   /** Processes whose certificate its peers do not take now. */
@@ -89,7 +91,8 @@ export class EtcdPods implements Hooks {
   readonly digests = new Map<string, string>();
 
   /** `now` is what the clocks of the nodes say. */
-  constructor(world: EtcdWorld, disks: Disks, now: () => number) {
+  constructor(world: EtcdWorld, disks: Disks, now: () => number, snapshots?: SnapshotPods) {
+    this.#snapshots = snapshots;
     this.#world = world;
     this.#now = now;
     this.#disks = disks;
@@ -118,6 +121,7 @@ export class EtcdPods implements Hooks {
   }
 
   onStart(start: Start): Running | undefined {
+    if (start.container === SNAPSHOT_CONTAINER) return this.#snapshots?.start(start);
     if (start.container !== ETCD_CONTAINER) return undefined;
     const disk = start.disks[VOLUMES.data] ?? "";
     const given = start.files(VOLUMES.config)[FILES.config] ?? "";

@@ -5,7 +5,7 @@
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
 import { quorum } from "../../src/core/quorum.ts";
 import { sameStatus } from "../../src/core/status/status-write.ts";
-import { claimName } from "../../src/operator/names.ts";
+import { claimName, secretNames } from "../../src/operator/names.ts";
 import { certificatesIn } from "../machine/model-pki.ts";
 import type { Kind } from "../models/kube/kind.ts";
 import { claims } from "../models/kube/kinds/claim.ts";
@@ -14,7 +14,7 @@ import { services } from "../models/kube/kinds/service.ts";
 import { budgets, secrets } from "../models/kube/kinds/simple.ts";
 import { json } from "../models/kube/object.ts";
 import { Violation } from "../oracles/oracle.ts";
-import { etcdMembers, NAMESPACE } from "./environment.ts";
+import { etcdMembers, NAME, NAMESPACE } from "./environment.ts";
 import type { OperatorSimulation } from "./simulation.ts";
 
 const COUNTED: readonly Kind[] = [etcdMembers, pods, claims, secrets, services, budgets];
@@ -58,7 +58,11 @@ export function endStateOf(sim: OperatorSimulation): OperatorEndState {
 
   /** Claims that somebody keeps on purpose are nobody's any more. */
   function countOf({ env }: OperatorSimulation, kind: Kind): number {
-    const found = env.server.list(kind).filter(({ metadata }) => metadata.namespace === NAMESPACE);
+    const all = kind === pods ? env.memberPods() : env.server.list(kind);
+    const found = all.filter(({ metadata }) => metadata.namespace === NAMESPACE);
+    // What snapshots need comes on top.
+    if (kind === secrets)
+      return found.filter(({ metadata }) => metadata.name !== secretNames(NAME).snapshot).length;
     if (kind !== claims) return found.length;
     const current = new Set(env.members().map(({ metadata }) => claimName(metadata.name)));
     return found.filter(({ metadata }) => current.has(metadata.name)).length;

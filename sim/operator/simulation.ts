@@ -15,7 +15,6 @@ import { ModelDisk } from "../machine/model-disk.ts";
 import { ModelPki } from "../machine/model-pki.ts";
 import type { DataDir } from "../models/etcd/data-dir.ts";
 import type { Aim } from "../models/kube/faults.ts";
-import { pods as podKind } from "../models/kube/kinds/pod.ts";
 import { items, json } from "../models/kube/object.ts";
 import { refusal } from "../models/kube/refusal.ts";
 import { Needless } from "../oracles/needless.ts";
@@ -169,6 +168,7 @@ export class OperatorSimulation {
       lease: { namespace: SYSTEM, name: "quorate" },
       transport: life.kube(env.front.connect(name)),
       identity: name,
+      image: "quorate.example/quorate:dev",
       leastClusters: this.#leastClusters,
       pki: this.#pki.on(clock),
       reach: () => modelReach(env, life, random),
@@ -349,8 +349,8 @@ export class OperatorSimulation {
   }
 
   #podsSettled(): boolean {
-    return this.env.server
-      .list(podKind)
+    return this.env
+      .memberPods()
       .every(
         (pod) =>
           pod.metadata.deletionTimestamp === undefined &&

@@ -6,6 +6,7 @@ import type { z } from "zod";
 import { etcdClusterSchema } from "./etcd-cluster.ts";
 import { etcdMemberSchema } from "./etcd-member.ts";
 import { etcdOperationSchema } from "./etcd-operation.ts";
+import { etcdSnapshotSchema } from "./etcd-snapshot.ts";
 
 export interface Column {
   readonly name: string;
@@ -183,4 +184,36 @@ spec:
 `,
 };
 
-export const resources: readonly Resource[] = [etcdClusters, etcdMembers, etcdOperations];
+export const etcdSnapshots: Resource = {
+  kind: "EtcdSnapshot",
+  singular: "etcdsnapshot",
+  plural: "etcdsnapshots",
+  shortNames: ["es"],
+  summary:
+    "One snapshot of one cluster, taken once into a store by a Job. Snapshots of a cluster are taken one at a time, in the order of their creation, also while the cluster is paused, degraded or without quorum. An EtcdSnapshot outlives its cluster. Deleting one that is being taken stops it; the object in the store is retained unless deletionPolicy says otherwise.",
+  schema: etcdSnapshotSchema,
+  columns: [
+    { name: "Cluster", type: "string", jsonPath: ".spec.cluster" },
+    phase("Whether it waits, is being taken or is in the store."),
+    { name: "Revision", type: "integer", jsonPath: ".status.revision" },
+    { name: "Size", type: "integer", jsonPath: ".status.size", description: "In bytes." },
+    { name: "Taken", type: "date", jsonPath: ".status.completedAt" },
+    age,
+    { name: "URI", type: "string", jsonPath: ".status.uri", priority: 1 },
+    message,
+  ],
+  example: `apiVersion: etcd.quorate.dev/v1alpha1
+kind: EtcdSnapshot
+metadata:
+  name: demo-before-migration
+spec:
+  cluster: demo
+  destination:
+    s3:
+      bucket: backups
+      prefix: prod
+      credentialsSecret: backup-credentials
+`,
+};
+
+export const resources: readonly Resource[] = [etcdClusters, etcdMembers, etcdOperations, etcdSnapshots];

@@ -3,12 +3,14 @@ import { describe, test } from "node:test";
 import { etcdClusterSchema } from "./etcd-cluster.ts";
 import { etcdMemberSchema } from "./etcd-member.ts";
 import { etcdOperationSchema } from "./etcd-operation.ts";
+import { etcdSnapshotSchema } from "./etcd-snapshot.ts";
 import { exampleCluster, ruleExamples, shapeExamples } from "./examples.ts";
 import { resourceSchema, type SchemaNode } from "./json-schema.ts";
 import { exampleMember, memberExamples } from "./member-examples.ts";
 import { exampleOperation, operationExamples } from "./operation-examples.ts";
 import { parseCluster } from "./parse-cluster.ts";
 import type { Rule } from "./rule.ts";
+import { exampleSnapshot, snapshotExamples } from "./snapshot-examples.ts";
 import { validator } from "./validate.ts";
 
 function cluster(change: Parameters<typeof exampleCluster>[0]) {
@@ -65,6 +67,17 @@ describe("an EtcdOperation", () => {
   for (const { title, spec, old, refusedAt } of operationExamples) {
     test(`${refusedAt === undefined ? "may be" : "may not be"}: ${title}`, () => {
       const result = operations.validate(exampleOperation(spec), old && exampleOperation(old));
+      const paths = result.ok ? [] : result.errors.map((error) => error.path);
+      assert.deepEqual(paths, refusedAt === undefined ? [] : [refusedAt]);
+    });
+  }
+});
+
+describe("an EtcdSnapshot", () => {
+  const snapshots = validator(etcdSnapshotSchema);
+  for (const { title, spec, old, refusedAt } of snapshotExamples) {
+    test(`${refusedAt === undefined ? "may be" : "may not be"}: ${title}`, () => {
+      const result = snapshots.validate(exampleSnapshot(spec), old && exampleSnapshot(old));
       const paths = result.ok ? [] : result.errors.map((error) => error.path);
       assert.deepEqual(paths, refusedAt === undefined ? [] : [refusedAt]);
     });
@@ -131,8 +144,18 @@ test("every rule of an operation holds in one example and fails in another", () 
   assert.deepEqual(untried, []);
 });
 
+test("every rule of a snapshot holds in one example and fails in another", () => {
+  const answers = watchRules(etcdSnapshotSchema, () => {
+    const snapshots = validator(etcdSnapshotSchema);
+    for (const { spec, old } of snapshotExamples)
+      snapshots.validate(exampleSnapshot(spec), old && exampleSnapshot(old));
+  });
+  const untried = [...answers].filter(([, seen]) => seen.size < 2).map(([cel]) => cel);
+  assert.deepEqual(untried, []);
+});
+
 test("a rule uses oldSelf exactly when it is said to be about a change", () => {
-  for (const schema of [etcdClusterSchema, etcdMemberSchema, etcdOperationSchema]) {
+  for (const schema of [etcdClusterSchema, etcdMemberSchema, etcdOperationSchema, etcdSnapshotSchema]) {
     for (const rule of resourceSchema(schema).rules.values()) {
       assert.equal(rule.cel.includes("oldSelf"), rule.transition === true, rule.cel);
     }
@@ -140,7 +163,7 @@ test("a rule uses oldSelf exactly when it is said to be about a change", () => {
 });
 
 test("every rule in the schema has its twin, and every twin is in the schema", () => {
-  for (const schema of [etcdClusterSchema, etcdMemberSchema, etcdOperationSchema]) {
+  for (const schema of [etcdClusterSchema, etcdMemberSchema, etcdOperationSchema, etcdSnapshotSchema]) {
     const { schema: root, rules } = resourceSchema(schema);
     const used = new Set(validationsIn(root));
     assert.deepEqual([...used].toSorted(), [...rules.keys()].toSorted());

@@ -55,6 +55,10 @@ export type MemberPhase = (typeof MEMBER_PHASES)[number];
 export const OPERATION_PHASES = ["Pending", "Running", "Succeeded", "Failed", "Rejected"] as const;
 export type OperationPhase = (typeof OPERATION_PHASES)[number];
 
+/** What became of a snapshot. */
+export const SNAPSHOT_PHASES = ["Pending", "Running", "Succeeded", "Failed", "Rejected", "Deleting"] as const;
+export type SnapshotPhase = (typeof SNAPSHOT_PHASES)[number];
+
 /** The fields of an EtcdOperation's spec that name what to do: exactly one of them is set. */
 export const OPERATIONS = [
   "defragment",

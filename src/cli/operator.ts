@@ -36,6 +36,7 @@ Options:
       --cluster-domain <domain>  DNS domain of the Kubernetes cluster; default: ${CLUSTER_DOMAIN}
       --etcd-image-repository <name>
                                  etcd image of clusters without image.repository; default: ${IMAGE_REPOSITORY}
+      --image <name>             the operator's own image, which Jobs that take snapshots run; default: $QUORATE_IMAGE
       --health-address <addr>    /healthz and /readyz; default: ${defaultAddress("health")}, "off" to disable
       --metrics-address <addr>   /metrics; default: ${defaultAddress("metrics")}, "off" to disable
       --log-level <level>        ${LOG_LEVELS.join(", ")}; default: ${DEFAULT_LEVEL}
@@ -57,6 +58,7 @@ const OPTIONS = {
   "lease-name": { type: "string" },
   "cluster-domain": { type: "string" },
   "etcd-image-repository": { type: "string" },
+  image: { type: "string" },
   "health-address": { type: "string" },
   "metrics-address": { type: "string" },
   "log-level": { type: "string" },
@@ -120,7 +122,7 @@ function isExpected(error: unknown): error is Error {
 
 type Wishes = Pick<
   OperatorOptions,
-  "config" | "namespaces" | "excludedNamespaces" | "lease" | "clusterDomain" | "imageRepository"
+  "config" | "namespaces" | "excludedNamespaces" | "lease" | "clusterDomain" | "imageRepository" | "image"
 >;
 
 interface Given {
@@ -140,6 +142,9 @@ function readOptions(args: string[], io: CliIo): Given {
     );
   const clusterDomain = domainOf(values["cluster-domain"] ?? CLUSTER_DOMAIN);
   const imageRepository = repositoryOf(values["etcd-image-repository"] ?? IMAGE_REPOSITORY);
+  const image = values.image ?? (io.env["QUORATE_IMAGE"] || undefined);
+  if (image === "" || (image !== undefined && /\s/.test(image)))
+    throw new UsageError(`--image ${JSON.stringify(image)}: must be the name of an image`);
   return {
     metricsAddress: address("metrics-address", values["metrics-address"] ?? defaultAddress("metrics")),
     logLevel: levelOf(values["log-level"] ?? DEFAULT_LEVEL),
@@ -155,6 +160,7 @@ function readOptions(args: string[], io: CliIo): Given {
         config,
         clusterDomain,
         imageRepository,
+        ...(image !== undefined && { image }),
         lease: { namespace: values["lease-namespace"] ?? own, name: values["lease-name"] ?? "quorate" },
         ...(namespaces && { namespaces }),
         ...(excludedNamespaces && { excludedNamespaces }),

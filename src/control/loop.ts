@@ -7,6 +7,7 @@ import type { Action, Decision, Hold } from "../core/action.ts";
 import { decide } from "../core/decide.ts";
 import type { Observation } from "../core/observation.ts";
 import { sameHolds } from "../core/outcome.ts";
+import { sourcesOf } from "../core/snapshots/source.ts";
 import { viewOf, type View } from "../core/view.ts";
 import type { Clock } from "../seams/clock.ts";
 import { execute } from "./execute.ts";
@@ -14,6 +15,7 @@ import { Forecast } from "./forecast.ts";
 import { Glance } from "./glance.ts";
 import { Observer } from "./observe.ts";
 import { OperationTeller } from "./operations.ts";
+import { SnapshotKeeper } from "./snapshots.ts";
 import { isObjectAction, together, type Applied, type Platform } from "./platform.ts";
 import { passStatus } from "./status.ts";
 import { Retries, type Failure } from "./retries.ts";
@@ -78,6 +80,7 @@ export class Loop {
   readonly #retries = new Retries();
   readonly #forecast = new Forecast();
   readonly #operations: OperationTeller;
+  readonly #snapshots: SnapshotKeeper;
   readonly #glance: Glance;
   #latest: Pass | undefined;
   #passes = 0;
@@ -91,6 +94,10 @@ export class Loop {
     this.observer = new Observer(options.platform, options.clock);
     this.#glance = new Glance(options.platform, this.observer.client, options.clock);
     this.#operations = new OperationTeller(options.platform, options.clock);
+    this.#snapshots = new SnapshotKeeper(
+      async (effect) => await options.platform.executeSnapshot?.(effect),
+      options.clock,
+    );
     this.#waker = new Waker(options.clock);
     this.#movedAt = options.clock.monotonic();
   }
@@ -148,12 +155,14 @@ export class Loop {
     await platform.report(status, view, step.done || applied.changed);
     // After a step the view is of the past, and the record of an operation may be newer.
     if (!step.done && observation.operations.length > 0) await this.#tellOperations(view, decision, status);
+    const kept = await this.#keepSnapshots(view);
     this.#latest = pass;
     this.#options.onPass?.(pass);
-    const goesOn = step.done || objectsTurn || applied.changed;
+    const all = together(applied, kept);
+    const goesOn = step.done || objectsTurn || all.changed;
     if (!goesOn && decision.converged && !step.failure && problems.length === 0)
-      this.#glance.rest(observation, Math.min(this.#options.wholeMs?.() ?? 0, this.#dueMs(pass, applied)));
-    return this.#delay(pass, step.done || objectsTurn, applied);
+      this.#glance.rest(observation, Math.min(this.#options.wholeMs?.() ?? 0, this.#dueMs(pass, all)));
+    return this.#delay(pass, step.done || objectsTurn, all);
   }
 
   async #step(view: View, decision: Decision): Promise<Stepped> {
@@ -189,6 +198,22 @@ export class Loop {
   #noteOperation(action: Action, error?: string): void {
     if (isObjectAction(action) || !("operation" in action) || action.operation === undefined) return;
     this.observer.rememberOperation(action.operation, error);
+  }
+
+  /** Whatever else is the case with the cluster: a snapshot changes nothing in it. */
+  async #keepSnapshots(view: View): Promise<Applied> {
+    const { cluster, snapshots, platform } = view.observation;
+    if (!snapshots || platform.fenced) return NOTHING_APPLIED;
+    const { beforeEffect, onTrouble } = this.#options;
+    const named = {
+      is: "present",
+      uid: cluster.uid,
+      deleting: cluster.deleting,
+      sources: sourcesOf(view),
+    } as const;
+    const kept = await this.#snapshots.keep({ ...snapshots, now: view.now, cluster: named }, beforeEffect);
+    for (const failure of kept.failures) onTrouble?.(failure);
+    return { ...kept, problems: [] };
   }
 
   async #tellOperations(view: View, decision: Decision, status: EtcdClusterStatus): Promise<void> {

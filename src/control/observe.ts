@@ -79,7 +79,16 @@ export class Observer {
     const judged = this.#memory.judge(state.cluster, members, this.#platform.lastStatus?.());
     const { cluster } = state;
     const operations = this.#operations(state.operations);
-    const observation = { now, cluster, members: judged, etcd, platform, operations };
+    const { snapshots } = state;
+    const observation = {
+      now,
+      cluster,
+      members: judged,
+      etcd,
+      platform,
+      operations,
+      ...(snapshots && { snapshots }),
+    };
     return this.#withTimers(await this.#confirmed(observation));
   }
 

@@ -15,6 +15,8 @@ import type {
   WorkloadFacts,
 } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
+import type { SnapshotEffect } from "../core/snapshots/effect.ts";
+import type { SnapshotState } from "../core/snapshots/facts.ts";
 import type { GivenStatus } from "../core/status/status.ts";
 import type { View } from "../core/view.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
@@ -50,6 +52,8 @@ export interface PlatformState {
   readonly platform: Omit<PlatformFacts, "progressAt">;
   /** Those that name this cluster, in the order of their creation. */
   readonly operations: readonly OperationFacts[];
+  /** Absent where the platform takes none, or knows of none. */
+  readonly snapshots?: SnapshotState;
 }
 
 /** What applying the objects came to. */
@@ -90,6 +94,8 @@ export interface Platform {
    */
   keepRunning?(view: View): Promise<Applied>;
   execute(action: ObjectAction): Promise<void>;
+  /** One effect for a snapshot; absent where the platform takes none. */
+  executeSnapshot?(effect: SnapshotEffect): Promise<void>;
   /**
    * Keeps the status where users look; called on every pass, writes only what changed (I7). `goesOn`: another
    * pass follows at once, so that what is said now may be old in a moment.

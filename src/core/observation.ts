@@ -7,6 +7,7 @@ import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
 import type { StepClass } from "./action.ts";
 import type { OperationTask } from "./operations/task.ts";
+import type { SnapshotState } from "./snapshots/facts.ts";
 import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
 
 export interface Observation {
@@ -22,6 +23,8 @@ export interface Observation {
   readonly platform: PlatformFacts;
   /** The EtcdOperations that name this cluster, in the order of their creation. */
   readonly operations: readonly OperationFacts[];
+  /** The EtcdSnapshots that name this cluster. They are decided on apart, by `decideSnapshots`. */
+  readonly snapshots?: SnapshotState;
 }
 
 /** One EtcdOperation; made from the object by `operationFacts`. */

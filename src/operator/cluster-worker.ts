@@ -47,6 +47,7 @@ export interface WorkerOptions {
   readonly nodeClocks: NodeClocks;
   readonly clusterDomain?: string;
   readonly imageRepository?: string;
+  readonly image?: string;
   /** Makes a way to the members of one cluster. */
   readonly reach: () => EtcdReach;
   readonly events: Pick<EventRecorder, "record">;

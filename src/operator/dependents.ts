@@ -19,14 +19,17 @@ import type { ClockSkew } from "./observe/clock-skew.ts";
 import { textOf as textOfErrors } from "./records/cluster-object.ts";
 import { boundTo, isOpenTo, readOperation } from "./records/operation-object.ts";
 import { etcdClusters, etcdOperations } from "./resources.ts";
+import { SnapshotDependents } from "./snapshot-dependents.ts";
 import { clusterFields } from "./status/cluster-log.ts";
 
 export interface DependentOptions {
   readonly client: KubeClient;
-  readonly stores: Pick<Stores, "operationsOf">;
+  readonly stores: Pick<Stores, "operationsOf" | "snapshotsOf" | "snapshot">;
   readonly clock: Clock;
   readonly skew: Pick<ClockSkew, "serverNow">;
   readonly log: Log;
+  /** Our own, which Jobs run; undefined where nobody told us. */
+  readonly image?: string | undefined;
 }
 
 /** The cluster that a dependent names. */
@@ -49,9 +52,11 @@ const LONGEST_MS = 3_600_000;
 
 export class Dependents {
   readonly #options: DependentOptions;
+  readonly #snapshots: SnapshotDependents;
 
   constructor(options: DependentOptions) {
     this.#options = options;
+    this.#snapshots = new SnapshotDependents(options);
   }
 
   /** Nothing is thrown: the cluster is not to wait for them. With a time when there is more to tell. */
@@ -72,6 +77,7 @@ export class Dependents {
           });
       }
     }
+    waits.push((await this.#snapshots.keep(key, cluster)) ?? Infinity);
     const againMs = Math.max(0, Math.min(Infinity, ...waits));
     return Number.isFinite(againMs) ? { againMs: Math.min(againMs, LONGEST_MS) } : undefined;
   }

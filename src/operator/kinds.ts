@@ -5,10 +5,9 @@
  * from this table.
  */
 import type { EtcdMember } from "../api/etcd-member.ts";
-import type { EtcdOperation } from "../api/etcd-operation.ts";
 import { keyOf, pods, services, type KubeObject, type Resource } from "../kube/resources.ts";
 import type { Index } from "../kube/store.ts";
-import { slimClass, slimNode, slimOperation, slimPod, slimSecret } from "./cache/slim.ts";
+import { slimClass, slimJob, slimNode, slimOperation, slimPod, slimSecret } from "./cache/slim.ts";
 import { certificates } from "./cert-manager.ts";
 import { LABELS } from "./names.ts";
 import type { KubeVerb } from "./process/permissions.ts";
@@ -18,6 +17,8 @@ import {
   etcdClusters,
   etcdMembers,
   etcdOperations,
+  etcdSnapshots,
+  jobs,
   nodes,
   secrets,
   storageClasses,
@@ -84,8 +85,13 @@ export function memberKeys(member: EtcdMember): string[] {
   return [...new Set([...clusterKeys(member), ...named.map((cluster) => `${namespace}/${cluster}`)])];
 }
 
+interface NamesCluster {
+  readonly metadata: { readonly namespace?: string | undefined };
+  readonly spec: { readonly cluster: string };
+}
+
 /** Of an object of ours that names its cluster in its spec, whether that exists or not. */
-export function namedCluster({ metadata, spec }: Pick<EtcdOperation, "metadata" | "spec">): string[] {
+export function namedCluster({ metadata, spec }: NamesCluster): string[] {
   return [`${metadata.namespace}/${spec.cluster}`];
 }
 
@@ -148,6 +154,25 @@ export const NAMESPACED_KINDS = {
     ],
     // What can cost data asks for destroy, by the admission policy.
     users: { edit: WRITE, admin: ["destroy"] },
+  }),
+  snapshots: kind({
+    resource: etcdSnapshots,
+    clusters: namedCluster,
+    wakes: "Intent",
+    // Their definition may come later than this operator, or its role.
+    ifRefused: "Retry",
+    rights: [
+      { rarely: ["patch"], why: "the finalizer of a snapshot whose object is deleted with it" },
+      { subresource: "status", verbs: ["patch"], why: "what became of a snapshot" },
+    ],
+    users: { edit: WRITE },
+  }),
+  jobs: kind({
+    resource: jobs,
+    ...OF_A_CLUSTER,
+    keep: slimJob,
+    ifRefused: "Retry",
+    rights: [{ verbs: ["create"], rarely: ["delete"], why: "the Jobs that take and delete snapshots" }],
   }),
   pods: kind({
     resource: pods,

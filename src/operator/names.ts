@@ -6,7 +6,7 @@
  * that kind's own, and no such word ends with a dash and another one, so that a name tells its cluster:
  *
  *   Service                 -peers, -client, -learners, -<ordinal>-peer (a member's), and the cluster's own name
- *   Secret                  -client-ca, -peer-ca, -operator, -client-tls, -<ordinal> (a member's)
+ *   Secret                  -client-ca, -peer-ca, -operator, -client-tls, -snapshot-tls, -<ordinal> (a member's)
  *   Secret, Certificate     -operator-issued, -client-issued, -<ordinal>-server-issued, -<ordinal>-peer-issued
  *   EtcdMember, Pod, claim  -<ordinal> (claims with data- in front)
  *   PodDisruptionBudget     nothing: there is one per cluster
@@ -17,7 +17,7 @@
  * somebody else made under one of these names is reported as a clash (I9).
  */
 import { GROUP } from "../api/metadata.ts";
-import { isSecure } from "../core/config/flags.ts";
+import { isSecure, modeOf } from "../core/config/flags.ts";
 import type { ClusterFacts } from "../core/observation.ts";
 import { memberName, ordinalOf, type MemberAddress, type MemberRecord } from "../core/record.ts";
 
@@ -27,6 +27,10 @@ export const LABELS = {
   clusterUID: `${GROUP}/cluster-uid`,
   member: `${GROUP}/member`,
   role: `${GROUP}/role`,
+  /** On a Job and its Pods: the UID of the EtcdSnapshot, what is done for it, and for which time. */
+  snapshotUID: `${GROUP}/snapshot-uid`,
+  task: `${GROUP}/task`,
+  attempt: `${GROUP}/attempt`,
   /** On a claim, as etcd has them, in hexadecimal: what its volume holds. */
   clusterID: `${GROUP}/cluster-id`,
   memberID: `${GROUP}/member-id`,
@@ -81,6 +85,12 @@ export const CLUSTER_FINALIZER = `${GROUP}/cluster`;
 /** Keeps a record until its member has left etcd: deleting it by hand means "replace this member" (I5). */
 export const MEMBER_FINALIZER = `${GROUP}/member`;
 
+/** Keeps an EtcdSnapshot until its object is deleted from the store, where its policy asks for that. */
+export const SNAPSHOT_FINALIZER = `${GROUP}/snapshot`;
+
+/** Of the Pods that take snapshots, where the spec names none: without any rights, and nothing of it is mounted. */
+export const SNAPSHOT_SERVICE_ACCOUNT = "quorate-snapshot";
+
 export const ETCD_CONTAINER = "etcd";
 
 export const PORTS = { client: 2379, peer: 2380, metrics: 2381 } as const;
@@ -134,6 +144,8 @@ export function secretNames(cluster: string) {
     operator: `${cluster}-operator`,
     /** For the users of the cluster; named in status.clientSecret. */
     client: `${cluster}-client-tls`,
+    /** What the process that takes snapshots dials etcd with; made when there are snapshots. */
+    snapshot: `${cluster}-snapshot-tls`,
   } as const;
 }
 
@@ -146,7 +158,17 @@ export const issuedNames = {
 } as const;
 
 /** Common names: who a client is to etcd. */
-export const CLIENTS = { operator: "quorate-operator", user: "quorate-user" } as const;
+export const CLIENTS = {
+  operator: "quorate-operator",
+  user: "quorate-user",
+  snapshot: "quorate-snapshot",
+} as const;
+
+/** With which the process that takes snapshots dials etcd: where we do not sign ourselves, as the operator does. */
+export function snapshotSecretName({ name, spec }: Pick<ClusterFacts, "name" | "spec">): string {
+  const { snapshot, operator } = secretNames(name);
+  return modeOf(spec.tls, "client") === "Managed" ? snapshot : operator;
+}
 
 export function budgetName(cluster: string): string {
   return cluster;

@@ -9,6 +9,7 @@ import type { Applied, ObjectAction, Platform, PlatformMember, PlatformState } f
 import { isSecure, modeOf } from "../core/config/flags.ts";
 import type { ClusterFacts, EtcdMemberEntry } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
+import type { SnapshotEffect } from "../core/snapshots/effect.ts";
 import type { GivenStatus } from "../core/status/status.ts";
 import type { View } from "../core/view.ts";
 import type { KubeClient } from "../kube/client.ts";
@@ -24,14 +25,24 @@ import type { ClockSkew } from "./observe/clock-skew.ts";
 import { textOf } from "./records/cluster-object.ts";
 import { GivenSecrets } from "./apply/given-secrets.ts";
 import { executeAction, type Decided } from "./apply/execute.ts";
+import { executeSnapshot } from "./apply/execute-snapshot.ts";
 import { Contests } from "./apply/contests.ts";
 import { externalEndpoints } from "./observe/external.ts";
 import type { Fence } from "./process/fencing.ts";
-import { ANNOTATIONS, hostOf, isOurPeerURL, PORTS, secretNames, serviceNames } from "./names.ts";
+import {
+  ANNOTATIONS,
+  hostOf,
+  isOurPeerURL,
+  PORTS,
+  secretNames,
+  serviceNames,
+  snapshotSecretName,
+} from "./names.ts";
 import { LiveReads } from "./cache/live-reads.ts";
 import type { NodeClocks } from "./observe/node-clocks.ts";
 import { newcomersBlockedBy, notMadeOf } from "./apply/not-made.ts";
 import { observeObjects, type ClusterObjects } from "./observe/observe-objects.ts";
+import { snapshotStateOf } from "./observe/snapshot-state.ts";
 import { PartWaits } from "./apply/part-waits.ts";
 import { PeerServices } from "./apply/peer-services.ts";
 import { Preflight } from "./apply/preflight.ts";
@@ -60,6 +71,8 @@ export interface KubePlatformOptions {
   readonly clusterDomain?: string;
   /** Of the etcd image, for clusters that name none. */
   readonly imageRepository?: string;
+  /** Our own, which Jobs run. */
+  readonly image?: string;
   /** For this cluster alone; closed with the platform. */
   readonly reach: EtcdReach;
 }
@@ -158,7 +171,23 @@ export class KubePlatform implements Platform {
       members,
       platform: { ...platform, clashes, ...verdict, ...(newcomersBlocked && { newcomersBlocked }) },
       operations: observed.state.operations,
+      ...this.#snapshots(cluster),
     };
+  }
+
+  #snapshots(cluster: ClusterFacts): Pick<PlatformState, "snapshots"> {
+    const { stores, key, skew, image } = this.#options;
+    const { secrets } = stores.ownObjects(key);
+    const snapshots = snapshotStateOf(stores.snapshotsOf(key), { image, skew, cluster, secrets });
+    return snapshots ? { snapshots } : {};
+  }
+
+  async executeSnapshot(effect: SnapshotEffect): Promise<void> {
+    const { client, stores, image } = this.#options;
+    const { facts } = this.#decided ?? {};
+    if (!facts) throw new TypeError("nothing has been read yet");
+    const secret = isSecure(facts.spec.tls, "client") ? snapshotSecretName(facts) : undefined;
+    await executeSnapshot({ client, stores, namespace: facts.namespace, image, secret }, effect);
   }
 
   /** Cached objects are replaced and never changed, so that the same ones are enough. */

@@ -1,10 +1,18 @@
 /** The kinds of object that the operator reads and writes. */
-import type { Node, PersistentVolume, PersistentVolumeClaim, Secret } from "kubernetes-types/core/v1.d.ts";
+import type { Job } from "kubernetes-types/batch/v1.d.ts";
+import type {
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Secret,
+  ServiceAccount,
+} from "kubernetes-types/core/v1.d.ts";
 import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { EtcdMember } from "../api/etcd-member.ts";
 import type { EtcdOperation } from "../api/etcd-operation.ts";
+import type { EtcdSnapshot } from "../api/etcd-snapshot.ts";
 import { API_VERSION } from "../api/metadata.ts";
 import { resource } from "../kube/resources.ts";
 
@@ -12,6 +20,9 @@ import { resource } from "../kube/resources.ts";
 export const etcdClusters = resource<EtcdCluster>(API_VERSION, "EtcdCluster", "etcdclusters");
 export const etcdMembers = resource<EtcdMember>(API_VERSION, "EtcdMember", "etcdmembers");
 export const etcdOperations = resource<EtcdOperation>(API_VERSION, "EtcdOperation", "etcdoperations");
+export const etcdSnapshots = resource<EtcdSnapshot>(API_VERSION, "EtcdSnapshot", "etcdsnapshots");
+export const jobs = resource<Job>("batch/v1", "Job", "jobs");
+export const serviceAccounts = resource<ServiceAccount>("v1", "ServiceAccount", "serviceaccounts");
 export const secrets = resource<Secret>("v1", "Secret", "secrets");
 export const claims = resource<PersistentVolumeClaim>(
   "v1",

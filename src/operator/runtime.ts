@@ -69,6 +69,8 @@ export interface OperatorOptions {
   readonly clusterDomain?: string;
   /** Of the etcd image, for clusters that name none; the etcd project's own when absent. */
   readonly imageRepository?: string;
+  /** Our own, which the Jobs that take snapshots run; without it none is taken. */
+  readonly image?: string;
   readonly userAgent?: string;
   /** Given instead of connections of our own; closed with the operator. */
   readonly transport?: KubeTransport;
@@ -156,7 +158,8 @@ export class Operator {
       log,
     });
     const idle = new IdleConnections(() => idleConnections(this.#stores.clusters));
-    this.#dependents = new Dependents({ client, stores: this.#stores, clock, skew: this.#skew, log });
+    const { image } = options;
+    this.#dependents = new Dependents({ client, stores: this.#stores, clock, skew: this.#skew, log, image });
     this.#worker = {
       client,
       stores: this.#stores,
@@ -172,6 +175,7 @@ export class Operator {
       log,
       ...(options.clusterDomain !== undefined && { clusterDomain: options.clusterDomain }),
       ...(options.imageRepository !== undefined && { imageRepository: options.imageRepository }),
+      ...(image !== undefined && { image }),
       ...(options.leastClusters !== undefined && { leastClusters: options.leastClusters }),
       ...(hooks.onPass && { onPass: hooks.onPass }),
       ...(hooks.onStep && { onStep: hooks.onStep }),

@@ -27,6 +27,8 @@ export interface SaveOptions extends Encoding {
   readonly store: Store;
   /** The object's name, or the folder (empty, or with a slash at its end) in which one is made. */
   readonly name: string;
+  /** With which a name that is made begins; with the cluster's ID unless given. */
+  readonly id?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
@@ -78,7 +80,7 @@ async function saveFrom({ endpoint, status }: Usable, options: SaveOptions): Pro
   const clusterId = formatId(status.header.clusterId);
   const name =
     options.name === "" || options.name.endsWith("/")
-      ? `${options.name}${objectName(clusterId, startedAt, random)}${extension(options)}`
+      ? `${options.name}${objectName(options.id ?? `etcd-${clusterId}`, startedAt, random)}${extension(options)}`
       : options.name;
   const leader = { leader: status.isLeader, quorum: status.leader !== 0n };
   progress?.({ kind: "member", endpoint: describe(endpoint), ...leader });
@@ -123,13 +125,13 @@ async function saveFrom({ endpoint, status }: Usable, options: SaveOptions): Pro
   return manifest;
 }
 
-/** Sorts by cluster and time. The revision is not in it: nobody knows it before the last page. */
-function objectName(clusterId: string, at: Date, random: Random): string {
+/** Sorts by what it is of and time. The revision is not in it: nobody knows it before the last page. */
+function objectName(of: string, at: Date, random: Random): string {
   const time = at
     .toISOString()
     .replace(/\.\d+Z$/, "Z")
     .replaceAll(/[-:]/g, "");
-  return `etcd-${clusterId}-${time}-${hex(random, 2)}`;
+  return `${of}-${time}-${hex(random, 2)}`;
 }
 
 /** Undefined when it cannot be had: the snapshot is in the store and whole, and must not be lost for it. */

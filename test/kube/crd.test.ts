@@ -7,7 +7,9 @@ import { exampleCluster, ruleExamples, shapeExamples, type Example } from "../..
 import { exampleMember, memberExamples } from "../../src/api/member-examples.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { etcdOperationSchema } from "../../src/api/etcd-operation.ts";
+import { etcdSnapshotSchema } from "../../src/api/etcd-snapshot.ts";
 import { exampleOperation, operationExamples } from "../../src/api/operation-examples.ts";
+import { exampleSnapshot, snapshotExamples } from "../../src/api/snapshot-examples.ts";
 import { parseCluster } from "../../src/api/parse-cluster.ts";
 import { resources } from "../../src/api/resources.ts";
 import { validator } from "../../src/api/validate.ts";
@@ -294,4 +296,28 @@ describe("an EtcdOperation", () => {
     const created = await client.create(OPERATIONS + TRY, exampleOperation({ restart: {} }));
     assert.deepEqual(created.status, { observedGeneration: -1 });
   });
+});
+
+describe("an EtcdSnapshot", () => {
+  const SNAPSHOTS = `${NAMESPACE}/etcdsnapshots`;
+  const snapshots = validator(etcdSnapshotSchema);
+
+  for (const { title, spec, old, refusedAt } of snapshotExamples) {
+    test(`${refusedAt === undefined ? "may be" : "may not be"}: ${title}`, async () => {
+      const object = exampleSnapshot(spec);
+      const local = snapshots.validate(object, old && exampleSnapshot(old));
+      const judge = (answer: string) =>
+        refusedAt === undefined
+          ? assert.equal(answer, "")
+          : assertSaysTheSame(local.ok ? [] : local.errors, answer);
+      if (!old) {
+        judge(await refusal(client.create(SNAPSHOTS + TRY, object)));
+        return;
+      }
+      await withObject(SNAPSHOTS, exampleSnapshot(old), async ({ metadata }) => {
+        const changed = { ...object, metadata };
+        judge(await refusal(client.replace(`${SNAPSHOTS}/${metadata.name}${TRY}`, changed)));
+      });
+    });
+  }
 });

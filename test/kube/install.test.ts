@@ -30,7 +30,9 @@ before(async () => {
   await applyAll(bed.client, manifests("install.yaml"));
   await whenServed(
     bed.client,
-    ...["etcdclusters", "etcdmembers", "etcdoperations"].map((plural) => `${OURS}/${plural}`),
+    ...["etcdclusters", "etcdmembers", "etcdoperations", "etcdsnapshots"].map(
+      (plural) => `${OURS}/${plural}`,
+    ),
   );
   const { cert: _, key: __, ...access } = bed.access;
   operator = new Client({ ...access, token: await operatorToken(bed.client) });

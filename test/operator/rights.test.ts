@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
+import type { EtcdSnapshot } from "../../src/api/etcd-snapshot.ts";
 import { exampleMember } from "../../src/api/member-examples.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { CLUSTER_WIDE, LEASE, NAMESPACED } from "../../src/operator/process/permissions.ts";
@@ -50,7 +51,16 @@ async function startOperator(namespace: string, ...args: string[]): Promise<Chil
   const token = await operatorToken(bed.client, namespace);
   writeFileSync(kubeconfig, kubeconfigText("operator", { ...access, token }), { mode: 0o600 });
   [metricsPort = 0, healthPort = 0] = await freePorts(2);
-  const own = ["operator", "--kubeconfig", kubeconfig, "--lease-namespace", namespace, ...args];
+  const own = [
+    "operator",
+    "--image",
+    "quorate.invalid/quorate:dev",
+    "--kubeconfig",
+    kubeconfig,
+    "--lease-namespace",
+    namespace,
+    ...args,
+  ];
   const metrics = ["--metrics-address", `127.0.0.1:${metricsPort}`];
   const health = ["--health-address", `127.0.0.1:${healthPort}`];
   const main = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
@@ -145,6 +155,21 @@ test("it carries out an operation, and deletes it when its time is over", async 
   const metadata = { name: "once" };
   await bed.client.create(operations, { apiVersion: API_VERSION, kind: "EtcdOperation", metadata, spec });
   await eventually("it to be gone", async () => !(await exists(`${operations}/once`)), PATIENCE);
+});
+
+test("it makes the Job of a snapshot, with a service account for it", async () => {
+  const snapshots = CLUSTERS.replace(/etcdclusters$/, "etcdsnapshots");
+  const spec = { cluster: "three", destination: { s3: { bucket: "backups" } } };
+  const metadata = { name: "once" };
+  await bed.client.create(snapshots, { apiVersion: API_VERSION, kind: "EtcdSnapshot", metadata, spec });
+  const job = await eventually(
+    "its Job is named in its status",
+    async () => (await bed.client.get<EtcdSnapshot>(`${snapshots}/once`)).status?.job,
+    PATIENCE,
+  );
+  const path = `/apis/batch/v1/namespaces/default/jobs/${job}`;
+  await eventually("its Job exists", async () => await exists(path), PATIENCE);
+  await bed.client.delete(`${snapshots}/once`);
 });
 
 test("it changes what can be changed in place, and takes the budget away", async () => {

@@ -8,6 +8,8 @@ export const PATHS = {
   clusters: `${OURS}/etcdclusters`,
   members: `${OURS}/etcdmembers`,
   operations: `${OURS}/etcdoperations`,
+  snapshots: `${OURS}/etcdsnapshots`,
+  jobs: "/apis/batch/v1/namespaces/default/jobs",
   pods: `${CORE}/pods`,
   claims: `${CORE}/persistentvolumeclaims`,
   secrets: `${CORE}/secrets`,

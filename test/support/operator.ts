@@ -58,7 +58,7 @@ export async function define(bed: TestTestbed): Promise<void> {
   for (const resource of resources) await bed.client.create(definitions, customResourceDefinition(resource));
   await eventually("the resources are served", async () => {
     await bed.client.get(PATHS.clusters);
-    await bed.client.get(PATHS.operations);
+    for (const path of [PATHS.operations, PATHS.snapshots]) await bed.client.get(path);
     return await bed.client.get(PATHS.members);
   });
 }

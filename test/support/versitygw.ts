@@ -28,7 +28,16 @@ export class S3Server implements AsyncDisposable {
     };
   }
 
-  static async start({ buckets, tls }: { buckets: readonly string[]; tls?: KeyPair }): Promise<S3Server> {
+  /** `host`: another address of loopback, for Pods of the stand-in kubelet, whose 127.0.0.1 is their own. */
+  static async start({
+    buckets,
+    tls,
+    host = "127.0.0.1",
+  }: {
+    buckets: readonly string[];
+    tls?: KeyPair;
+    host?: string;
+  }): Promise<S3Server> {
     const command = await ensureUpstream("versitygw");
     const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-s3-"));
     for (const bucket of buckets) mkdirSync(path.join(dir, "data", bucket), { recursive: true });
@@ -38,7 +47,7 @@ export class S3Server implements AsyncDisposable {
       writeFileSync(files.cert, tls.certificate);
       writeFileSync(files.key, tls.key, { mode: 0o600 });
     }
-    const address = `127.0.0.1:${port}`;
+    const address = `${host}:${port}`;
     const secure = files ? ["--cert", files.cert, "--key", files.key] : [];
     const running = await systemProcesses.spawn({
       command,
@@ -57,9 +66,7 @@ export class S3Server implements AsyncDisposable {
       "versitygw listens",
       () =>
         new Promise<boolean>((resolve) => {
-          const socket = connect(Number(port), "127.0.0.1", () => resolve(true)).on("error", () =>
-            resolve(false),
-          );
+          const socket = connect(Number(port), host, () => resolve(true)).on("error", () => resolve(false));
           socket.on("connect", () => socket.destroy());
         }),
     );

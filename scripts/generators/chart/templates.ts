@@ -215,12 +215,18 @@ function deployment(object: Shape, holes: Holes): object {
         image: holes.hole('include "quorate.image" $'),
         imagePullPolicy: holes.hole(".Values.image.pullPolicy"),
         args,
-        env: [...env, holes.more(".Values.extraEnv")],
+        env: [...env.map((one) => ownImage(one, holes)), holes.more(".Values.extraEnv")],
         resources: holes.field("resources", ".Values.resources"),
       },
     ],
   };
   return { ...object, spec };
+}
+
+/** Jobs run the image of the operator, whichever that is. */
+function ownImage(variable: unknown, holes: Holes): unknown {
+  const { name } = variable as { name: string };
+  return name === "QUORATE_IMAGE" ? { name, value: holes.hole('include "quorate.image" $') } : variable;
 }
 
 /** What the operator for all namespaces may read and the one for one namespace may not. */

@@ -72,6 +72,8 @@ function container(args: readonly string[]) {
     env: [
       { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       { name: "POD_NAMESPACE", valueFrom: { fieldRef: { fieldPath: "metadata.namespace" } } },
+      // For the Jobs that take snapshots.
+      { name: "QUORATE_IMAGE", value: IMAGE },
     ],
     ports: Object.entries(PORTS).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })),
     // It answers by itself when its loop is stuck; no answer within the time means that nothing turns at all.

@@ -23,6 +23,7 @@ export const verb = verbGroup(
     copy: async () => (await import("./snapshot/copy.ts")).verb,
     verify: async () => (await import("./snapshot/verify.ts")).verb,
     import: async () => (await import("./snapshot/import.ts")).verb,
+    delete: async () => (await import("./snapshot/delete.ts")).verb,
     prune: async () => (await import("./snapshot/prune.ts")).verb,
   },
 );

@@ -12,6 +12,7 @@ import { disruptionBudget } from "../render/budget.ts";
 import { memberClaim } from "../render/claim.ts";
 import { ownedByCluster, ownedByMember } from "../render/metadata.ts";
 import { volumeIdentity } from "../render/volume-identity.ts";
+import { snapshotNamed } from "../../core/testing/snapshots.ts";
 import { memberSecret } from "../render/secret.ts";
 import { clusterServices, peerService } from "../render/services.ts";
 import { clusterWith, memberOf, type Wish } from "../testing/rendered.ts";
@@ -107,6 +108,13 @@ test("cert-manager is asked for a certificate of each member and plane, and its 
     exact: true,
   });
   assert.equal(adopted("another"), undefined, "what somebody else wrote stays theirs");
+});
+
+test("the process that takes snapshots has a certificate once there are any", () => {
+  const view = viewWith();
+  const observation = { ...view.observation, snapshots: { snapshots: [snapshotNamed("once")] } };
+  const added = listed({ ...view, observation }).filter((line) => !listed(view).includes(line));
+  assert.deepEqual(added, ["issue: Secret demo-snapshot-tls"]);
 });
 
 test("Pods come after everything else, and the leaves of clients need their authority", () => {

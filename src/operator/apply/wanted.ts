@@ -20,7 +20,7 @@ import { sizeNote } from "../records/last-understood.ts";
 import { disruptionBudget } from "../render/budget.ts";
 import { memberClaim, wantedClaimSize } from "../render/claim.ts";
 import { givenBy, metadataPatch } from "../render/given.ts";
-import { clientSecret, operatorSecret } from "../render/secret.ts";
+import { clientSecret, operatorSecret, snapshotSecret } from "../render/secret.ts";
 import { volumeMark, type VolumeIdentity } from "../render/volume-identity.ts";
 import { clusterServices, peerService } from "../render/services.ts";
 import { budgets, claims, etcdClusters, etcdMembers, secrets, volumes } from "../resources.ts";
@@ -192,6 +192,9 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
     ...(modeOf(view.spec.tls, "client") === "Secrets"
       ? []
       : [client(own.client, names.CLIENTS.user, clientSecret)]),
+    ...(view.observation.snapshots && names.snapshotSecretName(cluster) === own.snapshot
+      ? [client(own.snapshot, names.CLIENTS.snapshot, snapshotSecret)]
+      : []),
   ];
 }
 

@@ -2,6 +2,7 @@
  * What the operator keeps of large objects: of each Pod, Node and report only what is looked at. Nodes list every image
  * that they hold, and a Pod's spec is ours anyway; a few hundred of them would be most of our memory.
  */
+import type { Job } from "kubernetes-types/batch/v1.d.ts";
 import type { Node, Pod, Secret } from "kubernetes-types/core/v1.d.ts";
 import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
@@ -32,6 +33,16 @@ export function slimPod({ apiVersion, kind, metadata, spec, status }: Pod): Pod 
       initContainerStatuses,
       observedGeneration,
     }),
+  };
+}
+
+/** Its spec is ours. */
+export function slimJob({ apiVersion, kind, metadata, status }: Job): Job {
+  const { active, conditions, startTime, completionTime } = status ?? {};
+  return {
+    ...kindOf(apiVersion, kind),
+    ...(metadata && { metadata }),
+    status: given({ active, conditions, startTime, completionTime }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import type { EtcdOperation } from "../../api/etcd-operation.ts";
+import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason, KubeError } from "../../kube/errors.ts";
 import type { Log } from "../../kube/log.ts";
@@ -28,7 +29,8 @@ import {
 import type { Certificate } from "../cert-manager.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
 import type { ClusterObjects } from "../observe/observe-objects.ts";
-import { etcdClusters } from "../resources.ts";
+import type { SnapshotObjects } from "../observe/snapshot-facts.ts";
+import { etcdClusters, jobs } from "../resources.ts";
 import type { CatchingCache } from "./take-over.ts";
 
 export interface StoresOptions {
@@ -51,6 +53,11 @@ export interface OwnObjects {
   readonly certificates: readonly Certificate[];
   readonly services: readonly Service[];
   readonly budgets: readonly PodDisruptionBudget[];
+}
+
+/** Not a member's, whatever it is called. */
+function isOfAJob({ metadata }: Pod): boolean {
+  return metadata?.ownerReferences?.some(({ kind, controller }) => controller && kind === jobs.kind) ?? false;
 }
 
 /** What a cache looks like from outside. */
@@ -226,6 +233,22 @@ export class Stores {
     return this.#space(cluster)?.operations.store.by("cluster", cluster) ?? [];
   }
 
+  snapshot(key: string): EtcdSnapshot | undefined {
+    return this.#space(key)?.snapshots.store.get(key);
+  }
+
+  /** The snapshots that name this cluster, whether it exists or not, and what works for them. */
+  snapshotsOf(cluster: string): SnapshotObjects {
+    const space = this.#space(cluster);
+    const snapshots = space?.snapshots.store.by("cluster", cluster) ?? [];
+    if (!space || snapshots.length === 0) return { snapshots, jobs: [], pods: [] };
+    return {
+      snapshots,
+      jobs: space.jobs.store.by("cluster", cluster),
+      pods: space.pods.store.by("cluster", cluster).filter(isOfAJob),
+    };
+  }
+
   pod(key: string): Pod | undefined {
     return this.#space(key)?.pods.store.get(key);
   }
@@ -241,7 +264,7 @@ export class Stores {
     if (space === undefined || cluster === undefined) return undefined;
     const { nodes, storageClasses } = this.#wide;
     const members = space.members.store.by("cluster", key);
-    const own = space.pods.store.by("cluster", key);
+    const own = space.pods.store.by("cluster", key).filter((pod) => !isOfAJob(pod));
     return {
       cluster,
       members,

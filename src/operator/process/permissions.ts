@@ -25,6 +25,12 @@ const SEE: readonly KubeVerb[] = ["list", "watch"];
 export const NAMESPACED: readonly Permission[] = [
   ...ofKinds(NAMESPACED_KINDS),
   {
+    group: "",
+    resource: "serviceaccounts",
+    verbs: ["create"],
+    why: "the service account, without any rights, of the Pods that take snapshots",
+  },
+  {
     group: "events.k8s.io",
     resource: "events",
     verbs: ["create"],

@@ -61,6 +61,11 @@ export function operatorSecret(cluster: Identity, files: TLSFiles): Secret {
   return tlsSecret(cluster, secretNames(cluster.name).operator, files);
 }
 
+/** For the process that takes snapshots. */
+export function snapshotSecret(cluster: Identity, files: TLSFiles): Secret {
+  return tlsSecret(cluster, secretNames(cluster.name).snapshot, files);
+}
+
 function tlsSecret(cluster: Identity, name: string, { certificate, key, ca }: TLSFiles): Secret {
   const secret: Secret = {
     apiVersion: "v1",

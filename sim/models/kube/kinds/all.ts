@@ -2,6 +2,7 @@
 import type { Kind } from "../kind.ts";
 import { certificates } from "./certificate.ts";
 import { claims } from "./claim.ts";
+import { jobs } from "./job.ts";
 import { ours } from "./ours.ts";
 import { pods } from "./pod.ts";
 import { services } from "./service.ts";
@@ -33,6 +34,7 @@ export const kinds: readonly Kind[] = [
   events,
   storageClasses,
   certificates,
+  jobs,
   ...ours,
 ];
 

@@ -6,6 +6,7 @@ import { publicSchema, resourceSchema, type SchemaNode } from "../../../../src/a
 import { etcdClusterStatusSchema } from "../../../../src/api/etcd-cluster-status.ts";
 import { etcdMemberStatusSchema } from "../../../../src/api/etcd-member.ts";
 import { etcdOperationStatusSchema } from "../../../../src/api/etcd-operation.ts";
+import { etcdSnapshotStatusSchema } from "../../../../src/api/etcd-snapshot.ts";
 import { API_VERSION } from "../../../../src/api/metadata.ts";
 import { joinPath } from "../../../../src/api/path.ts";
 import { resources, type Resource } from "../../../../src/api/resources.ts";
@@ -21,6 +22,7 @@ const STATUS: Readonly<Record<string, Resource["schema"]>> = {
   EtcdCluster: etcdClusterStatusSchema,
   EtcdMember: etcdMemberStatusSchema,
   EtcdOperation: etcdOperationStatusSchema,
+  EtcdSnapshot: etcdSnapshotStatusSchema,
 };
 
 export const ours: readonly Kind[] = resources.map(ourKind);

@@ -1,107 +1,129 @@
 /** `quorate snapshot save`: takes a snapshot of any etcd into a store. */
 import { isEtcdError } from "../../../etcd/errors.ts";
 import { NoMemberError } from "../../../snapshot/choose.ts";
+import type { Manifest } from "../../../snapshot/manifest.ts";
+import { findOwn } from "../../../snapshot/own.ts";
+import { resultOf } from "../../../snapshot/result.ts";
 import { saveSnapshot } from "../../../snapshot/save.ts";
+import type { Location } from "../../../snapshot/location.ts";
 import { CommandError, EXIT } from "../../exit.ts";
+import type { CliIo } from "../../io.ts";
 import { formatted } from "../../output.ts";
 import { snapshotLines } from "../../screen/snapshots.ts";
 import { ETCD_FLAGS, openEtcd } from "./etcd.ts";
 import { FOLDER, KEY_FLAGS, keyOf, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+import type { Parsed, VerbData } from "../../verb-data.ts";
 import { withProgress } from "./progress.ts";
+import { reporting, requireId, RESULT_FLAGS } from "./result-file.ts";
 
-export const verb = snapshotVerb(
-  {
-    name: "snapshot save",
-    summary: "take a snapshot of an etcd cluster into a directory or an S3 bucket",
-    about:
-      "The freshest healthy voter that is not the leader sends it; without quorum, the survivor with the most data. It is streamed: no copy is made on this machine, and memory holds an index of its pages and keys, not the snapshot. A folder (with a slash at the end) gets a name with cluster and time; an existing object is never overwritten.",
-    arguments: [
-      {
-        ...FOLDER,
-        help: "s3://bucket/prefix/, file:///directory/ or a path; without a slash at the end, the name of the object",
-      },
-    ],
-    flags: {
-      ...ETCD_FLAGS,
-      compress: { kind: "switch", help: "compress with zstd" },
-      encrypt: { kind: "switch", help: "encrypt on this side with AES-256-GCM; needs the key" },
-      "hash-kv": {
-        kind: "switch",
-        help: "record the hash of the keys for verify --restore; the member reads all of its data for it",
-      },
-      ...KEY_FLAGS,
-      ...STORE_FLAGS,
+const data = {
+  name: "snapshot save",
+  summary: "take a snapshot of an etcd cluster into a directory or an S3 bucket",
+  about:
+    "The freshest healthy voter that is not the leader sends it; without quorum, the survivor with the most data. It is streamed: no copy is made on this machine, and memory holds an index of its pages and keys, not the snapshot. A folder (with a slash at the end) gets a name with cluster and time; an existing object is never overwritten.",
+  arguments: [
+    {
+      ...FOLDER,
+      help: "s3://bucket/prefix/, file:///directory/ or a path; without a slash at the end, the name of the object",
     },
-    groups: ["output"],
-    examples: [
-      {
-        does: "Of any etcd, into a bucket",
-        line: "snapshot save --endpoints https://10.0.0.1:2379 --cacert ca.pem --cert client.pem --key client-key.pem s3://backups/prod/",
-      },
-      { does: "Of a cluster on this machine, into a directory", line: "snapshot save --local ./backups/" },
-    ],
+  ],
+  flags: {
+    ...ETCD_FLAGS,
+    compress: { kind: "switch", help: "compress with zstd" },
+    encrypt: { kind: "switch", help: "encrypt on this side with AES-256-GCM; needs the key" },
+    "hash-kv": {
+      kind: "switch",
+      help: "record the hash of the keys for verify --restore; the member reads all of its data for it",
+    },
+    ...RESULT_FLAGS,
+    ...KEY_FLAGS,
+    ...STORE_FLAGS,
   },
-  async ({ args, flags }, io) => {
-    const { store, name } = await locationOf(args.folder, flags, io);
-    const given = await keyOf(flags, io);
-    if (flags.encrypt && given === undefined)
-      throw new CommandError(
-        EXIT.usage,
-        "--encrypt needs a key: pass --encryption-key-file or set QUORATE_SNAPSHOT_KEY",
-      );
-    if (!flags.encrypt && given !== undefined)
-      throw new CommandError(
-        EXIT.usage,
-        flags["encryption-key-file"] === undefined
-          ? "QUORATE_SNAPSHOT_KEY is set, and without --encrypt the snapshot would be in plaintext: add --encrypt, or unset the variable"
-          : "--encryption-key-file without --encrypt would leave the snapshot in plaintext: add --encrypt",
-      );
-    const { client, close } = await openEtcd(flags, io);
-    try {
-      const manifest = await withProgress(
-        io,
-        "Saving",
-        async (progress) =>
-          await saveSnapshot({
-            client,
-            store,
-            name,
-            compression: flags.compress ? "zstd" : "none",
-            key: flags.encrypt ? given : undefined,
-            hashKv: flags["hash-kv"],
-            clock: io.clock,
-            random: io.random,
-            signal: io.signal,
-            progress: (event) => {
-              if (event.kind === "bytes") progress.update(event.done, event.of);
-              else if (event.kind === "member")
-                io.stderr.write(
-                  `Taking the snapshot from ${event.endpoint}${event.leader ? ", the leader" : ""}${event.quorum ? "" : "; the cluster has no leader, so writes that only other members have are missing"}\n`,
-                );
-              else if (event.kind === "no-hash")
-                io.stderr.write(`The manifest will lack the hash of the keys: ${event.error.message}\n`);
-              else io.stderr.write(`${event.error.message}; continuing with ${event.endpoint}\n`);
-            },
-          }),
-      );
-      const folder = name.includes("/")
-        ? name.slice(0, name.lastIndexOf("/") + 1)
-        : name.endsWith("/")
-          ? name
-          : "";
-      const uri = `${store.uri}${folder}${manifest.object}`;
-      io.stdout.write(
-        await formatted(
-          { data: { uri, ...manifest }, text: () => snapshotLines(uri, manifest).join("\n") },
-          flags.output,
-        ),
-      );
-    } catch (error) {
-      if (error instanceof NoMemberError || isEtcdError(error))
-        throw new CommandError(EXIT.failed, error.message, { cause: error });
-      throw error;
-    } finally {
-      await close();
-    }
-  },
-);
+  groups: ["output"],
+  examples: [
+    {
+      does: "Of any etcd, into a bucket",
+      line: "snapshot save --endpoints https://10.0.0.1:2379 --cacert ca.pem --cert client.pem --key client-key.pem s3://backups/prod/",
+    },
+    { does: "Of a cluster on this machine, into a directory", line: "snapshot save --local ./backups/" },
+  ],
+} as const satisfies VerbData;
+
+export const verb = snapshotVerb(data, async (parsed, io) => {
+  const { args, flags } = parsed;
+  await reporting(flags["result-file"], io, async () => {
+    const id = flags.id === undefined ? undefined : requireId(flags.id, args.folder);
+    const location = await locationOf(args.folder, flags, io);
+    const { store, name } = location;
+    const manifest = (id && (await finished(location, id, io))) || (await save(parsed, location, io));
+    const folder = name.slice(0, name.lastIndexOf("/") + 1);
+    const uri = `${store.uri}${folder}${manifest.object}`;
+    io.stdout.write(
+      await formatted(
+        { data: { uri, ...manifest }, text: () => snapshotLines(uri, manifest).join("\n") },
+        flags.output,
+      ),
+    );
+    return resultOf(manifest.object, manifest);
+  });
+});
+
+/** What an earlier run of the same command has put into the store, whole. */
+async function finished({ store }: Location, id: string, io: CliIo): Promise<Manifest | undefined> {
+  const own = await findOwn(store, id, io.signal);
+  const done = own.findLast(({ state, manifest }) => state === "complete" && manifest !== undefined);
+  if (done) io.stderr.write(`Already taken: ${store.uri}${done.name}\n`);
+  return done?.manifest;
+}
+
+async function save({ flags }: Parsed<typeof data>, { store, name }: Location, io: CliIo): Promise<Manifest> {
+  const given = await keyOf(flags, io);
+  if (flags.encrypt && given === undefined)
+    throw new CommandError(
+      EXIT.usage,
+      "--encrypt needs a key: pass --encryption-key-file or set QUORATE_SNAPSHOT_KEY",
+    );
+  if (!flags.encrypt && given !== undefined)
+    throw new CommandError(
+      EXIT.usage,
+      flags["encryption-key-file"] === undefined
+        ? "QUORATE_SNAPSHOT_KEY is set, and without --encrypt the snapshot would be in plaintext: add --encrypt, or unset the variable"
+        : "--encryption-key-file without --encrypt would leave the snapshot in plaintext: add --encrypt",
+    );
+  const { client, close } = await openEtcd(flags, io);
+  try {
+    return await withProgress(
+      io,
+      "Saving",
+      async (progress) =>
+        await saveSnapshot({
+          client,
+          store,
+          name,
+          id: flags.id,
+          compression: flags.compress ? "zstd" : "none",
+          key: flags.encrypt ? given : undefined,
+          hashKv: flags["hash-kv"],
+          clock: io.clock,
+          random: io.random,
+          signal: io.signal,
+          progress: (event) => {
+            if (event.kind === "bytes") progress.update(event.done, event.of);
+            else if (event.kind === "member")
+              io.stderr.write(
+                `Taking the snapshot from ${event.endpoint}${event.leader ? ", the leader" : ""}${event.quorum ? "" : "; the cluster has no leader, so writes that only other members have are missing"}\n`,
+              );
+            else if (event.kind === "no-hash")
+              io.stderr.write(`The manifest will lack the hash of the keys: ${event.error.message}\n`);
+            else io.stderr.write(`${event.error.message}; continuing with ${event.endpoint}\n`);
+          },
+        }),
+    );
+  } catch (error) {
+    if (error instanceof NoMemberError || isEtcdError(error))
+      throw new CommandError(EXIT.failed, error.message, { cause: error });
+    throw error;
+  } finally {
+    await close();
+  }
+}

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import os from "node:os";
 import path from "node:path";
 import { test, type TestContext } from "node:test";
+import { parseResult } from "../../../snapshot/result.ts";
 import { saveSnapshot } from "../../../snapshot/save.ts";
 import { FileStore } from "../../../snapshot/store/file.ts";
 import { clientSending, sampleFile, surroundings } from "../../../snapshot/testing/fixtures.ts";
@@ -134,4 +135,59 @@ test("a member that cannot be reached is told with its endpoint", async (t) => {
     run("save", "--endpoints", "http://127.0.0.1:1", `${dir}/`),
     /127\.0\.0\.1:1.*check the endpoints/,
   );
+});
+
+async function savedWith(dir: string, id: string): Promise<string> {
+  const manifest = await saveSnapshot({
+    client: clientSending(file),
+    store: new FileStore(dir, systemRandom),
+    name: "",
+    id,
+    ...surroundings,
+    compression: "none",
+  });
+  return manifest.object;
+}
+
+test("a repeated save with the same ID reports what the first one finished, without asking etcd", async (t) => {
+  const dir = await folderWith(t, 0);
+  const object = await savedWith(dir, "nightly-1");
+  await savedWith(dir, "nightly-1-2");
+  const result = path.join(dir, "result.json");
+  await run("save", "--id", "nightly-1", "--result-file", result, `${dir}/`);
+  const told = parseResult(readFileSync(result, "utf8"));
+  assert.ok(told?.ok);
+  assert.deepEqual([told.snapshot?.object, told.snapshot?.revision], [object, 61]);
+  await assert.rejects(run("save", "--id", "nightly-1", dir), /needs a folder/);
+  await assert.rejects(run("save", "--id", "../x", `${dir}/`), /use lower-case letters/);
+});
+
+test("what a save fails with is in its result file, by a reason", async (t) => {
+  const dir = await folderWith(t, 0);
+  const result = path.join(dir, "result.json");
+  const save = ["save", "--id", "a", "--result-file", result, "--endpoints", "http://127.0.0.1:1"];
+  await assert.rejects(run(...save, `${dir}/`));
+  const told = parseResult(readFileSync(result, "utf8"));
+  assert.ok(told && !told.ok);
+  assert.equal(told.reason, "EtcdFailed");
+  await assert.rejects(run(...save, "--encrypt", "--encryption-key-file", result, `${dir}/`));
+  const key = parseResult(readFileSync(result, "utf8"));
+  assert.ok(key && !key.ok);
+  assert.equal(key.reason, "InvalidKey");
+});
+
+test("deleting by an ID takes its objects and manifests, whole or not, and nothing else", async (t) => {
+  const dir = await folderWith(t, 1);
+  await savedWith(dir, "nightly-1");
+  const other = await savedWith(dir, "nightly-1-2");
+  writeFileSync(path.join(dir, "nightly-1-20260101T000000Z-abcd.db"), file);
+  await assert.rejects(run("delete", "--id", "nightly-1", `${dir}/`), { code: 6 });
+  await run("delete", "--id", "nightly-1", "--yes", `${dir}/`);
+  await run("delete", "--id", "nightly-1", "--yes", `${dir}/`);
+  assert.deepEqual(readdirSync(dir).toSorted(), [
+    other,
+    `${other}.manifest.json`,
+    "s0.db",
+    "s0.db.manifest.json",
+  ]);
 });

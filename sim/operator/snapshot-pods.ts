@@ -1,0 +1,107 @@
+/**
+ * The processes that work for snapshots, and the store they write to: each takes a while and then does what the real
+ * command does, unless the next fault says otherwise. They never overwrite, and find what an earlier one finished.
+ */
+import { writeResult, type SnapshotResult } from "../../src/snapshot/result.ts";
+import type { Scheduler } from "../engine/scheduler.ts";
+import type { Running, Start } from "../models/kube/nodes/hooks.ts";
+import { items, json } from "../models/kube/object.ts";
+
+/**
+ * denied: the store refuses, which is definite. broken: it does not answer. silent: the snapshot is in the store, and
+ * the process ends without a word. half: it is killed with an object in the store that has no manifest. hang: for ever.
+ */
+export type SnapshotFault = "denied" | "broken" | "silent" | "half" | "hang";
+
+export const SNAPSHOT_CONTAINER = "snapshot";
+const TAKES_MS = 2_000;
+
+interface Stored {
+  readonly id: string;
+  readonly whole: SnapshotResult | undefined;
+}
+
+export class SnapshotPods {
+  readonly #scheduler: Scheduler;
+  /** By name. */
+  readonly store = new Map<string, Stored>();
+  /** What befalls the next processes, in order. */
+  readonly faults: SnapshotFault[] = [];
+  /** How many are at work now, and how many ever were at once. */
+  #active = 0;
+  most = 0;
+  started = 0;
+
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+  }
+
+  /** Whole snapshots in the store. */
+  get whole(): readonly string[] {
+    return [...this.store].flatMap(([name, { whole }]) => (whole ? [name] : []));
+  }
+
+  start(start: Start): Running {
+    const [container] = items(json(start.pod["spec"])["containers"]).map(json);
+    const args = items(container?.["args"]).map(String);
+    const fault = this.faults.shift();
+    this.started++;
+    if (args[1] === "save") this.most = Math.max(this.most, ++this.#active);
+    let isOver = false;
+    const end = (how: Parameters<Start["ended"]>[0]) => {
+      if (isOver) return;
+      isOver = true;
+      if (args[1] === "save") this.#active--;
+      start.ended(how);
+    };
+    if (fault !== "hang")
+      this.#scheduler.after(TAKES_MS, () => {
+        if (!isOver) end(this.#done(args, fault));
+      });
+    return {
+      stop: () => end({ exitCode: 143, reason: "Error" }),
+      kill: () => {
+        if (!isOver && args[1] === "save") this.#active--;
+        isOver = true;
+      },
+    };
+  }
+
+  #done(args: readonly string[], fault: SnapshotFault | undefined): Parameters<Start["ended"]>[0] {
+    const id = args[args.indexOf("--id") + 1] ?? "";
+    const failed = (reason: string, exitCode: number) => ({
+      exitCode,
+      reason: "Error",
+      message: writeResult({ ok: false, reason, message: `the store said ${reason}` }),
+    });
+    if (fault === "denied") return failed("StoreDenied", 4);
+    if (fault === "broken") return failed("StoreUnreachable", 3);
+    const own = [...this.store].filter(([, stored]) => stored.id === id);
+    if (args[1] === "delete") {
+      for (const [name] of own) this.store.delete(name);
+      return fault === "silent"
+        ? { exitCode: 0, reason: "Completed" }
+        : { exitCode: 0, reason: "Completed", message: writeResult({ ok: true }) };
+    }
+    const before = own.find(([, { whole }]) => whole !== undefined)?.[1].whole;
+    const object = before?.object ?? `${id}-${this.started}.db`;
+    const whole = before ?? resultFor(object);
+    this.store.set(object, { id, whole: fault === "half" ? undefined : whole });
+    if (fault === "half") return { exitCode: 137, reason: "OOMKilled" };
+    if (fault === "silent") return { exitCode: 0, reason: "Completed" };
+    return { exitCode: 0, reason: "Completed", message: writeResult({ ok: true, snapshot: whole }) };
+  }
+}
+
+function resultFor(object: string): SnapshotResult {
+  return {
+    object,
+    size: 20_512,
+    storedSize: 20_512,
+    sha256: "0".repeat(64),
+    revision: 7,
+    etcdVersion: "3.6.16",
+    clusterID: "abc",
+    takenFrom: "demo-1",
+  };
+}

@@ -1,0 +1,142 @@
+/** EtcdSnapshots on the real operator, with a model of Jobs and of a store: faults of both, and deaths of the operator. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { EtcdSnapshot, EtcdSnapshotSpec } from "../../src/api/etcd-snapshot.ts";
+import { API_VERSION } from "../../src/api/metadata.ts";
+import { etcdSnapshots, NAME, NAMESPACE } from "./environment.ts";
+import type { EffectPlan } from "./effects.ts";
+import { staysQuiet, wrongWith } from "./judge.ts";
+import { OperatorSimulation } from "./simulation.ts";
+import type { SnapshotFault } from "./snapshot-pods.ts";
+
+const SPEC = { replicas: 1, version: "3.6.16" };
+const PATH = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdsnapshots`;
+
+function snapshotsOf({ env }: OperatorSimulation): EtcdSnapshot[] {
+  return env.server.list(etcdSnapshots) as unknown as EtcdSnapshot[];
+}
+
+function take(sim: OperatorSimulation, name: string, spec: Partial<EtcdSnapshotSpec> = {}): void {
+  const metadata = { name, namespace: NAMESPACE };
+  const body = {
+    apiVersion: API_VERSION,
+    kind: "EtcdSnapshot",
+    metadata,
+    spec: { cluster: NAME, destination: { s3: { bucket: "backups" } }, ...spec },
+  };
+  const { status, body: answer } = sim.user({ method: "POST", path: PATH, body });
+  assert.equal(status, 201, JSON.stringify(answer));
+}
+
+function remove(sim: OperatorSimulation, name: string): void {
+  assert.equal(sim.user({ method: "DELETE", path: `${PATH}/${name}` }).status, 200);
+}
+
+const told = (sim: OperatorSimulation) =>
+  snapshotsOf(sim).map(({ metadata, status }) => `${metadata.name} ${status?.phase} ${status?.reason}`);
+
+async function settled(effects?: EffectPlan): Promise<OperatorSimulation> {
+  const sim = new OperatorSimulation(SPEC, { seed: 5, ...(effects && { effects }) });
+  await sim.settle();
+  return sim;
+}
+
+test("snapshots are taken one at a time, and the cluster rests again", async () => {
+  const sim = await settled();
+  for (const name of ["a", "b", "c"]) take(sim, name);
+  await sim.settle();
+  await sim.pass(20_000);
+  assert.deepEqual(told(sim), ["a Succeeded Completed", "b Succeeded Completed", "c Succeeded Completed"]);
+  assert.deepEqual([sim.env.snapshots.most, sim.env.snapshots.whole.length], [1, 3]);
+  const [first] = snapshotsOf(sim);
+  assert.equal(first?.status?.uri, `s3://backups/${sim.env.snapshots.whole[0]}`);
+  assert.deepEqual(wrongWith(sim), []);
+  await staysQuiet(sim);
+});
+
+test("a snapshot is taken while the cluster is paused", async () => {
+  const sim = await settled();
+  take(sim, "before");
+  await sim.settle();
+  await sim.pass(10_000);
+  sim.edit({ paused: true });
+  await sim.pass(5_000);
+  take(sim, "paused");
+  await sim.pass(20_000);
+  assert.deepEqual(told(sim).at(-1), "paused Succeeded Completed");
+});
+
+const ENDS: Readonly<Record<string, { faults: SnapshotFault[]; end: string; afterMs: number }>> = {
+  "a store that does not answer once": { faults: ["broken"], end: "Succeeded Completed", afterMs: 60_000 },
+  "a store that never answers": {
+    faults: Array<SnapshotFault>(9).fill("broken"),
+    end: "Failed StoreUnreachable",
+    afterMs: 200_000,
+  },
+  "a store that refuses": { faults: ["denied"], end: "Failed StoreDenied", afterMs: 30_000 },
+  "a process that is killed half-way": { faults: ["half"], end: "Succeeded Completed", afterMs: 60_000 },
+  "a process that ends without a word": { faults: ["silent"], end: "Succeeded Completed", afterMs: 90_000 },
+  "a process that hangs": { faults: ["hang"], end: "Failed DeadlineExceeded", afterMs: 120_000 },
+};
+
+for (const [what, { faults, end, afterMs }] of Object.entries(ENDS))
+  test(`${what}: ${end}, and never a second whole object`, async () => {
+    const sim = await settled();
+    sim.env.snapshots.faults.push(...faults);
+    take(sim, "once", { activeDeadlineSeconds: what.includes("hangs") ? 60 : 3_600 });
+    await sim.pass(afterMs);
+    assert.deepEqual(told(sim), [`once ${end}`]);
+    assert.equal(sim.env.snapshots.whole.length, end.startsWith("Succeeded") ? 1 : 0);
+    assert.deepEqual(wrongWith(sim), []);
+  });
+
+test("deletionPolicy Delete takes the object away first, also after the cluster and through refusals", async () => {
+  const sim = await settled();
+  take(sim, "kept");
+  take(sim, "held", { deletionPolicy: "Delete" });
+  await sim.pass(30_000);
+  assert.equal(sim.env.snapshots.whole.length, 2);
+  sim.deleteCluster();
+  await sim.pass(60_000);
+  assert.equal(sim.cluster, undefined);
+  assert.equal(told(sim).length, 2);
+  sim.env.snapshots.faults.push("denied");
+  remove(sim, "held");
+  remove(sim, "kept");
+  await sim.pass(60_000);
+  assert.deepEqual(told(sim), ["held Deleting DeleteFailed"]);
+  await sim.pass(650_000);
+  assert.deepEqual(told(sim), []);
+  assert.deepEqual(sim.env.snapshots.whole.length, 1);
+});
+
+const AFTER = ["crash-after"] as const;
+const ANY = ["crash-before", "crash-after", "reply-lost"] as const;
+
+test("the operator dies around each effect of a snapshot and of its deletion, and both are done once", async () => {
+  const play = async (effects?: EffectPlan) => {
+    const sim = await settled(effects);
+    take(sim, "held", { deletionPolicy: "Delete" });
+    await sim.pass(40_000);
+    const taken = told(sim);
+    const { length } = sim.env.snapshots.whole;
+    remove(sim, "held");
+    await sim.pass(60_000);
+    return { sim, ends: [...taken, String(length), ...told(sim), String(sim.env.snapshots.store.size)] };
+  };
+  const usual = await play();
+  assert.deepEqual(usual.ends, ["held Succeeded Completed", "1", "0"]);
+  const { names } = usual.sim.effects;
+  const first = names.findIndex((name) => name.includes("etcdsnapshots"));
+  assert.ok(first > 0 && names.length - first >= 7, names.slice(first).join("\n"));
+  for (let number = first + 1; number <= names.length; number++)
+    for (const fault of names[number - 1]?.startsWith("POST jobs") ? ANY : AFTER) {
+      const { sim, ends } = await play(new Map([[number, fault]]));
+      assert.deepEqual(
+        ends,
+        usual.ends,
+        `${fault} at ${names[number - 1]}: ${sim.lines.slice(-5).join("\n")}`,
+      );
+      assert.equal(sim.env.snapshots.most, 1);
+    }
+});

@@ -1,0 +1,127 @@
+/**
+ * Good and bad EtcdSnapshots, for the unit tests and for the tests with a real API server.
+ */
+import type { EtcdSnapshot, EtcdSnapshotSpec } from "./etcd-snapshot.ts";
+import { API_VERSION } from "./metadata.ts";
+
+export interface SnapshotExample {
+  readonly title: string;
+  readonly spec: Partial<EtcdSnapshotSpec>;
+  /** The spec that is stored; absent for a creation. */
+  readonly old?: Partial<EtcdSnapshotSpec>;
+  /** Where the refusal is reported; absent for one that is accepted. */
+  readonly refusedAt?: string;
+}
+
+const BUCKET = { s3: { bucket: "backups" } };
+
+export function exampleSnapshot(spec: Partial<EtcdSnapshotSpec> = {}, name = "demo-once"): EtcdSnapshot {
+  return {
+    apiVersion: API_VERSION,
+    kind: "EtcdSnapshot",
+    metadata: { name },
+    spec: { cluster: "demo", destination: BUCKET, ...spec },
+  };
+}
+
+const s3 = (fields: object) => ({ destination: { s3: { bucket: "backups", ...fields } } });
+
+export const snapshotExamples: readonly SnapshotExample[] = [
+  { title: "a bucket", spec: {} },
+  {
+    title: "a bucket of a compatible store, with everything",
+    spec: {
+      ...s3({
+        prefix: "prod/etcd",
+        endpoint: "https://minio.example.com:9000",
+        region: "eu-central-1",
+        pathStyle: true,
+        credentialsSecret: "backup-credentials",
+        caSecret: "minio-ca",
+        sse: "aws:kms",
+        kmsKey: "arn:aws:kms:eu-central-1:1:key/2",
+      }),
+      compression: "Zstd",
+      encryption: { keySecret: "backup-key" },
+      serviceAccountName: "backup",
+      activeDeadlineSeconds: 3600,
+      deletionPolicy: "Delete",
+    },
+  },
+  { title: "a volume", spec: { destination: { pvc: { claimName: "backups", path: "prod/" } } } },
+  { title: "a directory", spec: { destination: { file: { path: "/var/backups" } } } },
+  { title: "no store", spec: { destination: {} }, refusedAt: "spec.destination" },
+  {
+    title: "two stores",
+    spec: { destination: { ...BUCKET, pvc: { claimName: "backups" } } },
+    refusedAt: "spec.destination",
+  },
+  {
+    title: "a cluster that no EtcdCluster can be named",
+    spec: { cluster: "Demo" },
+    refusedAt: "spec.cluster",
+  },
+  {
+    title: "a bucket that cannot exist",
+    spec: { destination: { s3: { bucket: "My_Bucket" } } },
+    refusedAt: "spec.destination.s3.bucket",
+  },
+  {
+    title: "a prefix with a slash in front",
+    spec: s3({ prefix: "/prod" }),
+    refusedAt: "spec.destination.s3.prefix",
+  },
+  {
+    title: "a prefix that climbs",
+    spec: s3({ prefix: "prod/../other" }),
+    refusedAt: "spec.destination.s3.prefix",
+  },
+  {
+    title: "an endpoint that is no URL",
+    spec: s3({ endpoint: "minio:9000" }),
+    refusedAt: "spec.destination.s3.endpoint",
+  },
+  {
+    title: "a region that cannot exist",
+    spec: s3({ region: "eu central" }),
+    refusedAt: "spec.destination.s3.region",
+  },
+  {
+    title: "a KMS key that is left unused",
+    spec: s3({ kmsKey: "arn" }),
+    refusedAt: "spec.destination.s3.kmsKey",
+  },
+  {
+    title: "a Secret that cannot be named so",
+    spec: s3({ credentialsSecret: "Backup Credentials" }),
+    refusedAt: "spec.destination.s3.credentialsSecret",
+  },
+  {
+    title: "a relative directory",
+    spec: { destination: { file: { path: "backups" } } },
+    refusedAt: "spec.destination.file.path",
+  },
+  {
+    title: "a deadline of a second",
+    spec: { activeDeadlineSeconds: 1 },
+    refusedAt: "spec.activeDeadlineSeconds",
+  },
+  { title: "the same again", old: {}, spec: {} },
+  {
+    title: "another policy after it was created",
+    old: { deletionPolicy: "Retain" },
+    spec: { deletionPolicy: "Delete" },
+  },
+  {
+    title: "another bucket after it was created",
+    old: {},
+    spec: { destination: { s3: { bucket: "others" } } },
+    refusedAt: "spec",
+  },
+  {
+    title: "a compression after it was created",
+    old: {},
+    spec: { compression: "Zstd" },
+    refusedAt: "spec",
+  },
+];

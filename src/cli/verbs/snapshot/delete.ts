@@ -1,0 +1,44 @@
+/** `quorate snapshot delete`: deletes the objects of one snapshot from a store, by the ID that it was taken with. */
+import { findOwn } from "../../../snapshot/own.ts";
+import { manifestName } from "../../../snapshot/manifest.ts";
+import { confirm } from "../../confirm.ts";
+import { UsageError } from "../../io.ts";
+import { FOLDER, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+import { reporting, requireId, RESULT_FLAGS } from "./result-file.ts";
+
+export const verb = snapshotVerb(
+  {
+    name: "snapshot delete",
+    summary: "delete what was saved with an --id, from a store",
+    about:
+      "Deletes every object directly in the folder whose name begins with the ID that `snapshot save --id` was given, and its manifest. Nothing else is touched. Deleting what is gone already succeeds.",
+    arguments: [FOLDER],
+    flags: { ...RESULT_FLAGS, ...STORE_FLAGS },
+    groups: ["confirm"],
+    examples: [
+      {
+        does: "One snapshot",
+        line: "snapshot delete --id nightly-7f0c9a52 s3://backups/prod/",
+      },
+    ],
+  },
+  async ({ args, flags }, io) =>
+    await reporting(flags["result-file"], io, async () => {
+      if (flags.id === undefined) throw new UsageError("name the snapshot with --id");
+      const id = requireId(flags.id, args.folder);
+      const { store } = await locationOf(args.folder, flags, io, { folder: true });
+      const own = await findOwn(store, id, io.signal);
+      // Where the result is read by a program, nobody can be asked.
+      if (flags["result-file"] === undefined && own.length > 0)
+        await confirm(io, flags, {
+          change: `Delete ${own.map(({ name }) => name).join(", ")} in ${store.uri}`,
+          risk: "it cannot be brought back",
+        });
+      for (const { name } of own) {
+        await store.delete(name, io.signal);
+        await store.delete(manifestName(name), io.signal);
+        io.stderr.write(`Deleted ${store.uri}${name}\n`);
+      }
+      return undefined;
+    }),
+);

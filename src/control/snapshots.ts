@@ -1,0 +1,93 @@
+/**
+ * Carries out what is decided for snapshots, beside the steps: what fails here must not keep a cluster from being healed.
+ * An effect that fails is tried again with growing waits, and its snapshot is told why.
+ */
+import { decideSnapshots, type SnapshotWorld } from "../core/snapshots/decide.ts";
+import { effectKey, type SnapshotEffect } from "../core/snapshots/effect.ts";
+import { doubledMs, type Backoff } from "../seams/backoff.ts";
+import type { Clock } from "../seams/clock.ts";
+import { Conflict } from "./platform.ts";
+
+interface Failed {
+  readonly count: number;
+  readonly message: string;
+  /** By the monotonic clock: not before. */
+  readonly until: number;
+}
+
+export interface Kept {
+  /** Something was done: look again at once. */
+  readonly changed: boolean;
+  readonly lookAgainAt?: number;
+  /** What failed for the first time, or with other words than before. */
+  readonly failures: readonly unknown[];
+}
+
+const AGAIN_MS = 1_000;
+const BACKOFF: Backoff = { firstMs: AGAIN_MS, longestMs: 300_000 };
+
+export class SnapshotKeeper {
+  readonly #execute: (effect: SnapshotEffect) => Promise<void>;
+  readonly #clock: Clock;
+  readonly #failed = new Map<string, Failed>();
+
+  constructor(execute: (effect: SnapshotEffect) => Promise<void>, clock: Clock) {
+    this.#execute = execute;
+    this.#clock = clock;
+  }
+
+  async keep(world: SnapshotWorld, beforeEffect?: () => void): Promise<Kept> {
+    const { effects, lookAgainAt } = decideSnapshots({ ...world, snapshots: this.#withFailures(world) });
+    const wanted = new Set(effects.map(effectKey));
+    const failures: unknown[] = [];
+    const waits: number[] = lookAgainAt === undefined ? [] : [lookAgainAt];
+    let changed = false;
+    for (const effect of effects) {
+      const key = effectKey(effect);
+      const waitMs = (this.#failed.get(key)?.until ?? 0) - this.#clock.monotonic();
+      if (waitMs > 0) {
+        waits.push(world.now + waitMs);
+        continue;
+      }
+      beforeEffect?.();
+      try {
+        await this.#execute(effect);
+        this.#failed.delete(key);
+        changed = true;
+      } catch (error) {
+        // Changed or deleted meanwhile: the next pass sees it as it is.
+        if (!(error instanceof Conflict) && this.#fail(key, error)) failures.push(error);
+        waits.push(world.now + AGAIN_MS);
+      }
+    }
+    this.#forget(world, wanted);
+    return { changed, failures, ...(waits.length > 0 && { lookAgainAt: Math.min(...waits) }) };
+  }
+
+  #withFailures({ snapshots }: SnapshotWorld): SnapshotWorld["snapshots"] {
+    if (this.#failed.size === 0) return snapshots;
+    return snapshots.map((snapshot) => {
+      const [, failed] = [...this.#failed].find(([key]) => key.startsWith(`${snapshot.uid} StartJob`)) ?? [];
+      return failed === undefined ? snapshot : { ...snapshot, failure: failed.message };
+    });
+  }
+
+  /** True for news. */
+  #fail(key: string, error: unknown): boolean {
+    const before = this.#failed.get(key);
+    const count = (before?.count ?? 0) + 1;
+    const message = error instanceof Error ? error.message : String(error);
+    const until = this.#clock.monotonic() + doubledMs(count, BACKOFF);
+    this.#failed.set(key, { count, message, until });
+    return before?.message !== message;
+  }
+
+  /** Of snapshots that are gone, and of effects that are not wanted any more but for a Job, which is told of in between. */
+  #forget({ snapshots }: SnapshotWorld, wanted: ReadonlySet<string>): void {
+    for (const key of this.#failed.keys()) {
+      const snapshot = snapshots.find(({ uid }) => key.startsWith(`${uid} `));
+      const isJobs = snapshot !== undefined && key.startsWith(`${snapshot.uid} StartJob`);
+      if (snapshot === undefined || (!isJobs && !wanted.has(key))) this.#failed.delete(key);
+    }
+  }
+}

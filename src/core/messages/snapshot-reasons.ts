@@ -1,0 +1,140 @@
+/**
+ * Why an EtcdSnapshot is in its phase: `status.reason`. Like all reasons it is an API: one that is renamed or removed
+ * gets a line in CHANGELOG.md.
+ */
+import type { SnapshotPhase } from "../../api/status-words.ts";
+
+interface SnapshotReasonText {
+  readonly phases: readonly SnapshotPhase[];
+  /** What is the case. */
+  readonly meaning: string;
+  /** What a person can do. */
+  readonly remedy: string;
+}
+
+export const SNAPSHOT_REASONS = {
+  Queued: {
+    phases: ["Pending"],
+    meaning: "Another snapshot of the cluster is being taken; they are taken one at a time.",
+    remedy: "Nothing. Delete the EtcdSnapshot to cancel it.",
+  },
+  NoMember: {
+    phases: ["Pending", "Running"],
+    meaning: "No voting member of the cluster answers, so there is nothing to take it from.",
+    remedy: "See the status of the EtcdCluster. The snapshot is taken as soon as one voting member answers.",
+  },
+  CertificatePending: {
+    phases: ["Pending", "Running"],
+    meaning: "The client certificate of the snapshot process has not been issued yet.",
+    remedy: "Nothing, unless the cluster is paused: certificates are issued once it is resumed.",
+  },
+  ImageUnknown: {
+    phases: ["Pending", "Running", "Deleting"],
+    meaning: "The operator does not know its own image, which the Job needs.",
+    remedy: "Start the operator with --image, or QUORATE_IMAGE; the installation does.",
+  },
+  Started: {
+    phases: ["Running"],
+    meaning: "The Job that takes it waits for its Pod, or runs.",
+    remedy: "Nothing. If its Pod cannot start, the message says why.",
+  },
+  JobRefused: {
+    phases: ["Running", "Deleting"],
+    meaning: "The Job could not be created: RBAC, an admission policy, a quota, or the API server.",
+    remedy: "Resolve what the message says; the operator tries again.",
+  },
+  Completed: { phases: ["Succeeded"], meaning: "The snapshot is in the store, whole.", remedy: "Nothing." },
+  DeadlineExceeded: {
+    phases: ["Failed"],
+    meaning: "It took longer than `spec.activeDeadlineSeconds`.",
+    remedy: "See why (the message, the Pod's log), raise the deadline, and create another EtcdSnapshot.",
+  },
+  JobFailed: {
+    phases: ["Failed"],
+    meaning: "The Job failed several times; the message has the last error.",
+    remedy: "Resolve what the message says, then create another EtcdSnapshot.",
+  },
+  StoreDenied: {
+    phases: ["Failed"],
+    meaning: "The store refused the credentials, or they lack a right.",
+    remedy: "Correct the Secret or the policy of the bucket, then create another EtcdSnapshot.",
+  },
+  StoreUnreachable: {
+    phases: ["Failed"],
+    meaning: "The store could not be reached, or kept failing.",
+    remedy: "Check endpoint, DNS and network policies, then create another EtcdSnapshot.",
+  },
+  StoreMissing: {
+    phases: ["Failed"],
+    meaning: "The bucket or the directory does not exist.",
+    remedy: "Create it, or correct the destination, then create another EtcdSnapshot.",
+  },
+  StoreFull: {
+    phases: ["Failed"],
+    meaning: "The store has no space left.",
+    remedy: "Free space or prune snapshots, then create another EtcdSnapshot.",
+  },
+  StoreInvalid: {
+    phases: ["Failed"],
+    meaning: "The destination cannot be used as it is written.",
+    remedy: "Correct what the message names, and create another EtcdSnapshot.",
+  },
+  InvalidKey: {
+    phases: ["Failed"],
+    meaning: "The encryption key in the Secret cannot be used.",
+    remedy: "Store 32 bytes (raw, hexadecimal or base64) under `key`, then create another EtcdSnapshot.",
+  },
+  EtcdFailed: {
+    phases: ["Failed"],
+    meaning: "No member could send its snapshot to the end.",
+    remedy: "See the message and the status of the EtcdCluster, then create another EtcdSnapshot.",
+  },
+  Damaged: {
+    phases: ["Failed"],
+    meaning: "What the member sent is damaged: its hash or its structure is wrong.",
+    remedy: "Check the member's disk; see whether the EtcdCluster is Corrupt; create another EtcdSnapshot.",
+  },
+  DestinationUnsupported: {
+    phases: ["Rejected"],
+    meaning: "The destination does not exist on this platform, such as `file` on Kubernetes.",
+    remedy: "Create another EtcdSnapshot with a destination that the message names.",
+  },
+  InvalidSnapshot: {
+    phases: ["Rejected"],
+    meaning: "This release does not understand the spec.",
+    remedy: "Upgrade the operator, or create another EtcdSnapshot.",
+  },
+  ClusterNotFound: {
+    phases: ["Pending", "Rejected"],
+    meaning:
+      "No EtcdCluster of the name exists in the namespace. The snapshot waits ten minutes for it, then it is rejected.",
+    remedy: "Check `spec.cluster`; create the cluster, or another EtcdSnapshot with the right name.",
+  },
+  ClusterInvalid: {
+    phases: ["Pending", "Running"],
+    meaning: "The cluster is invalid and has no members, so nothing can be taken from it.",
+    remedy: "Correct the EtcdCluster; the snapshot continues by itself.",
+  },
+  ClusterDeleted: {
+    phases: ["Rejected", "Failed"],
+    meaning: "The cluster is being deleted, or was deleted before the snapshot was taken.",
+    remedy: "Nothing.",
+  },
+  DeletingObject: {
+    phases: ["Deleting"],
+    meaning: "Its object is being deleted from the store, as `deletionPolicy: Delete` asks.",
+    remedy: "Nothing.",
+  },
+  DeleteFailed: {
+    phases: ["Deleting"],
+    meaning: "Its object could not be deleted from the store; the operator tries again every ten minutes.",
+    remedy: "Resolve what the message says, or set `spec.deletionPolicy: Retain` to keep the object.",
+  },
+} as const satisfies Readonly<Record<string, SnapshotReasonText>>;
+
+export type SnapshotReason = keyof typeof SNAPSHOT_REASONS;
+
+/** What a Job tells as its reason, if this release knows it. */
+export function knownReason(text: string): SnapshotReason | undefined {
+  return Object.hasOwn(SNAPSHOT_REASONS, text) ? (text as SnapshotReason) : undefined;
+}

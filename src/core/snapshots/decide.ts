@@ -1,0 +1,243 @@
+/**
+ * What to do for the snapshots of a cluster, beside the steps of the cluster itself: also while it is paused, degraded or
+ * without quorum, and for those whose cluster is gone. The status of a snapshot is its record: that it runs is written
+ * before its Job is made, the Job's name follows from its UID, and the process in it finds what an earlier one has
+ * finished, so that a controller that dies at any point leaves enough for the next one to continue.
+ */
+import { timestamp } from "../status/condition.ts";
+import { knownReason } from "../messages/snapshot-reasons.ts";
+import type { SnapshotEffect } from "./effect.ts";
+import type { Blocked, JobFacts, SnapshotFacts, SnapshotState, SnapshotTask } from "./facts.ts";
+import { isFinal, isTold, statusAfter, type SnapshotVerdict } from "./status.ts";
+
+export interface SnapshotWorld extends SnapshotState {
+  readonly now: number;
+  readonly cluster: SnapshotCluster;
+}
+
+/** The cluster that the snapshots name. */
+export type SnapshotCluster =
+  | { readonly is: "absent" }
+  | { readonly is: "invalid"; readonly uid: string; readonly why: string }
+  | {
+      readonly is: "present";
+      readonly uid: string;
+      readonly deleting: boolean;
+      /** Client URLs of the members that may send one, best first. */
+      readonly sources: readonly string[];
+    };
+
+export interface SnapshotDecision {
+  readonly effects: readonly SnapshotEffect[];
+  readonly lookAgainAt?: number;
+}
+
+/** A snapshot may be applied in one go with its cluster, in any order. */
+export const AWAIT_CLUSTER_MS = 10 * 60_000;
+/** Job and Pod come by different watches: what the Pod said may come after the end of its Job. */
+const AWAIT_RESULT_MS = 20_000;
+const RETRY_DELETE_MS = 10 * 60_000;
+
+/** One effect for each snapshot at most, or the time after which there is one. */
+type Turn = { readonly effect: SnapshotEffect } | { readonly inMs: number } | undefined;
+
+export function decideSnapshots(world: SnapshotWorld): SnapshotDecision {
+  const turns = world.snapshots.map((snapshot) => turnOf(world, snapshot));
+  const waits = turns.flatMap((turn) => (turn && "inMs" in turn ? [Math.max(0, turn.inMs)] : []));
+  return {
+    effects: turns.flatMap((turn) => (turn && "effect" in turn ? [turn.effect] : [])),
+    ...(waits.length > 0 && { lookAgainAt: world.now + Math.min(...waits) }),
+  };
+}
+
+/** The name of the Job that does a task for a snapshot: readable, and another one for another object of the same name. */
+export function jobName(snapshot: Pick<SnapshotFacts, "name" | "uid">, task: SnapshotTask, attempt: number) {
+  const tail = `-${snapshot.uid.slice(0, 8)}-${task}${attempt === 1 ? "" : `-${attempt}`}`;
+  const head = snapshot.name.slice(0, 63 - tail.length).replaceAll(".", "-");
+  return `${head.replace(/[^a-z0-9]+$/, "")}${tail}`;
+}
+
+/** With which the names of its objects in the store begin; no other snapshot's do. */
+export function objectID({ name, uid }: Pick<SnapshotFacts, "name" | "uid">): string {
+  return `${name.slice(0, 100)}-${uid}`;
+}
+
+function turnOf(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
+  if (snapshot.deleting) return ending(world, snapshot);
+  if (isFinal(snapshot)) return held(snapshot);
+  if (snapshot.status.phase === "Running") return running(world, snapshot);
+  return pending(world, snapshot);
+}
+
+/** The finalizer follows the policy, which may be changed at any time. */
+function held(snapshot: SnapshotFacts): Turn {
+  const hasObject = snapshot.status.startedAt !== undefined;
+  const wanted = snapshot.spec.deletionPolicy === "Delete" && hasObject;
+  if (wanted === snapshot.held) return undefined;
+  return { effect: { kind: wanted ? "HoldSnapshot" : "ReleaseSnapshot", snapshot } };
+}
+
+function pending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
+  const { cluster, now, blocked } = world;
+  const { spec, createdAt } = snapshot;
+  const wait = (reason: SnapshotVerdict["reason"], message: string) =>
+    told(world, snapshot, { phase: "Pending", reason, message });
+  const reject = (reason: SnapshotVerdict["reason"], message: string) =>
+    told(world, snapshot, { phase: "Rejected", reason, message });
+  if (snapshot.invalid !== undefined) return reject("InvalidSnapshot", snapshot.invalid);
+  if (snapshot.unsupported !== undefined) return reject("DestinationUnsupported", snapshot.unsupported);
+  if (cluster.is === "absent") {
+    const untilMs = createdAt + AWAIT_CLUSTER_MS - now;
+    if (untilMs <= 0)
+      return reject(
+        "ClusterNotFound",
+        `EtcdCluster ${spec.cluster} does not exist; create the snapshot again once it does`,
+      );
+    const message = `EtcdCluster ${spec.cluster} does not exist; the snapshot is taken if it is created by ${timestamp(createdAt + AWAIT_CLUSTER_MS)}, and is rejected otherwise`;
+    return wait("ClusterNotFound", message) ?? { inMs: untilMs };
+  }
+  if (cluster.is === "invalid")
+    return wait(
+      "ClusterInvalid",
+      `EtcdCluster ${spec.cluster} is invalid (${cluster.why}); the snapshot is taken once it is corrected`,
+    );
+  if (cluster.deleting) return reject("ClusterDeleted", `EtcdCluster ${spec.cluster} is being deleted`);
+  const open = world.snapshots.filter((other) => !isFinal(other) && !other.deleting);
+  const before = open.find(({ status }) => status.phase === "Running") ?? open[0];
+  if (before && before.uid !== snapshot.uid) return wait("Queued", `waiting for ${before.name} to be taken`);
+  const why = notNow(blocked, cluster.sources);
+  if (why) return wait(why.reason, why.message);
+  // Before anything can be in the store.
+  if (spec.deletionPolicy === "Delete" && !snapshot.held)
+    return { effect: { kind: "HoldSnapshot", snapshot } };
+  const job = jobName(snapshot, "save", 1);
+  return told(world, snapshot, {
+    phase: "Running",
+    reason: "Started",
+    message: `creating Job ${job}`,
+    fields: { clusterUID: cluster.uid, job, startedAt: timestamp(now) },
+  });
+}
+
+function notNow(blocked: Blocked | undefined, sources: readonly string[]): Blocked | undefined {
+  if (sources.length === 0)
+    return { reason: "NoMember", message: "no voting member of the cluster answers; waiting for one" };
+  return blocked;
+}
+
+function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
+  const { cluster } = world;
+  const goesOn = (reason: SnapshotVerdict["reason"], message: string) =>
+    told(world, snapshot, { phase: "Running", reason, message });
+  const failed = (reason: SnapshotVerdict["reason"], message: string) =>
+    told(world, snapshot, { phase: "Failed", reason, message });
+  const job = snapshot.jobs.find(({ task }) => task === "save");
+  if (job === undefined) {
+    const uid = cluster.is === "absent" ? undefined : cluster.uid;
+    if (uid !== snapshot.status.clusterUID)
+      return failed("ClusterDeleted", `the EtcdCluster ${snapshot.spec.cluster} that it is of was deleted`);
+    if (cluster.is === "invalid")
+      return goesOn("ClusterInvalid", `EtcdCluster ${snapshot.spec.cluster} is invalid (${cluster.why})`);
+    const sources = cluster.is === "present" ? cluster.sources : [];
+    const why = notNow(world.blocked, sources);
+    if (why) return goesOn(why.reason, why.message);
+    return started(world, snapshot, { task: "save", attempt: 1, endpoints: sources });
+  }
+  // The next one is made when this one is gone.
+  if (job.deleting) return undefined;
+  const { state } = job;
+  switch (state.is) {
+    case "waiting":
+      return goesOn(
+        "Started",
+        `Job ${job.name} waits${state.why === undefined ? " for its Pod" : `: ${state.why}`}`,
+      );
+    case "running":
+      return goesOn("Started", `Pod ${state.pod} is taking the snapshot`);
+    case "succeeded": {
+      const { taken, agoMs } = state;
+      if (taken === undefined) return unread(snapshot, job, agoMs);
+      const from = taken.takenFrom === undefined ? "" : ` from ${taken.takenFrom}`;
+      const message = `taken${from} at revision ${taken.revision}`;
+      return told(world, snapshot, { phase: "Succeeded", reason: "Completed", message, fields: taken });
+    }
+    case "failed": {
+      if (!state.told && state.agoMs < AWAIT_RESULT_MS) return { inMs: AWAIT_RESULT_MS - state.agoMs };
+      return failed(knownReason(state.reason) ?? "JobFailed", state.message);
+    }
+  }
+}
+
+/**
+ * It has succeeded, and nobody can tell with what: its Pod is gone. Once more, then: the next process finds the snapshot
+ * in the store and tells it.
+ */
+function unread(snapshot: SnapshotFacts, { name, uid }: JobFacts, agoMs: number): Turn {
+  if (agoMs < AWAIT_RESULT_MS) return { inMs: AWAIT_RESULT_MS - agoMs };
+  return { effect: { kind: "DeleteJob", snapshot, job: name, uid } };
+}
+
+/** What is in the store goes first, if the policy says so; a Job that still writes there is stopped before. */
+function ending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
+  const { spec, status, jobs } = snapshot;
+  if (!snapshot.held) return undefined;
+  if (spec.deletionPolicy !== "Delete" || status.startedAt === undefined)
+    return { effect: { kind: "ReleaseSnapshot", snapshot } };
+  const saving = jobs.find(({ task, state }) => task === "save" && !isOver(state));
+  if (saving)
+    return saving.deleting
+      ? undefined
+      : { effect: { kind: "DeleteJob", snapshot, job: saving.name, uid: saving.uid } };
+  const tell = (reason: SnapshotVerdict["reason"], message: string) =>
+    told(world, snapshot, { phase: "Deleting", reason, message });
+  const latest = jobs
+    .filter(({ task }) => task === "delete")
+    .toSorted((a, b) => b.attempt - a.attempt)
+    .at(0);
+  const next = { task: "delete", attempt: (latest?.attempt ?? 0) + 1, endpoints: [] } as const;
+  if (latest === undefined || latest.deleting) {
+    // A certificate and a member are of no use here.
+    if (world.blocked?.reason === "ImageUnknown") return tell("ImageUnknown", world.blocked.message);
+    return latest ? undefined : started(world, snapshot, next);
+  }
+  const { state } = latest;
+  if (state.is === "succeeded") return { effect: { kind: "ReleaseSnapshot", snapshot } };
+  if (state.is !== "failed") {
+    const why = state.is === "waiting" && state.why !== undefined ? ` (${state.why})` : "";
+    return tell("DeletingObject", `Job ${latest.name} deletes the object from the store${why}`);
+  }
+  if (state.agoMs >= RETRY_DELETE_MS) return started(world, snapshot, next);
+  const message = `the object could not be deleted: ${state.message}. Set spec.deletionPolicy to Retain to keep it and let the EtcdSnapshot go`;
+  return tell("DeleteFailed", message) ?? { inMs: RETRY_DELETE_MS - state.agoMs };
+}
+
+function isOver({ is }: JobFacts["state"]): boolean {
+  return is === "succeeded" || is === "failed";
+}
+
+/** The Job, unless the last attempt to make it is what has to be told first. */
+function started(
+  world: SnapshotWorld,
+  snapshot: SnapshotFacts,
+  { task, attempt, endpoints }: { task: SnapshotTask; attempt: number; endpoints: readonly string[] },
+): Turn {
+  const { failure } = snapshot;
+  const phase = task === "save" ? "Running" : "Deleting";
+  const name = jobName(snapshot, task, attempt);
+  const refused =
+    failure === undefined
+      ? undefined
+      : told(world, snapshot, {
+          phase,
+          reason: "JobRefused",
+          message: `Job ${name} could not be created: ${failure}`,
+        });
+  return refused ?? { effect: { kind: "StartJob", snapshot, task, attempt, endpoints } };
+}
+
+/** Nothing where the status says it already. */
+function told(world: SnapshotWorld, snapshot: SnapshotFacts, verdict: SnapshotVerdict): Turn {
+  if (isTold(snapshot, verdict)) return undefined;
+  const status = statusAfter(snapshot, verdict, world.now);
+  return { effect: { kind: "UpdateSnapshot", snapshot, status } };
+}

@@ -1,0 +1,89 @@
+/**
+ * What was seen of EtcdSnapshots and of the Jobs that work for them: facts only, as plain data. They are decided on
+ * beside the steps of the cluster, since a snapshot changes nothing in it.
+ */
+import type { EtcdSnapshotSpec, EtcdSnapshotStatus } from "../../api/etcd-snapshot.ts";
+
+/** What a Job does for a snapshot: write it to its store, or delete it there. */
+export type SnapshotTask = "save" | "delete";
+
+/** What is known of a snapshot that was taken. */
+export type TakenFacts = Pick<
+  EtcdSnapshotStatus,
+  | "uri"
+  | "size"
+  | "storedSize"
+  | "sha256"
+  | "revision"
+  | "totalKeys"
+  | "etcdVersion"
+  | "clusterID"
+  | "takenFrom"
+>;
+
+export type JobState =
+  /** `why`: what its Pod waits for, if anything. */
+  | { readonly is: "waiting"; readonly why?: string }
+  | { readonly is: "running"; readonly pod: string }
+  /** `taken` is absent where what it wrote at its end cannot be read (any more). */
+  | { readonly is: "succeeded"; readonly agoMs: number; readonly taken?: TakenFacts }
+  /** `told`: by itself, at its end. Otherwise the words are Kubernetes', and its own may still come. */
+  | {
+      readonly is: "failed";
+      readonly agoMs: number;
+      readonly reason: string;
+      readonly message: string;
+      readonly told: boolean;
+    };
+
+export interface JobFacts {
+  readonly name: string;
+  readonly uid: string;
+  readonly task: SnapshotTask;
+  /** From 1 on. */
+  readonly attempt: number;
+  readonly deleting: boolean;
+  readonly state: JobState;
+}
+
+/** One EtcdSnapshot. */
+export interface SnapshotFacts {
+  readonly name: string;
+  readonly uid: string;
+  /** Opaque; every write of it carries it as a precondition (H10). */
+  readonly resourceVersion: string;
+  readonly generation: number;
+  /** By the clock of who stored it: it orders snapshots. */
+  readonly createdAt: number;
+  readonly deleting: boolean;
+  /** Our finalizer is on it: its object in the store is ours to delete first. */
+  readonly held: boolean;
+  readonly spec: EtcdSnapshotSpec;
+  readonly status: EtcdSnapshotStatus;
+  /** Those that were made for it. */
+  readonly jobs: readonly JobFacts[];
+  /** Why this release does not understand it; then it is rejected. */
+  readonly invalid?: string;
+  /** Why the platform cannot use its destination; then it is rejected. */
+  readonly unsupported?: string;
+  /** What the last effect for it failed with, as far as this controller knows: losing it costs words, never safety. */
+  readonly failure?: string;
+}
+
+/** The snapshots that name a cluster. */
+export interface SnapshotState {
+  /** In the order of their creation. */
+  readonly snapshots: readonly SnapshotFacts[];
+  /** Why none can be begun now. */
+  readonly blocked?: Blocked;
+}
+
+export interface Blocked {
+  readonly reason: "ImageUnknown" | "CertificatePending" | "NoMember";
+  readonly message: string;
+}
+
+/** Creation times have a resolution of seconds on Kubernetes. */
+export function inOrderOfCreation(snapshots: readonly SnapshotFacts[]): SnapshotFacts[] {
+  return snapshots.toSorted((a, b) => a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1));
+}

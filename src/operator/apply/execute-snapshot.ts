@@ -1,0 +1,132 @@
+/**
+ * The effects for snapshots, one call or two each. What was done before counts as done; what has another UID or version
+ * than was decided on is left alone, and looked at again (H9, H10).
+ */
+import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
+import { Conflict } from "../../control/platform.ts";
+import type { SnapshotEffect } from "../../core/snapshots/effect.ts";
+import type { SnapshotFacts } from "../../core/snapshots/facts.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isReason } from "../../kube/errors.ts";
+import { isControlledBy, type Ref } from "../../kube/resources.ts";
+import type { Stores } from "../cache/stores.ts";
+import { SNAPSHOT_FINALIZER, SNAPSHOT_SERVICE_ACCOUNT } from "../names.ts";
+import { snapshotJob, snapshotServiceAccount } from "../render/snapshot-job.ts";
+import { etcdSnapshots, jobs, serviceAccounts } from "../resources.ts";
+import { findOne } from "./keep.ts";
+import { mergePatch } from "./merge-patch.ts";
+
+export interface SnapshotContext {
+  readonly client: KubeClient;
+  readonly stores: Pick<Stores, "snapshot">;
+  /** Of the snapshots and their cluster. */
+  readonly namespace: string;
+  /** Our own, which Jobs run; undefined where nobody told us. */
+  readonly image: string | undefined;
+  /** The Secret with the client certificate of the cluster; undefined without TLS, and where nothing is taken. */
+  readonly secret?: string | undefined;
+}
+
+export async function executeSnapshot(context: SnapshotContext, effect: SnapshotEffect): Promise<void> {
+  try {
+    await execute(context, effect);
+  } catch (error) {
+    throw isReason(error, "Conflict") ? new Conflict(error.message, { cause: error }) : error;
+  }
+}
+
+async function execute(context: SnapshotContext, effect: SnapshotEffect): Promise<void> {
+  const { client, namespace } = context;
+  const { snapshot } = effect;
+  switch (effect.kind) {
+    case "UpdateSnapshot": {
+      const object = read(context, snapshot);
+      const patch = mergePatch({ ...object.status }, { ...effect.status });
+      const { uid, resourceVersion } = snapshot;
+      if (patch)
+        await client.patchStatus(etcdSnapshots, refOf(context, snapshot), patch, { uid, resourceVersion });
+      return;
+    }
+    case "StartJob":
+      return await startJob(context, effect);
+    case "DeleteJob":
+      await client.delete(
+        jobs,
+        { name: effect.job, namespace },
+        { uid: effect.uid, propagation: "Background" },
+      );
+      return;
+    case "HoldSnapshot":
+      return await setHeld(context, snapshot, true);
+    case "ReleaseSnapshot":
+      return await setHeld(context, snapshot, false);
+  }
+}
+
+async function startJob(
+  context: SnapshotContext,
+  effect: Extract<SnapshotEffect, { kind: "StartJob" }>,
+): Promise<void> {
+  const { client, namespace, image, secret } = context;
+  const { snapshot, task, attempt, endpoints } = effect;
+  if (image === undefined) throw new TypeError("a Job was decided on without knowing the operator's image");
+  const job = snapshotJob(snapshot, { namespace, image, task, attempt, endpoints, secret });
+  const name = job.metadata?.name ?? "";
+  try {
+    const account = snapshot.spec.serviceAccountName ?? SNAPSHOT_SERVICE_ACCOUNT;
+    if (account === SNAPSHOT_SERVICE_ACCOUNT)
+      await client
+        .create(serviceAccounts, snapshotServiceAccount(namespace))
+        .catch((error: unknown) => ignore(error, "AlreadyExists"));
+    await client.create(jobs, job);
+  } catch (error) {
+    if (isReason(error, "AlreadyExists")) {
+      const found = await findOne(client, jobs, { name, namespace });
+      if (found && !isControlledBy(found, snapshot.uid))
+        throw new Error(`Job ${namespace}/${name} exists and belongs to another owner; delete it`, {
+          cause: error,
+        });
+      // The cache was behind, and shows it from now on.
+      if (found) client.found(jobs, found);
+      return;
+    }
+    // A namespace that is being deleted takes nothing new: the object stays, and nothing else does for its sake.
+    if (task === "delete" && isEndingNamespace(error)) return await setHeld(context, snapshot, false);
+    throw error;
+  }
+}
+
+function isEndingNamespace(error: unknown): boolean {
+  return isReason(error, "Forbidden") && error.causes.some(({ reason }) => reason === "NamespaceTerminating");
+}
+
+async function setHeld(context: SnapshotContext, snapshot: SnapshotFacts, held: boolean): Promise<void> {
+  const { metadata } = read(context, snapshot);
+  const others = metadata.finalizers?.filter((one) => one !== SNAPSHOT_FINALIZER) ?? [];
+  const finalizers = held ? [...others, SNAPSHOT_FINALIZER] : others;
+  const { uid, resourceVersion } = snapshot;
+  const version = { uid, resourceVersion };
+  await context.client
+    .patch(etcdSnapshots, refOf(context, snapshot), { metadata: { finalizers } }, version)
+    .catch((error: unknown) => ignore(error, held ? undefined : "NotFound"));
+}
+
+/** As it was decided on. */
+function read(
+  { stores, namespace }: SnapshotContext,
+  { name, resourceVersion }: SnapshotFacts,
+): EtcdSnapshot {
+  const object = stores.snapshot(`${namespace}/${name}`);
+  if (object?.metadata.resourceVersion !== resourceVersion)
+    throw new Conflict(`EtcdSnapshot ${name} was changed or deleted`);
+  return object;
+}
+
+function refOf({ namespace }: SnapshotContext, { name }: SnapshotFacts): Ref {
+  return { name, namespace };
+}
+
+/** What is so already. */
+function ignore(error: unknown, reason: "AlreadyExists" | "NotFound" | undefined): void {
+  if (reason === undefined || !isReason(error, reason)) throw error;
+}

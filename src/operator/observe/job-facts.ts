@@ -1,0 +1,105 @@
+/**
+ * A Job that works for a snapshot, and its Pods → how far it is and what it came to. The process tells its result in
+ * the termination message of its container, so that it needs no right in Kubernetes.
+ */
+import type { Job, JobCondition } from "kubernetes-types/batch/v1.d.ts";
+import type { ContainerStatus, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { EtcdSnapshotSpec } from "../../api/etcd-snapshot.ts";
+import type { JobFacts, JobState, SnapshotTask } from "../../core/snapshots/facts.ts";
+import { isControlledBy } from "../../kube/resources.ts";
+import { parseResult, type JobResult } from "../../snapshot/result.ts";
+import { LABELS } from "../names.ts";
+import { shownURI } from "../render/destination.ts";
+
+const TASKS: readonly SnapshotTask[] = ["save", "delete"];
+
+/** Undefined for a Job of another release that does something unknown. */
+export function jobFacts(
+  job: Job,
+  pods: readonly Pod[],
+  spec: Pick<EtcdSnapshotSpec, "destination">,
+  now: number,
+): JobFacts | undefined {
+  const { name = "", uid = "", labels, deletionTimestamp } = job.metadata ?? {};
+  const task = TASKS.find((known) => known === labels?.[LABELS.task]);
+  if (task === undefined) return undefined;
+  const own = pods.filter((pod) => isControlledBy(pod, uid)).toSorted(byCreation);
+  return {
+    name,
+    uid,
+    task,
+    attempt: Number(labels?.[LABELS.attempt]) || 1,
+    deleting: deletionTimestamp !== undefined,
+    state: stateOf(job, own, spec, now),
+  };
+}
+
+/** Newest first. */
+function byCreation(a: Pod, b: Pod): number {
+  const [left = "", right = ""] = [a.metadata?.creationTimestamp, b.metadata?.creationTimestamp];
+  return left < right ? 1 : left > right ? -1 : 0;
+}
+
+function stateOf(
+  { status = {} }: Job,
+  pods: readonly Pod[],
+  { destination }: Pick<EtcdSnapshotSpec, "destination">,
+  now: number,
+): JobState {
+  const over = (type: string) => status.conditions?.find((one) => one.type === type && one.status === "True");
+  const [complete, failed] = [over("Complete"), over("Failed")];
+  const agoMs = (condition: JobCondition) =>
+    Math.max(0, now - (Date.parse(condition.lastTransitionTime ?? "") || now));
+  if (complete) {
+    const result = pods.map(resultOf).find((one) => one?.ok);
+    const { object, ...facts } = result?.ok ? (result.snapshot ?? {}) : {};
+    const taken = object !== undefined && { taken: { ...facts, uri: shownURI(destination, object) } };
+    return { is: "succeeded", agoMs: agoMs(complete), ...taken };
+  }
+  if (failed) return { is: "failed", agoMs: agoMs(failed), ...whyFailed(failed, pods) };
+  const [latest] = pods;
+  const container = latest?.status?.containerStatuses?.[0];
+  if (container?.state?.running) return { is: "running", pod: latest?.metadata?.name ?? "" };
+  const why = whyWaiting(latest, container);
+  return { is: "waiting", ...(why !== undefined && { why }) };
+}
+
+function resultOf({ status }: Pod): JobResult | undefined {
+  return parseResult(status?.containerStatuses?.[0]?.state?.terminated?.message);
+}
+
+/** What the process itself said last, else what Kubernetes knows. */
+function whyFailed(
+  { reason = "", message = "" }: JobCondition,
+  pods: readonly Pod[],
+): { reason: string; message: string; told: boolean } {
+  const said = pods.map(resultOf).find((one) => one !== undefined && !one.ok);
+  const words = said && !said.ok ? said.message : undefined;
+  if (reason === "DeadlineExceeded") {
+    const waited = whyWaiting(pods[0], pods[0]?.status?.containerStatuses?.[0]);
+    const last = words ?? waited;
+    const told = `it took longer than spec.activeDeadlineSeconds${last === undefined ? "" : `; last: ${last}`}`;
+    return { reason, message: told, told: true };
+  }
+  if (said && !said.ok) return { reason: said.reason, message: said.message, told: true };
+  const ended = pods[0]?.status?.containerStatuses?.[0]?.state?.terminated;
+  const how = ended
+    ? `its container ended with ${ended.reason ?? "Error"} (exit code ${ended.exitCode})`
+    : message;
+  return { reason: "JobFailed", message: how === "" ? "the Job failed" : how, told: false };
+}
+
+/** Why the newest Pod does not run: no node, no image, no volume, or how its container ended before. */
+function whyWaiting(pod: Pod | undefined, container: ContainerStatus | undefined): string | undefined {
+  const waiting = container?.state?.waiting;
+  if (waiting?.reason !== undefined && waiting.reason !== "ContainerCreating")
+    return `Pod ${pod?.metadata?.name}: ${waiting.reason}${waiting.message === undefined ? "" : ` (${waiting.message})`}`;
+  const unplaced = pod?.status?.conditions?.find(
+    ({ type, status }) => type === "PodScheduled" && status === "False",
+  );
+  if (unplaced)
+    return `Pod ${pod?.metadata?.name} cannot be scheduled: ${unplaced.message ?? unplaced.reason}`;
+  const said = pod && resultOf(pod);
+  if (said && !said.ok) return `the last attempt failed: ${said.message}`;
+  return undefined;
+}

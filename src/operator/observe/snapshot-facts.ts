@@ -1,0 +1,72 @@
+/** EtcdSnapshot and the Jobs that work for it → the facts that core decides on. Pure. */
+import type { Job } from "kubernetes-types/batch/v1.d.ts";
+import type { Pod } from "kubernetes-types/core/v1.d.ts";
+import { etcdSnapshotSchema, type EtcdSnapshot } from "../../api/etcd-snapshot.ts";
+import { resourceParser } from "../../api/parse-resource.ts";
+import { inOrderOfCreation, type SnapshotFacts } from "../../core/snapshots/facts.ts";
+import { isControlledBy } from "../../kube/resources.ts";
+import { LABELS, SNAPSHOT_FINALIZER } from "../names.ts";
+import { textOf } from "../records/cluster-object.ts";
+import { jobFacts } from "./job-facts.ts";
+
+/** The snapshots of one cluster, with all Jobs of the cluster and their Pods. */
+export interface SnapshotObjects {
+  readonly snapshots: readonly EtcdSnapshot[];
+  readonly jobs: readonly Job[];
+  readonly pods: readonly Pod[];
+}
+
+const parse = resourceParser("EtcdSnapshot", etcdSnapshotSchema);
+
+/** Cached objects are frozen and live long: passes over an unchanged one share what was found. */
+const known = new WeakMap<EtcdSnapshot, { readonly invalid?: string }>();
+
+/** Parsed again although the API server has checked it: its definition may be another release's. */
+function judged(object: EtcdSnapshot): { readonly invalid?: string } {
+  let found = known.get(object);
+  if (found === undefined) {
+    const parsed = parse(object);
+    found = parsed.ok
+      ? {}
+      : {
+          invalid: `this release does not understand the snapshot (${textOf(parsed.errors)}); upgrade the operator, or create another one`,
+        };
+    if (Object.isFrozen(object)) known.set(object, found);
+  }
+  return found;
+}
+
+const NO_FILES =
+  "spec.destination.file names a directory of one machine, which Kubernetes does not have: use s3 or pvc";
+
+/** `now` is compared with times that the API server and kubelets wrote. */
+export function snapshotsFrom({ snapshots, jobs, pods }: SnapshotObjects, now: number): SnapshotFacts[] {
+  return inOrderOfCreation(snapshots.map((snapshot) => factsOf(snapshot, jobs, pods, now)));
+}
+
+function factsOf(
+  object: EtcdSnapshot,
+  jobs: readonly Job[],
+  pods: readonly Pod[],
+  now: number,
+): SnapshotFacts {
+  const { metadata, spec, status } = object;
+  const uid = metadata.uid ?? "";
+  const own = jobs.filter(
+    (job) => job.metadata?.labels?.[LABELS.snapshotUID] === uid && isControlledBy(job, uid),
+  );
+  return {
+    name: metadata.name,
+    uid,
+    resourceVersion: metadata.resourceVersion ?? "",
+    generation: metadata.generation ?? 1,
+    createdAt: Date.parse(metadata.creationTimestamp ?? "") || 0,
+    deleting: metadata.deletionTimestamp !== undefined,
+    held: metadata.finalizers?.includes(SNAPSHOT_FINALIZER) ?? false,
+    spec,
+    status: status ?? {},
+    jobs: own.flatMap((job) => jobFacts(job, pods, spec, now) ?? []),
+    ...judged(object),
+    ...(spec.destination?.file !== undefined && { unsupported: NO_FILES }),
+  };
+}

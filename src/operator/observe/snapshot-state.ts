@@ -1,0 +1,47 @@
+/** The snapshots that name a cluster, and what keeps all of them from being begun. From caches alone. */
+import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import type { Blocked, SnapshotState } from "../../core/snapshots/facts.ts";
+import { isSecure } from "../../core/config/flags.ts";
+import type { ClusterFacts } from "../../core/observation.ts";
+import { isControlledBy } from "../../kube/resources.ts";
+import { snapshotSecretName } from "../names.ts";
+import type { ClockSkew } from "./clock-skew.ts";
+import { snapshotsFrom, type SnapshotObjects } from "./snapshot-facts.ts";
+
+export interface StateOptions {
+  /** Our own, which Jobs run. */
+  readonly image: string | undefined;
+  readonly skew: Pick<ClockSkew, "serverNow">;
+  /** The cluster with its Secrets, where it is known. */
+  readonly cluster?: ClusterFacts;
+  readonly secrets?: readonly Secret[];
+}
+
+/** Undefined where there are none. */
+export function snapshotStateOf(
+  found: SnapshotObjects,
+  { image, skew, cluster, secrets = [] }: StateOptions,
+): SnapshotState | undefined {
+  if (found.snapshots.length === 0) return undefined;
+  const blocked = image === undefined ? IMAGE_UNKNOWN : cluster && withoutCertificate(cluster, secrets);
+  return { snapshots: snapshotsFrom(found, skew.serverNow()), ...(blocked && { blocked }) };
+}
+
+const IMAGE_UNKNOWN: Blocked = {
+  reason: "ImageUnknown",
+  message: "the operator does not know its own image, which the Job needs; start it with --image",
+};
+
+function withoutCertificate(cluster: ClusterFacts, secrets: readonly Secret[]): Blocked | undefined {
+  if (!isSecure(cluster.spec.tls, "client")) return undefined;
+  const snapshot = snapshotSecretName(cluster);
+  const isThere = secrets.some(
+    (secret) => secret.metadata?.name === snapshot && isControlledBy(secret, cluster.uid),
+  );
+  if (isThere) return undefined;
+  const paused = cluster.spec.paused ? "; it is issued once the cluster is resumed" : "";
+  return {
+    reason: "CertificatePending",
+    message: `waiting for the client certificate in Secret ${snapshot}${paused}`,
+  };
+}

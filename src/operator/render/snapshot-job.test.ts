@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { snapshotNamed } from "../../core/testing/snapshots.ts";
+import { selectorOf } from "./metadata.ts";
+import { snapshotJob } from "./snapshot-job.ts";
+
+const WISHES = {
+  namespace: "prod",
+  image: "quorate:1",
+  task: "save",
+  attempt: 1,
+  secret: "demo-snapshot-tls",
+  endpoints: ["https://demo-1.demo-peers.prod.svc:2379", "https://demo-2.demo-peers.prod.svc:2379"],
+} as const;
+
+const FULL = snapshotNamed("nightly", {
+  spec: {
+    destination: {
+      s3: {
+        bucket: "backups",
+        prefix: "prod",
+        endpoint: "https://minio:9000",
+        region: "eu",
+        pathStyle: true,
+        credentialsSecret: "credentials",
+        caSecret: "minio-ca",
+        sse: "aws:kms",
+        kmsKey: "arn",
+      },
+    },
+    compression: "Zstd",
+    encryption: { keySecret: "key" },
+    activeDeadlineSeconds: 100,
+  },
+});
+
+function partsOf(job: ReturnType<typeof snapshotJob>) {
+  const pod = job.spec?.template.spec;
+  const [container] = pod?.containers ?? [];
+  assert.ok(pod && container);
+  return { pod, container, args: container.args ?? [], env: container.env ?? [] };
+}
+
+test("the Job of a snapshot runs the command that a person would, with the client certificate of its own", () => {
+  const { pod, args, env } = partsOf(snapshotJob(FULL, WISHES));
+  const expected = [
+    "snapshot save --compress --encrypt --id nightly-nightly-0000-uid --result-file /dev/termination-log",
+    `--endpoints ${WISHES.endpoints.join(",")}`,
+    "--cacert /etc/quorate/etcd/ca.crt --cert /etc/quorate/etcd/tls.crt --key /etc/quorate/etcd/tls.key",
+    "--encryption-key-file /etc/quorate/encryption/key",
+    "--s3-endpoint https://minio:9000 --s3-region eu --s3-path-style --s3-ca-file /etc/quorate/store-ca/ca.crt",
+    "--s3-sse aws:kms --s3-kms-key arn s3://backups/prod/",
+  ];
+  assert.equal(args.join(" "), expected.join(" "));
+  assert.deepEqual(
+    env.map(({ name, valueFrom }) => [
+      name,
+      valueFrom?.secretKeyRef?.name,
+      valueFrom?.secretKeyRef?.optional,
+    ]),
+    [
+      ["AWS_ACCESS_KEY_ID", "credentials", undefined],
+      ["AWS_SECRET_ACCESS_KEY", "credentials", undefined],
+      ["AWS_SESSION_TOKEN", "credentials", true],
+    ],
+  );
+  assert.deepEqual(
+    pod.volumes?.map(({ secret }) => secret?.secretName),
+    ["demo-snapshot-tls", "key", "minio-ca"],
+  );
+});
+
+test("it has a deadline, ends at once on what another attempt would end with, and is kept for a day", () => {
+  const { spec } = snapshotJob(FULL, WISHES);
+  assert.deepEqual(
+    [spec?.activeDeadlineSeconds, spec?.backoffLimit, spec?.ttlSecondsAfterFinished],
+    [100, 3, 86_400],
+  );
+  const codes = spec?.podFailurePolicy?.rules.flatMap(({ onExitCodes }) => onExitCodes?.values ?? []);
+  assert.deepEqual(codes, [2, 4]);
+  assert.equal(snapshotJob(snapshotNamed("a"), WISHES).spec?.activeDeadlineSeconds, 21_600);
+});
+
+test("it has no token, no rights, the restricted profile, and no label that a selector of the cluster meets", () => {
+  const job = snapshotJob(FULL, WISHES);
+  const { pod, container } = partsOf(job);
+  assert.deepEqual(
+    [pod.automountServiceAccountToken, pod.serviceAccountName, pod.restartPolicy],
+    [false, "quorate-snapshot", "Never"],
+  );
+  assert.equal(pod.securityContext?.runAsNonRoot, true);
+  assert.equal(container.securityContext?.readOnlyRootFilesystem, true);
+  const labels = job.spec?.template.metadata?.labels ?? {};
+  const selected = selectorOf({ name: "demo", namespace: "prod", uid: "u" }, "all");
+  assert.notEqual(labels["app.kubernetes.io/component"], selected["app.kubernetes.io/component"]);
+});
+
+test("a deletion needs the store alone: neither etcd nor the key", () => {
+  const { pod, args } = partsOf(snapshotJob(FULL, { ...WISHES, task: "delete", attempt: 2, endpoints: [] }));
+  assert.deepEqual(args.slice(0, 4), ["snapshot", "delete", "--id", "nightly-nightly-0000-uid"]);
+  assert.ok(!args.includes("--endpoints") && !args.includes("--encryption-key-file"));
+  assert.deepEqual(
+    pod.volumes?.map(({ name }) => name),
+    ["store-ca"],
+  );
+});
+
+test("a volume is mounted, and a cluster without TLS is dialled without a certificate", () => {
+  const snapshot = snapshotNamed("a", { spec: { destination: { pvc: { claimName: "backups" } } } });
+  const { pod, args } = partsOf(
+    snapshotJob(snapshot, { ...WISHES, endpoints: ["http://demo-1:2379"], secret: undefined }),
+  );
+  assert.equal(args.at(-1), "file:///snapshots/");
+  assert.ok(!args.includes("--cert"));
+  assert.deepEqual(pod.volumes, [{ name: "snapshots", persistentVolumeClaim: { claimName: "backups" } }]);
+});

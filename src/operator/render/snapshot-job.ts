@@ -1,0 +1,157 @@
+/**
+ * The Job that takes a snapshot, or deletes one from its store: our own image, the restricted profile, no token of
+ * Kubernetes. Its labels are met by no selector of a cluster, and its Pods are retried by Kubernetes within its deadline.
+ */
+import type { Job } from "kubernetes-types/batch/v1.d.ts";
+import type { PodSpec, ServiceAccount, Volume, VolumeMount } from "kubernetes-types/core/v1.d.ts";
+import { API_VERSION } from "../../api/metadata.ts";
+import { jobName, objectID } from "../../core/snapshots/decide.ts";
+import type { SnapshotFacts, SnapshotTask } from "../../core/snapshots/facts.ts";
+import { LABELS, SNAPSHOT_SERVICE_ACCOUNT } from "../names.ts";
+import { keyParts, storeParts } from "./destination.ts";
+import { etcdSecurity, podSecurity } from "./security.ts";
+
+export interface JobWishes {
+  readonly namespace: string;
+  readonly image: string;
+  readonly task: SnapshotTask;
+  readonly attempt: number;
+  readonly endpoints: readonly string[];
+  /** The Secret with the client certificate; undefined where there is no TLS. */
+  readonly secret?: string | undefined;
+}
+
+const DEADLINE_SECONDS = 21_600;
+/** Pods that may fail before the Job has; Kubernetes waits 10, 20 and 40 s between them. */
+const RETRIES = 3;
+/** For whoever wants to read its log. */
+const KEEP_SECONDS = 86_400;
+const CONTAINER = "snapshot";
+/** Exit codes of the command that another attempt would end with too: what was asked is wrong, or not allowed. */
+const DEFINITE = [2, 4];
+const TLS_DIR = "/etc/quorate/etcd";
+const RESULT_FILE = "/dev/termination-log";
+
+export function snapshotJob(snapshot: SnapshotFacts, wishes: JobWishes): Job {
+  const { task, attempt, namespace } = wishes;
+  const labels = jobLabels(snapshot, task, attempt);
+  const { name, uid, spec } = snapshot;
+  return {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: {
+      name: jobName(snapshot, task, attempt),
+      namespace,
+      labels,
+      // Without blocking its deletion, which would take a right on the finalizers of the owner.
+      ownerReferences: [{ apiVersion: API_VERSION, kind: "EtcdSnapshot", name, uid, controller: true }],
+    },
+    spec: {
+      backoffLimit: RETRIES,
+      activeDeadlineSeconds: spec.activeDeadlineSeconds ?? DEADLINE_SECONDS,
+      ttlSecondsAfterFinished: KEEP_SECONDS,
+      podFailurePolicy: {
+        rules: [
+          // A Pod that is evicted or preempted has not failed by itself.
+          { action: "Ignore", onPodConditions: [{ type: "DisruptionTarget", status: "True" }] },
+          { action: "FailJob", onExitCodes: { containerName: CONTAINER, operator: "In", values: DEFINITE } },
+        ],
+      },
+      template: { metadata: { labels }, spec: podSpec(snapshot, wishes) },
+    },
+  };
+}
+
+function jobLabels(
+  { spec, uid }: SnapshotFacts,
+  task: SnapshotTask,
+  attempt: number,
+): Record<string, string> {
+  return {
+    "app.kubernetes.io/name": "quorate",
+    "app.kubernetes.io/instance": spec.cluster,
+    "app.kubernetes.io/component": "snapshot",
+    "app.kubernetes.io/managed-by": "quorate",
+    // By it the operator finds them; every selector of a cluster asks for the component of a member too.
+    [LABELS.cluster]: spec.cluster,
+    [LABELS.snapshotUID]: uid,
+    [LABELS.task]: task,
+    [LABELS.attempt]: String(attempt),
+  };
+}
+
+function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, secret }: JobWishes): PodSpec {
+  const { spec } = snapshot;
+  const store = storeParts(spec.destination);
+  const key = keyParts(task === "save" ? spec.encryption?.keySecret : undefined);
+  const etcd = task === "save" ? etcdParts(endpoints, secret) : NOTHING;
+  const verb =
+    task === "save"
+      ? [
+          "save",
+          ...(spec.compression === "Zstd" ? ["--compress"] : []),
+          ...(spec.encryption ? ["--encrypt"] : []),
+        ]
+      : ["delete"];
+  const own = ["--id", objectID(snapshot), "--result-file", RESULT_FILE];
+  return {
+    restartPolicy: "Never",
+    serviceAccountName: spec.serviceAccountName ?? SNAPSHOT_SERVICE_ACCOUNT,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: podSecurity("Persistent", undefined),
+    containers: [
+      {
+        name: CONTAINER,
+        image,
+        imagePullPolicy: "IfNotPresent",
+        args: ["snapshot", ...verb, ...own, ...etcd.args, ...key.args, ...store.args, store.folder],
+        ...(store.env.length > 0 && { env: [...store.env] }),
+        resources: { requests: { cpu: "50m", memory: "128Mi" } },
+        securityContext: etcdSecurity(),
+        volumeMounts: [...etcd.mounts, ...key.mounts, ...store.mounts],
+      },
+    ],
+    volumes: [...etcd.volumes, ...key.volumes, ...store.volumes],
+  };
+}
+
+interface Parts {
+  readonly args: readonly string[];
+  readonly volumes: readonly Volume[];
+  readonly mounts: readonly VolumeMount[];
+}
+
+const NOTHING: Parts = { args: [], volumes: [], mounts: [] };
+
+function etcdParts(endpoints: readonly string[], secretName: string | undefined): Parts {
+  const args = ["--endpoints", endpoints.join(",")];
+  if (secretName === undefined) return { ...NOTHING, args };
+  return {
+    args: [
+      ...args,
+      "--cacert",
+      `${TLS_DIR}/ca.crt`,
+      "--cert",
+      `${TLS_DIR}/tls.crt`,
+      "--key",
+      `${TLS_DIR}/tls.key`,
+    ],
+    volumes: [{ name: "etcd-tls", secret: { secretName, defaultMode: 0o440 } }],
+    mounts: [{ name: "etcd-tls", mountPath: TLS_DIR, readOnly: true }],
+  };
+}
+
+/** Made if absent, and left alone: people put the annotations of their cloud and pull secrets on it. */
+export function snapshotServiceAccount(namespace: string): ServiceAccount {
+  return {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: {
+      name: SNAPSHOT_SERVICE_ACCOUNT,
+      namespace,
+      labels: { "app.kubernetes.io/name": "quorate", "app.kubernetes.io/managed-by": "quorate" },
+    },
+    automountServiceAccountToken: false,
+  };
+}

@@ -1,0 +1,184 @@
+/**
+ * EtcdSnapshots on a real API server, with the Jobs that Kubernetes makes of them: into a real S3 server and onto a
+ * volume, restored with etcd's own tools, refused, and deleted with their objects.
+ */
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Job } from "kubernetes-types/batch/v1.d.ts";
+import type { EtcdSnapshot, EtcdSnapshotSpec, EtcdSnapshotStatus } from "../../src/api/etcd-snapshot.ts";
+import { API_VERSION } from "../../src/api/metadata.ts";
+import type { SnapshotPhase } from "../../src/api/status-words.ts";
+import { isCode, type KubeObject } from "../../testbed/client.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { registerImage } from "../../testbed/kubelet/images.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import {
+  ClusterOnBed,
+  PATIENCE_MS,
+  startOperator,
+  upWithDefinitions,
+  type Running,
+} from "../support/operator.ts";
+import { snapshot as quorateSnapshot } from "../support/snapshot-verbs.ts";
+import { S3Server } from "../support/versitygw.ts";
+
+const IMAGE = "registry.example/quorate:dev";
+const ROOT = join(import.meta.dirname, "..", "..");
+const PATIENCE = { withinMs: PATIENCE_MS, everyMs: 100 };
+
+let bed: TestTestbed;
+let running: Running;
+let server: S3Server;
+let cluster: ClusterOnBed;
+
+before(async () => {
+  bed = await upWithDefinitions();
+  // The command from sources, at the place where it is on this machine.
+  registerImage(bed.name, IMAGE, {
+    mounts: { [ROOT]: ROOT },
+    entrypoint: [process.execPath, join(ROOT, "src", "cli", "main.ts")],
+    cmd: ["operator"],
+  });
+  running = startOperator(bed, { image: IMAGE });
+  server = await S3Server.start({ buckets: ["backups"], host: "127.0.0.2" });
+  const secret = (name: string, stringData: Record<string, string>) =>
+    bed.client.create(PATHS.secrets, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name },
+      stringData,
+    } as KubeObject);
+  const { AWS_ACCESS_KEY_ID = "", AWS_SECRET_ACCESS_KEY = "" } = server.env;
+  await secret("right", { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY });
+  await secret("wrong", { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY: "no" });
+  await secret("key", { key: "0f".repeat(32) });
+  cluster = new ClusterOnBed(bed, "demo", running);
+  await cluster.create({ replicas: 1 });
+  await cluster.converged(1);
+  const { kv } = await cluster.etcd();
+  for (let i = 0; i < 20; i++) await kv.put(`key/${i}`, `value ${i}`);
+});
+
+after(async () => {
+  await cluster?.close();
+  await running?.stop();
+  await server?.[Symbol.asyncDispose]();
+  await bed?.down();
+});
+
+async function take(name: string, spec: Partial<EtcdSnapshotSpec>): Promise<void> {
+  const metadata = { name, namespace: "default" };
+  const manifest = { apiVersion: API_VERSION, kind: "EtcdSnapshot", metadata };
+  await bed.client.create(PATHS.snapshots, { ...manifest, spec: { cluster: "demo", ...spec } } as KubeObject);
+}
+
+const bucket = (credentialsSecret: string) => ({
+  s3: { bucket: "backups", prefix: "prod", endpoint: server.endpoint, credentialsSecret },
+});
+
+async function becomes(name: string, phase: SnapshotPhase): Promise<EtcdSnapshotStatus> {
+  return await eventually(
+    `snapshot ${name} is ${phase}`,
+    async () => {
+      const { status = {} } = await bed.client.get<EtcdSnapshot>(`${PATHS.snapshots}/${name}`);
+      if (status.phase === phase) return status;
+      throw new Error(
+        `${status.phase} (${status.reason}): ${status.message}; ${running.log.slice(-3).join("\n")}`,
+      );
+    },
+    PATIENCE,
+  );
+}
+
+test("a snapshot of a running cluster goes into a bucket, and etcd's own tools restore it", async () => {
+  await take("once", { destination: bucket("right") });
+  const status = await becomes("once", "Succeeded");
+  const { kv } = await cluster.etcd();
+  const now = Number((await kv.get("key/0"))?.modRevision ?? 0n);
+  assert.ok((status.revision ?? 0) >= now);
+  assert.deepEqual(
+    [status.reason, status.totalKeys, status.takenFrom, status.etcdVersion],
+    ["Completed", 20, "demo-1", "3.6.16"],
+  );
+  const [object = ""] = readdirSync(join(server.dir, "data/backups/prod")).filter((one) =>
+    one.endsWith(".db"),
+  );
+  assert.equal(status.uri, `s3://backups/prod/${object}`);
+  const { out } = await quorateSnapshot([
+    "verify",
+    "--restore",
+    join(server.dir, "data/backups/prod", object),
+  ]);
+  assert.match(out, new RegExp(status.sha256 ?? "none"));
+  const ready = status.conditions?.find(({ type }) => type === "Ready");
+  assert.equal(ready?.status, "True");
+});
+
+test("the Job has no token, no rights and no label that a selector of the cluster meets", async () => {
+  const { job = "" } = await becomes("once", "Succeeded");
+  const { spec } = await bed.client.get<Job & KubeObject>(`${PATHS.jobs}/${job}`);
+  const { metadata, spec: pod } = spec?.template ?? {};
+  assert.equal(pod?.serviceAccountName, "quorate-snapshot");
+  assert.equal(pod?.automountServiceAccountToken, false);
+  assert.equal(metadata?.labels?.["app.kubernetes.io/component"], "snapshot");
+  assert.ok(!JSON.stringify(spec).includes("tester-secret"));
+});
+
+test("credentials that the store refuses fail the snapshot at once, and the status says so", async () => {
+  await take("denied", { destination: bucket("wrong") });
+  const { reason, message, uri } = await becomes("denied", "Failed");
+  assert.equal(reason, "StoreDenied", message);
+  assert.equal(uri, undefined);
+});
+
+test("a snapshot on a volume is compressed and encrypted, and is deleted with its EtcdSnapshot", async () => {
+  const claim = {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name: "backups" },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+  };
+  await bed.client.create(PATHS.claims, claim as KubeObject);
+  await take("held", {
+    destination: { pvc: { claimName: "backups", path: "demo" } },
+    compression: "Zstd",
+    encryption: { keySecret: "key" },
+    deletionPolicy: "Delete",
+  });
+  const { uri = "", size = 0, storedSize = 0 } = await becomes("held", "Succeeded");
+  assert.match(uri, /^pvc:\/\/backups\/demo\/held-.*\.db\.zst\.enc$/);
+  assert.ok(storedSize < size);
+  await bed.client.delete(`${PATHS.snapshots}/held`);
+  await eventually(
+    "it is gone, after its object",
+    async () =>
+      await bed.client.get(`${PATHS.snapshots}/held`).then(
+        () => false,
+        (error: unknown) => isCode(error, 404),
+      ),
+    PATIENCE,
+  );
+  const deletes = running.log.filter((line) => line.startsWith("error"));
+  assert.deepEqual(deletes, []);
+});
+
+test("a snapshot outlives its cluster, and one of a cluster that is gone is told so", async () => {
+  await cluster.delete();
+  await eventually(
+    "the cluster is gone",
+    async () =>
+      await cluster.get().then(
+        () => false,
+        (error: unknown) => isCode(error, 404),
+      ),
+    PATIENCE,
+  );
+  await take("late", { destination: bucket("right") });
+  const { reason } = await becomes("late", "Pending");
+  assert.equal(reason, "ClusterNotFound");
+  const { metadata } = await bed.client.get<EtcdSnapshot>(`${PATHS.snapshots}/once`);
+  assert.equal(metadata.deletionTimestamp, undefined);
+});
