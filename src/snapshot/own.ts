@@ -3,13 +3,19 @@
  * begins with the ID, so that attempts never meet, and whoever comes later finds the one that was finished.
  */
 import { listSnapshots, type Entry } from "./catalog.ts";
-import type { Store } from "./store/store.ts";
+import { isStoreError, type Store } from "./store/store.ts";
 
 /** Directly in the folder: complete ones, and what interrupted attempts left. */
 export async function findOwn(store: Store, id: string, signal: AbortSignal): Promise<Entry[]> {
   const prefix = `${id}-`;
-  const entries = await listSnapshots(store, prefix, signal);
+  const entries = await listSnapshots(store, prefix, signal).catch(noneWithoutAPlace);
   return entries.filter(({ name }) => OWN_REST.test(name.slice(prefix.length)));
+}
+
+/** A folder is made with its first object; where a bucket is missing, the first write says so. */
+function noneWithoutAPlace(error: unknown): Entry[] {
+  if (isStoreError(error, "no-place")) return [];
+  throw error;
 }
 
 /** `20261116T234756Z-fb81.db`, with what codecs add: so that no other ID that begins alike is meant. */

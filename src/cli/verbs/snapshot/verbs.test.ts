@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import os from "node:os";
 import path from "node:path";
 import { test, type TestContext } from "node:test";
+import { findOwn } from "../../../snapshot/own.ts";
 import { parseResult } from "../../../snapshot/result.ts";
 import { saveSnapshot } from "../../../snapshot/save.ts";
 import { FileStore } from "../../../snapshot/store/file.ts";
@@ -160,6 +161,13 @@ test("a repeated save with the same ID reports what the first one finished, with
   assert.deepEqual([told.snapshot?.object, told.snapshot?.revision], [object, 61]);
   await assert.rejects(run("save", "--id", "nightly-1", dir), /needs a folder/);
   await assert.rejects(run("save", "--id", "../x", `${dir}/`), /use lower-case letters/);
+});
+
+test("a folder that does not exist yet holds no snapshot, and none has to be deleted there", async (t) => {
+  const dir = await folderWith(t, 0);
+  const store = new FileStore(path.join(dir, "new"), systemRandom);
+  assert.deepEqual(await findOwn(store, "nightly-1", surroundings.signal), []);
+  await run("delete", "--id", "nightly-1", "--yes", `${dir}/new/`);
 });
 
 test("what a save fails with is in its result file, by a reason", async (t) => {
