@@ -131,3 +131,25 @@ test("where the API server does not serve operations yet, clusters work, and ope
   await sim.settle();
   assert.deepEqual(told(sim), ["later Succeeded Completed"]);
 });
+
+test("while the status of an operation cannot be written the cluster is scaled, and the operation runs once it can", async () => {
+  const sim = new OperatorSimulation(SPEC, { seed: 17 });
+  const { faults } = sim.env.front;
+  await sim.settle();
+  const response = refusal(403, "Forbidden", "etcdoperations.etcd.quorate.dev is forbidden");
+  faults.plan(
+    { kind: "answer", done: false, response },
+    (_, { method, path }) => method === "PATCH" && path.includes("/etcdoperations"),
+    Infinity,
+  );
+  ask(sim, "unrecorded", { restart: { members: ["demo-1"] } });
+  await sim.pass(10_000);
+  sim.edit({ replicas: 5 });
+  await sim.pass(60_000);
+  assert.equal(sim.env.members().length, 5);
+  assert.ok(sim.latest?.decision.holds.some(({ reason }) => reason === "OperationUnrecorded"));
+  faults.clear();
+  await sim.pass(90_000);
+  await sim.settle();
+  assert.deepEqual(told(sim), ["unrecorded Succeeded Completed"]);
+});

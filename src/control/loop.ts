@@ -16,7 +16,7 @@ import { Glance } from "./glance.ts";
 import { Observer } from "./observe.ts";
 import { OperationTeller } from "./operations.ts";
 import { SnapshotKeeper } from "./snapshots.ts";
-import { isObjectAction, together, type Applied, type Platform } from "./platform.ts";
+import { Conflict, isObjectAction, together, type Applied, type Platform } from "./platform.ts";
 import { passStatus } from "./status.ts";
 import { Retries, type Failure } from "./retries.ts";
 import { Transcript } from "./transcript.ts";
@@ -179,7 +179,8 @@ export class Loop {
       await execute({ platform: this.#options.platform, observer: this.observer, clock }, view, act.action);
     } catch (error) {
       const failure = this.#retries.failed(act.action, error, clock.monotonic());
-      this.#noteOperation(act.action, failure.message);
+      // Changed meanwhile: that says nothing about the next try.
+      if (!(error instanceof Conflict)) this.#noteOperation(act.action, failure.message);
       // The same words again and again would push everything else out of sight.
       if (failure.message !== this.#latest?.failure?.message) {
         this.transcript.add(act, clock.now(), took(), failure.message);
@@ -194,8 +195,10 @@ export class Loop {
     return { done: true };
   }
 
-  /** Calls to etcd that an operation asked for: it fails when they keep failing. */
+  /** Calls to etcd that an operation asked for: it fails when they keep failing. One that cannot be recorded waits. */
   #noteOperation(action: Action, error?: string): void {
+    if (action.kind === "UpdateOperation" || action.kind === "DeleteOperation")
+      this.observer.rememberRecording(action.operation, error);
     if (isObjectAction(action) || !("operation" in action) || action.operation === undefined) return;
     this.observer.rememberOperation(action.operation, error);
   }

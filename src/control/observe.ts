@@ -27,6 +27,9 @@ import { OwnTime } from "./own-time.ts";
 import type { Platform, PlatformMember } from "./platform.ts";
 import { UnhealthySince } from "./unhealthy-since.ts";
 
+/** A write of its status that failed so often is not waited for any more. */
+const UNRECORDED_AFTER = 3;
+
 export class Observer {
   readonly client: EtcdClient;
   readonly #platform: Platform;
@@ -47,6 +50,7 @@ export class Observer {
   readonly #defragmentedAt = new Map<string, number>();
   readonly #defragmentedFor = new Map<string, string>();
   readonly #operationFailures = new Map<string, NonNullable<OperationFacts["failures"]>>();
+  readonly #unrecorded = new Map<string, { readonly count: number; readonly error: string; at: number }>();
   readonly #disarmedAt = new Map<string, number>();
   readonly #memory = new Memory();
   readonly #logRate = new LogRate();
@@ -164,14 +168,27 @@ export class Observer {
     else this.#operationFailures.set(uid, { count, error });
   }
 
+  /** The status of this operation, by its name, was written or could not be. */
+  rememberRecording(name: string, error?: string): void {
+    if (error === undefined) this.#unrecorded.delete(name);
+    else {
+      const count = (this.#unrecorded.get(name)?.count ?? 0) + 1;
+      this.#unrecorded.set(name, { count, error, at: this.#time.mark() });
+    }
+  }
+
   /** With what this process knows of them, and without what it knows of others. */
   #operations(operations: readonly OperationFacts[]): readonly OperationFacts[] {
-    if (this.#operationFailures.size === 0) return operations;
+    if (this.#operationFailures.size + this.#unrecorded.size === 0) return operations;
     for (const uid of this.#operationFailures.keys())
       if (!operations.some((operation) => operation.uid === uid)) this.#operationFailures.delete(uid);
+    for (const name of this.#unrecorded.keys())
+      if (!operations.some((operation) => operation.name === name)) this.#unrecorded.delete(name);
     return operations.map((operation) => {
       const failures = this.#operationFailures.get(operation.uid);
-      return failures ? { ...operation, failures } : operation;
+      const { count = 0, error = "", at = 0 } = this.#unrecorded.get(operation.name) ?? {};
+      const unrecorded = count >= UNRECORDED_AFTER && { at: this.#time.wall(at), error };
+      return { ...operation, ...(failures && { failures }), ...(unrecorded && { unrecorded }) };
     });
   }
 

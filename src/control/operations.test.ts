@@ -40,4 +40,7 @@ test("what changed meanwhile is looked at again; what cannot be written is repor
   const denied = teller(() => Promise.reject(new Error("forbidden")));
   const [failure] = await tell(denied.teller, paused);
   assert.match(String(failure), /forbidden/);
+  assert.deepEqual(await tell(denied.teller, paused), [], "not on every pass");
+  await denied.clock.advance(11_000);
+  assert.equal((await tell(denied.teller, paused)).length, 1);
 });

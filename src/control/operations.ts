@@ -9,7 +9,7 @@ import type { View } from "../core/view.ts";
 import type { Clock } from "../seams/clock.ts";
 import { Conflict, type Platform } from "./platform.ts";
 
-/** Words that differ only in how far something is are written this often at most. */
+/** Words that differ only in how far something is are written this often at most, and so is what could not be. */
 const WORDS_MS = 10_000;
 
 export class OperationTeller {
@@ -17,6 +17,7 @@ export class OperationTeller {
   readonly #clock: Clock;
   /** When each operation was last told something, by the monotonic clock. */
   readonly #toldAt = new Map<string, number>();
+  readonly #failedAt = new Map<string, number>();
 
   constructor(platform: Platform, clock: Clock) {
     this.#platform = platform;
@@ -31,20 +32,26 @@ export class OperationTeller {
     beforeEffect?: () => void,
   ): Promise<unknown[]> {
     const { operations } = view.observation;
-    for (const name of this.#toldAt.keys())
-      if (!operations.some((operation) => operation.name === name)) this.#toldAt.delete(name);
+    for (const times of [this.#toldAt, this.#failedAt])
+      for (const name of times.keys())
+        if (!operations.some((operation) => operation.name === name)) times.delete(name);
     const failures: unknown[] = [];
     for (const { write, wordsOnly } of tellOperations(view, decision, status)) {
       const now = this.#clock.monotonic();
       const toldAt = this.#toldAt.get(write.operation);
+      const failedAt = this.#failedAt.get(write.operation);
       if (wordsOnly && toldAt !== undefined && now - toldAt < WORDS_MS) continue;
+      if (failedAt !== undefined && now - failedAt < WORDS_MS) continue;
       beforeEffect?.();
       try {
         await this.#platform.execute(write);
         this.#toldAt.set(write.operation, now);
+        this.#failedAt.delete(write.operation);
       } catch (error) {
         // Changed or deleted meanwhile: the next pass sees it as it is.
-        if (!(error instanceof Conflict)) failures.push(error);
+        if (error instanceof Conflict) continue;
+        this.#failedAt.set(write.operation, now);
+        failures.push(error);
       }
     }
     return failures;

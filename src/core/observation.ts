@@ -42,6 +42,8 @@ export interface OperationFacts {
   readonly ttlSecondsAfterFinished?: number;
   /** How often its step failed in a row, as far as this controller knows: losing it costs attempts, never safety. */
   readonly failures?: { readonly count: number; readonly error: string };
+  /** Its status could not be written several times in a row, last at this time: the cluster does not wait for it. */
+  readonly unrecorded?: { readonly at: number; readonly error: string };
   /** The record of what was done so far. Unlike other status it is read back: nothing else holds it. */
   readonly status: EtcdOperationStatus;
 }

@@ -80,4 +80,14 @@ export const OPERATIONS_TOLD = {
     volatile: ["at"],
     example: { ...NAMED, at: Date.UTC(2026, 0, 2, 2, 30) },
   }),
+  OperationUnrecorded: wait("OperationUnrecorded", {
+    say: ({ operation, error, at }: Named & { error: string; at: number }) =>
+      `operation ${operation} is not carried out, since its status cannot be written (${error}); the next try is at ${dateTime(at)}`,
+    volatile: ["at"],
+    example: {
+      ...NAMED,
+      error: "etcdoperations.etcd.quorate.dev is forbidden",
+      at: Date.UTC(2026, 0, 2, 2, 30),
+    },
+  }),
 } as const;

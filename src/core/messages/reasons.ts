@@ -228,6 +228,12 @@ export const REASONS = {
     meaning: "An EtcdOperation has finished and is deleted when its `ttlSecondsAfterFinished` has passed.",
     remedy: "Nothing.",
   },
+  OperationUnrecorded: {
+    meaning:
+      "The status of an EtcdOperation cannot be written, so the operation is not carried out. Scaling and rollouts continue.",
+    remedy:
+      "Read the error: most often the operator lacks a right on `etcdoperations`, or a webhook rejects the write.",
+  },
   NoAddress: {
     meaning: "There is no free address for another member.",
     remedy: "Free some ports, or choose another port range for this cluster.",

@@ -182,3 +182,22 @@ test("a finished one is deleted when its time has come, and not before", () => {
   assert.deepEqual(says(operations, at(finished())), []);
   assert.ok(decide(at(finished(90))).converged);
 });
+
+test("an operation whose status cannot be written keeps neither scaling nor rollouts waiting", () => {
+  const unrecorded = { at: NOW, error: "etcdoperations is forbidden" };
+  const o = edit(asking(world, move, { unrecorded }), { replicas: 5 });
+  const { act, holds } = decide(o);
+  assert.equal(act?.rule, "scale-out");
+  const told = holds.find(({ reason }) => reason === "OperationUnrecorded");
+  assert.match(told?.message ?? "", /its status cannot be written \(etcdoperations is forbidden\)/);
+  assert.equal(told?.until, NOW + 60_000);
+  const later = decide({ ...o, now: NOW + 60_000 }).act;
+  assert.equal(later?.action.kind === "UpdateOperation" && later.action.purpose, "start");
+});
+
+test("an operation that cannot be deleted after its time keeps nothing waiting", () => {
+  const status = { observedGeneration: 1, phase: "Succeeded", completedAt: "2020-01-01T00:00:00Z" } as const;
+  const unrecorded = { at: NOW, error: "etcdoperations is forbidden" };
+  const o = asking(world, move, { status, ttlSecondsAfterFinished: 0, unrecorded });
+  assert.equal(decide(edit(o, { replicas: 5 })).act?.rule, "scale-out");
+});

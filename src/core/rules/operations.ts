@@ -15,14 +15,26 @@ import type { View } from "../view.ts";
 
 /** A step that etcd rejects so often in a row will not succeed by itself. */
 const MOST_FAILURES = 6;
+const TRY_AGAIN_MS = 60_000;
 
 export const operations: Rule = (view) => {
   const all = view.observation.operations;
   if (all.length === 0) return [];
   const current = view.established && view.hasQuorum ? currentOf(all) : undefined;
-  const outcomes = current ? turnOf(view, current) : [];
+  const outcomes = current ? (setAside(view, current) ?? turnOf(view, current)) : [];
   return [...outcomes, ...all.flatMap((operation) => expiry(view, operation))];
 };
+
+/**
+ * Nothing is done that could not be recorded. Whatever keeps its status from being written, such as missing rights, may
+ * last: the cluster is scaled and rolled out meanwhile, and the write is tried again now and then.
+ */
+function setAside(view: View, { name, unrecorded }: OperationFacts): readonly Outcome[] | undefined {
+  const at = unrecorded && unrecorded.at + TRY_AGAIN_MS;
+  if (at === undefined || at <= view.now) return undefined;
+  const about = { operation: name, error: unrecorded?.error ?? "", at };
+  return [hold(HOLDS.nothing, "OperationUnrecorded", about, { until: at })];
+}
 
 function turnOf(view: View, operation: OperationFacts): readonly Outcome[] {
   const handler = handlerOf(operation);
@@ -87,6 +99,8 @@ function expiry(view: View, operation: OperationFacts): readonly Outcome[] {
   const finished = Date.parse(status.completedAt ?? "");
   if (ttl === undefined || deleting || !isFinished(operation) || Number.isNaN(finished)) return [];
   const at = finished + ttl * 1000;
+  const aside = setAside(view, operation);
+  if (aside) return aside;
   return [
     at <= view.now
       ? act(
