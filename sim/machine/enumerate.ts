@@ -2,14 +2,24 @@
  * The product itself, killed after every single write it makes: each record, configuration, certificate, run
  * file, process and call to etcd of a scenario. It must end as the run without a fault does.
  */
+import type { EtcdOperationSpec } from "../../src/api/etcd-operation.ts";
+import { operationFacts } from "../../src/core/operations/task.ts";
 import type { StoredMember } from "../../src/local/store.ts";
 import { crashesAndLostReplies, type EffectFaults, type World } from "../driver/enumerate.ts";
-import { scenarios, type Move, type Scenario } from "../rules/enumerate.ts";
+import { endsOf, scenarios, type Move, type Scenario } from "../rules/enumerate.ts";
 import { Violation } from "../oracles/oracle.ts";
 import { MachineSimulation } from "./simulation.ts";
 
 async function perform(sim: MachineSimulation, move: Move): Promise<void> {
   if ("edit" in move) return await sim.edit(move.edit);
+  if ("operate" in move) {
+    const { kind, ...parameters } = move.operate;
+    await sim.operations.create(kind.toLowerCase(), {
+      cluster: "demo",
+      [kind]: parameters,
+    } as EtcdOperationSpec);
+    return;
+  }
   const { fault, member = "" } = move;
   const server = sim.processes.server(member);
   const volume = sim.files.volume(member);
@@ -44,7 +54,9 @@ async function endState(sim: MachineSimulation): Promise<string> {
   });
   const running = sim.world.network.all().filter((server) => server.runs);
   const leader = running.find((server) => sim.world.raftOf(server).leader === server);
+  const { operations } = await sim.operations.list();
   return JSON.stringify({
+    operations: endsOf(operations.map((operation) => operationFacts(operation))),
     records: records.length,
     versions: [...new Set(records.map((record) => record.template.version))],
     processes: running.length,

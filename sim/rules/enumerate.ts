@@ -1,5 +1,8 @@
 /** Scenarios of the rules: the operator dies right after an effect, or the answer to it is lost. */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import { OPERATIONS, type OperationName } from "../../src/api/status-words.ts";
+import type { OperationFacts } from "../../src/core/observation.ts";
+import type { OperationTask, TaskOf } from "../../src/core/operations/task.ts";
 import { crashesAndLostReplies, type EffectFaults, type World } from "../driver/enumerate.ts";
 import { endState, faultsOf } from "../oracles/end-state.ts";
 import { inflict, type FaultName } from "./faults.ts";
@@ -9,7 +12,8 @@ import { Simulation } from "./simulation.ts";
 
 export type Move =
   | { readonly edit: Partial<EtcdClusterSpecInput> }
-  | { readonly fault: FaultName; readonly member?: string };
+  | { readonly fault: FaultName; readonly member?: string }
+  | { readonly operate: OperationTask };
 
 export interface Scenario {
   readonly name: string;
@@ -18,6 +22,15 @@ export interface Scenario {
 }
 
 const RESTORE = { source: { s3: { bucket: "backups", key: "demo.db" } } };
+/** Of a cluster of three; a new operation is tried as soon as it has a line here. */
+const TASKS: { readonly [Name in OperationName]: TaskOf<Name> } = {
+  defragment: { kind: "defragment" },
+  compact: { kind: "compact", retain: 0 },
+  moveLeader: { kind: "moveLeader" },
+  replaceMember: { kind: "replaceMember", name: "demo-1" },
+  restart: { kind: "restart" },
+  collectReport: { kind: "collectReport" },
+};
 
 export const scenarios: readonly Scenario[] = [
   { name: "create 3", spec: { replicas: 3, version: "3.6.16" }, moves: [] },
@@ -76,7 +89,35 @@ export const scenarios: readonly Scenario[] = [
     spec: { replicas: 3, learners: 1, version: "3.5.35" },
     moves: [{ edit: { replicas: 5 } }],
   },
+  ...OPERATIONS.map((name) => ({
+    name: `operation ${name}`,
+    spec: { replicas: 3, version: "3.6.16" },
+    moves: [{ operate: TASKS[name] }],
+  })),
+  {
+    name: "operation restart of members in memory",
+    spec: {
+      replicas: 3,
+      version: "3.6.16",
+      storage: { medium: "Memory", size: "1Gi" },
+      options: { quotaBackendBytes: "64Mi" },
+    },
+    moves: [{ operate: { kind: "restart", members: ["demo-2"] } }],
+  },
+  {
+    name: "two operations, and one of a member that does not exist",
+    spec: { replicas: 3, version: "3.5.35" },
+    moves: [
+      { operate: { kind: "restart", members: ["demo-3"] } },
+      { operate: { kind: "replaceMember", name: "demo-9" } },
+    ],
+  },
 ];
+
+/** How each ended: the same, whenever the operator died. */
+export function endsOf(operations: Iterable<Pick<OperationFacts, "name" | "status">>): string[] {
+  return [...operations].map(({ name, status }) => `${name} ${status.phase} ${status.reason}`).toSorted();
+}
 
 export const rulesWorld: World<Scenario, EffectFaults> = {
   scenarios,
@@ -86,15 +127,18 @@ export const rulesWorld: World<Scenario, EffectFaults> = {
     sim.settle();
     for (const move of moves) {
       if ("edit" in move) sim.edit(move.edit);
+      else if ("operate" in move) sim.operate(move.operate);
       else inflict(sim, move.fault, move.member);
       sim.settle();
     }
+    const failed = [...sim.objects.operations.values()].find(({ status }) => status.phase === "Failed");
+    if (failed) throw new Violation("operations", `${failed.name} failed: ${failed.status.message}`);
     const wrong = faultsOf(sim);
     if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
     if (sim.converged) mustStayQuiet(sim);
     const { effects, scheduler, operator } = sim;
     return {
-      end: JSON.stringify(endState(sim)),
+      end: JSON.stringify({ ...endState(sim), operations: endsOf(sim.objects.operations.values()) }),
       effects: effects.names,
       events: scheduler.ran,
       passes: operator.passes,

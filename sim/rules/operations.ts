@@ -37,6 +37,9 @@ export function judgeEndedOperations(operations: readonly OperationFacts[]): voi
       "operations",
       `${open.name} (${open.task.kind}) is ${open.status.phase ?? "new"} at rest`,
     );
+  const kept = operations.find(({ ttlSecondsAfterFinished: ttl }) => ttl !== undefined);
+  if (kept)
+    throw new Violation("operations", `${kept.name} has finished, and was not deleted after its time`);
   const acted = operations.find(
     ({ status }) => status.phase === "Rejected" && status.startedAt !== undefined,
   );

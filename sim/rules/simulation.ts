@@ -14,6 +14,7 @@ import type { Observation } from "../../src/core/observation.ts";
 import type { OperationTask } from "../../src/core/operations/task.ts";
 import { VirtualClock } from "../engine/clock.ts";
 import type { EffectFaults } from "../driver/enumerate.ts";
+import { Busy } from "../operator/busy.ts";
 import { Effects } from "./effects.ts";
 import { Objects } from "./objects.ts";
 import { judgeOperations } from "./operations.ts";
@@ -46,6 +47,9 @@ export interface SimulationOptions {
   readonly writeEveryMs?: number;
   readonly onPass?: (decision: Decision, observation: Observation) => void;
 }
+
+/** What a rule that does not see its own work would do again on every pass. */
+const REPEATED: ReadonlySet<string> = new Set(["UpdateMember", "UpdateOperation", "MoveLeader"]);
 
 export class Simulation {
   readonly random: SeededRandom;
@@ -109,6 +113,7 @@ export class Simulation {
     };
     this.oracle = new Oracle({ subject, world, ledger });
     const needless = new Needless(subject, this.oracle);
+    const busy = new Busy();
     this.operator = new Operator({
       hands: { objects, pods, world, calls, keys },
       effects: this.effects,
@@ -121,7 +126,12 @@ export class Simulation {
             needless.mayLeave(action.member, scheduler.now);
           if (action.kind === "RemoveFromEtcd") needless.mayRemove(action.memberID, scheduler.now);
         },
-        onStepDone: (act, _view, failure) => this.#note(act, failure),
+        onStepDone: (act, _view, failure) => {
+          this.#note(act, failure);
+          const { action } = act;
+          if (failure === undefined && REPEATED.has(action.kind))
+            busy.note(`${stepName(act)} ${"operation" in action ? action.operation : ""}`, scheduler.now);
+        },
         onPass: (decision, observation) => {
           needless.look(scheduler.now);
           judgeOperations(observation.operations);

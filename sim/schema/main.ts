@@ -1,6 +1,6 @@
 /**
  * `npm run sim:schema`: every field of the spec × {valid, boundary, hostile} values × {apply, revert, edit midway}, made
- * from the schema, on clusters of every medium and without TLS. `--field path` one field, told in full; `--base name`; `--every N` a sample of the trials; `--threads N`;
+ * from the schema, on clusters of every medium and without TLS; then every field of the kinds that name a cluster. `--field path` one field, told in full; `--base name`; `--every N` a sample of the trials; `--threads N`;
  * `--trace` everything that was done where something fails. Same code, same result.
  */
 import { availableParallelism } from "node:os";
@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { systemClock } from "../../src/seams/clock.ts";
 import { BASES, isExploredOn } from "./bases.ts";
+import { DEPENDENTS, exploreDependent } from "./dependents.ts";
 import type { FieldReport } from "./explore.ts";
 import { fieldsOf } from "./fields.ts";
 import { table } from "./report.ts";
@@ -40,8 +41,14 @@ async function main(): Promise<number> {
   const seconds = () => (systemClock.monotonic() - began) / 1_000;
   const fields = fieldsOf();
   const chosen = [...fields.entries()].filter(([, { path }]) => isChosen(path));
-  if (chosen.length === 0)
-    throw new RangeError(`there is no field ${values.field}; they are like spec.pod.env[].name`);
+  const isOfCluster = chosen.length > 0;
+  const dependents = values.base === undefined ? await exploreDependents() : [];
+  if (!isOfCluster && dependents.length > 0)
+    return conclude(dependents.length, dependents, [], { seconds: seconds(), threads: 1 });
+  if (!isOfCluster)
+    throw new RangeError(
+      `there is no field ${values.field}; they are like spec.pod.env[].name, or EtcdOperation spec.compact.retain`,
+    );
   const every = whole("every", values.every);
   // Those that only hand on what they are given come last: they are many and much alike.
   const ordered = chosen.toSorted(([, a], [, b]) => Number(a.handedOn) - Number(b.handedOn));
@@ -75,7 +82,21 @@ async function main(): Promise<number> {
     );
   });
   const done = [...reports.values()].toSorted((a, b) => a.path.localeCompare(b.path));
-  return conclude(tasks.length, done, errors, { seconds: seconds(), threads });
+  return conclude(tasks.length + dependents.length, [...done, ...dependents], errors, {
+    seconds: seconds(),
+    threads,
+  });
+}
+
+async function exploreDependents(): Promise<FieldReport[]> {
+  const wanted = (path: string) => values.field === undefined || path.endsWith(values.field);
+  const reports: FieldReport[] = [];
+  for (const dependent of DEPENDENTS)
+    if (values.field === undefined || values.field.startsWith(dependent.kind))
+      reports.push(...(await exploreDependent(dependent)).filter(({ path }) => wanted(path)));
+  for (const { failures } of reports)
+    for (const { plan, message } of failures) say(`FAILS  ${plan}: ${message}`);
+  return reports;
 }
 
 function isChosen(path: string): boolean {

@@ -9,6 +9,7 @@ import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { etcdClusterSpecSchema, type EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import type { EtcdOperationSpec } from "../../src/api/etcd-operation.ts";
 import { templateHash } from "../../src/core/template/template.ts";
 import type { View } from "../../src/core/view.ts";
 import { EtcdClient } from "../../src/etcd/client.ts";
@@ -17,6 +18,7 @@ import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import { slotIsFree } from "../../src/local/addresses.ts";
 import { Certificates } from "../../src/local/certificates.ts";
 import { layout } from "../../src/local/layout.ts";
+import { OperationStore } from "../../src/local/operation-store.ts";
 import { Store } from "../../src/local/store.ts";
 import { createPki } from "../../src/pki/issue.ts";
 import { systemClock } from "../../src/seams/clock.ts";
@@ -46,6 +48,8 @@ export interface EndState {
   /** Members that do not have exactly one process, or none when asleep. */
   readonly processes: readonly string[];
   readonly files: readonly string[];
+  /** How those that were asked for ended. */
+  readonly operations: readonly string[];
   /** Keys that were written before and cannot be read; undefined while nobody serves. */
   readonly lost?: readonly string[];
 }
@@ -78,6 +82,18 @@ export class CrashLab {
       spec: etcdClusterSpecSchema.parse({ ...stored.spec, ...change }),
       marks,
     });
+  }
+
+  /** Asks for a task; what is left of the one before goes first. */
+  async operate(task: Omit<EtcdOperationSpec, "cluster">): Promise<void> {
+    const store = new OperationStore(this.files, storeSeams);
+    for (const { metadata } of (await store.list()).operations) await store.remove(metadata.name);
+    await store.create("task", { cluster: CLUSTER, ...task });
+  }
+
+  async #operations(): Promise<string[]> {
+    const { operations } = await new OperationStore(this.files, storeSeams).list();
+    return operations.map(({ metadata, status }) => `${metadata.name} ${status?.phase} ${status?.reason}`);
   }
 
   /** A controller of its own process, killed after effect n; with 0 it ends by itself. */
@@ -155,6 +171,7 @@ export class CrashLab {
           view.observation.cluster.marks.established?.clusterID,
       processes: await this.#wrongProcesses(view),
       files: this.#list(label),
+      operations: await this.#operations(),
       ...(list?.linearizable && { lost: await this.#lost() }),
     };
   }

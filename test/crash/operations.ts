@@ -3,6 +3,8 @@
  * cluster, so that each is tried again on what the crashes before it left.
  */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import type { EtcdOperationSpec } from "../../src/api/etcd-operation.ts";
+import { OPERATIONS, type OperationName } from "../../src/api/status-words.ts";
 import type { View } from "../../src/core/view.ts";
 import type { CrashLab } from "./lab.ts";
 
@@ -21,6 +23,28 @@ export interface Circle {
 const edits = (name: string, change: Partial<EtcdClusterSpecInput>): Operation => ({
   name,
   ask: (lab) => lab.edit(change),
+});
+
+/** Tasks that run once, by what an EtcdOperation calls them. */
+const TASKS: { readonly [Name in OperationName]: (before: View) => NonNullable<EtcdOperationSpec[Name]> } = {
+  defragment: () => ({}),
+  compact: () => ({ retain: 0 }),
+  moveLeader: (before) => ({ to: follower(before) }),
+  restart: () => ({}),
+  replaceMember: (before) => ({ name: follower(before) }),
+  collectReport: () => ({}),
+};
+
+function follower({ members }: View): string {
+  return members.find(({ isLeader, isVoter }) => isVoter && !isLeader)?.name ?? "";
+}
+
+const asks = (name: OperationName): Operation => ({
+  name,
+  ask: async (lab, before) => {
+    await lab.edit({});
+    await lab.operate({ [name]: TASKS[name](before) });
+  },
 });
 
 const repair = { maxReplacementsPerHour: 60 };
@@ -64,4 +88,9 @@ export const circles: readonly Circle[] = [
     spec: { version: "3.6.16", replicas: 3 },
     operations: [edits("hibernate", { replicas: 0 }), edits("wake", { replicas: 3 })],
   },
+  // Each on its own: one that is interrupted must not leave work to the next.
+  ...OPERATIONS.map((name) => ({
+    spec: { version: "3.6.16", replicas: 3, repair },
+    operations: [asks(name)],
+  })),
 ];

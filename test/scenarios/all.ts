@@ -1,5 +1,6 @@
 /** Every scenario, and those that mean something on a kind of platform. */
 import { downgrade, storage, upgrade } from "./change.ts";
+import { operations } from "./operations.ts";
 import { outage, quorumLoss, replace } from "./harm.ts";
 import type { PlatformKind, Scenario } from "./platform.ts";
 import { create, hibernate, scale } from "./size.ts";
@@ -14,6 +15,7 @@ const scenarios: readonly Scenario[] = [
   storage,
   outage,
   quorumLoss,
+  operations,
 ];
 
 export function scenariosFor(kind: PlatformKind): readonly Scenario[] {

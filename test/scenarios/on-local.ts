@@ -1,7 +1,7 @@
 /** Scenarios on this machine: the local platform with real etcd processes. */
 import { text } from "../../src/etcd/convert.ts";
-import { LocalCluster } from "../support/local-cluster.ts";
-import type { Scenario, ScenarioPlatform } from "./platform.ts";
+import { CLUSTER, LocalCluster } from "../support/local-cluster.ts";
+import { told, type Scenario, type ScenarioPlatform } from "./platform.ts";
 
 const MOMENT_MS = 100;
 const CLIENT_MS = 2_000;
@@ -25,6 +25,12 @@ export async function onLocal(scenario: Scenario): Promise<ScenarioPlatform> {
       const found = await (await local.client()).kv.get(key, { timeoutMs: CLIENT_MS });
       return found && text(found.value);
     },
+    async operate(name, task) {
+      const { platform, loop } = local.controller;
+      await platform.operations.create(name, { cluster: CLUSTER, ...task });
+      loop.wake();
+    },
+    operations: async () => told((await local.controller.platform.operations.list()).operations),
     story: () => local.story(),
     [Symbol.asyncDispose]: () => local[Symbol.asyncDispose](),
   };

@@ -1,15 +1,21 @@
 /** Scenarios in the simulator: the product on a modelled machine, and the operator on the model API server. */
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
+import type { EtcdOperation } from "../../src/api/etcd-operation.ts";
+import { API_VERSION } from "../../src/api/metadata.ts";
 import { describeEntry } from "../../src/control/transcript.ts";
 import { MachineSimulation } from "../../sim/machine/simulation.ts";
 import { Refusal } from "../../sim/models/etcd/refusal.ts";
 import type { Keys } from "../../sim/models/etcd/kv.ts";
 import type { Server } from "../../sim/models/etcd/server.ts";
 import type { EtcdWorld } from "../../sim/models/etcd/world.ts";
+import { etcdOperations, NAME, NAMESPACE } from "../../sim/operator/environment.ts";
 import { OperatorSimulation } from "../../sim/operator/simulation.ts";
-import type { Scenario, ScenarioPlatform } from "./platform.ts";
+import { told, type Scenario, type ScenarioPlatform } from "./platform.ts";
 
 const MOMENT_MS = 500;
+/** What both simulations call their cluster. */
+const CLUSTER = NAME;
+const OPERATIONS_PATH = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdoperations`;
 const decoder = new TextDecoder();
 
 /** Through the first member that serves and can. */
@@ -61,6 +67,10 @@ export async function onMachine(scenario: Scenario, seed: number): Promise<Scena
       await sim.disk.remove(sim.files.volume(member).data);
       kill(member);
     },
+    async operate(name, task) {
+      await sim.operations.create(name, { cluster: CLUSTER, ...task });
+    },
+    operations: async () => told((await sim.operations.list()).operations),
     story: () => [...sim.steps.map(describeEntry), sim.whyNot()].join("\n"),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
@@ -92,6 +102,22 @@ export function onModelKubernetes(scenario: Scenario, seed: number): ScenarioPla
       kill(member);
       if (disk !== undefined) env.disks.wipe(disk);
       await Promise.resolve();
+    },
+    async operate(name, task) {
+      await Promise.resolve();
+      const metadata = { name, namespace: NAMESPACE };
+      const body = {
+        apiVersion: API_VERSION,
+        kind: "EtcdOperation",
+        metadata,
+        spec: { cluster: CLUSTER, ...task },
+      };
+      const { status } = sim.user({ method: "POST", path: OPERATIONS_PATH, body });
+      if (status !== 201) throw new Error(`the API server refuses ${JSON.stringify(task)}: ${status}`);
+    },
+    operations: async () => {
+      await Promise.resolve();
+      return told(env.server.list(etcdOperations) as unknown as EtcdOperation[]);
     },
     story: () => [...sim.lines.slice(-20), sim.whyNot()].join("\n"),
     [Symbol.asyncDispose]: () => Promise.resolve(),

@@ -5,7 +5,7 @@ import { faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { ClusterOnBed, type Running } from "../support/operator.ts";
-import type { Scenario, ScenarioPlatform } from "./platform.ts";
+import { told, type Scenario, type ScenarioPlatform } from "./platform.ts";
 
 const MOMENT_MS = 100;
 const CLIENT_MS = 2_000;
@@ -34,6 +34,12 @@ export async function onTestbed(
       const found = await (await cluster.etcd()).kv.get(key, { timeoutMs: CLIENT_MS });
       await cluster.close();
       return found && text(found.value);
+    },
+    operate: (operation, task) => cluster.ask(`${name}-${operation}`, task),
+    async operations() {
+      const own = (await cluster.list(PATHS.operations)).filter((one) => one.startsWith(`${name}-`));
+      const found = await Promise.all(own.map((one) => cluster.operation(one)));
+      return told(found).map((one) => one.slice(`${name}-`.length));
     },
     story: () => running.steps.slice(-20).join("\n"),
     async [Symbol.asyncDispose]() {

@@ -3,6 +3,7 @@
  * Kubernetes. Everything else is read from the status, which is the same everywhere.
  */
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import type { EtcdOperation, EtcdOperationSpec } from "../../src/api/etcd-operation.ts";
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
 
 export interface ScenarioPlatform extends AsyncDisposable {
@@ -17,6 +18,10 @@ export interface ScenarioPlatform extends AsyncDisposable {
   kill(member: string): Promise<void>;
   /** The same, and its data is gone. */
   wipe(member: string): Promise<void>;
+  /** Asks for an EtcdOperation on this cluster. */
+  operate(name: string, task: Omit<EtcdOperationSpec, "cluster">): Promise<void>;
+  /** `name phase` of every operation, by name. */
+  operations(): Promise<readonly string[]>;
   /** Resolves when the write was acknowledged. */
   put(key: string, value: string): Promise<void>;
   /** A linearizable read. */
@@ -104,3 +109,7 @@ export async function readBack(platform: ScenarioPlatform, key: string): Promise
 export const namesOf = ({ members = [] }: EtcdClusterStatus) => members.map(({ name }) => name).toSorted();
 export const idsOf = ({ members = [] }: EtcdClusterStatus) => members.map(({ id }) => id ?? "").toSorted();
 export const versionsOf = ({ members = [] }: EtcdClusterStatus) => members.map(({ version }) => version);
+
+export function told(operations: readonly EtcdOperation[]): string[] {
+  return operations.map(({ metadata, status }) => `${metadata.name} ${status?.phase ?? "new"}`).toSorted();
+}
