@@ -1,7 +1,7 @@
 /** A container of Azure Blob Storage as a store. */
 import { hex } from "../../../seams/random.ts";
 import type { HttpAnswer } from "../http/http.ts";
-import { resumed } from "../http/resume.ts";
+import { isSame, readByETag } from "../http/by-etag.ts";
 import { elementsOf, textOf } from "../http/xml.ts";
 import {
   requireName,
@@ -52,11 +52,7 @@ class AzureStore implements Store {
       headers: scope === undefined ? {} : { "x-ms-encryption-scope": scope },
       upload: hex(this.#options.random, 8),
       size: async () => (await this.head(name, options.signal))?.size,
-      matches: async (bytes) => {
-        const parts: Uint8Array[] = [];
-        for await (const part of this.get(name, options)) parts.push(part);
-        return Buffer.concat(parts).equals(bytes);
-      },
+      matches: async (bytes) => await isSame(this.get(name, options), bytes),
     });
   }
 
@@ -64,23 +60,8 @@ class AzureStore implements Store {
     name: string,
     { signal, range }: { readonly signal: AbortSignal; readonly range?: Range },
   ): AsyncGenerator<Uint8Array> {
-    const key = this.#key(name);
     const doing = `read ${this.uri}${name}`;
-    return resumed({
-      doing,
-      signal,
-      range,
-      open: async (headers, etag) =>
-        await this.#client.stream({
-          method: "GET",
-          key,
-          headers: { ...headers, ...(etag !== undefined && { "if-match": etag }) },
-          signal,
-          doing,
-        }),
-      versionOf: ({ headers }) => headers.etag,
-      wait: async (failures) => await this.#client.retries.wait(failures, signal),
-    });
+    return readByETag(this.#client, { key: this.#key(name), doing, signal, range });
   }
 
   async head(name: string, signal: AbortSignal): Promise<StoredObject | undefined> {

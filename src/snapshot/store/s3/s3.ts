@@ -10,7 +10,7 @@ import {
 import { S3Client, type S3Options } from "./client.ts";
 import { S3Failure, storeError } from "./errors.ts";
 import type { HttpAnswer } from "../http/http.ts";
-import { resumed } from "../http/resume.ts";
+import { isSame, readByETag } from "../http/by-etag.ts";
 import { upload } from "./upload.ts";
 import { elementsOf, textOf } from "../http/xml.ts";
 
@@ -56,11 +56,7 @@ class S3Store implements Store {
       doing,
       headers: this.#encryption,
       size: async () => (await this.head(name, options.signal))?.size,
-      matches: async (bytes) => {
-        const parts: Uint8Array[] = [];
-        for await (const part of this.get(name, options)) parts.push(part);
-        return Buffer.concat(parts).equals(bytes);
-      },
+      matches: async (bytes) => await isSame(this.get(name, options), bytes),
     });
   }
 
@@ -68,23 +64,8 @@ class S3Store implements Store {
     name: string,
     { signal, range }: { readonly signal: AbortSignal; readonly range?: Range },
   ): AsyncGenerator<Uint8Array> {
-    const key = this.#key(name);
     const doing = `read ${this.uri}${name}`;
-    return resumed({
-      doing,
-      signal,
-      range,
-      open: async (headers, etag) =>
-        await this.#client.stream({
-          method: "GET",
-          key,
-          headers: { ...headers, ...(etag !== undefined && { "if-match": etag }) },
-          signal,
-          doing,
-        }),
-      versionOf: ({ headers }) => headers.etag,
-      wait: async (failures) => await this.#client.retries.wait(failures, signal),
-    });
+    return readByETag(this.#client, { key: this.#key(name), doing, signal, range });
   }
 
   async head(name: string, signal: AbortSignal): Promise<StoredObject | undefined> {
