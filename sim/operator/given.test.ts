@@ -75,6 +75,14 @@ test("a cluster waits for its Secrets, comes up with them, and takes over what i
   assert.equal(file("server.pem"), `${renewed["tls.crt"]}${renewed["tls.key"]}`);
   assert.equal(tls()?.status, "True", tls()?.message);
 
+  const unnamed = await issue("op");
+  put("web", unnamed);
+  await sim.pass(60_000);
+  assert.match(tls()?.message ?? "", /lacks the names demo-1\.demo-peers\.default\.svc, demo-client/);
+  assert.equal(file("server.pem"), `${renewed["tls.crt"]}${renewed["tls.key"]}`, "the last good one stays");
+  put("web", renewed);
+  await sim.pass(60_000);
+
   const [before, peers] = [file("peer.pem"), await issue("peers")];
   const { "tls.key": _lost, ...keyless } = peers;
   put("peers", keyless);

@@ -28,6 +28,7 @@ export const situations = [
   "foreign",
   "quota",
   "peer-services",
+  "given",
 ] as const;
 
 export type Situation = (typeof situations)[number];
@@ -78,7 +79,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "an existing cluster is begun anew when a volume is lost",
     breaks: "I3",
     file: "src/core/rules/first-boot.ts",
-    find: "if (view.established) return permit(founders);",
+    find: "if (view.established) return [...permit(founders), ...tooLate(view)];",
     replace: "",
   },
   {

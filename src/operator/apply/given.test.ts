@@ -13,7 +13,7 @@ import { CLIENTS } from "../names.ts";
 import { FILES } from "../render/config.ts";
 import { memberSecret } from "../render/secret.ts";
 import { Certificates } from "./certificates.ts";
-import { givenSource, placesOf } from "./given.ts";
+import { givenSource, nameClash, placesOf } from "./given.ts";
 
 const DAY = 24 * 3_600_000;
 const TLS: EtcdClusterSpecInput["tls"] = {
@@ -208,4 +208,18 @@ test("a member that does not exist yet is told when its name is missing in what 
     w.certificates.unusableFor(cluster, next, "peer") ?? "",
     /lacks the names demo-4-peer\.default\.svc$/,
   );
+});
+
+test("a Secret cannot have the name of one that is written from it", () => {
+  const named = (operator: string) => {
+    const client = { mode: "Secrets", secrets: { server: "web", operator } } as const;
+    const spec = specOf({ tls: { client } });
+    return nameClash({ spec, observation: { cluster: { ...cluster, spec } } }, "client")?.message;
+  };
+  assert.equal(named("op"), undefined);
+  assert.match(
+    named("demo-operator") ?? "",
+    /^spec\.tls\.client\.secrets\.operator: Secret default\/demo-operator has the name/,
+  );
+  assert.match(named("demo-2") ?? "", /has the name/);
 });

@@ -5,7 +5,7 @@
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { modeOf } from "../../core/config/flags.ts";
-import type { MemberRecord } from "../../core/record.ts";
+import { ordinalOf, type MemberRecord } from "../../core/record.ts";
 import type { View } from "../../core/view.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { splitBundle } from "../../pki/bundle.ts";
@@ -13,10 +13,13 @@ import { PLANES, type Plane } from "../../pki/plan.ts";
 import type { Given, Offer, Problem } from "../../pki/source.ts";
 import type { Pem } from "../../seams/pki.ts";
 import { CERT_MANAGER, whyNotIssued, type Certificate } from "../cert-manager.ts";
-import { CLIENTS, issuedNames } from "../names.ts";
+import { CLIENTS, issuedNames, secretNames } from "../names.ts";
 import { FILES } from "../render/config.ts";
 import { secretsByName, textIn, type SecretsByName } from "./certificates.ts";
 import type { ApplyContext } from "./outcomes.ts";
+
+/** What of a view names Secrets. */
+type Placed = Pick<View, "spec"> & { readonly observation: Pick<View["observation"], "cluster"> };
 
 /** A Secret by the field that names it, or its issuer, and what to say while it is not there. */
 interface Named {
@@ -45,6 +48,8 @@ export async function takeGiven(context: ApplyContext, view: View, plane: Plane)
   const isCertManager = modeOf(view.spec.tls, plane) === "CertManager";
   if (isCertManager && !stores.followCertificates(key))
     return certificates.useGiven(plane, { problem: certManagerMissing(plane) });
+  const clash = isCertManager ? undefined : nameClash(view, plane);
+  if (clash) return certificates.useGiven(plane, { problem: clash });
   const places = (one: Plane) => placesOf(view, one, records, own.certificates);
   const named = secretsIn(places(plane), records);
   given.keepOnly(new Set(PLANES.flatMap((one) => secretsIn(places(one), records))));
@@ -61,6 +66,21 @@ export async function takeGiven(context: ApplyContext, view: View, plane: Plane)
   return isUsable;
 }
 
+/** A Secret of the user cannot be where a copy of it, or something else of ours, has to be. */
+export function nameClash(view: Placed, plane: Plane): Problem | undefined {
+  const { name: cluster, namespace } = view.observation.cluster;
+  const ours: readonly string[] = Object.values(secretNames(cluster));
+  const named = Object.entries(view.spec.tls[plane]?.secrets ?? {});
+  const [role, name] =
+    named.find(([, one]) => ours.includes(one) || ordinalOf(cluster, one) !== undefined) ?? [];
+  return name === undefined
+    ? undefined
+    : {
+        reason: "CertificateInvalid",
+        message: `spec.tls.${plane}.secrets.${role}: Secret ${namespace}/${name} has the name of a Secret that Quorate writes itself; give yours another name`,
+      };
+}
+
 function certManagerMissing(plane: Plane): Problem {
   return {
     reason: "CertManagerMissing",
@@ -74,7 +94,7 @@ function secretsIn({ member, clients, trust, accepts }: Places, records: readonl
 }
 
 export function placesOf(
-  view: Pick<View, "spec"> & { readonly observation: Pick<View["observation"], "cluster"> },
+  view: Placed,
   plane: Plane,
   records: readonly MemberRecord[],
   issued: readonly Certificate[],
