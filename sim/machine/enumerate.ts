@@ -10,7 +10,33 @@ import { endsOf, scenarios, type Move, type Scenario } from "../rules/enumerate.
 import { Violation } from "../oracles/oracle.ts";
 import { MachineSimulation } from "./simulation.ts";
 
-async function perform(sim: MachineSimulation, move: Move): Promise<void> {
+type MachineMove =
+  | Move
+  /** These members lose their data at once. */
+  | { readonly wipe: readonly string[] }
+  /** A person approves the plan of a recovery. */
+  | { readonly recover: true };
+
+export interface MachineScenario extends Omit<Scenario, "moves"> {
+  readonly moves: readonly MachineMove[];
+}
+
+const machineScenarios: readonly MachineScenario[] = [
+  ...scenarios,
+  {
+    name: "recover from a survivor",
+    spec: { replicas: 3, version: "3.6.16" },
+    moves: [{ wipe: ["demo-2", "demo-3"] }, { recover: true }],
+  },
+];
+
+async function recover(sim: MachineSimulation): Promise<void> {
+  const approve = sim.latest?.status.recovery?.plan;
+  if (approve === undefined) throw new Violation("convergence", "quorum is lost, and there is no plan");
+  await sim.operations.create("recover", { cluster: "demo", recoverQuorum: { approve } });
+}
+
+async function perform(sim: MachineSimulation, move: MachineMove): Promise<void> {
   if ("edit" in move) return await sim.edit(move.edit);
   if ("operate" in move) {
     const { kind, ...parameters } = move.operate;
@@ -18,6 +44,11 @@ async function perform(sim: MachineSimulation, move: Move): Promise<void> {
       cluster: "demo",
       [kind]: parameters,
     } as EtcdOperationSpec);
+    return;
+  }
+  if ("recover" in move) return await recover(sim);
+  if ("wipe" in move) {
+    for (const member of move.wipe) await perform(sim, { fault: "wipe", member });
     return;
   }
   const { fault, member = "" } = move;
@@ -76,8 +107,8 @@ async function mustStayQuiet(sim: MachineSimulation): Promise<void> {
   if (since.length > 0) throw new Violation("I7", `converged, and yet: ${since.slice(0, 5).join(", ")}`);
 }
 
-export const machineWorld: World<Scenario, EffectFaults> = {
-  scenarios,
+export const machineWorld: World<MachineScenario, EffectFaults> = {
+  scenarios: machineScenarios,
   // Only a call to etcd has an answer that can get lost on the way.
   plans: (_, effects, every) =>
     crashesAndLostReplies(effects, every, "killed", (name) => /^(Cluster|Maintenance|KV)\./.test(name)),

@@ -76,6 +76,7 @@ const sampled = [
   "replace a wiped member",
   "upgrade 3.5 to 3.7",
   "hibernate and wake",
+  "recover from a survivor",
 ];
 
 for (const scenario of machineWorld.scenarios.filter(({ name }) => sampled.includes(name))) {
@@ -95,6 +96,23 @@ test("all members wiped at once: the loss is reported, and no empty cluster is m
   const reasons = sim.latest?.decision.holds.map((hold) => hold.reason) ?? [];
   assert.ok(reasons.includes("DataGone"), reasons.join(", "));
   assert.deepEqual(sim.world.network.all(), []);
+});
+
+test("a rescue that drops what the survivor had not heard to be committed is caught", async () => {
+  const sim = await MachineSimulation.create({ replicas: 3, version: "3.6.16" }, { seed: 1 });
+  await sim.settle();
+  await sim.pass(20_000);
+  const whole = sim.rescues.rescuedKeys;
+  sim.rescues.rescuedKeys = (dir) => whole(dir).slice(0, -1);
+  for (const name of ["demo-2", "demo-3"]) {
+    const server = sim.processes.server(name);
+    await sim.disk.remove(sim.files.volume(name).data);
+    if (server) sim.world.signal(server, "SIGKILL");
+  }
+  await sim.settle();
+  const approve = sim.latest?.status.recovery?.plan ?? "";
+  await sim.operations.create("recover", { cluster: "demo", recoverQuorum: { approve } });
+  await assert.rejects(sim.settle(), /was not rescued/);
 });
 
 test("five random runs of the product keep every invariant and come to rest", async () => {

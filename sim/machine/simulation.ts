@@ -34,6 +34,7 @@ import { ModelPorts } from "./model-ports.ts";
 import { ModelProbe } from "./model-probe.ts";
 import { ModelProcesses } from "./model-processes.ts";
 import { ModelTransport } from "./model-transport.ts";
+import { Rescues } from "./rescues.ts";
 
 const NAME = "demo";
 /** Between a controller's death and its successor. */
@@ -46,6 +47,7 @@ export class MachineSimulation {
   readonly scheduler: Scheduler;
   readonly clock: VirtualClock;
   readonly disk = new ModelDisk();
+  readonly rescues: Rescues;
   readonly world: EtcdWorld;
   readonly calls: Calls;
   readonly keys: Keys;
@@ -78,6 +80,10 @@ export class MachineSimulation {
     this.scheduler = new Scheduler(this.random.fork());
     this.clock = new VirtualClock(this.scheduler);
     const { scheduler, disk, clock } = this;
+    this.rescues = new Rescues(disk.dataDirs, this.clock, (dir, keys) => {
+      const missing = this.ledger.rescued(dir.log, keys);
+      if (missing) this.#violation ??= new Violation("I10", missing);
+    });
     this.world = new EtcdWorld({ scheduler, random: this.random.fork(), dirs: disk.dataDirs });
     this.calls = new Calls(this.world, () => clock.now());
     this.keys = new Keys(this.world);
@@ -101,7 +107,10 @@ export class MachineSimulation {
           const cluster = this.cluster();
           return cluster !== undefined && !cluster.deleting && cluster.spec.replicas > 0;
         },
-        restored: () => this.cluster()?.marks.established?.restored !== undefined,
+        restored: () => {
+          const { established, recovered } = this.cluster()?.marks ?? {};
+          return established?.restored === undefined ? undefined : this.rescues.keysIn(recovered?.restore);
+        },
         server: (member) => processes.server(member),
         data: (member) => disk.dataAt(this.files.volume(member).data),
       },
@@ -185,14 +194,16 @@ export class MachineSimulation {
         ),
         transport: lifeline.etcd(transport),
         probe: new ModelProbe(this.world),
-        restore: async ({ record, dataDir }, tell) => {
+        restore: async ({ record, restore, dataDir }, tell) => {
           tell("reading it");
           // As long as a restore may take, whoever began it may be gone by then.
           await sleep(this.clock, RESTORE_MS);
           if (!lifeline.alive) throw new Error("its controller is gone");
           const { name, token, address } = record;
-          this.disk.dataDirs.write(dataDir, restoredDir({ name, token, peerURL: address.peerURL }));
+          const keys = this.rescues.keysIn(restore);
+          this.disk.dataDirs.write(dataDir, restoredDir({ name, token, peerURL: address.peerURL }, keys));
         },
+        rescuer: this.rescues.for(() => lifeline.alive),
         env: {},
       },
       install: (version) => Promise.resolve(`/etcd/${version}/etcd`),

@@ -26,6 +26,7 @@ const TASKS = {
   moveLeader: { all: true },
   replaceMember: { all: false },
   restart: { all: true },
+  recoverQuorum: { all: true },
   collectReport: { all: true },
 } as const satisfies Readonly<Record<OperationName, object>>;
 

@@ -41,6 +41,7 @@ function asked({ task, all }: Of<"operate">, member: string): object {
     compact: all ? { retain: 5 } : { revision: 3 },
     moveLeader: all ? {} : { to: member },
     replaceMember: { name: member },
+    recoverQuorum: { approve: "0123456789abcdef" },
     restart: all ? {} : { members: [member] },
     collectReport: {},
   };

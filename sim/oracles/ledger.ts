@@ -21,6 +21,18 @@ export class Ledger {
     this.#last = undefined;
   }
 
+  /**
+   * All that this log held was rescued: what it lacks of that, in words. What the log itself had not, no cluster can hold
+   * from then on.
+   */
+  rescued(log: readonly Entry[], keys: readonly string[]): string | undefined {
+    const last = this.#last;
+    this.#last = undefined;
+    if (!last || log[last.index - 1] !== last || last.op.kind !== "put" || keys.includes(last.op.key))
+      return undefined;
+    return `the write of ${last.op.key}, acknowledged and in the survivor's log, was not rescued`;
+  }
+
   /** What this leader lacks, in words. */
   missingFrom(leader: Server): string | undefined {
     const last = this.#last;

@@ -37,8 +37,8 @@ export interface Subject {
   server(member: string): Server | undefined;
   /** What is on a member's volume. */
   data(member: string): DataDir | undefined;
-  /** This life began from a snapshot: whoever leads it holds what was in it. */
-  restored?(): boolean;
+  /** Where this life began from a snapshot: the keys in it, which whoever leads it holds. */
+  restored?(): readonly string[] | undefined;
 }
 
 export class Oracle {
@@ -189,7 +189,8 @@ export class Oracle {
     if (leader.dir.clusterID !== known) {
       throw new Violation("I3", `${leader.config.name} leads cluster ${leader.dir.clusterID}, not ${known}`);
     }
-    const lacked = this.#subject.restored?.() ? lacksRestored(leader.dir) : undefined;
+    const restored = this.#subject.restored?.();
+    const lacked = restored && lacksRestored(leader.dir, restored);
     if (lacked !== undefined)
       throw new Violation("I3", `${leader.config.name} leads without ${lacked}, which the snapshot holds`);
     const missing = this.#ledger.missingFrom(leader);

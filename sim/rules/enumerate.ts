@@ -29,6 +29,7 @@ const TASKS: { readonly [Name in OperationName]: TaskOf<Name> } = {
   moveLeader: { kind: "moveLeader" },
   replaceMember: { kind: "replaceMember", name: "demo-1" },
   restart: { kind: "restart" },
+  recoverQuorum: { kind: "recoverQuorum", approve: "0123456789abcdef" },
   collectReport: { kind: "collectReport" },
 };
 

@@ -16,6 +16,7 @@ export function randomTask(random: SeededRandom, members: readonly string[]): Op
     () => ({ kind: "moveLeader" }),
     () => ({ kind: "moveLeader", to: member }),
     () => ({ kind: "replaceMember", name: member }),
+    () => ({ kind: "recoverQuorum", approve: "0123456789abcdef" }),
     () => ({ kind: "restart" }),
     () => ({ kind: "restart", members: [member] }),
     () => ({ kind: "collectReport" }),

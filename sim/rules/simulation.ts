@@ -22,6 +22,7 @@ import { Operator, stepName } from "./operator.ts";
 import { Pods } from "./pods.ts";
 import { Ledger } from "../oracles/ledger.ts";
 import { Calls } from "../models/etcd/calls.ts";
+import { RESTORED_KEYS } from "../models/etcd/restored.ts";
 import { Keys } from "../models/etcd/kv.ts";
 import { EtcdWorld } from "../models/etcd/world.ts";
 import { millisecondsOf } from "../../src/api/duration.ts";
@@ -101,7 +102,7 @@ export class Simulation {
         const volume = objects.volumes.get(member);
         return volume && objects.read(volume.path);
       },
-      restored: () => objects.cluster.marks.established?.restored !== undefined,
+      restored: () => (objects.cluster.marks.established?.restored === undefined ? undefined : RESTORED_KEYS),
       votersWanted: () => objects.cluster.spec.replicas,
       lostAfterMs: () => millisecondsOf(objects.cluster.spec.repair.memberLostAfter),
       isGivenUp: (member) =>

@@ -30,6 +30,7 @@ const TASKS: Readonly<Record<OperationName, Json>> = {
   moveLeader: {},
   replaceMember: { name: `${NAME}-1` },
   restart: {},
+  recoverQuorum: { approve: "0123456789abcdef" },
   collectReport: {},
 };
 

@@ -39,6 +39,35 @@ export const approvalStatusSchema = z.strictObject({
   message: text(1024).describe("What waits for it, as a sentence."),
 });
 
+const rangeSchema = z.strictObject({
+  least: count().describe("At least so many."),
+  most: count().describe("At most so many."),
+});
+
+export const recoverySchema = z.strictObject({
+  plan: text(16).describe(
+    "Hash of this plan: an EtcdOperation with recoverQuorum.approve of this value runs it.",
+  ),
+  survivor: text(63).describe("The member whose data is taken: of those left, its log knows most."),
+  message: text(1024).describe("What would be done and what would be lost, in one sentence."),
+  revision: rangeSchema.describe("The revision that the data of the survivor reaches."),
+  lostRevisions: rangeSchema
+    .optional()
+    .describe("Revisions that the operator has seen and that would be lost; absent if it does not know."),
+  members: z
+    .array(
+      z.strictObject({
+        name: text(63).describe("Name of the member."),
+        data: z.enum(["Found", "Lost"]).describe("Whether it still has data of this cluster."),
+        term: count().optional().describe("Raft term of the last entry of its log."),
+        index: count().optional().describe("Raft index of the last entry of its log."),
+      }),
+    )
+    .max(64)
+    .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] })
+    .describe("What each voting member still has."),
+});
+
 export const etcdClusterStatusSchema = z.strictObject({
   observedGeneration: int(-1, Number.MAX_SAFE_INTEGER)
     .optional()
@@ -95,6 +124,11 @@ export const etcdClusterStatusSchema = z.strictObject({
     .describe(
       "When the database will reach its quota if its data grows on as in the last hours. Absent if it does not grow, if it has been seen for less than 15 minutes, or if that is more than 30 days away.",
     ),
+  recovery: recoverySchema
+    .optional()
+    .describe(
+      "Set if quorum is lost for good: how the cluster can be recovered from the data that is left, once a person approves it.",
+    ),
   plan: z.array(planStepSchema).max(64).optional().describe("The next steps, in order."),
   approvals: z
     .array(approvalStatusSchema)
@@ -119,5 +153,6 @@ export const etcdClusterStatusSchema = z.strictObject({
 });
 
 export type MemberStatus = z.output<typeof memberStatusSchema>;
+export type RecoveryStatus = z.output<typeof recoverySchema>;
 export type PlanStep = z.output<typeof planStepSchema>;
 export type EtcdClusterStatus = z.output<typeof etcdClusterStatusSchema>;

@@ -62,6 +62,12 @@ const restartSchema = withRules(
   withoutDuplicates,
 );
 
+const planHash: Rule<string> = {
+  cel: "self.matches('^[0-9a-f]{16}$')",
+  message: "must be the hash of a plan, 16 hexadecimal digits, as status.recovery of the EtcdCluster has it",
+  check: (hash) => /^[0-9a-f]{16}$/.test(hash),
+};
+
 const operationFields = {
   defragment: defragmentSchema
     .optional()
@@ -91,6 +97,16 @@ const operationFields = {
     .optional()
     .describe(
       "Restarts members one at a time while the others keep quorum, the leader last. Members on Memory or Ephemeral storage, which would lose their data, are replaced instead.",
+    ),
+  recoverQuorum: z
+    .strictObject({
+      approve: withRules(text(16), planHash).describe(
+        "Hash of the plan in the status.recovery of the cluster.",
+      ),
+    })
+    .optional()
+    .describe(
+      "Recovers a cluster whose quorum is lost for good from the data of the member that knows most, as the plan of this hash in the status of the cluster says. Writes that only lost members had are lost. It is rejected if the plan has changed.",
     ),
   collectReport: z
     .strictObject({})

@@ -30,6 +30,12 @@ export const operationExamples: readonly OperationExample[] = [
   { title: "move leadership to any other member", spec: { moveLeader: {} } },
   { title: "move leadership to a named member", spec: { moveLeader: { to: "demo-2" } } },
   { title: "replace a member", spec: { replaceMember: { name: "demo-3" } } },
+  { title: "recover by a plan", spec: { recoverQuorum: { approve: "0123456789abcdef" } } },
+  {
+    title: "a recovery without the hash of a plan",
+    spec: { recoverQuorum: { approve: "yes" } },
+    refusedAt: "spec.recoverQuorum.approve",
+  },
   { title: "restart all members", spec: { restart: {}, ttlSecondsAfterFinished: 3600 } },
   { title: "restart one member", spec: { restart: { members: ["demo-1"] } } },
   {

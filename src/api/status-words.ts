@@ -66,9 +66,13 @@ export const OPERATIONS = [
   "moveLeader",
   "replaceMember",
   "restart",
+  "recoverQuorum",
   "collectReport",
 ] as const;
 export type OperationName = (typeof OPERATIONS)[number];
 
-/** Those that end a member's data: they ask for a right of their own, beyond that to create operations. */
-export const DESTRUCTIVE_OPERATIONS = ["replaceMember"] as const satisfies readonly OperationName[];
+/** Those that end a member's data, or give up writes: they ask for a right of their own, beyond that to create operations. */
+export const DESTRUCTIVE_OPERATIONS = [
+  "replaceMember",
+  "recoverQuorum",
+] as const satisfies readonly OperationName[];

@@ -199,7 +199,8 @@ export class Loop {
   #noteOperation(action: Action, error?: string): void {
     if (action.kind === "UpdateOperation" || action.kind === "DeleteOperation")
       this.observer.rememberRecording(action.operation, error);
-    if (isObjectAction(action) || !("operation" in action) || action.operation === undefined) return;
+    const isCounted = !isObjectAction(action) || action.kind === "RescueData";
+    if (!isCounted || !("operation" in action) || action.operation === undefined) return;
     this.observer.rememberOperation(action.operation, error);
   }
 

@@ -27,6 +27,11 @@ export class Memory {
   /** What was noticed stays true, also when the member has caught up by another's log since. */
   readonly #forgot = new Map<string, LostData>();
 
+  /** The highest that was seen of the present cluster. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   /** The members, with a note on those that forgot. `status`: the last one that was written. */
   judge(
     cluster: Pick<ClusterFacts, "uid" | "marks" | "approved">,

@@ -93,7 +93,7 @@ export class Observer {
       operations,
       ...(snapshots && { snapshots }),
     };
-    return this.#withTimers(await this.#confirmed(observation));
+    return this.#withTimers(await this.#inspected(await this.#confirmed(observation)));
   }
 
   /** An entry of ours without a record would be removed as a ghost: is there really none? */
@@ -108,6 +108,20 @@ export class Observer {
       unconfirmed.has(entry.id) ? { ...entry, recordUnconfirmed: true } : entry,
     );
     return { ...observation, etcd: { ...observation.etcd, list: { ...list, members: entries } } };
+  }
+
+  /** Without quorum it counts what the members' directories hold, and how far the cluster had come. */
+  async #inspected(observation: Observation): Promise<Observation> {
+    const view = viewOf(observation);
+    if (!this.#platform.inspect || !view.established || view.hasQuorum || view.spec.replicas === 0)
+      return observation;
+    const found = await this.#platform.inspect(observation.members);
+    const members = observation.members.map((facts) => {
+      const directory = found[facts.record.name];
+      return directory ? { ...facts, directory } : facts;
+    });
+    const etcd = { ...observation.etcd, highestRevision: this.#memory.revision };
+    return { ...observation, members, etcd };
   }
 
   /** What this process did, with the times as of now. */

@@ -8,6 +8,7 @@ import type { Action } from "../core/action.ts";
 import type {
   ClusterFacts,
   EtcdMemberEntry,
+  MemberDirectory,
   MemberFacts,
   OperationFacts,
   PlatformFacts,
@@ -30,6 +31,7 @@ export type ObjectActionKind =
   | "MarkCluster"
   | "StopWorkload"
   | "DeleteVolume"
+  | "RescueData"
   | "FinishDeletion"
   | "UpdateOperation"
   | "DeleteOperation";
@@ -93,6 +95,11 @@ export interface Platform {
    * and is called while paused as well.
    */
   keepRunning?(view: View): Promise<Applied>;
+  /**
+   * What the data directories of these members hold, by name; asked for without quorum. Absent where the platform cannot
+   * look into them.
+   */
+  inspect?(members: readonly PlatformMember[]): Promise<Readonly<Record<string, MemberDirectory>>>;
   execute(action: ObjectAction): Promise<void>;
   /** One effect for a snapshot; absent where the platform takes none. */
   executeSnapshot?(effect: SnapshotEffect): Promise<void>;
@@ -126,6 +133,7 @@ const OBJECT_ACTIONS: Readonly<Record<ObjectActionKind, true>> = {
   MarkCluster: true,
   StopWorkload: true,
   DeleteVolume: true,
+  RescueData: true,
   FinishDeletion: true,
   UpdateOperation: true,
   DeleteOperation: true,

@@ -63,6 +63,22 @@ export type Action =
   | { readonly kind: "AdvanceLog"; readonly entries: number }
   /** One entry that changes nothing, for a joiner that waits for any. */
   | { readonly kind: "NudgeLog" }
+  /** Makes a snapshot of all that a stopped member's log holds; its directory is only read (R54). */
+  | {
+      readonly kind: "RescueData";
+      readonly member: string;
+      readonly volumeUID: string;
+      readonly plan: string;
+      readonly version: string;
+      /** What the plan found there. */
+      readonly expected: {
+        readonly clusterID: string;
+        readonly memberID: string;
+        readonly term: number;
+        readonly index: number;
+      };
+      readonly operation: string;
+    }
   | { readonly kind: "FinishDeletion" }
   /** Replaces the whole status of an EtcdOperation, under the version that was read. */
   | {
@@ -97,10 +113,13 @@ export type RecordPurpose =
   | "stay"
   | "leave"
   | "hibernate"
-  | "wake";
+  | "wake"
+  /** Stopped, so that the data of one of them can be recovered. */
+  | "recover";
 export type MarkPurpose =
   | "establish"
   | "new-life"
+  | "recover"
   | "remember-member"
   | "remember-batch"
   | "remember-old-log"

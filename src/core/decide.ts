@@ -12,6 +12,7 @@ import type { Rule } from "./rule.ts";
 import { deletion } from "./rules/deletion.ts";
 import { fence } from "./rules/fence.ts";
 import { holdAll } from "./rules/hold-all.ts";
+import { recover } from "./rules/recover.ts";
 import { hibernate } from "./rules/hibernate.ts";
 import { establish } from "./rules/establish.ts";
 import { finishRemovals } from "./rules/finish-removals.ts";
@@ -39,6 +40,8 @@ import { viewOf } from "./view.ts";
 export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["deletion", deletion],
   ["hold-all", holdAll],
+  // Before members that it has stopped are woken.
+  ["recover", recover],
   ["hibernate", hibernate],
   ["establish", establish],
   ["finish-removals", finishRemovals],

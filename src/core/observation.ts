@@ -96,10 +96,20 @@ export interface PlatformFacts {
   readonly clashes: readonly Clash[];
   /** On one machine, for hints: the program as the user called it, and the directory of the cluster. */
   readonly machine?: { readonly command: string; readonly dir: string };
+  /** For the approved plan of a recovery: the snapshot that was made from the survivor's data. */
+  readonly rescued?: RescuedData;
   /** Clients were let in. Undefined where there is nothing to let them in by. */
   readonly opened?: boolean;
   /** When a step last succeeded or a wait last ended; losing it only delays a message. */
   readonly progressAt?: number;
+}
+
+export interface RescuedData {
+  /** The plan that it was made for. */
+  readonly plan: string;
+  readonly path: string;
+  readonly sha256: string;
+  readonly revision: number;
 }
 
 export interface Clash {
@@ -144,9 +154,29 @@ export interface MemberFacts {
   readonly ends?: number | undefined;
   /** For one that we cannot reach: whether a peer is connected to it; undefined where none was or could be asked. */
   readonly seenByPeers?: boolean;
+  /** What its data directory holds, where it was looked into: without quorum, to know what can be recovered. */
+  readonly directory?: MemberDirectory;
   /** For one that does not answer us: whether its `/livez` does, which needs neither quorum nor credentials (R34). */
   readonly alive?: boolean;
 }
+
+/** A data directory, read from its files. */
+export type MemberDirectory =
+  /** No log: it was never started, or it was wiped. */
+  | { readonly state: "empty" }
+  /** etcd could not start from it. */
+  | { readonly state: "damaged"; readonly why: string }
+  | {
+      readonly state: "data";
+      readonly clusterID: string;
+      readonly memberID: string;
+      /** The last entry of its log. */
+      readonly term: number;
+      readonly index: number;
+      /** The revision of its database, and how many entries of the log a start adds. */
+      readonly revision: number;
+      readonly replay: number;
+    };
 
 export interface LostData {
   /** What shows it. */
@@ -315,6 +345,8 @@ export interface EtcdFacts {
   readonly hashes?: HashReport;
   /** The newest compaction that this controller asked for. */
   readonly compacted?: { readonly revision: number; readonly at: number };
+  /** Without quorum: the highest revision that was ever seen of this cluster; 0 where none was. */
+  readonly highestRevision?: number;
   /** How fast the leader's log grows, where this controller has seen it for a second. */
   readonly entriesPerSecond?: number;
   /** How fast the data in use grows (or shrinks), where this controller has seen it for a while. */

@@ -65,6 +65,18 @@ export interface ClusterMarks {
     /** What it was restored from, as `restoreHash`; absent for a cluster that began empty. */
     readonly restored?: string | undefined;
   };
+  /**
+   * Quorum was lost for good, and a person approved this plan: the snapshot that was made from the survivor's data. Every
+   * life from then on begins from it, and never empty.
+   */
+  readonly recovered?: {
+    readonly plan: string;
+    /** The UID of the EtcdOperation that approved it. */
+    readonly operation: string;
+    readonly survivor: string;
+    readonly revision: number;
+    readonly restore: Restore;
+  };
   /** The highest ordinal ever given out, so that names are never reused even when every record is gone. */
   readonly highestOrdinal: number;
   /** Two learners once joined together: etcd 3.5 would panic replaying that log (H1). */

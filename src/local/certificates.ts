@@ -1,6 +1,6 @@
 /**
  * Certificates of a local cluster as files: a CA per plane, leaves for members, one client certificate for
- * the user and one for the controller. A CA is made if absent and never replaced; leaves are reissued
+ * the user and one for the controller. A CA is made if absent and replaced only when a cluster is recovered; leaves are reissued
  * freely, since etcd reads them anew at every handshake (R45).
  */
 import path from "node:path";
@@ -119,6 +119,14 @@ export class Certificates {
     );
     const { problems } = this.#keeper;
     return { changed, problems, ...(due.length > 0 && { lookAgainAt: Math.min(...due) }) };
+  }
+
+  /** For a cluster of which nobody runs: the next `ensure` makes another authority, and leaves under it. */
+  async renewAuthority(plane: Plane): Promise<void> {
+    // The certificate first: without it the authority counts as not made.
+    await this.#disk.remove(this.caFile(plane));
+    await this.#disk.remove(this.#file(`ca-${plane}.key`));
+    this.#keeper.use(plane, undefined);
   }
 
   /** What a status tells: what is wrong, and when the first certificate of each member ends. */

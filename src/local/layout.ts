@@ -18,6 +18,9 @@ export interface Layout {
   readonly pki: string;
   /** The EtcdOperations. */
   readonly operations: string;
+  /** What was made for the recovery of this plan. */
+  recovery(plan: string): string;
+  readonly recoveries: string;
   operation(name: string): string;
   member(name: string): string;
   volume(name: string): VolumeLayout;
@@ -48,6 +51,8 @@ export function layout(dir: string): Layout {
     run: under("run"),
     pki: under("pki"),
     operations: under("operations"),
+    recoveries: under("recovery"),
+    recovery: (plan) => under("recovery", plan),
     operation: (name) => under("operations", `${name}.json`),
     member: (name) => under("members", `${name}.json`),
     volume: (name) => ({

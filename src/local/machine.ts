@@ -14,6 +14,7 @@ import type { Random } from "../seams/random.ts";
 import type { Installer } from "./binaries.ts";
 import type { ClientCredentials } from "./certificates.ts";
 import type { LocalSeams } from "./platform.ts";
+import { machineRescuer } from "./rescuer.ts";
 import { machineRestorer } from "./restorer.ts";
 
 export interface Machine {
@@ -33,6 +34,8 @@ export interface Surroundings {
 export function thisMachine({ clock, random, env, signal, command }: Surroundings): Machine {
   const transport = new GrpcTransport({ clock });
   const probe = new HttpProbe();
+  const pki = createPki(clock, random);
+  const world = { processes: systemProcesses, disk: systemDisk, clock };
   return {
     seams: {
       clock,
@@ -42,9 +45,10 @@ export function thisMachine({ clock, random, env, signal, command }: Surrounding
       disk: systemDisk,
       processes: systemProcesses,
       ports: systemPorts,
-      pki: createPki(clock, random),
+      pki,
       transport,
       probe,
+      rescuer: machineRescuer({ world, random, pki, env, signal }),
       restore: machineRestorer({ clock, random, env }),
     },
     install: async (version, tell) => {

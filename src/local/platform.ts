@@ -9,10 +9,11 @@ import {
   type Applied,
   type ObjectAction,
   type Platform,
+  type PlatformMember,
   type PlatformState,
 } from "../control/platform.ts";
 import { clientURLOf } from "../core/config/flags.ts";
-import type { OperationFacts, PlatformFacts } from "../core/observation.ts";
+import type { MemberDirectory, OperationFacts, PlatformFacts } from "../core/observation.ts";
 import { inOrderOfCreation, operationFacts } from "../core/operations/task.ts";
 import { ordinalOf, type MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status/status.ts";
@@ -27,6 +28,7 @@ import { Certificates, tlsPlanes, type ClientCredentials } from "./certificates.
 import { Configuration } from "./configuration.ts";
 import type { Layout } from "./layout.ts";
 import { OperationStore, type FoundOperations } from "./operation-store.ts";
+import { Recovery, type Rescuer } from "./recovery.ts";
 import { Restores, type Restorer } from "./restores.ts";
 import { Supervisor } from "./supervisor.ts";
 import { Store, type StoredCluster, type StoreSeams } from "./store.ts";
@@ -39,6 +41,7 @@ export interface LocalSeams extends StoreSeams, WorkloadSeams {
   readonly transport: EtcdTransport;
   readonly probe: EtcdProbe;
   readonly restore: Restorer;
+  readonly rescuer: Rescuer;
   /** The environment that etcd processes inherit. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The program as the user called it, for hints. */
@@ -69,6 +72,7 @@ export class LocalPlatform implements Platform {
   readonly workloads: Workloads;
   readonly certificates: Certificates;
   readonly restores: Restores;
+  readonly recovery: Recovery;
   readonly #options: LocalPlatformOptions;
   readonly #configuration: Configuration;
   readonly #supervisor: Supervisor;
@@ -90,6 +94,7 @@ export class LocalPlatform implements Platform {
     this.workloads = new Workloads(layout, seams, seams.env, options.onEvent);
     this.certificates = new Certificates(layout, seams.disk, seams.clock, seams.pki);
     this.#configuration = new Configuration(layout, seams.disk, this.certificates);
+    this.recovery = new Recovery(layout, seams, seams.rescuer);
     this.restores = new Restores(seams.restore, options.onEvent);
     const { workloads, volumes, restores } = this;
     const configuration = this.#configuration;
@@ -122,6 +127,8 @@ export class LocalPlatform implements Platform {
     const leftovers = this.workloads.names().map((name) => ordinalOf(cluster.name, name) ?? 0);
     const highestLeftover = Math.max(highestVolume, ...leftovers);
     const { name, uid, generation, deleting, approved, spec, marks } = cluster;
+    const operations = this.#operationsOf(cluster.name, found);
+    const rescued = await this.recovery.rescued(operations);
     return {
       cluster: {
         name,
@@ -144,9 +151,10 @@ export class LocalPlatform implements Platform {
         offers: await this.#offers(cluster, records, highestLeftover),
         highestLeftover,
         ...this.#missingVersions(cluster, records),
+        ...(rescued && { rescued }),
         clashes: clashes.map((object) => ({ object, concerns: "cluster" as const })),
       },
-      operations: this.#operationsOf(cluster.name, found),
+      operations,
     };
   }
 
@@ -233,7 +241,12 @@ export class LocalPlatform implements Platform {
     return await this.#supervisor.keepRunning(view);
   }
 
+  async inspect(members: readonly PlatformMember[]): Promise<Readonly<Record<string, MemberDirectory>>> {
+    return await this.recovery.inspect(members);
+  }
+
   async execute(action: ObjectAction): Promise<void> {
+    this.recovery.forget();
     switch (action.kind) {
       case "CreateMember":
         return await this.store.createMember(action.record);
@@ -252,6 +265,8 @@ export class LocalPlatform implements Platform {
         if (action.purpose === "establish") {
           for (const { record } of await this.store.members()) await this.volumes.noteUse(record);
         }
+        // Nobody runs: with another authority, no former member that returns is let in by its peers.
+        if (action.purpose === "recover") await this.certificates.renewAuthority("peer");
         await this.store.updateCluster({ marks: { ...cluster.marks, ...action.change } });
         return;
       }
@@ -259,6 +274,8 @@ export class LocalPlatform implements Platform {
         return await this.workloads.stop(action.member);
       case "DeleteVolume":
         return await this.volumes.delete(action.member, action.volumeUID);
+      case "RescueData":
+        return await this.recovery.rescue(action);
       case "FinishDeletion":
         return await this.#finishDeletion();
       case "UpdateOperation":
@@ -282,7 +299,9 @@ export class LocalPlatform implements Platform {
     ]) {
       await seams.disk.remove(part);
     }
-    if ((await seams.disk.list(layout.volumes)).length === 0) await seams.disk.remove(layout.volumes);
+    // What was rescued is kept with the volumes that it was rescued from.
+    if ((await seams.disk.list(layout.volumes)).length === 0)
+      for (const part of [layout.volumes, layout.recoveries]) await seams.disk.remove(part);
     await this.store.removeCluster();
   }
 

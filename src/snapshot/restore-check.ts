@@ -133,11 +133,15 @@ function differs(what: string, found: number, recorded: number): SnapshotDamaged
   );
 }
 
-async function certificates({
+/** For an etcd on loopback that only we can talk to: a CA of its own, and "root" as its one client (R55). */
+export async function certificates({
   pki,
   scratch,
   world,
-}: RestoreCheckOptions): Promise<{ tls: TlsCredentials; flags: string[] }> {
+}: Pick<RestoreCheckOptions, "pki" | "scratch" | "world">): Promise<{
+  tls: TlsCredentials;
+  flags: string[];
+}> {
   const ca = await pki.issueCa({ commonName: "quorate snapshot verify", lifeMs: 24 * HOUR });
   const issue = (commonName: string, server: boolean) =>
     pki.issueLeaf({
@@ -166,7 +170,7 @@ async function certificates({
 }
 
 /** Two at once, so that they differ. */
-async function freePorts(): Promise<[number, number]> {
+export async function freePorts(): Promise<[number, number]> {
   const servers = [createServer(), createServer()] as const;
   const [first, second] = await Promise.all(
     servers.map(

@@ -11,7 +11,6 @@ import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import { HttpProbe } from "../../src/etcd/probe.ts";
 import { Controller } from "../../src/local/controller.ts";
 import type { Layout } from "../../src/local/layout.ts";
-import { machineRestorer } from "../../src/local/restorer.ts";
 import { Store } from "../../src/local/store.ts";
 import { createPki } from "../../src/pki/issue.ts";
 import { systemClock } from "../../src/seams/clock.ts";
@@ -20,6 +19,7 @@ import { systemPorts } from "../../src/seams/ports.ts";
 import { systemProcesses } from "../../src/seams/processes.ts";
 import { systemRandom } from "../../src/seams/random.ts";
 import { etcdOf } from "../support/etcd-cluster.ts";
+import { dataSeams } from "../support/data-seams.ts";
 import { tellDisk, tellProcesses, tellTransport, type OnEffect } from "./effects.ts";
 
 export const CLUSTER = "demo";
@@ -68,7 +68,7 @@ export async function openController(
       processes: tellProcesses(systemProcesses, onEffect),
       transport: tellTransport(grpc, onEffect),
       probe,
-      restore: machineRestorer({ clock: systemClock, random: systemRandom, env: process.env }),
+      ...dataSeams,
     },
     install: async (version) => (await etcdOf(version)).etcd,
     socket: "",

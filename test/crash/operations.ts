@@ -32,6 +32,7 @@ const TASKS: { readonly [Name in OperationName]: (before: View) => NonNullable<E
   moveLeader: (before) => ({ to: follower(before) }),
   restart: () => ({}),
   replaceMember: (before) => ({ name: follower(before) }),
+  recoverQuorum: () => ({ approve: "0123456789abcdef" }),
   collectReport: () => ({}),
 };
 

@@ -23,7 +23,6 @@ import { Controller } from "../../src/local/controller.ts";
 import { createCluster } from "../../src/local/create.ts";
 import { layout, type Layout } from "../../src/local/layout.ts";
 import type { LocalPlatform } from "../../src/local/platform.ts";
-import { machineRestorer } from "../../src/local/restorer.ts";
 import { Store } from "../../src/local/store.ts";
 import { createPki } from "../../src/pki/issue.ts";
 import { systemClock, type Clock } from "../../src/seams/clock.ts";
@@ -33,6 +32,7 @@ import { systemProcesses, type Processes, type RunningProcess } from "../../src/
 import { systemRandom } from "../../src/seams/random.ts";
 import { etcdOf } from "./etcd-cluster.ts";
 import { blockPorts } from "./free-ports.ts";
+import { dataSeams } from "./data-seams.ts";
 
 export const CLUSTER = "demo";
 const PATIENCE_MS = 150_000;
@@ -43,7 +43,7 @@ const seams = {
   random: systemRandom,
   ports: blockPorts,
   pki: createPki(systemClock, systemRandom),
-  restore: machineRestorer({ clock: systemClock, random: systemRandom, env: process.env }),
+  ...dataSeams,
   env: { PATH: process.env["PATH"] },
 };
 

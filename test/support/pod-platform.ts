@@ -158,6 +158,7 @@ export class PodPlatform implements Platform {
       case "DeleteMember":
         await this.#client.patch(`${PATHS.members}/${action.member}`, { metadata: { finalizers: null } });
         return await this.#client.delete(`${PATHS.members}/${action.member}`);
+      case "RescueData":
       case "FinishDeletion":
         throw new Error("this platform deletes no clusters");
       case "UpdateOperation":

@@ -47,14 +47,18 @@ export function operationPolicy(onlyIn?: string): Manifest[] {
   const names = DESTRUCTIVE_OPERATIONS.join(", ");
   const grants =
     onlyIn === undefined ? "the role admin of the namespace grants" : "the Role quorate-admin grants";
-  const told = `This operation (${names}) deletes data of a member, so creating it needs the verb destroy on etcdoperations.${GROUP} in namespace `;
+  const given = DESTRUCTIVE_OPERATIONS.reduceRight(
+    (rest, name) => (rest === "" ? `'${name}'` : `(has(object.spec.${name}) ? '${name}' : ${rest})`),
+    "",
+  );
+  const why = `deletes data or gives it up, so creating it needs the verb destroy on etcdoperations.${GROUP} in namespace `;
   return policy("etcdoperations", onlyIn, {
     // Its spec never changes afterwards.
     operations: ["CREATE"],
     matchConditions: [{ name: "destructive", expression: asks }],
     validation: {
       expression: mayDo("etcdoperations", "destroy"),
-      messageExpression: `'${told}' + request.namespace + ', which ${grants}; ' + request.userInfo.username + ' does not have it.'`,
+      messageExpression: `'This operation (' + ${given} + ') ${why}' + request.namespace + ', which ${grants}; ' + request.userInfo.username + ' does not have it.'`,
       message: `creating this operation (${names}) needs the verb destroy on etcdoperations.${GROUP}`,
     },
   });

@@ -9,17 +9,16 @@ import { clusterIdOf, memberIdOf } from "./ids.ts";
 /** What every snapshot of a simulation holds. */
 export const RESTORED_KEYS: readonly string[] = ["restored-1", "restored-2", "restored-3"];
 
-export function restoredDir(member: {
-  readonly name: string;
-  readonly peerURL: string;
-  readonly token: string;
-}): DataDir {
+export function restoredDir(
+  member: { readonly name: string; readonly peerURL: string; readonly token: string },
+  content: readonly string[] = RESTORED_KEYS,
+): DataDir {
   const { name, peerURL, token } = member;
   const id = memberIdOf([peerURL], token);
   const clusterID = clusterIdOf([id]);
   const dir = new DataDir(clusterID, id);
   const members = foundingEntries(clusterID, [{ id, name, peerURL }]);
-  const keys = RESTORED_KEYS.map((key, i): Entry => ({
+  const keys = content.map((key, i): Entry => ({
     term: 1,
     index: members.length + i + 1,
     op: { kind: "put", key, size: 100 },
@@ -33,6 +32,6 @@ export function restoredDir(member: {
 }
 
 /** What a leader of a cluster that began from a snapshot lacks of it. */
-export function lacksRestored(dir: DataDir): string | undefined {
-  return RESTORED_KEYS.find((key) => !dir.state.keys.has(key));
+export function lacksRestored(dir: DataDir, keys: readonly string[]): string | undefined {
+  return keys.find((key) => !dir.state.keys.has(key));
 }

@@ -45,6 +45,8 @@ function apply(truth: State, seen: State, action: Action, setting: Setting): Sta
         return undefined;
       return withMember(truth, member.ordinal, { volume: "absent", data: false });
     }
+    case "RescueData":
+      return undefined;
     case "FinishDeletion":
       return { ...truth, finished: true, members: [] };
     case "AddLearner":

@@ -24,6 +24,7 @@ Options of create:
       --member <member>   a member to defragment, restart or replace, or that is to lead; may be repeated
       --revision <n>      compact up to this revision
       --retain <n>        compact all but this many of the newest revisions
+      --plan <hash>       recoverQuorum: the plan to carry out, as status.recovery has it
       --ttl <seconds>     delete the operation so long after it has finished
 
 Options:
@@ -40,6 +41,7 @@ const options = {
   member: { type: "string", multiple: true },
   revision: { type: "string" },
   retain: { type: "string" },
+  plan: { type: "string" },
   ttl: { type: "string" },
 } as const;
 
@@ -96,20 +98,25 @@ async function create(place: Place, io: CliIo, task: string, values: Values): Pr
 }
 
 /** Which flags a task takes; any other one is a mistake. */
-const TAKES: Readonly<Record<OperationName, readonly ("member" | "revision" | "retain")[]>> = {
+const TAKES: Readonly<Record<OperationName, readonly ("member" | "revision" | "retain" | "plan")[]>> = {
   defragment: ["member"],
   compact: ["revision", "retain"],
   moveLeader: ["member"],
   replaceMember: ["member"],
   restart: ["member"],
+  recoverQuorum: ["plan"],
   collectReport: [],
 };
 
 function parameters(task: OperationName, values: Values): object {
-  for (const flag of ["member", "revision", "retain"] as const)
+  for (const flag of ["member", "revision", "retain", "plan"] as const)
     if (values[flag] !== undefined && !TAKES[task].includes(flag))
       throw new UsageError(`--${flag} cannot be used with ${task}`);
-  const { member: members = [], revision, retain } = values;
+  const { member: members = [], revision, retain, plan } = values;
+  if (task === "recoverQuorum") {
+    if (plan === undefined) throw new UsageError("recoverQuorum needs --plan <hash>");
+    return { approve: plan };
+  }
   const [member, another] = members;
   const takesOne = task === "moveLeader" || task === "replaceMember";
   if (takesOne && another !== undefined) throw new UsageError(`${task} takes one --member`);

@@ -4,13 +4,14 @@ import { verbGroup } from "../verb.ts";
 export const verb = verbGroup(
   {
     name: "recover",
-    summary: "look at what members' data directories still hold",
-    about: "Nothing is changed: files are only read, also those of an etcd that does not start any more.",
+    summary: "recover from lost quorum, and look at what data directories still hold",
     examples: [
+      { does: "Read the plan of a recovery, then decide", line: "recover quorum demo" },
       { does: "Whose data is it, and how far does it reach?", line: "recover inspect /var/lib/etcd" },
     ],
   },
   {
+    quorum: async () => (await import("./recover/quorum.ts")).verb,
     inspect: async () => (await import("./recover/inspect.ts")).verb,
   },
 );

@@ -19,7 +19,7 @@ export function onKubernetes(word: string): Approvable {
 /** How an approval is given, as a part of a sentence. */
 export function givenBy({ word, cluster, by }: Approvable): string {
   return by.platform === "machine"
-    ? `run ${by.command} local approve ${word} --dir ${/\s/.test(by.dir) ? JSON.stringify(by.dir) : by.dir}`
+    ? `run ${by.command} local approve ${word} --dir ${quoted(by.dir)}`
     : `run kubectl etcd approve ${cluster} ${word} -n ${by.namespace}, or annotate the EtcdCluster with etcd.quorate.dev/approve=${word}`;
 }
 
@@ -40,4 +40,26 @@ export function evidenceOf(loss: Loss | undefined): string {
 export function howToAccept(loss: Loss | undefined): string {
   if (loss === undefined) return "";
   return ` If you restored the data that is served now and want to keep it, ${givenBy(loss.approval)}.`;
+}
+
+/** The plan of a recovery, by which a person gives up what only lost members had. */
+export interface Recovery {
+  readonly survivor: string;
+  readonly approval: Approvable;
+}
+
+/** What can be done about a lost quorum, as a sentence. */
+export function howToRecover(recovery: Recovery | undefined): string {
+  if (recovery === undefined) return "Recover from a surviving member or restore a snapshot.";
+  const { survivor, approval } = recovery;
+  const { cluster, by } = approval;
+  const command =
+    by.platform === "machine"
+      ? `${by.command} recover quorum ${cluster} --dir ${quoted(by.dir)}`
+      : `kubectl etcd recover quorum ${cluster} -n ${by.namespace}`;
+  return `Bring lost data back, or recover from the data of ${survivor}: ${command} shows the plan and asks before it runs.`;
+}
+
+function quoted(dir: string): string {
+  return /\s/.test(dir) ? JSON.stringify(dir) : dir;
 }

@@ -6,6 +6,7 @@ import { dateTime } from "./words.ts";
 
 export const CAUSES = {
   abandonedBoot: "its bootstrap was abandoned",
+  recovered: "the cluster was recovered from the data of one member",
   deletedByHand: "its record was deleted",
   notListed: "etcd no longer lists it",
   volumeGone: "its volume is gone",

@@ -1,6 +1,13 @@
 /** Messages of members that are down, out of reach, restarted or replaced, and of a quorum that is not there. */
 import type { NotMade } from "../observation.ts";
-import { evidenceOf, howToAccept, onKubernetes, type Loss } from "./approvals.ts";
+import {
+  evidenceOf,
+  howToAccept,
+  howToRecover,
+  onKubernetes,
+  type Loss,
+  type Recovery,
+} from "./approvals.ts";
 import { CAUSES } from "./causes.ts";
 import { step, wait, type Names } from "./message.ts";
 import { sayTrouble, type Trouble } from "./trouble.ts";
@@ -18,6 +25,15 @@ interface Broken {
   readonly member: string;
   /** What is wrong with it, one of CAUSES. */
   readonly cause: string;
+}
+
+interface LostQuorum {
+  readonly gone: Names;
+  readonly left: number;
+  readonly needed: number;
+  readonly loss?: Loss | undefined;
+  /** The plan that a person can approve. */
+  readonly recovery?: Recovery;
 }
 
 interface Unmade {
@@ -183,9 +199,9 @@ export const HEALING = {
     example: { healthy: 1, size: 3, needed: 2, coming: ["demo-2", "demo-3"] },
   }),
   QuorumLost: wait("QuorumLost", {
-    say: ({ gone, left, needed }: { gone: Names; left: number; needed: number; loss?: Loss | undefined }) =>
+    say: ({ gone, left, needed }: LostQuorum) =>
       `quorum is permanently lost: ${list(gone)} lost ${plural(gone, "its", "their")} data, and only ${left} of the ${needed} voters needed can return`,
-    next: ({ loss }) => `Recover from a surviving member or restore a snapshot.${howToAccept(loss)}`,
+    next: ({ loss, recovery }) => `${howToRecover(recovery)}${howToAccept(loss)}`,
     approval: ({ loss }) => loss?.approval,
     example: { gone: ["demo-1", "demo-2"], left: 1, needed: 2 },
   }),

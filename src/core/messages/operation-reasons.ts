@@ -64,6 +64,34 @@ export const OPERATION_REASONS = {
     meaning: "So many other voters are down that the task would cost the quorum.",
     remedy: "Wait until the other voters are healthy or replaced, then create another operation.",
   },
+  QuorumNotLost: {
+    phases: ["Rejected", "Failed"],
+    meaning:
+      "There is nothing to recover: the cluster has quorum, or enough members still have their data for one.",
+    remedy: "Nothing. Members that have their data are started; see the status of the cluster.",
+  },
+  PlanChanged: {
+    phases: ["Rejected", "Failed"],
+    meaning:
+      "What the members hold is not what the approved plan says any more: one came back, or lost its data. No data was changed, and the members are started again.",
+    remedy: "Look at `status.recovery` of the cluster, and approve the present plan if there is one.",
+  },
+  RecoveryNotSupported: {
+    phases: ["Rejected"],
+    meaning: "The operator cannot read what the members' volumes hold on this platform, so it has no plan.",
+    remedy: "Restore a snapshot into a new cluster.",
+  },
+  VersionDiffers: {
+    phases: ["Rejected", "Failed"],
+    meaning:
+      "`spec.version` is of another minor version than the data of the survivor, or cannot raise the revision of a snapshot (before 3.5.10). No data was changed.",
+    remedy: "Set `spec.version` as the message says, then create another operation.",
+  },
+  QuorumRecovered: {
+    phases: ["Failed"],
+    meaning: "Quorum was lost while it ran, and the cluster is being recovered by another operation.",
+    remedy: "Create another operation once the cluster is healthy, if it is still needed.",
+  },
   NothingToCompact: {
     phases: ["Rejected"],
     meaning: "`compact.retain` keeps more revisions than there are.",

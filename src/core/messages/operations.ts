@@ -11,6 +11,7 @@ interface WithMember extends Named {
 
 const NAMED: Named = { operation: "tidy-up" };
 const WITH_MEMBER: WithMember = { operation: "tidy-up", member: "demo-2" };
+const WITH_RECOVERY: WithMember = { operation: "demo-recover-1f0c2a", member: "demo-1" };
 
 export const OPERATIONS_TOLD = {
   OperationStarted: step({
@@ -54,6 +55,30 @@ export const OPERATIONS_TOLD = {
   OperationRestarts: step({
     say: ({ operation, member }: WithMember) => `restarting ${member} for operation ${operation}`,
     example: WITH_MEMBER,
+  }),
+  RecoveryStops: step({
+    say: ({ operation, member }: WithMember) =>
+      `stopping all members for operation ${operation}, which recovers the data of ${member}`,
+    example: WITH_RECOVERY,
+  }),
+  RecoveryAwaitsStop: wait("OperationRunning", {
+    say: ({ operation, members }: WithMember & { members: Names }) =>
+      `operation ${operation} waits for ${list(members)} to stop`,
+    example: { ...WITH_RECOVERY, members: ["demo-2"] },
+  }),
+  RecoveryRescues: step({
+    say: ({ operation, member }: WithMember) =>
+      `making a snapshot of everything that the log of ${member} holds, for operation ${operation}; its data directory is only read`,
+    example: WITH_RECOVERY,
+  }),
+  RecoveryBegins: step({
+    say: ({ operation, member, members, revision }: WithMember & { members: string; revision: number }) =>
+      `operation ${operation} bootstraps the cluster from the data of ${member} (revision ${revision}); the volumes of ${members} are kept`,
+    example: { ...WITH_RECOVERY, members: "demo-1, demo-2, demo-3", revision: 48211 },
+  }),
+  RecoveryRebuilds: wait("OperationRunning", {
+    say: ({ operation }: Named) => `operation ${operation} waits for the other members to be rebuilt`,
+    example: NAMED,
   }),
   OperationUnderWay: wait("OperationRunning", {
     say: ({ operation }: Named) => `operation ${operation} is running; rollouts and maintenance wait for it`,

@@ -24,6 +24,11 @@ export const REMOVALS = {
     say: ({ member }: { member: string }) => `${member} belongs to an abandoned bootstrap`,
     example: { member: "demo-1" },
   }),
+  FormerMember: step({
+    say: ({ member }: { member: string }) =>
+      `${member} is of the time before the cluster was recovered; its volume is kept`,
+    example: { member: "demo-1" },
+  }),
   MemberLeaving: step({
     say: ({ member, cause }: Leaving) => `removing ${member}: ${cause}`,
     example: LEAVING,

@@ -5,6 +5,7 @@ import { compact } from "./compact.ts";
 import { defragment } from "./defragment.ts";
 import { rejected, type Handler } from "./handler.ts";
 import { moveLeader } from "./move-leader.ts";
+import { recoverQuorum } from "./recover-quorum.ts";
 import { replaceMember } from "./replace-member.ts";
 import { restart } from "./restart.ts";
 import { isFinished } from "./status.ts";
@@ -15,6 +16,7 @@ const HANDLERS: { readonly [Name in Exclude<OperationName, "collectReport">]: Ha
   compact,
   moveLeader,
   replaceMember,
+  recoverQuorum,
   restart,
 };
 

@@ -89,6 +89,8 @@ export function describeStep({ action }: Pick<Act, "action">): string {
       return "advance the log";
     case "NudgeLog":
       return "nudge the log";
+    case "RescueData":
+      return `rescue the data of ${action.member}`;
     case "FinishDeletion":
       return "finish deletion";
     case "UpdateOperation":

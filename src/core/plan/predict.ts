@@ -4,7 +4,14 @@
  * that is checked against real etcd.
  */
 import type { Action } from "../action.ts";
-import type { EtcdFacts, EtcdMemberEntry, MemberAnswer, MemberFacts, Observation } from "../observation.ts";
+import type {
+  EtcdFacts,
+  EtcdMemberEntry,
+  MemberAnswer,
+  MemberFacts,
+  Observation,
+  RescuedData,
+} from "../observation.ts";
 import { settle } from "./settle.ts";
 
 /** The observation once `action` has been carried out and everything that follows from it has happened. */
@@ -95,6 +102,8 @@ function apply(o: Observation, action: Action): Observation {
       });
     case "NudgeLog":
       return { ...o, etcd: { ...o.etcd, nudgedAt: o.now } };
+    case "RescueData":
+      return { ...o, platform: { ...o.platform, rescued: rescuedBy(action) } };
     case "FinishDeletion":
       return o;
     case "UpdateOperation":
@@ -119,6 +128,10 @@ function defragmented(
     defragmentedAt: { ...etcd.defragmentedAt, [member]: now },
     ...(operation !== undefined && { defragmentedFor: { ...etcd.defragmentedFor, [member]: operation } }),
   };
+}
+
+function rescuedBy({ plan }: Extract<Action, { kind: "RescueData" }>): RescuedData {
+  return { plan, path: "/snapshot.db", sha256: "0".repeat(64), revision: 0 };
 }
 
 /** Members hold the same data; some tell of their free pages only later. */

@@ -17,15 +17,17 @@ import { successor } from "../assess/successor.ts";
 const HOUR_MS = 3_600_000;
 
 export const finishRemovals: Rule = (view) => {
-  // A record of a former life: its attempt was abandoned before any client could write (H2). Keep its volume, if
-  // it may have been used.
+  // A record of a former life: its attempt was abandoned before any client could write (H2), or the cluster was recovered
+  // from one member's data. Keep its volume, if it may have been used.
   const former = view.members.find((member) => member.record.token !== view.token && !member.record.leaving);
   if (former) {
+    const isRecovered = view.observation.cluster.marks.recovered !== undefined;
     const leaving = {
-      reason: CAUSES.abandonedBoot,
+      reason: isRecovered ? CAUSES.recovered : CAUSES.abandonedBoot,
       volume: former.record.volumeUID === undefined ? "Delete" : "Retain",
     } as const;
-    return [act("heal", "AbandonedBoot", { member: former.name }, update(former, "leave", { leaving }))];
+    const code = isRecovered ? "FormerMember" : "AbandonedBoot";
+    return [act("heal", code, { member: former.name }, update(former, "leave", { leaving }))];
   }
   // One that has to stay for a while must not keep another from going: it may be waiting for just that.
   const waits: Outcome[] = [];

@@ -32,7 +32,7 @@ export const firstBoot: Rule = (view) => {
   if (lost.length > 0 && mayBeginAnew) {
     return [foundAgain(view, "FounderLostVolume", lost)];
   }
-  const wanted = restoreHash(view.spec.bootstrap?.restore);
+  const wanted = restoreHash(recipeOf(view));
   const outdated = founders.filter(({ record }) => restoreHash(record.restore) !== wanted);
   if (outdated.length > 0 && mayBeginAnew) return [foundAgain(view, "RestoreEdited", outdated)];
   const { template } = targetOf(view);
@@ -54,7 +54,7 @@ export const firstBoot: Rule = (view) => {
   const permits = permit(founders);
   if (permits.length > 0) return permits;
   const starting = founders.filter((founder) => !founder.healthy);
-  const restoring = starting.flatMap(restoreOf);
+  const restoring = starting.flatMap((founder) => restoreOf(view, founder));
   if (restoring.length > 0) return restoring;
   return [
     hold(HOLDS.allButHealing, "FoundersStarting", {
@@ -64,12 +64,19 @@ export const firstBoot: Rule = (view) => {
   ];
 };
 
+/** What the first member starts from; once quorum was recovered, what was rescued then, and never nothing. */
+function recipeOf({ spec, observation }: View): Restore | undefined {
+  return observation.cluster.marks.recovered?.restore ?? spec.bootstrap?.restore;
+}
+
 /** Why a founder that starts from a snapshot has not started. */
-function restoreOf({ name: member, record, workload }: MemberView): Outcome[] {
+function restoreOf(view: View, { name: member, record, workload }: MemberView): Outcome[] {
   if (record.restore === undefined) return [];
   if (workload.state === "exited" && workload.cause === "restore-failed") {
     const { restore: fault = "failed", detail: why } = workload;
-    const params = { member, why, field: fieldOf(fault, record.restore) };
+    const { recovered } = view.observation.cluster.marks;
+    const field = recovered?.restore.source.file?.path ?? fieldOf(fault, record.restore);
+    const params = { member, why, field };
     return [hold(HOLDS.allButHealing, fault === "unreachable" ? "RestoreRetried" : "RestoreFailed", params)];
   }
   if (workload.state === "waiting" && workload.restoring)
@@ -100,8 +107,8 @@ function fieldOf(fault: RestoreFault, { source }: Restore): string {
 /** Once the cluster exists, no snapshot can take its place by an edit. */
 function tooLate({ spec, observation }: View): Outcome[] {
   const wanted = restoreHash(spec.bootstrap?.restore);
-  const { established } = observation.cluster.marks;
-  if (wanted === undefined || wanted === established?.restored) return [];
+  const { established, recovered } = observation.cluster.marks;
+  if (wanted === undefined || wanted === established?.restored || recovered) return [];
   return [hold(HOLDS.nothing, "RestoreTooLate", {}, { unfinished: true })];
 }
 
@@ -161,9 +168,10 @@ function begin(view: View): readonly Outcome[] {
   const { cluster } = view.observation;
   const { step, template } = targetOf(view);
   if (step.kind === "refused") return [holdFor(HOLDS.everything, step.why)];
-  const restore = view.spec.bootstrap?.restore;
+  const restore = recipeOf(view);
   const { restoreRefused } = view.observation.platform;
-  if (restore && restoreRefused) return [hold(HOLDS.everything, "RestoreRefused", restoreRefused)];
+  if (restore === view.spec.bootstrap?.restore && restore && restoreRefused)
+    return [hold(HOLDS.everything, "RestoreRefused", restoreRefused)];
   const founders = restore ? 1 : view.spec.replicas;
   const ordinals = Array.from({ length: founders }, (_, i) => view.nextOrdinal + i);
   const plan = ordinals.flatMap((ordinal) => {

@@ -29,6 +29,7 @@ const sleep: Rule = (view) => {
 };
 
 const wake: Rule = (view) => {
-  const asleep = view.members.find((member) => !member.record.run);
+  // Those of a former life stay asleep: a cluster that was recovered has no use for them.
+  const asleep = view.members.find(({ record }) => !record.run && record.token === view.token);
   return asleep ? [act("life", "Woken", {}, update(asleep, "wake", { run: true }))] : [];
 };

@@ -6,6 +6,7 @@
 import type { Outcome } from "../action.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { OperationFacts } from "../observation.ts";
+import { ended, started } from "../operations/endings.ts";
 import type { Preparation, Progress } from "../operations/handler.ts";
 import { isFinished, writeStatus } from "../operations/status.ts";
 import { currentOf, handlerOf } from "../operations/table.ts";
@@ -54,14 +55,7 @@ function turnOf(view: View, operation: OperationFacts): readonly Outcome[] {
 function prepared(view: View, operation: OperationFacts, preparation: Preparation): Outcome {
   if ("reject" in preparation) return ended(view, operation, "reject", preparation.reject);
   if ("succeed" in preparation) return ended(view, operation, "succeed", preparation.succeed);
-  const { start: settled, what } = preparation;
-  const change = { phase: "Running", reason: "Started", message: what, settled } as const;
-  return act(
-    preparation.class,
-    "OperationStarted",
-    { operation: operation.name, task: what },
-    writeStatus(operation, change, "start", view.now),
-  );
+  return started(view, operation, preparation);
 }
 
 function progressed(view: View, operation: OperationFacts, progress: Progress): Outcome {
@@ -76,21 +70,6 @@ function progressed(view: View, operation: OperationFacts, progress: Progress): 
     { operation: operation.name, done: step.message },
     writeStatus(operation, change, "step", view.now),
   );
-}
-
-const PHASES = { succeed: "Succeeded", fail: "Failed", reject: "Rejected" } as const;
-
-function ended(
-  view: View,
-  operation: OperationFacts,
-  purpose: keyof typeof PHASES,
-  { reason, message }: Extract<Progress, { fail: unknown }>["fail"],
-): Outcome {
-  const { name } = operation;
-  const write = writeStatus(operation, { phase: PHASES[purpose], reason, message }, purpose, view.now);
-  return purpose === "reject"
-    ? act("record", "OperationRejected", { operation: name, why: message }, write)
-    : act("record", "OperationFinished", { operation: name, outcome: message }, write);
 }
 
 /** By the time that the controller wrote; one that cannot be read keeps the operation. */

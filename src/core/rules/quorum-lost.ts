@@ -4,8 +4,9 @@
  */
 import { acceptingWord, approvable } from "../assess/approvals.ts";
 import type { Loss } from "../messages/approvals.ts";
-import { exitOf } from "../assess/exit-causes.ts";
+import { hasLostItsData } from "../assess/lost-data.ts";
 import { approvalOf, hiddenQuorum, unreachable } from "../assess/out-of-reach.ts";
+import { recoveryPlan } from "../assess/recovery-plan.ts";
 import { hold } from "../outcome.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
@@ -35,7 +36,18 @@ export const quorumLost: Rule = (view) => {
   const coming = voters.filter((member) => !member.healthy && !hasLostItsData(member));
   if (healthy.length + coming.length < needed) {
     const left = size - gone.length;
-    const lost = { gone: namesOf(gone), left, needed, loss: lossOf(view, gone) };
+    const plan = recoveryPlan(view);
+    const recovery = plan && {
+      survivor: plan.survivor.name,
+      approval: approvable(view.observation, plan.hash),
+    };
+    const lost = {
+      gone: namesOf(gone),
+      left,
+      needed,
+      loss: lossOf(view, gone),
+      ...(recovery && { recovery }),
+    };
     return [hold(HOLDS.everything, "QuorumLost", lost)];
   }
   const awaited = { healthy: healthy.length, size, needed, coming: namesOf(coming) };
@@ -47,11 +59,4 @@ function lossOf(view: View, gone: readonly MemberView[]): Loss | undefined {
   const word = acceptingWord(gone);
   const evidence = gone.flatMap(({ name, forgot }) => (forgot ? [`${name}: ${forgot.evidence}`] : []));
   return word === undefined ? undefined : { evidence, approval: approvable(view.observation, word) };
-}
-
-function hasLostItsData(member: MemberView): boolean {
-  const { record, volume, forgot } = member;
-  if (forgot !== undefined) return true;
-  if (volume.state === "absent" || (volume.state === "ready" && volume.uid !== record.volumeUID)) return true;
-  return (exitOf(member)?.data ?? "kept") !== "kept";
 }

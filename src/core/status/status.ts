@@ -16,6 +16,7 @@ import {
   type Certificates,
 } from "./conditions.ts";
 import { memberRole } from "./member.ts";
+import { recoveryOf } from "./recovery.ts";
 import { phaseOf } from "./phase.ts";
 import { progressOf, readyOf, workingSince, workOf } from "./readiness.ts";
 import { clientURLOf } from "../config/flags.ts";
@@ -67,6 +68,7 @@ export function statusOf(
   const revision = highestRevision(view, previous);
   const fullAt = quotaFullAt(view, timeOf(previous?.quotaFullAt));
   const approvals = approvalsOf(decision);
+  const recovery = recoveryOf(view);
   const clusterID =
     etcd.list?.clusterID ?? (view.established ? cluster.marks.established?.clusterID : undefined);
   return {
@@ -93,6 +95,7 @@ export function statusOf(
     members: view.members.slice(0, MOST_MEMBERS).map((member) => memberStatus(view, member, given)),
     ...(revision > 0 && { revision }),
     ...(fullAt !== undefined && { quotaFullAt: timestamp(fullAt) }),
+    ...(recovery && { recovery }),
     plan: (given.plan ?? []).slice(0, MOST_STEPS),
     ...(approvals.length > 0 && { approvals }),
     ...(given.warnings?.length && { warnings: given.warnings.slice(0, MOST_WARNINGS) }),

@@ -16,6 +16,7 @@ const task: fc.Arbitrary<OperationTask> = fc.oneof(
   fc.integer({ min: 0, max: 200 }).map((retain) => ({ kind: "compact" as const, retain })),
   maybe(member).map((to) => ({ kind: "moveLeader" as const, ...(to !== undefined && { to }) })),
   member.map((name) => ({ kind: "replaceMember" as const, name })),
+  fc.constant({ kind: "recoverQuorum" as const, approve: "0123456789abcdef" }),
   fc.constant({ kind: "collectReport" as const }),
   fc.constant({ kind: "unknown" as const }),
 );

@@ -174,6 +174,13 @@ export function assertInvariants(o: Observation, action: Action): void {
     case "MarkCluster":
       if (action.purpose === "new-life")
         assert.ok(!seen.established, "I3: an existing cluster is not begun anew");
+      if (action.purpose === "recover") {
+        assert.ok(!seen.linearizable, "what has quorum is not recovered");
+        assertAllEnded(o);
+        assert.equal(action.change.life, cluster.marks.life + 1, "H11: former members are no siblings");
+        assert.equal(o.platform.rescued?.plan, action.change.recovered?.plan, "I10: with the data at hand");
+        assertApproved(o, action.change.recovered?.plan);
+      }
       if (action.purpose === "establish") assert.equal(action.change.established?.token, seen.token);
       assert.ok((action.change.highestOrdinal ?? Infinity) >= cluster.marks.highestOrdinal, "H11");
       return;
@@ -186,10 +193,25 @@ export function assertInvariants(o: Observation, action: Action): void {
       assert.ok(cure || o.members.every(seen.isHealthy), "R29: only one is silent at a time");
       return;
     }
+    case "RescueData": {
+      assert.ok(
+        seen.established && seen.healthyVoters() === 0,
+        "a recovery is of a cluster that has stopped",
+      );
+      assertAllEnded(o);
+      const { directory } = seen.member(action.member) ?? {};
+      assert.equal(directory?.state, "data", "R54: from data that is there");
+      return assertApproved(o, action.plan);
+    }
     case "FinishDeletion":
       return assert.equal(o.members.length, 0, "everything else is gone");
     case "UpdateOperation":
     case "DeleteOperation":
+      // Whether quorum can be recovered is judged just where there is none.
+      return assert.ok(
+        seen.linearizable || o.operations.some(({ task }) => task.kind === "recoverQuorum"),
+        "a task that needs quorum",
+      );
     case "Compact":
     case "Disarm":
     case "CompareHashes":
@@ -324,5 +346,22 @@ function assertChange(o: Observation, action: Extract<Action, { kind: "UpdateMem
       const distance = minor(change.template.version) - minor(speaks);
       assert.ok(distance === 0 || distance === 1, `R10, R13: ${speaks} → ${change.template.version}`);
     }
+  }
+}
+
+/** Nobody but a person gives up what lost members had. */
+function assertApproved({ operations }: Observation, plan: string | undefined): void {
+  const isApproved = operations.some(
+    ({ task, status }) =>
+      task.kind === "recoverQuorum" && task.approve === plan && status.phase === "Running",
+  );
+  assert.ok(isApproved, "I10: a person approved exactly this plan");
+}
+
+/** Nobody runs, and nobody is started again. */
+function assertAllEnded({ members }: Observation): void {
+  for (const { record, workload } of members) {
+    assert.ok(workload.state === "absent" || workload.state === "exited", "I10: nobody runs");
+    assert.ok(!record.run, "I10: nobody is to run");
   }
 }

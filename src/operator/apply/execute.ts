@@ -78,6 +78,8 @@ class Executor {
         return await this.#stopWorkload(action.member);
       case "DeleteVolume":
         return await this.#deleteVolume(action);
+      case "RescueData":
+        throw new TypeError("the volumes of Pods cannot be looked into: no recovery is planned here");
       case "FinishDeletion": {
         const finalizers = this.#decided.object.metadata.finalizers ?? [];
         const rest = finalizers.filter((one) => one !== CLUSTER_FINALIZER);

@@ -22,6 +22,7 @@ const KEYS: Readonly<Record<keyof ClusterMarks, string>> = {
   replaced: `${GROUP}/replaced`,
   failedTarget: `${GROUP}/failed-target`,
   oldLog: `${GROUP}/old-log`,
+  recovered: `${GROUP}/recovered`,
 };
 
 /** A merge patch of annotations: null takes one away. */
@@ -48,13 +49,15 @@ export interface ReadMarks {
 
 /**
  * What waits for a mark that cannot be read. Without the highest name, nobody new may get one, nor the last one be
- * forgotten (H11); without the target that failed, or the minor in the log (H5), nobody is restarted for a change.
+ * forgotten (H11); without what a recovery left, nobody is founded;
+ * without the target that failed, or the minor in the log (H5), nobody is restarted for a change.
  * Replacements are counted anew, and joins in a batch are taken to have happened (H1).
  */
 const NEEDED_FOR: Readonly<Record<string, readonly StepClass[]>> = {
   [KEYS.highestOrdinal]: ["join", "record"],
   [KEYS.failedTarget]: ["roll"],
   [KEYS.oldLog]: ["roll"],
+  [KEYS.recovered]: ["join"],
 };
 
 /** The marks on the cluster, joined with the copies on its records: such facts only ever become more. */
@@ -90,6 +93,7 @@ export function marksOf(
   const replaced = read(KEYS.replaced, isTimes);
   const failedTarget = read(KEYS.failedTarget, isFailedTarget);
   const oldLog = read(KEYS.oldLog, isOldLog);
+  const recovered = read(KEYS.recovered, isRecovered);
   const marks: ClusterMarks = {
     life,
     highestOrdinal: read(KEYS.highestOrdinal, isOrdinal) ?? FIRST_MARKS.highestOrdinal,
@@ -98,6 +102,7 @@ export function marksOf(
     ...(replaced && { replaced }),
     ...(failedTarget && { failedTarget }),
     ...(oldLog && { oldLog }),
+    ...(recovered && { recovered }),
   };
   const joined = members.find(({ spec }) => spec.joined && spec.token === token);
   if (joined && !isEstablished(clusterUID, marks)) {
@@ -158,6 +163,10 @@ function isFailedTarget(value: unknown): value is NonNullable<ClusterMarks["fail
 function isOldLog(value: unknown): value is NonNullable<ClusterMarks["oldLog"]> {
   if (!isFields(value) || !hasTexts(value, "minor")) return false;
   return value["until"] === undefined || typeof value["until"] === "number";
+}
+
+function isRecovered(value: unknown): value is NonNullable<ClusterMarks["recovered"]> {
+  return isFields(value) && hasTexts(value, "plan", "operation", "survivor") && isFields(value["restore"]);
 }
 
 function isTimes(value: unknown): value is Readonly<Record<string, number>> {

@@ -3,10 +3,11 @@ import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { crc32c } from "../wal/crc32c.ts";
+import { frameOf, hardStateBytes } from "../wal/frame.ts";
 import { RecordType, type HardState, type LogPosition } from "../wal/messages.ts";
 
 export class WalWriter {
-  readonly #segments: Buffer[][] = [];
+  readonly #segments: Uint8Array[][] = [];
   readonly #identity: Uint8Array;
   #crc = 0;
 
@@ -35,13 +36,8 @@ export class WalWriter {
     return this;
   }
 
-  state({ term, vote, commit }: HardState): this {
-    const writer = new BinaryWriter()
-      .uint32(8)
-      .uint64(term)
-      .uint32(16)
-      .uint64(BigInt(`0x${vote}`));
-    return this.#write(RecordType.state, writer.uint32(24).uint64(commit).finish());
+  state(state: HardState): this {
+    return this.#write(RecordType.state, hardStateBytes(state));
   }
 
   snapshot({ term, index }: LogPosition): this {
@@ -69,14 +65,7 @@ export class WalWriter {
 
   #write(type: number, data: Uint8Array | undefined): this {
     if (data !== undefined) this.#crc = crc32c(data, this.#crc);
-    const writer = new BinaryWriter().uint32(8).int64(type).uint32(16).uint32(this.#crc);
-    if (data !== undefined) writer.uint32(26).bytes(data);
-    const record = writer.finish();
-    const padding = (8 - (record.length % 8)) % 8;
-    const frame = Buffer.alloc(8 + record.length + padding);
-    frame.writeUInt32LE(record.length, 0);
-    if (padding > 0) frame.writeUInt8(0x80 | padding, 7);
-    frame.set(record, 8);
+    const frame = frameOf({ type, crc: this.#crc, ...(data !== undefined && { data }) });
     this.#segments.at(-1)?.push(frame);
     return this;
   }

@@ -44,7 +44,7 @@ interface Run {
   to: number;
 }
 
-const SEGMENT = /^([0-9a-f]{16})-([0-9a-f]{16})\.wal$/;
+export const SEGMENT = /^([0-9a-f]{16})-([0-9a-f]{16})\.wal$/;
 const START: LogPosition = { term: 0, index: 0 };
 const LARGEST_SNAPSHOT_FILE = 512 * 1024 * 1024;
 

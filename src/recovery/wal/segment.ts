@@ -8,7 +8,7 @@ import { crc32c } from "./crc32c.ts";
 import { readRecord, RecordType, type WalRecord } from "./messages.ts";
 
 export type SegmentEnd =
-  | { readonly end: "clean" }
+  | { readonly end: "clean"; readonly offset: number }
   /** The last record was not written whole: never acknowledged, and cut off by etcd at its start. */
   | { readonly end: "torn"; readonly offset: number }
   /** etcd does not start from it. */
@@ -18,7 +18,6 @@ const FRAME_HEADER = 8;
 const BLOCK = 4 * 1024 * 1024;
 const SECTOR = 512;
 const KNOWN: ReadonlySet<number> = new Set(Object.values(RecordType));
-const CLEAN: SegmentEnd = { end: "clean" };
 
 export class SegmentReader {
   readonly #disk: Disk;
@@ -29,6 +28,11 @@ export class SegmentReader {
   constructor(disk: Disk, onRecord: (record: WalRecord) => void) {
     this.#disk = disk;
     this.#onRecord = onRecord;
+  }
+
+  /** The checksum that the next record continues. */
+  get crc(): number {
+    return this.#crc;
   }
 
   async read(file: string, isLast: boolean): Promise<SegmentEnd> {
@@ -45,10 +49,10 @@ export class SegmentReader {
     };
     for (let offset = 0; ;) {
       const header = await bytesAt(offset, FRAME_HEADER);
-      if (header.length === 0) return CLEAN;
+      if (header.length === 0) return { end: "clean", offset };
       if (header.length < FRAME_HEADER) return cutOff(offset, isLast);
       const { record, padding } = frameSize(header);
-      if (record === 0 && padding === 0) return CLEAN;
+      if (record === 0 && padding === 0) return { end: "clean", offset };
       if (record + padding > size - offset - FRAME_HEADER) return cutOff(offset, isLast);
       const frame = await bytesAt(offset + FRAME_HEADER, record + padding);
       if (frame.length < record + padding) return cutOff(offset, isLast);

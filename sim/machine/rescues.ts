@@ -1,0 +1,68 @@
+/**
+ * Recovery from quorum loss on the model's disk: what a directory holds, and snapshots of what is rescued from one. As in
+ * etcd the whole log counts, and the directory is only read; whoever began it may be gone before its end.
+ */
+import type { Restore } from "../../src/api/bootstrap.ts";
+import type { Rescuer } from "../../src/local/recovery.ts";
+import { sleep, type Clock } from "../../src/seams/clock.ts";
+import type { DataDir, DataDirs } from "../models/etcd/data-dir.ts";
+import { RESTORED_KEYS } from "../models/etcd/restored.ts";
+
+const RESCUE_MS = 3_000;
+
+export class Rescues {
+  readonly #dirs: DataDirs;
+  readonly #clock: Clock;
+  /** Keys by the path of the snapshot. */
+  readonly #snapshots = new Map<string, readonly string[]>();
+  readonly #onRescued: (dir: DataDir, keys: readonly string[]) => void;
+
+  constructor(
+    dirs: DataDirs,
+    clock: Clock,
+    onRescued: (dir: DataDir, keys: readonly string[]) => void = () => undefined,
+  ) {
+    this.#dirs = dirs;
+    this.#clock = clock;
+    this.#onRescued = onRescued;
+  }
+
+  for(isAlive: () => boolean): Rescuer {
+    return {
+      inspect: async (dataDir) => {
+        const dir = this.#dirs.read(dataDir);
+        if (dir === undefined) return await Promise.resolve({ state: "empty" });
+        if (dir.unreadable) return { state: "damaged", why: "its database cannot be read" };
+        const { clusterID, memberID, log, lastTerm: term, state } = dir;
+        return {
+          state: "data",
+          clusterID,
+          memberID,
+          term,
+          index: log.length,
+          revision: state.revision,
+          replay: 0,
+        };
+      },
+      rescue: async ({ dataDir, workDir, expected }) => {
+        const dir = this.#dirs.read(dataDir);
+        if (dir?.memberID !== expected.memberID || dir.log.length !== expected.index)
+          throw new Error("it is not what was approved");
+        await sleep(this.#clock, RESCUE_MS);
+        if (!isAlive()) throw new Error("its controller is gone");
+        const path = `${workDir}/snapshot.db`;
+        const keys = this.rescuedKeys(dir);
+        this.#snapshots.set(path, keys);
+        this.#onRescued(dir, keys);
+        return { path, sha256: "0".repeat(64), revision: dir.state.revision };
+      },
+    };
+  }
+
+  /** Of all entries, whether this member had heard of their commit or not; planted faults take fewer. */
+  rescuedKeys = (dir: DataDir): readonly string[] => [...dir.olderCopy(dir.log.length).state.keys.keys()];
+
+  keysIn(restore: Restore | undefined): readonly string[] {
+    return this.#snapshots.get(restore?.source.file?.path ?? "") ?? RESTORED_KEYS;
+  }
+}

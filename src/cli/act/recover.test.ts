@@ -1,0 +1,44 @@
+/** `recover quorum` on a target in memory: nothing but the plan that was read is approved. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { command, demo, FakeTarget } from "../testing/fake-target.ts";
+
+const PLAN = "51f0a3c2d4e5b697";
+
+function lost(): FakeTarget {
+  const cluster = demo();
+  const recovery = {
+    plan: PLAN,
+    survivor: "demo-2",
+    message: "Demo-2 would be taken as the whole cluster.",
+    revision: { least: 80, most: 90 },
+    members: [{ name: "demo-2", data: "Found" as const, term: 3, index: 100 }],
+  };
+  const target = new FakeTarget([{ ...cluster, status: { ...cluster.status, recovery } }]);
+  target.operator = () => undefined;
+  return target;
+}
+
+test("the plan is shown, and the operation approves just this one", async () => {
+  const target = lost();
+  const { code, err } = await command(target, `recover quorum demo --plan ${PLAN} --yes`);
+  assert.equal(code, 0, err);
+  assert.match(err, /Survivor +demo-2/);
+  assert.deepEqual(target.created[0]?.spec["recoverQuorum"], { approve: PLAN });
+});
+
+test("without a plan, with another one, and without the hash of the one that was read, nothing is created", async () => {
+  const none = new FakeTarget();
+  const without = await command(none, `recover quorum demo --plan ${PLAN} --yes`);
+  assert.equal(without.code, 1);
+  assert.match(without.err, /there is no plan for a recovery of demo/);
+  const target = lost();
+  const other = await command(target, "recover quorum demo --plan 0000000000000000 --yes");
+  assert.equal(other.code, 5);
+  assert.match(other.err, new RegExp(`the plan is ${PLAN} now`));
+  const unread = await command(target, "recover quorum demo --yes");
+  assert.equal(unread.code, 2);
+  const unasked = await command(target, "recover quorum demo");
+  assert.equal(unasked.code, 6);
+  assert.deepEqual([...target.created, ...none.created], []);
+});

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Action } from "../action.ts";
+import { recoveryPlan } from "../assess/recovery-plan.ts";
+import { decide } from "../decide.ts";
+import type { MemberDirectory, Observation } from "../observation.ts";
+import { describeStep } from "../plan/plan.ts";
+import { predict } from "../plan/predict.ts";
+import { assertInvariants } from "../testing/naive-invariants.ts";
+import { change, edit, exited, healthy, record } from "../testing/cluster.ts";
+import { asking, operationOf, statusOf } from "../testing/operations.ts";
+import { statusOf as clusterStatus } from "../status/status.ts";
+import { viewOf } from "../view.ts";
+
+const clusterID = healthy().cluster.marks.established?.clusterID ?? "";
+
+function holding(world: Observation, name: string, more: Partial<Data> = {}): Observation {
+  const memberID = world.members.find((facts) => facts.record.name === name)?.record.memberID ?? "";
+  const found = {
+    state: "data",
+    clusterID,
+    memberID,
+    term: 3,
+    index: 100,
+    revision: 80,
+    replay: 10,
+  } as const;
+  return change(world, name, { directory: { ...found, ...more } });
+}
+type Data = Extract<MemberDirectory, { state: "data" }>;
+
+/** Without anybody to ask; demo-1 has its data, and the other two were wiped. */
+function lostQuorum(): Observation {
+  const wiped = ["demo-2", "demo-3"].reduce(
+    (world, name) => change(exited(world, name, "data-missing"), name, { directory: { state: "empty" } }),
+    holding(exited(healthy(), "demo-1"), "demo-1"),
+  );
+  const { list: _nobody, ...etcd } = wiped.etcd;
+  return { ...wiped, etcd: { ...etcd, highestRevision: 95 } };
+}
+
+const world = lostQuorum();
+const planOf = (observation: Observation) => recoveryPlan(viewOf(observation));
+const hash = planOf(world)?.hash ?? "";
+const task = { kind: "recoverQuorum", approve: hash } as const;
+
+function next(observation: Observation): string {
+  const { act } = decide(observation);
+  if (act) assertInvariants(observation, act.action);
+  return act ? describeStep(act) : "nothing";
+}
+
+/** How it ends, when the first step is its end. */
+function ending(observation: Observation): (string | undefined)[] {
+  const { act } = decide(observation);
+  if (act?.action.kind !== "UpdateOperation") return [next(observation)];
+  return [act.action.status.phase, act.action.status.reason];
+}
+
+/** Follows the decisions by the platform's own effects until one of this kind is next. */
+function until(observation: Observation, is: (action: Action) => boolean): Observation {
+  let now = observation;
+  for (let i = 0; i < 40; i++) {
+    const { act } = decide(now);
+    assert.ok(act, `nothing is done: ${JSON.stringify(decide(now).holds.map(({ code }) => code))}`);
+    assertInvariants(now, act.action);
+    if (is(act.action)) return now;
+    now = after(now, act.action);
+  }
+  throw new Error("no such step");
+}
+
+function after(observation: Observation, action: Action): Observation {
+  if (action.kind === "StopWorkload")
+    return change(observation, action.member, { workload: { state: "absent" } });
+  if (action.kind === "UpdateMember")
+    return record(observation, action.member, { ...action.change, resourceVersion: "2" });
+  if (action.kind === "UpdateOperation" || action.kind === "RescueData" || action.kind === "MarkCluster")
+    return { ...observation, ...pick(predict(observation, action)) };
+  throw new Error(`unexpected ${action.kind}`);
+}
+
+const pick = ({ operations, cluster, platform }: Observation) => ({ operations, cluster, platform });
+
+test("the plan takes the member whose log knows most: the term before the index", () => {
+  assert.equal(planOf(world)?.survivor.name, "demo-1");
+  const five = healthy({ replicas: 5 });
+  const two = ["demo-3", "demo-4", "demo-5"].reduce(
+    (o, name) => change(exited(o, name, "data-missing"), name, { directory: { state: "empty" } }),
+    holding(holding(exited(exited(five, "demo-1"), "demo-2"), "demo-1", { term: 3, index: 900 }), "demo-2", {
+      term: 4,
+      index: 7,
+    }),
+  );
+  const { list: _nobody, ...etcd } = two.etcd;
+  assert.equal(planOf({ ...two, etcd })?.survivor.name, "demo-2");
+});
+
+test("the plan says what would be lost, in the status with its hash", () => {
+  const { recovery } = clusterStatus(world, decide(world), undefined);
+  assert.equal(recovery?.plan, hash);
+  assert.deepEqual(recovery.revision, { least: 80, most: 90 });
+  assert.deepEqual(recovery.lostRevisions, { least: 5, most: 15 });
+  assert.deepEqual(recovery.members, [
+    { name: "demo-1", data: "Found", term: 3, index: 100 },
+    { name: "demo-2", data: "Lost" },
+    { name: "demo-3", data: "Lost" },
+  ]);
+  assert.match(recovery.message, /writes that only demo-2, demo-3 had are lost: 5 to 15 of the revisions/);
+  assert.match(decide(world).holds.at(-1)?.next ?? "", /kubectl etcd recover quorum demo -n default/);
+});
+
+test("there is no plan while a quorum has its data, or while a directory was not looked into", () => {
+  assert.equal(planOf(healthy()), undefined);
+  assert.equal(planOf(holding(exited(world, "demo-2"), "demo-2")), undefined, "demo-2 came back");
+  const unknown = { ...world, members: world.members.map(({ directory: _unread, ...facts }) => facts) };
+  assert.equal(planOf(unknown), undefined);
+  assert.equal(
+    planOf(holding(world, "demo-1", { clusterID: "other" })),
+    undefined,
+    "data of another cluster",
+  );
+});
+
+test("another hash, a member that came back, and a cluster with quorum: rejected, and nothing is done", () => {
+  const wrong = asking(world, { kind: "recoverQuorum", approve: "0123456789abcdef" });
+  assert.deepEqual(ending(wrong), ["Rejected", "PlanChanged"]);
+  const changed = asking(holding(world, "demo-1", { index: 101 }), task);
+  assert.deepEqual(ending(changed), ["Rejected", "PlanChanged"]);
+  const back = asking(holding(exited(world, "demo-2"), "demo-2"), task);
+  assert.deepEqual(ending(back), ["Rejected", "QuorumNotLost"]);
+  const unknown = { ...world, members: world.members.map(({ directory: _unread, ...facts }) => facts) };
+  assert.deepEqual(ending(asking(unknown, task)), ["Rejected", "RecoveryNotSupported"]);
+  assert.deepEqual(ending(asking(healthy(), task)), ["Rejected", "QuorumNotLost"]);
+});
+
+test("everybody is stopped before the data is read, and it is at hand before the old life ends", () => {
+  const approved = asking(world, task);
+  const rescue = until(approved, ({ kind }) => kind === "RescueData");
+  assert.ok(rescue.members.every(({ record: { run } }) => !run));
+  assert.ok(rescue.members.every(({ workload }) => workload.state !== "running"));
+  assert.equal(rescue.cluster.marks.life, 1);
+  const mark = until(rescue, ({ kind }) => kind === "MarkCluster");
+  assert.equal(mark.platform.rescued?.plan, hash);
+  const { act } = decide(mark);
+  assert.ok(act?.action.kind === "MarkCluster" && act.action.purpose === "recover");
+  assert.equal(act.action.change.life, 2);
+  assert.deepEqual(act.action.change.recovered?.restore.source, { file: { path: "/snapshot.db" } });
+});
+
+test("one that hangs while it stops is waited for", () => {
+  const running = until(asking(world, task), ({ kind }) => kind === "StopWorkload");
+  const hangs = change(running, "demo-1", { workload: { state: "stopping", since: 1 } });
+  assert.equal(next(hangs), "nothing");
+  assert.equal(decide(hangs).holds.at(-1)?.code, "RecoveryAwaitsStop");
+});
+
+test("whatever differs from the approved plan before the old life ends ends it, and members are started again", () => {
+  const rescue = until(asking(world, task), ({ kind }) => kind === "RescueData");
+  const back = holding(rescue, "demo-2");
+  const returned = change(back, "demo-2", { workload: { state: "absent" } });
+  assert.deepEqual(ending(returned), ["Failed", "QuorumNotLost"]);
+  const { act } = decide(returned);
+  assert.ok(act);
+  assert.match(next(after(returned, act.action)), /^wake demo-/);
+  const failing = {
+    ...rescue,
+    operations: rescue.operations.map((one) => ({ ...one, failures: { count: 3, error: "no space" } })),
+  };
+  assert.deepEqual(ending(failing), ["Failed", "StepFailed"]);
+  const cancelled = { ...rescue, operations: [] };
+  assert.match(next(cancelled), /^wake demo-/);
+});
+
+test("the new life begins from the snapshot alone, former members are never started again, their volumes are kept", () => {
+  let now = until(asking(world, task), ({ kind }) => kind === "MarkCluster");
+  const mark = decide(now).act;
+  assert.ok(mark);
+  now = after(now, mark.action);
+  for (let i = 0; i < 40; i++) {
+    const { act } = decide(now);
+    assert.ok(act);
+    assertInvariants(now, act.action);
+    const { action } = act;
+    if (action.kind === "CreateMember") {
+      assert.equal(action.record.name, "demo-4");
+      assert.deepEqual(action.record.restore?.source, { file: { path: "/snapshot.db" } });
+      assert.deepEqual(
+        action.record.initialCluster.map(({ name }) => name),
+        ["demo-4"],
+      );
+      assert.equal(now.members.length, 0, "nobody of the former life is left");
+      return;
+    }
+    if (action.kind === "UpdateMember") {
+      assert.equal(action.purpose, "leave");
+      assert.equal(action.change.leaving?.volume, "Retain");
+      now = after(now, action);
+    } else if (action.kind === "DeleteMember")
+      now = { ...now, members: now.members.filter((facts) => facts.record.name !== action.member) };
+    else now = after(now, action);
+  }
+  assert.fail("no first member");
+});
+
+test("a founder of the new life that loses its volume is founded again from the same snapshot, never empty", () => {
+  const recovered = {
+    plan: hash,
+    operation: "uid-of-task",
+    survivor: "demo-1",
+    revision: 90,
+    restore: { source: { file: { path: "/snapshot.db" } } },
+  };
+  const fresh = { ...world, members: [], operations: [] };
+  const third = {
+    ...fresh,
+    cluster: { ...world.cluster, marks: { ...world.cluster.marks, life: 3, highestOrdinal: 4, recovered } },
+  };
+  const { act } = decide(third);
+  assert.ok(act?.action.kind === "CreateMember", JSON.stringify(decide(third)));
+  assert.deepEqual(act.action.record.restore, recovered.restore);
+});
+
+test("a spec that asks for another minor version is rejected before anything is stopped", () => {
+  assert.deepEqual(ending(asking(edit(world, { version: "3.7.3" }), task)), ["Rejected", "VersionDiffers"]);
+  assert.equal(next(asking(edit(world, { version: "3.6.14" }), task)), "start operation task");
+});
+
+test("an operation that ran when quorum was lost ends before the recovery begins", () => {
+  const other = operationOf(
+    { kind: "restart" },
+    { name: "other", status: { phase: "Running", members: ["demo-2"] } },
+  );
+  const both = asking({ ...world, operations: [other] }, task);
+  const { act } = decide(both);
+  assert.ok(act?.action.kind === "UpdateOperation");
+  assert.equal(act.action.operation, "other");
+  assert.equal(act.action.status.reason, "QuorumRecovered");
+});
+
+test("a paused or hibernated cluster is not recovered", () => {
+  assert.equal(next(asking(edit(world, { paused: true }), task)), "nothing");
+  const asleep = asking(edit(world, { replicas: 0 }), task);
+  assert.match(next(asleep), /^hibernate/);
+  assert.equal(statusOf(asleep).phase, undefined);
+});

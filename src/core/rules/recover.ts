@@ -1,0 +1,158 @@
+/**
+ * An approved recovery from quorum loss. All members are stopped first; then a snapshot is made of everything that the
+ * survivor's log holds, while its directory is only read; and only with that snapshot at hand a new life of the cluster
+ * begins from it, under another token, so that no former member that returns is a sibling (R22, R54). Until then every
+ * step can be taken back: whatever differs from what was approved ends it, and the members are started again.
+ */
+import type { Outcome } from "../action.ts";
+import { recoveryPlan, type RecoveryPlan } from "../assess/recovery-plan.ts";
+import { hasLostItsData } from "../assess/lost-data.ts";
+import { HOLDS } from "../hold-classes.ts";
+import type { OperationFacts } from "../observation.ts";
+import { ended, started } from "../operations/endings.ts";
+import type { Ending } from "../operations/handler.ts";
+import { isFinished } from "../operations/status.ts";
+import type { TaskOf } from "../operations/task.ts";
+import { act, hold, update } from "../outcome.ts";
+import type { Rule } from "../rule.ts";
+import { compareVersions, parseVersion } from "../version/version.ts";
+import { names, namesOf, type MemberView, type View } from "../view.ts";
+
+/** A copy that cannot be made, or that etcd does not start from, so often in a row. */
+const MOST_FAILURES = 3;
+
+/** `etcdutl snapshot restore --bump-revision` (R24). */
+const RAISES_REVISIONS = { major: 3, minor: 5, patch: 10 };
+
+interface Recovery extends OperationFacts {
+  readonly task: TaskOf<"recoverQuorum">;
+}
+
+export const recover: Rule = (view) => {
+  const { operations, cluster } = view.observation;
+  if (!view.established || view.hasQuorum || view.spec.replicas === 0) return [];
+  const open = operations.filter((operation) => !isFinished(operation) && !operation.deleting);
+  const recoveries = open.filter(
+    (operation): operation is Recovery => operation.task.kind === "recoverQuorum",
+  );
+  const recovery = recoveries.find(({ status }) => status.phase === "Running") ?? recoveries[0];
+  // From the new life on, the rules that found and grow a cluster do the rest.
+  if (!recovery || cluster.marks.recovered?.operation === recovery.uid) return [];
+  const plan = recoveryPlan(view);
+  const differs = whyNot(view, recovery, plan);
+  const isRunning = recovery.status.phase === "Running";
+  if (differs || !plan) return differs ? [ended(view, recovery, isRunning ? "fail" : "reject", differs)] : [];
+  // One task at a time: whatever else runs cannot go on without quorum, and its members are about to be replaced.
+  const other = open.find((operation) => operation !== recovery && operation.status.phase === "Running");
+  if (other) {
+    const message = `quorum was lost while it ran, and operation ${recovery.name} recovers the cluster`;
+    return [ended(view, other, "fail", { reason: "QuorumRecovered", message })];
+  }
+  if (!isRunning)
+    return [
+      started(view, recovery, {
+        start: { members: namesOf(view.staying) },
+        what: `recover from the data of ${plan.survivor.name}`,
+        class: "heal",
+      }),
+    ];
+  return [next(view, recovery, plan)];
+};
+
+/** Why the approved plan cannot be carried out; undefined where it is the present one. */
+function whyNot(
+  view: View,
+  { task, failures }: Recovery,
+  plan: RecoveryPlan | undefined,
+): Ending | undefined {
+  if (failures && failures.count >= MOST_FAILURES)
+    return {
+      reason: "StepFailed",
+      message: `failed ${failures.count} times in a row, and no data was changed: ${failures.error}`,
+    };
+  if (plan?.hash === task.approve) return wrongVersion(view, plan);
+  if (plan)
+    return {
+      reason: "PlanChanged",
+      message: `the approved plan is ${task.approve}, and the present one is ${plan.hash}: look at it again, and approve that`,
+    };
+  const isUnknown = view.staying.every(({ directory }) => directory === undefined);
+  return isUnknown
+    ? {
+        reason: "RecoveryNotSupported",
+        message: "what the members' volumes hold cannot be read on this platform: restore a snapshot instead",
+      }
+    : {
+        reason: "QuorumNotLost",
+        message: "enough members still have their data for a quorum, so there is no plan to approve",
+      };
+}
+
+/** The first member is restored with the version that the spec asks for, which must be able to: known before, not after. */
+function wrongVersion(view: View, { survivor }: RecoveryPlan): Ending | undefined {
+  const [ran, wanted] = [survivor.record.template.version, view.spec.version];
+  const [from, to] = [parseVersion(ran), parseVersion(wanted)];
+  const isSameMinor = from && to && from.major === to.major && from.minor === to.minor;
+  const raises = to && compareVersions(to, RAISES_REVISIONS) >= 0;
+  if (isSameMinor && raises) return undefined;
+  return {
+    reason: "VersionDiffers",
+    message: isSameMinor
+      ? `etcd ${wanted} cannot raise the revision of a snapshot, which a recovery needs: set spec.version to 3.5.10 or later`
+      : `the data of ${survivor.name} was written by etcd ${ran}: set spec.version to that minor version first, and upgrade after the recovery`,
+  };
+}
+
+function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
+  const about = { operation: recovery.name, member: plan.survivor.name };
+  const awake = view.members.find(({ record }) => record.run);
+  if (awake) return act("heal", "RecoveryStops", about, update(awake, "recover", { run: false }));
+  // One that ended for want of its data stays as it is: that is what shows the loss, and it is not started again.
+  const running = view.members.filter((member) => !isStopped(view, member));
+  const [first] = running;
+  if (first && first.workload.state !== "stopping")
+    return act("heal", "RecoveryStops", about, { kind: "StopWorkload", member: first.name });
+  if (first) return hold(HOLDS.everything, "RecoveryAwaitsStop", { ...about, members: namesOf(running) });
+  const { hash: planned, survivor, data } = plan;
+  const { rescued } = view.observation.platform;
+  if (rescued?.plan !== planned) {
+    const { clusterID, memberID, term, index } = data;
+    return act("heal", "RecoveryRescues", about, {
+      kind: "RescueData",
+      member: survivor.name,
+      volumeUID: survivor.record.volumeUID ?? "",
+      plan: planned,
+      version: survivor.record.template.version,
+      expected: { clusterID, memberID, term, index },
+      operation: recovery.uid,
+    });
+  }
+  const { path, sha256, revision } = rescued;
+  return act(
+    "heal",
+    "RecoveryBegins",
+    { ...about, members: names(view.staying), revision },
+    {
+      kind: "MarkCluster",
+      purpose: "recover",
+      change: {
+        life: view.observation.cluster.marks.life + 1,
+        highestOrdinal: view.nextOrdinal - 1,
+        recovered: {
+          plan: planned,
+          operation: recovery.uid,
+          survivor: survivor.name,
+          revision,
+          restore: { source: { file: { path } }, checksum: sha256 },
+        },
+      },
+    },
+  );
+}
+
+/** On one machine what has ended is started by nobody but us; a kubelet would start it again. */
+function isStopped({ observation }: View, member: MemberView): boolean {
+  const { state } = member.workload;
+  const staysEnded = observation.platform.machine !== undefined && hasLostItsData(member);
+  return state === "absent" || (state === "exited" && staysEnded);
+}

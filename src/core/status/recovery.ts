@@ -1,0 +1,41 @@
+/** The plan of a recovery as the status tells it. */
+import type { RecoveryStatus } from "../../api/etcd-cluster-status.ts";
+import { recoveryPlan, type RecoveryPlan } from "../assess/recovery-plan.ts";
+import { names, type View } from "../view.ts";
+import { sentence } from "./condition.ts";
+
+const MOST_MEMBERS = 64;
+
+export function recoveryOf(view: View): RecoveryStatus | undefined {
+  const plan = recoveryPlan(view);
+  if (!plan) return undefined;
+  return {
+    plan: plan.hash,
+    survivor: plan.survivor.name,
+    message: sentence(sayPlan(plan)),
+    revision: plan.revisions,
+    ...(plan.lost && { lostRevisions: plan.lost }),
+    members: plan.members.slice(0, MOST_MEMBERS).map(({ member, data }) => ({
+      name: member.name,
+      data: data ? ("Found" as const) : ("Lost" as const),
+      ...(data && { term: data.term, index: data.index }),
+    })),
+  };
+}
+
+function sayPlan({ survivor, members, revisions, lost }: RecoveryPlan): string {
+  const gone = members.filter(({ data }) => !data).map(({ member }) => member);
+  const reach =
+    revisions.least === revisions.most
+      ? `revision ${revisions.least}`
+      : `a revision from ${revisions.least} to ${revisions.most}`;
+  return `${survivor.name} would be taken as the whole cluster, with ${reach}, and the other members rebuilt from it; ${sayLoss(lost, names(gone))}`;
+}
+
+function sayLoss(lost: RecoveryPlan["lost"], gone: string): string {
+  const only = `writes that only ${gone} had are lost`;
+  if (lost === undefined) return only;
+  if (lost.most === 0) return `${only}; none is known of`;
+  const count = lost.least === lost.most ? `${lost.most}` : `${lost.least} to ${lost.most}`;
+  return `${only}: ${count} of the revisions that were seen`;
+}

@@ -1,0 +1,90 @@
+/**
+ * Recovery from quorum loss on one machine: what the members' directories hold, and the snapshot that is made from the
+ * data of one of them. The result is a file beside the snapshot, so that the next controller finds it.
+ */
+import path from "node:path";
+import type { Action } from "../core/action.ts";
+import type { MemberDirectory, OperationFacts, RescuedData } from "../core/observation.ts";
+import { isFinished } from "../core/operations/status.ts";
+import type { PlatformMember } from "../control/platform.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Disk } from "../seams/disk.ts";
+import type { Layout } from "./layout.ts";
+
+export type RescueRequest = Omit<Extract<Action, { kind: "RescueData" }>, "kind" | "operation"> & {
+  readonly dataDir: string;
+  /** For the snapshot and for what is needed on the way. */
+  readonly workDir: string;
+};
+
+/** How directories are read and rescued: from files, or in a model. */
+export interface Rescuer {
+  inspect(dataDir: string): Promise<MemberDirectory>;
+  rescue(request: RescueRequest): Promise<Omit<RescuedData, "plan">>;
+}
+
+/** Reading a large log takes a moment, and nothing changes in it without quorum. */
+const FRESH_MS = 10_000;
+const RESULT = "result.json";
+
+export class Recovery {
+  readonly #layout: Layout;
+  readonly #disk: Disk;
+  readonly #clock: Clock;
+  readonly #rescuer: Rescuer;
+  readonly #known = new Map<string, { readonly at: number; readonly directory: MemberDirectory }>();
+
+  constructor(layout: Layout, seams: { disk: Disk; clock: Clock }, rescuer: Rescuer) {
+    this.#layout = layout;
+    this.#disk = seams.disk;
+    this.#clock = seams.clock;
+    this.#rescuer = rescuer;
+  }
+
+  /** Something was done: what was read before may not be so any more. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  async inspect(members: readonly PlatformMember[]): Promise<Record<string, MemberDirectory>> {
+    const found: Record<string, MemberDirectory> = {};
+    for (const { record, volume, workload } of members) {
+      if (volume.state !== "ready" || volume.uid !== record.volumeUID) continue;
+      const directory = await this.#directory(record.name);
+      // What is being written may look torn: of a running member only what can be read whole counts.
+      if (directory.state === "data" || workload.state !== "running") found[record.name] = directory;
+    }
+    return found;
+  }
+
+  async #directory(member: string): Promise<MemberDirectory> {
+    const now = this.#clock.monotonic();
+    const known = this.#known.get(member);
+    if (known && now - known.at < FRESH_MS) return known.directory;
+    const directory = await this.#rescuer.inspect(this.#layout.volume(member).data);
+    this.#known.set(member, { at: now, directory });
+    return directory;
+  }
+
+  async rescue(action: Extract<Action, { kind: "RescueData" }>): Promise<void> {
+    const { kind: _kind, operation: _operation, ...request } = action;
+    const workDir = this.#layout.recovery(action.plan);
+    const { data: dataDir } = this.#layout.volume(action.member);
+    await this.#disk.makeDirectory(workDir);
+    const rescued = await this.#rescuer.rescue({ ...request, dataDir, workDir });
+    await this.#disk.write(path.join(workDir, RESULT), `${JSON.stringify(rescued)}\n`, { private: true });
+  }
+
+  /** For the operation that has its turn; the schema makes its plan a safe name of a directory. */
+  async rescued(operations: readonly OperationFacts[]): Promise<RescuedData | undefined> {
+    for (const operation of operations) {
+      const { task } = operation;
+      if (task.kind !== "recoverQuorum" || isFinished(operation) || !/^[0-9a-f]{16}$/.test(task.approve))
+        continue;
+      const text = await this.#disk.read(path.join(this.#layout.recovery(task.approve), RESULT));
+      if (text !== undefined)
+        return { plan: task.approve, ...(JSON.parse(text) as Omit<RescuedData, "plan">) };
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * From the data directory of the last member that has one to a snapshot of everything in it. All is done on a copy: its
+ * log is committed to the end, etcd runs on it once with `--force-new-cluster`, alone, on loopback, for a client that only
+ * we can be, and sends a snapshot (R22, R54). The directory itself is only read, so a run that was interrupted begins
+ * again from the same data, and never a second time on the same copy.
+ */
+import * as fs from "node:fs/promises";
+import path from "node:path";
+import { EtcdClient } from "../etcd/client.ts";
+import { GrpcTransport } from "../etcd/grpc/transport.ts";
+import type { InstalledEtcd } from "../etcd/install/ensure.ts";
+import { EtcdProcess, type ProcessWorld } from "../etcd/process.ts";
+import { freeBytes } from "../seams/disk.ts";
+import type { Pki } from "../seams/pki.ts";
+import { hex, type Random } from "../seams/random.ts";
+import { manifestName } from "../snapshot/manifest.ts";
+import { certificates, freePorts } from "../snapshot/restore-check.ts";
+import { saveSnapshot } from "../snapshot/save.ts";
+import { FileStore } from "../snapshot/store/file.ts";
+import { inspectDirectory, type DirectoryFacts } from "./directory.ts";
+import { commitAll } from "./wal/commit-all.ts";
+import type { LogPosition } from "./wal/messages.ts";
+
+export interface RescueOptions {
+  /** The member's `--data-dir`; nothing may run on it. */
+  readonly dataDir: string;
+  /** What was found there when the recovery was approved. */
+  readonly expected: { readonly clusterID: string; readonly memberID: string; readonly last: LogPosition };
+  /** Where the snapshot goes, and copies meanwhile. */
+  readonly workDir: string;
+  readonly etcd: InstalledEtcd;
+  /** Flags that the log cannot be replayed without. */
+  readonly flags: readonly string[];
+  readonly pki: Pki;
+  readonly random: Random;
+  readonly world: ProcessWorld;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+}
+
+/** A snapshot with everything that the member's log held. */
+export interface Rescued {
+  readonly file: string;
+  readonly sha256: string;
+  readonly revision: number;
+  readonly totalKeys: number | undefined;
+}
+
+/** Why there is no snapshot. The member's directory is as it was. */
+export class RescueError extends Error {
+  override name = "RescueError";
+}
+
+export const RESCUED_SNAPSHOT = "snapshot.db";
+const ATTEMPT = "attempt-";
+/** The copy, the snapshot of it, and what a restore makes of that. */
+const COPIES = 3;
+const START_TIMEOUT_MS = 300_000;
+/** The one-shot etcd must never raise an alarm for want of room. */
+const QUOTA_BYTES = 64 * 1024 ** 3;
+
+export async function rescue(options: RescueOptions): Promise<Rescued> {
+  const { workDir, world, random } = options;
+  await world.disk.makeDirectory(workDir);
+  await endAttempts(options);
+  const found = await verified(options);
+  await checkSpace(options);
+  const attempt = path.join(workDir, `${ATTEMPT}${hex(random, 4)}`);
+  const copy = path.join(attempt, "data");
+  try {
+    await world.disk.makeDirectory(attempt);
+    await fs.cp(options.dataDir, copy, { recursive: true, errorOnExist: true, force: false });
+    const copied = await inspectDirectory(world.disk, copy);
+    if (!isSame(copied, found.log))
+      throw new RescueError("the copy of its data differs from the original: does something write there?");
+    const member = path.join(copy, "member");
+    await commitAll(world.disk, path.join(member, "wal"), path.join(member, "snap"));
+    const rescued = await forcedOnce(options, attempt, copy, found.log.last);
+    for (const name of [RESCUED_SNAPSHOT, manifestName(RESCUED_SNAPSHOT)])
+      await world.disk.rename(path.join(attempt, name), path.join(workDir, name));
+    return { ...rescued, file: path.join(workDir, RESCUED_SNAPSHOT) };
+  } finally {
+    await world.disk.remove(attempt);
+  }
+}
+
+type Found = Extract<DirectoryFacts, { state: "data" }>;
+
+async function verified({ dataDir, expected, world }: RescueOptions): Promise<Found> {
+  const found = await inspectDirectory(world.disk, dataDir);
+  if (found.state !== "data")
+    throw new RescueError(found.state === "empty" ? `${dataDir} holds no data` : found.why);
+  if (!isSame(found, expected))
+    throw new RescueError(
+      `${dataDir} is not what was approved: it holds entries up to term ${found.log.last.term}, index ${found.log.last.index}`,
+    );
+  return found;
+}
+
+function isSame(found: DirectoryFacts, expected: RescueOptions["expected"]): boolean {
+  if (found.state !== "data") return false;
+  const { clusterID, memberID, last } = found.log;
+  return (
+    clusterID === expected.clusterID &&
+    memberID === expected.memberID &&
+    last.term === expected.last.term &&
+    last.index === expected.last.index
+  );
+}
+
+async function checkSpace({ dataDir, workDir }: RescueOptions): Promise<void> {
+  let needed = 0;
+  for (const entry of await fs.readdir(dataDir, { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) needed += (await fs.stat(path.join(entry.parentPath, entry.name))).size * COPIES;
+  const free = await freeBytes(workDir);
+  if (free < needed)
+    throw new RescueError(
+      `${workDir} has ${free} bytes free, and ${needed} are needed for copies of the data: free some space`,
+    );
+}
+
+/** What an earlier run left: its etcd, which outlives whoever started it, then its files. */
+async function endAttempts({ workDir, world }: RescueOptions): Promise<void> {
+  for (const name of await world.disk.list(workDir)) {
+    if (!name.startsWith(ATTEMPT)) continue;
+    const attempt = path.join(workDir, name);
+    for (const identity of await world.processes.find(dataDirFlag(path.join(attempt, "data")))) {
+      const process = await world.processes.adopt(identity);
+      process?.signal("SIGKILL");
+      await process?.exit;
+    }
+    await world.disk.remove(attempt);
+  }
+}
+
+function dataDirFlag(directory: string): string {
+  return `--data-dir=${directory}`;
+}
+
+/** A second run on the same copy would take the first one's cluster apart again (R54). */
+export async function claimCopy(world: Pick<ProcessWorld, "disk">, copy: string): Promise<void> {
+  if (!(await world.disk.create(path.join(copy, "forced"), "--force-new-cluster was run here\n")))
+    throw new RescueError(`--force-new-cluster was run on ${copy} before, and must not be run there again`);
+}
+
+async function forcedOnce(
+  options: RescueOptions,
+  attempt: string,
+  copy: string,
+  last: LogPosition,
+): Promise<Omit<Rescued, "file">> {
+  const { etcd, world, signal, random } = options;
+  await claimCopy(world, copy);
+  const [client, peer] = await freePorts();
+  const [url, peerUrl] = [`https://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`];
+  const { tls, flags } = await certificates({ ...options, scratch: attempt });
+  const process = await EtcdProcess.start(world, {
+    binary: etcd.etcd,
+    args: [
+      "--name=survivor",
+      dataDirFlag(copy),
+      `--listen-client-urls=${url}`,
+      `--advertise-client-urls=${url}`,
+      `--listen-peer-urls=${peerUrl}`,
+      `--initial-advertise-peer-urls=${peerUrl}`,
+      `--initial-cluster=survivor=${peerUrl}`,
+      "--force-new-cluster",
+      "--auto-compaction-retention=0",
+      `--quota-backend-bytes=${QUOTA_BYTES}`,
+      ...options.flags,
+      ...flags,
+    ],
+    env: { PATH: options.env["PATH"], HOME: attempt },
+    cwd: attempt,
+    log: path.join(options.workDir, "etcd.log"),
+  });
+  const transport = new GrpcTransport({ clock: world.clock, tls });
+  try {
+    const endpoint = { name: "survivor", url };
+    const reader = new EtcdClient({ transport, clock: world.clock, endpoints: [endpoint] });
+    const serves = async (limit: AbortSignal) => {
+      await reader.kv.get("\0", { timeoutMs: 2_000, signal: limit });
+      return true;
+    };
+    await process.ready(serves, { timeoutMs: START_TIMEOUT_MS, signal });
+    const status = await reader.maintenance.status(endpoint, { timeoutMs: 5_000, signal });
+    const { members } = await reader.cluster.memberList({ timeoutMs: 5_000, signal });
+    if (members.length !== 1 || Number(status.raftAppliedIndex) < last.index)
+      throw new RescueError(
+        `etcd came up with ${members.length} members and entries up to ${status.raftAppliedIndex}, where one member and entries up to ${last.index} were expected`,
+      );
+    const store = new FileStore(attempt, random);
+    const { sha256, revision, totalKeys } = await saveSnapshot({
+      client: reader,
+      store,
+      name: RESCUED_SNAPSHOT,
+      compression: "none",
+      clock: world.clock,
+      random,
+      signal,
+    });
+    return { sha256, revision, totalKeys };
+  } finally {
+    await transport.close();
+    await process.kill();
+  }
+}
