@@ -90,6 +90,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
       leads: () => operator.leads,
       clockAheadMs: () => operator.clockAheadMs,
       nodeClocksOff: () => operator.nodeClocksOff(),
+      clustersElsewhere: () => operator.clustersElsewhere,
       catchingUp: () => operator.catchingUp,
       stores: () => operator.caches(),
     });

@@ -43,6 +43,8 @@ export const ANNOTATIONS = {
   approve: `${GROUP}/approve`,
   /** On an EtcdCluster: how many members the newest spec asked for that could be understood. */
   size: `${GROUP}/size`,
+  /** On an EtcdCluster: the installation that looks after it, by the namespace and name of its Lease. */
+  operator: `${GROUP}/operator`,
   /** On an EtcdMember, by a person: any value but "false" takes it out of the client Service and from leading. */
   fence: `${GROUP}/fence`,
   /** On an EtcdCluster that names no image repository: the image of its version, from the operator's repository. */

@@ -24,6 +24,7 @@ import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
 import { ClockSkew } from "./observe/clock-skew.ts";
 import { ClusterWorker } from "./cluster-worker.ts";
+import { Installation } from "./process/installation.ts";
 import { Dependents } from "./dependents.ts";
 import { EFFECT_MS, Fence, fencedTransport } from "./process/fencing.ts";
 import { idleConnections } from "./process/pace.ts";
@@ -77,6 +78,8 @@ export interface OperatorOptions {
   /** Given instead of connections to etcd of our own, for each cluster. */
   readonly reach?: () => EtcdReach;
   readonly pki?: Pki;
+  /** Which installation this is: clusters of another one are left alone. Its Lease, when absent. */
+  readonly installation?: string;
   /** Unique for each process; made from the host's name when absent. */
   readonly identity?: string;
   /** Clusters are looked at as if there were at least so many: a test need not make them. */
@@ -107,6 +110,7 @@ export class Operator {
   readonly #workers = new Map<string, ClusterWorker>();
   readonly #orphans: Orphans;
   readonly #dependents: Dependents;
+  readonly #installation: Installation;
   readonly #worker: ConstructorParameters<typeof ClusterWorker>[2];
   readonly #lost = Promise.withResolvers<"lost">();
   readonly #failed = Promise.withResolvers<never>();
@@ -160,6 +164,13 @@ export class Operator {
     const idle = new IdleConnections(() => idleConnections(this.#stores.clusters));
     const { image } = options;
     this.#dependents = new Dependents({ client, stores: this.#stores, clock, skew: this.#skew, log, image });
+    this.#installation = new Installation({
+      client,
+      name: options.installation ?? `${lease.namespace}/${lease.name}`,
+      serverNow: () => this.#skew.serverNow(),
+      events: this.#events,
+      log,
+    });
     this.#worker = {
       client,
       stores: this.#stores,
@@ -234,6 +245,11 @@ export class Operator {
     return this.#takeOver.catchingUp;
   }
 
+  /** Clusters in namespaces that we follow and another installation looks after. */
+  get clustersElsewhere(): number {
+    return this.#installation.elsewhere;
+  }
+
   caches(): CacheFacts[] {
     return this.#stores.facts();
   }
@@ -280,6 +296,19 @@ export class Operator {
   }
 
   async #reconcile(key: string): Promise<Outcome> {
+    try {
+      return await this.#turn(key);
+    } catch (error) {
+      // A pass that ends because we do not lead any more is no failure of the cluster.
+      if (!this.#fence.leads) {
+        this.#options.log("info", textOf(error), { ...clusterFields(key), error });
+        return { againMs: FENCED_MS };
+      }
+      throw error;
+    }
+  }
+
+  async #turn(key: string): Promise<Outcome> {
     const cluster = this.#stores.cluster(key);
     const uid = cluster?.metadata.uid;
     let worker = this.#workers.get(key);
@@ -289,26 +318,31 @@ export class Operator {
       await worker.close();
       worker = undefined;
     }
+    if (uid === undefined) this.#installation.forget(key);
+    const claimed = cluster && uid !== undefined ? await this.#installation.claim(key, cluster) : undefined;
+    if (claimed && "againMs" in claimed) return await this.#standAside(key, claimed);
     const again = [await this.#orphans.release(key, uid)];
     again.push(
       await this.#dependents.tell(key, uid === undefined ? { is: "absent" } : { is: "present", uid }),
     );
     // Where there is a cluster, its own next turn tries again.
-    if (!cluster || uid === undefined) return soonest(again);
+    if (!claimed || uid === undefined) return soonest(again);
     if (!worker) {
       worker = new ClusterWorker(key, uid, this.#worker);
       this.#workers.set(key, worker);
     }
-    try {
-      return await worker.turn(cluster);
-    } catch (error) {
-      // A pass that ends because we do not lead any more is no failure of the cluster.
-      if (!this.#fence.leads) {
-        this.#options.log("info", textOf(error), { ...clusterFields(key), error });
-        return { againMs: FENCED_MS };
-      }
-      throw error;
+    return await worker.turn(claimed);
+  }
+
+  /** Another installation looks after it: what we know of it would only grow old. */
+  async #standAside(key: string, again: { readonly againMs: number }): Promise<Outcome> {
+    const worker = this.#workers.get(key);
+    this.#workers.delete(key);
+    if (worker) {
+      this.#options.hooks?.onForget?.(key);
+      await worker.close();
     }
+    return again;
   }
 }
 

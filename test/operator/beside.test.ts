@@ -125,3 +125,40 @@ test("the account of one namespace is not an operator elsewhere", async () => {
     client.close();
   }
 });
+
+test("an installation that follows namespaces of others leaves their clusters alone and tells so", async () => {
+  const second = startOperator(bed, {
+    config: configOf(bed, { token: { text: tokens[OPERATOR.namespace] ?? "" } }),
+    lease: { namespace: OPERATOR.namespace, name: "second" },
+  });
+  try {
+    await eventually("it has seen both clusters", () =>
+      Promise.resolve(second.operator.clustersElsewhere === 2),
+    );
+    await bed.client.patch(`${clustersIn("default")}/ours`, { spec: { options: { logLevel: "Info" } } });
+    await ready("default", "ours");
+    assert.equal(second.steps.length, 0, second.steps.join());
+    const touched = writes(second.calls).filter(({ resource }) => resource !== "events");
+    assert.deepEqual(touched, []);
+    assert.ok(second.log.some((line) => line.startsWith("warn Two installations of the operator follow")));
+    await eventually("an Event says so", async () => {
+      const path = "/apis/events.k8s.io/v1/namespaces/default/events";
+      const { items } = await bed.client.get<{ items: { reason?: string; note?: string }[] }>(path);
+      const told = items.find(({ reason }) => reason === "ManagedElsewhere");
+      assert.match(told?.note ?? "", /quorate-system\/quorate looks after this cluster/);
+      return true;
+    });
+    // The first one is uninstalled: its clusters are not left alone for ever.
+    await wide.stop();
+    await bed.client.delete(`/apis/coordination.k8s.io/v1/namespaces/${OPERATOR.namespace}/leases/quorate`);
+    await bed.client.patch(`${clustersIn("default")}/ours`, { spec: { options: { logLevel: "Warn" } } });
+    await ready("default", "ours");
+    assert.ok(
+      second.steps.some((step) => step.startsWith("UpdateMember")),
+      second.steps.join(", "),
+    );
+    assert.equal(second.operator.clustersElsewhere, 1);
+  } finally {
+    await second.stop();
+  }
+});

@@ -40,6 +40,7 @@ const operator = new Operator({
   transport,
   log: () => undefined,
   lease: { namespace: "default", name: lease },
+  installation: "crashes",
   hooks: {
     onStep: ({ step, member, error }) => {
       if (error === undefined && CALLS.has(step)) effect(`${step} ${member}`);

@@ -42,7 +42,9 @@ interface Hooked extends Running {
 function start(change: Partial<OperatorOptions> = {}): Hooked {
   const hooks = new HookedTransport(bed);
   const lease = { namespace: "default", name: `lease-${++operators}` };
-  return Object.assign(startOperator(bed, { transport: hooks, lease, ...change }), { hooks });
+  return Object.assign(startOperator(bed, { transport: hooks, lease, installation: "hazards", ...change }), {
+    hooks,
+  });
 }
 
 async function withCluster(

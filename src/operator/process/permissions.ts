@@ -49,6 +49,13 @@ export const CLUSTER_WIDE: readonly Permission[] = [
     verbs: ["get", "patch"],
     why: "writing on a volume what it holds; without it only the claim says so, which goes with its namespace",
   },
+  {
+    group: "coordination.k8s.io",
+    resource: "leases",
+    verbs: [],
+    rarely: ["get"],
+    why: "telling whether another installation that a cluster names still runs",
+  },
 ];
 
 function ofKinds(table: Parameters<typeof entriesOf>[0]): Permission[] {

@@ -24,6 +24,7 @@ export interface Subjects {
   readonly leads: () => boolean;
   readonly clockAheadMs?: () => number | undefined;
   readonly nodeClocksOff?: NonNullable<Sources["nodeClocksOff"]>;
+  readonly clustersElsewhere?: NonNullable<Sources["clustersElsewhere"]>;
   readonly catchingUp?: () => CatchingUp | undefined;
   readonly stores: () => readonly StoreFacts[];
 }
@@ -71,6 +72,7 @@ export async function openEndpoints(options: EndpointsOptions): Promise<Endpoint
         metrics.watch({
           queue: given.queue,
           ...(given.clockAheadMs && { clockAheadMs: given.clockAheadMs }),
+          ...(given.clustersElsewhere && { clustersElsewhere: given.clustersElsewhere }),
           ...(given.nodeClocksOff && { nodeClocksOff: given.nodeClocksOff }),
           stores: () => stores().map((one) => [one.resource, isInStep(one)]),
         });

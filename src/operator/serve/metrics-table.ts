@@ -64,6 +64,12 @@ export const METRICS = {
     [],
     "Clusters with an object that could not be applied in the last pass.",
   ),
+  managedElsewhere: metric(
+    "gauge",
+    "clusters_managed_elsewhere",
+    [],
+    "Clusters in followed namespaces that another installation of the operator looks after.",
+  ),
   reconcile: metric(
     "histogram",
     "reconcile_duration_seconds",

@@ -40,6 +40,8 @@ export interface Sources {
   readonly clockAheadMs?: () => number | undefined;
   /** The nodes whose clocks are off, and by how much. */
   readonly nodeClocksOff?: () => Iterable<readonly [node: string, aheadMs: number]>;
+  /** Clusters that another installation looks after. */
+  readonly clustersElsewhere?: () => number;
   /** Each cache, by the plural of its resource: whether it is in step. */
   readonly stores?: () => Iterable<readonly [resource: string, inStep: boolean]>;
 }
@@ -133,7 +135,7 @@ export class OperatorMetrics {
   }
 
   *#operator(): Generator<readonly [MetricDefinition, Iterable<Sample>]> {
-    const { queue, lagMs, leads, stores, clockAheadMs, nodeClocksOff } = this.#sources;
+    const { queue, lagMs, leads, stores, clockAheadMs, nodeClocksOff, clustersElsewhere } = this.#sources;
     const { version } = this.#options;
     yield one(METRICS.build, 1, [version]);
     if (queue) {
@@ -144,6 +146,7 @@ export class OperatorMetrics {
     }
     if (lagMs) yield one(METRICS.eventLoopLag, lagMs() / 1000);
     if (leads) yield one(METRICS.leaseHeld, leads() ? 1 : 0);
+    if (clustersElsewhere) yield one(METRICS.managedElsewhere, clustersElsewhere());
     const aheadMs = clockAheadMs?.();
     if (aheadMs !== undefined) yield one(METRICS.clockSkew, aheadMs / 1000);
     for (const [node, off] of nodeClocksOff?.() ?? [])
