@@ -28,6 +28,7 @@ export async function prepare(options: { progress?: Progress } = {}): Promise<Pr
   });
   const kubernetes = await ensureKubernetes(progress);
   await ensureUpstream("helm", progress);
+  await ensureUpstream("certmanager", progress);
   return { kubernetes: kubernetes.version, etcd: etcd.version, elapsedMs: Date.now() - started };
 }
 
@@ -50,7 +51,7 @@ export function missing(): string[] {
   if (process.platform !== "linux") {
     return ["the testbed runs on Linux only (elsewhere: --use <kubeconfig> with a cluster of your own)"];
   }
-  if (!kubernetesTarget().built || !isBuilt("helm")) {
+  if (!kubernetesTarget().built || !isBuilt("helm") || !isBuilt("certmanager")) {
     const go = missingGo();
     if (go) lacking.push(go);
   }

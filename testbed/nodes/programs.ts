@@ -1,10 +1,10 @@
 /**
  * The testbed's Go programs, each a small module beside this folder: built once, cached under a key of its sources.
- * CoreDNS is its upstream with a main of ours, Helm and versitygw (an S3 server) are their upstreams as they are, the
- * other two are ours.
+ * CoreDNS and cert-manager are their upstreams with a main of ours, Helm and versitygw (an S3 server) are their upstreams
+ * as they are, the other two are ours.
  */
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { elapsed, missingGo, ToolMissing } from "../kubernetes-build.ts";
@@ -26,8 +26,13 @@ const VARIABLES: Partial<Record<Program, readonly string[]>> = {
   ),
 };
 
+/** What a program is of no use without, from its upstream's module. */
+const FILES: Partial<Record<Program, { readonly module: string; readonly folder: string }>> = {
+  certmanager: { module: "github.com/cert-manager/cert-manager", folder: "deploy/crds" },
+};
+
 type NodeProgram = (typeof MODULES)[number];
-type Upstream = "helm" | "versitygw";
+type Upstream = "helm" | "versitygw" | "certmanager";
 export type Program = NodeProgram | Upstream;
 export type Programs = Record<NodeProgram, string>;
 
@@ -60,7 +65,12 @@ export function isBuilt(name: Upstream): boolean {
   return existsSync(target(name));
 }
 
-/** Where Helm or versitygw is; built first if it is not there. */
+/** The folder beside a program with what else it needs. */
+export function filesOf(name: Upstream): string {
+  return `${target(name)}.files`;
+}
+
+/** Where Helm, versitygw or cert-manager is; built first if it is not there. */
 export async function ensureUpstream(name: Upstream, progress: Progress = () => {}): Promise<string> {
   if (!isBuilt(name)) await ensureProgram(name, progress);
   return target(name);
@@ -78,10 +88,23 @@ async function ensureProgram(name: Program, progress: Progress): Promise<void> {
     const work = `${file}.building`;
     rmSync(work, { force: true });
     await compile(name, work, progress);
+    copyFiles(name, `${file}.files`);
     renameSync(work, file);
   } finally {
     await lock.release();
   }
+}
+
+/** From the module that was just compiled. */
+function copyFiles(name: Program, to: string): void {
+  const from = FILES[name];
+  if (!from) return;
+  const args = ["list", "-m", "-f", "{{.Dir}}", from.module];
+  const dir = execFileSync("go", args, { cwd: sources(name), encoding: "utf8" }).trim();
+  rmSync(to, { recursive: true, force: true });
+  mkdirSync(to);
+  for (const file of readdirSync(join(dir, from.folder)))
+    copyFileSync(join(dir, from.folder, file), join(to, file));
 }
 
 async function compile(name: Program, work: string, progress: Progress): Promise<void> {

@@ -1,0 +1,56 @@
+/** Real cert-manager on a testbed: its resource definitions, and its controllers as a process beside the API server. */
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { parse } from "yaml";
+import { systemProcesses, type RunningProcess } from "../../src/seams/processes.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { ensureUpstream, filesOf } from "../../testbed/nodes/programs.ts";
+import { bedPaths } from "../../testbed/paths.ts";
+
+const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+export const CERT_MANAGER = "/apis/cert-manager.io/v1/namespaces/default";
+
+/** What an issuer with a CA needs; those of ACME are of no use here. */
+const KINDS = /^crd-(certificates|certificaterequests|issuers|clusterissuers)\.yaml$/;
+
+interface Definition {
+  readonly metadata: { readonly name: string };
+}
+
+export class CertManager implements AsyncDisposable {
+  readonly #process: RunningProcess;
+
+  private constructor(running: RunningProcess) {
+    this.#process = running;
+  }
+
+  static async start(bed: TestTestbed): Promise<CertManager> {
+    const command = await ensureUpstream("certmanager");
+    const folder = filesOf("certmanager");
+    for (const file of readdirSync(folder).filter((one) => KINDS.test(one))) {
+      const { metadata, ...rest } = parse(readFileSync(path.join(folder, file), "utf8")) as Definition;
+      // Their labels are filled in by Helm.
+      await bed.client.create(DEFINITIONS, { ...rest, metadata: { name: metadata.name } });
+    }
+    await eventually("the kinds of cert-manager are served", async () => {
+      await bed.client.get(`${CERT_MANAGER}/certificates`);
+      return await bed.client.get(`${CERT_MANAGER}/issuers`);
+    });
+    const { kubeconfig, kubelet } = bedPaths(bed.name);
+    const running = await systemProcesses.spawn({
+      command,
+      args: ["--kubeconfig", kubeconfig],
+      env: { PATH: process.env["PATH"] },
+      cwd: path.dirname(kubelet),
+      log: path.join(path.dirname(kubeconfig), "cert-manager.log"),
+    });
+    return new CertManager(running);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#process.signal("SIGTERM");
+    await eventually("cert-manager has ended", async () => !(await systemProcesses.isAlive(this.#process)));
+  }
+}
