@@ -30,10 +30,12 @@ test("each kind of operation succeeds on a healthy cluster, one after the other,
   const sim = new OperatorSimulation(SPEC, { seed: 11 });
   const moves = new Moves(sim);
   await sim.settle();
-  for (const task of OPERATIONS) moves.perform({ do: "operate", task, pick: 0, all: task !== "moveLeader" });
+  // With quorum there is nothing to recover: that one is rejected.
+  const tasks = OPERATIONS.filter((task) => task !== "recoverQuorum");
+  for (const task of tasks) moves.perform({ do: "operate", task, pick: 0, all: task !== "moveLeader" });
   await sim.settle();
   const ended = told(sim);
-  assert.equal(ended.length, OPERATIONS.length);
+  assert.equal(ended.length, tasks.length);
   assert.ok(
     ended.every((one) => one.includes(" Succeeded ")),
     ended.join("\n"),
