@@ -97,6 +97,12 @@ export function isValidAt(text: string, now: number): boolean {
   return leaf !== undefined && leaf.notBefore <= now && now <= leaf.notAfter;
 }
 
+/** The serial of the CA in this bundle that issued the first certificate of a text. */
+export function issuerIn(text: string, bundle: string): string | undefined {
+  const [leaf] = certificatesIn(text);
+  return certificatesIn(bundle).find(({ serial }) => serial === leaf?.issuer)?.serial;
+}
+
 export function fingerprintOf(text: string): string | undefined {
   const [leaf] = certificatesIn(text);
   return leaf && fingerprint(leaf);

@@ -1,25 +1,22 @@
 /** etcd's HTTP answers on a simulated machine: versions on the client URL, health and `/metrics` on the metrics URL. */
 import { minorOf } from "../../src/core/version/version.ts";
-import type { EtcdProbe, EtcdVersions } from "../../src/seams/etcd-probe.ts";
+import type { EtcdProbe, EtcdVersions, Offered } from "../../src/seams/etcd-probe.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import type { Server } from "../models/etcd/server.ts";
 import type { EtcdWorld } from "../models/etcd/world.ts";
+import type { KeyPair } from "../../src/seams/pki.ts";
 import { fingerprintOf } from "./model-pki.ts";
+import type { ModelTls } from "./model-tls.ts";
 
 export class ModelProbe implements EtcdProbe {
   readonly #world: EtcdWorld;
   readonly #reaches: (server: Server) => boolean;
-  readonly #certificateOf: (server: Server) => string | undefined;
+  readonly #tls: ModelTls;
 
-  /** `certificateOf`: what the file with a process's server certificate holds now. */
-  constructor(
-    world: EtcdWorld,
-    reaches: (server: Server) => boolean = () => true,
-    certificateOf: (server: Server) => string | undefined = () => undefined,
-  ) {
+  constructor(world: EtcdWorld, tls: ModelTls, reaches: (server: Server) => boolean = () => true) {
     this.#world = world;
+    this.#tls = tls;
     this.#reaches = reaches;
-    this.#certificateOf = certificateOf;
   }
 
   versions(endpoint: Endpoint, signal: AbortSignal): Promise<EtcdVersions> {
@@ -78,8 +75,24 @@ export class ModelProbe implements EtcdProbe {
     try {
       return await this.#ask(signal, () => {
         const server = this.#world.network.clientAt(endpoint.url);
-        const text = server?.serving ? this.#certificateOf(server) : undefined;
+        const text = server?.serving ? this.#tls.shown(server, "client") : undefined;
         return server && text !== undefined ? [server, fingerprintOf(text)] : undefined;
+      });
+    } catch {
+      return undefined;
+    }
+  }
+
+  async offer(endpoint: Endpoint, offered: KeyPair, signal: AbortSignal): Promise<Offered | undefined> {
+    const { network } = this.#world;
+    try {
+      return await this.#ask(signal, () => {
+        const client = network.clientAt(endpoint.url);
+        const server = client ?? network.all().find(({ config }) => bound(config, endpoint.url));
+        const plane = client ? "client" : "peer";
+        const shown = server?.runs ? this.#tls.shown(server, plane) : undefined;
+        if (!server || shown === undefined) return undefined;
+        return [server, { shown, served: this.#tls.accepts(server, plane, offered.certificate) }];
       });
     } catch {
       return undefined;
@@ -111,4 +124,8 @@ export class ModelProbe implements EtcdProbe {
       });
     });
   }
+}
+
+function bound({ listenPeerURLs, peerURLs }: Server["config"], url: string): boolean {
+  return listenPeerURLs.includes(url) || peerURLs.includes(url);
 }

@@ -2,6 +2,7 @@
  * Processes of a simulated machine. A command `…/<version>/etcd --config-file=<file>` is an etcd of the model;
  * it outlives whoever started it, writes its log to the disk, and is known by pid and start time.
  */
+import { ModelTls, type PlaneFiles } from "./model-tls.ts";
 import type {
   Processes,
   ProcessExit,
@@ -27,6 +28,7 @@ const CONFIG = "--config-file=";
 export class ModelProcesses {
   readonly #children = new Map<number, Child>();
   readonly #world: EtcdWorld;
+  readonly tls = new ModelTls();
   readonly #disk: ModelDisk;
   #pids = 1000;
   /** A process is about to start. */
@@ -87,8 +89,19 @@ export class ModelProcesses {
         resolveExit(toExit(end));
       },
     });
+    if (child.server) this.tls.started(child.server, this.#filesOf(configText));
     if (child.server && this.slow.has(child.server.config.name)) child.server.speed = 0.1;
     return this.#running(child);
+  }
+
+  /** The files that its configuration names. */
+  #filesOf(configText: string): Readonly<Record<"client" | "peer", PlaneFiles>> {
+    const config = JSON.parse(configText) as Readonly<Record<string, Readonly<Record<string, string>>>>;
+    const of = (section: string): PlaneFiles => {
+      const { "cert-file": pem = "", "trusted-ca-file": ca = "" } = config[section] ?? {};
+      return { trusted: this.#disk.text(ca), shown: () => this.#disk.text(pem) };
+    };
+    return { client: of("client-transport-security"), peer: of("peer-transport-security") };
   }
 
   #running(child: Child): RunningProcess {

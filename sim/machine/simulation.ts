@@ -88,6 +88,7 @@ export class MachineSimulation {
     this.calls = new Calls(this.world, () => clock.now());
     this.keys = new Keys(this.world);
     this.processes = new ModelProcesses(this.world, disk);
+    this.world.network.between = (a, b) => this.processes.tls.apart(a, b);
     this.ports = new ModelPorts(this.world);
     this.#pki = new ModelPki(clock);
     this.store = new Store(this.files, { disk, clock, random: this.random.fork() });
@@ -193,7 +194,7 @@ export class MachineSimulation {
           this.processes.seenBy(self, (identity) => lifeline.alive && identity.startTime === self.startTime),
         ),
         transport: lifeline.etcd(transport),
-        probe: new ModelProbe(this.world),
+        probe: new ModelProbe(this.world, this.processes.tls),
         restore: async ({ record, restore, dataDir }, tell) => {
           tell("reading it");
           // As long as a restore may take, whoever began it may be gone by then.

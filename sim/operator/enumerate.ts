@@ -27,6 +27,7 @@ const TASKS = {
   replaceMember: { all: false },
   restart: { all: true },
   recoverQuorum: { all: true },
+  rotateCertificates: { all: true },
   collectReport: { all: true },
 } as const satisfies Readonly<Record<OperationName, object>>;
 
@@ -65,7 +66,7 @@ const scenarios: readonly Scenario[] = [
   },
   ...OPERATIONS.map((task) => ({
     name: `operation ${task}`,
-    spec: { replicas: 3, version: "3.6.16" },
+    spec: { replicas: 3, version: "3.6.16", tls: { rotation: { soak: "5s" } } },
     moves: [{ do: "operate", task, pick: FIRST, ...TASKS[task] } as const],
   })),
 ];

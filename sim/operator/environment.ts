@@ -119,6 +119,7 @@ export class Environment {
 
   #apart(a: Server, b: Server): boolean {
     if (this.pods.isRefused(a) || this.pods.isRefused(b)) return true;
+    if (this.pods.tls.apart(a, b)) return true;
     if (this.#cutOff.size === 0) return false;
     const [there, here] = [this.pods.nodeOf(a), this.pods.nodeOf(b)];
     return there !== here && [there, here].some((node) => node !== undefined && this.#cutOff.has(node));

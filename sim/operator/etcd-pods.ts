@@ -6,6 +6,7 @@ import { ETCD_CONTAINER } from "../../src/operator/names.ts";
 import { FILES, PATHS } from "../../src/operator/render/config.ts";
 import { VOLUMES } from "../../src/operator/render/volumes.ts";
 import { isValidAt } from "../machine/model-pki.ts";
+import { ModelTls, type PlaneFiles } from "../machine/model-tls.ts";
 import type { DataDir, DataDirs } from "../models/etcd/data-dir.ts";
 import type { Server, ServerEnd } from "../models/etcd/server.ts";
 import type { EtcdWorld } from "../models/etcd/world.ts";
@@ -78,7 +79,8 @@ export class EtcdPods implements Hooks {
   readonly #now: () => number;
   readonly #snapshots: SnapshotPods | undefined;
   readonly #nodes = new WeakMap<Server, string>();
-  readonly #starts = new WeakMap<Server, Start>();
+  /** Files as its kubelet has written them by now, and CAs as they were at the start. */
+  readonly tls = new ModelTls();
   /** Processes whose certificate its peers do not take now. */
   readonly #refused = new Set<Server>();
   #started = 0;
@@ -105,11 +107,6 @@ export class EtcdPods implements Hooks {
 
   nodeOf(server: Server): string | undefined {
     return this.#nodes.get(server);
-  }
-
-  /** As its kubelet has written it by now. */
-  serverCertificate(server: Server): string | undefined {
-    return this.#starts.get(server)?.files(VOLUMES.config)[FILES.serverPem];
   }
 
   hasImage(image: string): boolean {
@@ -140,7 +137,7 @@ export class EtcdPods implements Hooks {
       onEnd: (end) => start.ended(endingOf(end, lines)),
     });
     if (server) this.#nodes.set(server, start.node);
-    if (server) this.#starts.set(server, start);
+    if (server) this.tls.started(server, filesOf(start));
     if (server) this.#shakeHands(server, () => start.files(VOLUMES.config)[FILES.peerPem]);
     if (server && this.slow.has(server.config.name)) server.speed = 0.1;
     return this.#running(server);
@@ -180,6 +177,12 @@ export class EtcdPods implements Hooks {
       isAlive: () => !server.frozen,
     };
   }
+}
+
+function filesOf(start: Start): Readonly<Record<"client" | "peer", PlaneFiles>> {
+  const files = () => start.files(VOLUMES.config);
+  const of = (ca: string, pem: string) => ({ trusted: files()[ca], shown: () => files()[pem] });
+  return { client: of(FILES.clientCA, FILES.serverPem), peer: of(FILES.peerCA, FILES.peerPem) };
 }
 
 /** Runtimes tell a signal as 128 + its number. */

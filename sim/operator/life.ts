@@ -115,6 +115,7 @@ export class Life extends ProcessLife {
       ready: (url, signal) => this.guard(() => probe.ready(url, signal)),
       activePeers: (url, signal) => this.guard(() => probe.activePeers(url, signal)),
       certificate: (endpoint, signal) => this.guard(() => probe.certificate(endpoint, signal)),
+      offer: (endpoint, offered, signal) => this.guard(() => probe.offer(endpoint, offered, signal)),
     };
   }
 }

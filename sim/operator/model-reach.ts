@@ -10,7 +10,7 @@ export function modelReach(env: Environment, life: Life, random: Environment["ra
   const { world, calls, keys, pods } = env;
   return {
     transport: life.etcd(new ModelTransport({ world, calls, keys, random: random.fork(), reaches })),
-    probe: life.probe(new ModelProbe(world, reaches, (server) => pods.serverCertificate(server))),
+    probe: life.probe(new ModelProbe(world, pods.tls, reaches)),
     setCredentials: () => undefined,
     close: () => Promise.resolve(),
   };

@@ -43,6 +43,7 @@ function asked({ task, all }: Of<"operate">, member: string): object {
     replaceMember: { name: member },
     recoverQuorum: { approve: "0123456789abcdef" },
     restart: all ? {} : { members: [member] },
+    rotateCertificates: all ? { ca: true } : {},
     collectReport: {},
   };
   return tasks[task];

@@ -162,6 +162,8 @@ function plainScheduleOf(seed: number): Schedule {
     spec: {
       replicas: random.pick([1, 2, 3, 3, 3, 5]),
       version,
+      // Nobody there has to load anything, and a soak counts as rest.
+      tls: { rotation: { soak: "0s" } },
       ...(memory && { storage: { medium: "Memory", size: "64Mi" }, options: { quotaBackendBytes: "16Mi" } }),
     },
     settled: random.chance(0.7),

@@ -58,4 +58,32 @@ export const plantedOperationBugs: readonly PlantedBug[] = [
     find: '  "Rejected",\n',
     replace: "",
   },
+  {
+    name: "a new CA signs before members were seen to accept it",
+    breaks: "R45",
+    file: "src/core/rules/rotate-authorities.ts",
+    find: "const unseen = trusting(view, plane).filter(({ trust }) => trust?.[plane]?.accepts !== other);",
+    replace: "const unseen: MemberView[] = [];",
+  },
+  {
+    name: "a new CA signs before every record names it",
+    breaks: "R45",
+    file: "src/core/rules/rotate-authorities.ts",
+    find: "const lacking = trusting(view, plane).filter((member) => !runsWith(member, plane, [current, other]));",
+    replace: "const lacking: MemberView[] = [];",
+  },
+  {
+    name: "the old CA is dropped while members still show its certificates",
+    breaks: "R45",
+    file: "src/core/rules/rotate-authorities.ts",
+    find: "const unseen = showing(view, plane).filter(({ trust }) => trust?.[plane]?.shows !== current);",
+    replace: "const unseen: MemberView[] = [];",
+  },
+  {
+    name: "members are started with the new CA alone",
+    breaks: "R45",
+    file: "src/core/template/effective.ts",
+    find: "return [authority.current, ...otherOf(authority)];",
+    replace: "return otherOf(authority);",
+  },
 ];

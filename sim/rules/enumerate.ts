@@ -30,6 +30,7 @@ const TASKS: { readonly [Name in OperationName]: TaskOf<Name> } = {
   replaceMember: { kind: "replaceMember", name: "demo-1" },
   restart: { kind: "restart" },
   recoverQuorum: { kind: "recoverQuorum", approve: "0123456789abcdef" },
+  rotateCertificates: { kind: "rotateCertificates", ca: true },
   collectReport: { kind: "collectReport" },
 };
 
@@ -92,7 +93,7 @@ export const scenarios: readonly Scenario[] = [
   },
   ...OPERATIONS.map((name) => ({
     name: `operation ${name}`,
-    spec: { replicas: 3, version: "3.6.16" },
+    spec: { replicas: 3, version: "3.6.16", tls: { rotation: { soak: "0s" } } },
     moves: [{ operate: TASKS[name] }],
   })),
   {

@@ -89,6 +89,11 @@ export function execute(hands: Hands, view: View, action: Action): void {
       return;
     case "CancelDowngrade":
       return done(() => void calls.downgrade(voter(hands, view), "CANCEL", ""), "noDowngrade");
+    case "RotateAuthority":
+      return objects.rotate(action, view.now);
+    case "ReissueCertificates":
+      memory.reissuedFor.set(action.member ?? "", action.operation);
+      return;
     case "UpdateOperation":
       return objects.report(action.operation, action.resourceVersion, action.status);
     case "DeleteOperation":

@@ -4,7 +4,7 @@
  */
 import type { RestoreFault } from "../../src/api/bootstrap.ts";
 import type { EtcdClusterSpec } from "../../src/api/etcd-cluster-spec.ts";
-import type { NewMemberRecord, RecordChange } from "../../src/core/action.ts";
+import type { Action, NewMemberRecord, RecordChange } from "../../src/core/action.ts";
 import { etcdConfig } from "../../src/core/config/flags.ts";
 import type { ClusterFacts, OperationFacts } from "../../src/core/observation.ts";
 import type { OperationTask } from "../../src/core/operations/task.ts";
@@ -17,6 +17,7 @@ import {
   type MemberRecord,
 } from "../../src/core/record.ts";
 import type { DataDir, DataDirs } from "../models/etcd/data-dir.ts";
+import { ModelAuthorities } from "./authorities.ts";
 
 /** A write that met another version than it was decided on. */
 export class Conflict extends Error {
@@ -43,6 +44,7 @@ export class Objects implements DataDirs {
   /** By a person. */
   readonly fenced = new Set<string>();
   readonly operations = new Map<string, OperationFacts>();
+  readonly authorities: ModelAuthorities;
   readonly volumes = new Map<string, Volume>();
   readonly configs = new Map<string, Config>();
   readonly #dirs = new Map<string, DataDir>();
@@ -61,6 +63,7 @@ export class Objects implements DataDirs {
 
   constructor(name: string, spec: EtcdClusterSpec, now: () => number) {
     this.#now = now;
+    this.authorities = new ModelAuthorities(now);
     this.cluster = {
       name,
       namespace: "sim",
@@ -133,6 +136,12 @@ export class Objects implements DataDirs {
     this.records.set(name, next);
   }
 
+  rotate(step: Extract<Action, { kind: "RotateAuthority" }>, now: number): void {
+    if (!this.authorities.advance(step, now))
+      throw new Conflict(`the ${step.plane} CA was changed meanwhile`);
+    this.writes++;
+  }
+
   /** A person asks for a task. */
   ask(name: string, task: OperationTask, ttlSecondsAfterFinished?: number): void {
     const uid = `operation-${++this.#uids}`;
@@ -169,6 +178,7 @@ export class Objects implements DataDirs {
     this.deleting.delete(name);
     this.fenced.delete(name);
     this.configs.delete(name);
+    this.authorities.forget(name);
   }
 
   /** True when one was made: only for a record that has never been permitted to start (H2, I4). */
@@ -200,8 +210,9 @@ export class Objects implements DataDirs {
     if (!volume) return false;
     const { established } = this;
     const known = this.configs.get(record.name);
+    const reissued = this.authorities.reissue(record.name);
     if (known && known.from[0] === record && known.from[1] === volume && known.from[2] === established)
-      return false;
+      return reissued;
     const paths = {
       dataDir: volume.path,
       serverPem: "/pki/server",
@@ -211,7 +222,7 @@ export class Objects implements DataDirs {
     };
     const text = JSON.stringify(etcdConfig(record, { established, paths }));
     this.configs.set(record.name, { text, joined: record.joined, from: [record, volume, established] });
-    return known?.text !== text;
+    return known?.text !== text || reissued;
   }
 
   address(ordinal: number): MemberAddress {

@@ -27,6 +27,7 @@ export class Memory {
   readonly seen = new Seen();
   readonly defragmentedAt = new Map<string, number>();
   readonly defragmentedFor = new Map<string, string>();
+  readonly reissuedFor = new Map<string, string>();
   readonly operationFailures = new Map<string, NonNullable<OperationFacts["failures"]>>();
   readonly disarmedAt = new Map<string, number>();
   hashes: EtcdFacts["hashes"];
@@ -62,6 +63,7 @@ export function observe(
         answering(pods.server(record.name)),
       ),
       answer: answerOf(calls, servers[i]),
+      ...trustOf(objects, servers[i]),
     };
   });
   return withTimers(memory, {
@@ -76,9 +78,16 @@ export function observe(
       highestLeftover: Math.max(0, ...[...objects.volumes.keys(), ...pods.names()].map(ordinalIn)),
       unavailableVersions: {},
       clashes: [],
+      authorities: objects.authorities.facts(),
+      ...(memory.reissuedFor.size > 0 && { reissuedFor: Object.fromEntries(memory.reissuedFor) }),
     },
     operations: operationsOf(objects, memory),
   });
+}
+
+/** A look at a process that answers. */
+function trustOf({ authorities }: Objects, server: Server | undefined): Pick<MemberFacts, "trust"> {
+  return server ? { trust: authorities.seen(server) } : {};
 }
 
 function operationsOf({ operations }: Objects, { operationFailures }: Memory): OperationFacts[] {

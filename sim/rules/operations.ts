@@ -19,6 +19,8 @@ export function randomTask(random: SeededRandom, members: readonly string[]): Op
     () => ({ kind: "recoverQuorum", approve: "0123456789abcdef" }),
     () => ({ kind: "restart" }),
     () => ({ kind: "restart", members: [member] }),
+    () => ({ kind: "rotateCertificates" }),
+    () => ({ kind: "rotateCertificates", ca: true }),
     () => ({ kind: "collectReport" }),
   ])();
 }

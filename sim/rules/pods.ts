@@ -132,6 +132,7 @@ export class Pods {
       print: (line) => pod.lines.push(line),
       onEnd: (end) => this.#ended(pod, end),
     });
+    if (pod.server) this.#objects.authorities.started(pod.server, config.from[0].template);
     if (pod.server && this.slow.has(pod.name)) pod.server.speed = 0.1;
   }
 

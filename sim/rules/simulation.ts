@@ -93,6 +93,9 @@ export class Simulation {
     this.keys = new Keys(this.world);
     this.pods = new Pods({ objects, world: this.world, scheduler, now });
     this.effects = new Effects(options.faults);
+    this.world.network.between = (a, b) => objects.authorities.apart(a, b);
+    objects.authorities.onReissue = (afterMs) =>
+      void scheduler.after(afterMs, () => this.world.reconsiderAll());
     const { world, calls, keys, pods, ledger } = this;
     const subject: Keeping = {
       establishedAs: () => (objects.open ? objects.cluster.marks.established?.clusterID : undefined),

@@ -31,6 +31,7 @@ const TASKS: Readonly<Record<OperationName, Json>> = {
   replaceMember: { name: `${NAME}-1` },
   restart: {},
   recoverQuorum: { approve: "0123456789abcdef" },
+  rotateCertificates: {},
   collectReport: {},
 };
 

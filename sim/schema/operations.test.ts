@@ -25,6 +25,7 @@ const LEAST: Readonly<Record<OperationName, object>> = {
   moveLeader: {},
   replaceMember: { name: `${NAME}-1` },
   restart: {},
+  rotateCertificates: {},
   recoverQuorum: { approve: "0123456789abcdef" },
   collectReport: {},
 };

@@ -15,13 +15,27 @@ import { MEMBER_PHASES } from "./status-words.ts";
 import type { Storage } from "./storage.ts";
 import type { TLS } from "./tls.ts";
 
+/** What of the spec a member is started with, and what of its planes the spec alone does not say. */
+export type TemplateTLS = Omit<TLS, "rotation"> & { readonly effective?: EffectiveTLS };
+
+/** Absent where the spec says it all: a plane that trusts the only CA it ever had. */
+export interface EffectiveTLS {
+  readonly client?: EffectivePlane;
+  readonly peer?: EffectivePlane;
+}
+
+export interface EffectivePlane {
+  /** The CAs that the member trusts, the older one first, by their short fingerprints: etcd reads them at its start only (R45). */
+  readonly trust: readonly string[];
+}
+
 /** All that a member's workload is made from. Frozen in the record: an edited spec changes nobody's template. */
 export interface MemberTemplate {
   readonly version: string;
   readonly image: Image;
   readonly options: EtcdOptions;
   readonly storage: Omit<Storage, "retention" | "volumeMode">;
-  readonly tls: TLS;
+  readonly tls: TemplateTLS;
   readonly pod: Pod;
   /** Which generation of our own rendering made this; a newer operator keeps rendering the old one. */
   readonly renderVersion: number;

@@ -108,6 +108,19 @@ const operationFields = {
     .describe(
       "Recovers a cluster whose quorum is lost for good from the data of the member that knows most, as the plan of this hash in the status of the cluster says. Writes that only lost members had are lost. It is rejected if the plan has changed.",
     ),
+  rotateCertificates: z
+    .strictObject({
+      ca: z
+        .boolean()
+        .optional()
+        .describe(
+          "Rotates the CAs of the Managed planes as well: members trust the new CA beside the old one, then all certificates are issued by it, then the old one is dropped. Members restart twice, one at a time.",
+        ),
+    })
+    .optional()
+    .describe(
+      "Issues the certificates of all members, of the operator and of the users again, without a restart.",
+    ),
   collectReport: z
     .strictObject({})
     .optional()

@@ -38,6 +38,8 @@ export const operationExamples: readonly OperationExample[] = [
   },
   { title: "restart all members", spec: { restart: {}, ttlSecondsAfterFinished: 3600 } },
   { title: "restart one member", spec: { restart: { members: ["demo-1"] } } },
+  { title: "reissue all certificates", spec: { rotateCertificates: {} } },
+  { title: "rotate the certificate authorities", spec: { rotateCertificates: { ca: true } } },
   {
     title: "collect a report, and delete it at once",
     spec: { collectReport: {}, ttlSecondsAfterFinished: 0 },

@@ -67,6 +67,7 @@ export const OPERATIONS = [
   "replaceMember",
   "restart",
   "recoverQuorum",
+  "rotateCertificates",
   "collectReport",
 ] as const;
 export type OperationName = (typeof OPERATIONS)[number];

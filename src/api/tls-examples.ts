@@ -104,6 +104,12 @@ export const tlsExamples: readonly Example[] = [
     good: spec({ tls: { managed: { leafLifetime: "10m", caLifetime: "24h" } } }),
   },
   {
+    title: "a pace of rotation where nothing is rotated",
+    path: "spec.tls.rotation",
+    bad: spec({ tls: { mode: "Disabled", rotation: { soak: "1h" } } }),
+    good: spec({ tls: { rotation: { soak: "1h" } } }),
+  },
+  {
     title: "a CA that ends with its certificates",
     path: "spec.tls.managed",
     bad: spec({ tls: { managed: { caLifetime: "2160h" } } }),

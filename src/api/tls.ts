@@ -163,6 +163,16 @@ const tlsFields = z.strictObject({
     .describe(
       "Additional DNS names and IP addresses in the server certificates, for access from outside the cluster. Can be changed: the certificates are reissued without a restart.",
     ),
+  rotation: z
+    .strictObject({
+      soak: duration()
+        .optional()
+        .describe(
+          "How long clients get to load what a rotation of the client CA published, first the new CA and later certificates that it issued, before the next phase of the rotation. 10m if absent. Clients that read their files only at their start have to be restarted within this time.",
+        ),
+    })
+    .optional()
+    .describe("How the CA of a Managed plane is rotated."),
 });
 
 type TLSFields = z.output<typeof tlsFields>;
@@ -199,14 +209,14 @@ const sourceOf = (
   check: (tls) => ((tls[plane]?.mode ?? tls.mode) === mode) === (tls[plane]?.[source] !== undefined),
 });
 
-const managedNeedsMode: Rule<TLSFields> = {
-  cel: `!has(self.managed) || ${planeMode("self", "client")} == 'Managed' || ${planeMode("self", "peer")} == 'Managed'`,
-  fieldPath: ".managed",
-  message: "tls.managed is for planes with mode Managed, and there is none: remove it, or choose that mode",
+const needsManaged = (field: "managed" | "rotation"): Rule<TLSFields> => ({
+  cel: `!has(self.${field}) || ${planeMode("self", "client")} == 'Managed' || ${planeMode("self", "peer")} == 'Managed'`,
+  fieldPath: `.${field}`,
+  message: `tls.${field} is for planes with mode Managed, and there is none: remove it, or choose that mode`,
   check: (tls) =>
-    tls.managed === undefined ||
+    tls[field] === undefined ||
     [tls.client?.mode ?? tls.mode, tls.peer?.mode ?? tls.mode].includes("Managed"),
-};
+});
 
 export const tlsSchema = withRules(
   tlsFields,
@@ -215,7 +225,8 @@ export const tlsSchema = withRules(
   sourceOf("client", "CertManager", "certManager"),
   sourceOf("peer", "Secrets", "secrets"),
   sourceOf("peer", "CertManager", "certManager"),
-  managedNeedsMode,
+  needsManaged("managed"),
+  needsManaged("rotation"),
 );
 
 export type TLSMode = z.output<typeof tlsModeSchema>;

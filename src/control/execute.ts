@@ -27,8 +27,11 @@ export interface Executor {
 
 export async function execute(executor: Executor, view: View, action: Action): Promise<void> {
   assertSafe(view, action);
-  if (isObjectAction(action)) await executor.platform.execute(action);
-  else await callEtcd(executor, view, action);
+  if (isObjectAction(action)) {
+    await executor.platform.execute(action);
+    if (action.kind === "ReissueCertificates")
+      executor.observer.rememberReissue(action.member, action.operation);
+  } else await callEtcd(executor, view, action);
 }
 
 async function callEtcd(executor: Executor, view: View, action: EtcdAction): Promise<void> {

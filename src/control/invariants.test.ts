@@ -145,3 +145,28 @@ test("leadership is not moved to a member that is down, is a learner, or has ano
   refused(world, move("demo-2", "f00"), "healthy-leader");
   refused(world, move("demo-9"), "healthy-leader");
 });
+
+test("R45: a CA signs, and another is dropped, only when every member was seen to be ready for it", () => {
+  const at = (phase: "Bundle" | "Reissue", accepts: string, shows: string): Observation => {
+    const [current, other] = phase === "Bundle" ? ["old", "new"] : ["new", "old"];
+    const authority = { current, other, phase, expiresAt: Infinity, rotateAt: Infinity };
+    const members = three.members.map((facts) => ({ ...facts, trust: { peer: { accepts, shows } } }));
+    return { ...three, members, platform: { ...three.platform, authorities: { peer: authority } } };
+  };
+  const to = (phase: "Reissue" | "Drop" | "Steady"): Action => ({
+    kind: "RotateAuthority",
+    plane: "peer",
+    to: phase,
+    current: "old",
+  });
+  allowed(at("Bundle", "new", "old"), to("Reissue"));
+  refused(at("Bundle", "old", "old"), to("Reissue"), "trust", /demo-1 was not seen to accept/);
+  allowed(at("Reissue", "new", "new"), to("Drop"));
+  refused(at("Reissue", "new", "old"), to("Drop"), "trust", /demo-1 was not seen to serve/);
+  const named = change(at("Reissue", "new", "new"), "demo-2", (facts) => {
+    const { template } = facts.record;
+    const tls = { ...template.tls, effective: { peer: { trust: ["old", "new"] } } };
+    return { ...facts, record: { ...facts.record, template: { ...template, tls } } };
+  });
+  refused(named, to("Steady"), "trust", /demo-2 still trusts the old peer CA/);
+});

@@ -4,6 +4,9 @@
  */
 import type { Action } from "../core/action.ts";
 import { isApproved } from "../core/assess/out-of-reach.ts";
+import { isSecure } from "../core/config/flags.ts";
+import type { Plane, RotationPhase } from "../core/observation.ts";
+import { needsTrust } from "../core/template/effective.ts";
 import { quorum, survivesPromotion, survivesRemoval } from "../core/quorum.ts";
 import type { MemberTemplate } from "../core/record.ts";
 import { triedBy } from "../core/assess/trial.ts";
@@ -26,7 +29,8 @@ type Invariant =
   | "bootstrap-once"
   | "one-volume"
   | "volume-in-use"
-  | "untried-template";
+  | "untried-template"
+  | "trust";
 type Violation = readonly [Invariant, string];
 
 /** Throws when carrying out the action would break an invariant, as far as the observation can tell. */
@@ -67,9 +71,28 @@ function violation(view: View, action: Action): Violation | undefined {
         volumeChange(find(view, action.member), action.change.volumeUID) ??
         templateChange(view, find(view, action.member), action.change.template)
       );
+    case "RotateAuthority":
+      return rotation(view, action.plane, action.to);
     default:
       return undefined;
   }
+}
+
+/** Nobody is shown a certificate that it does not accept: said of every member, whoever it is (R45). */
+function rotation(view: View, plane: Plane, to: RotationPhase): Violation | undefined {
+  const { other, current } = view.observation.platform.authorities?.[plane] ?? {};
+  for (const { name, record, trust, upToDate } of view.members) {
+    const { client, peer } = record.template.tls.effective ?? {};
+    const recorded = (plane === "client" ? client : peer)?.trust ?? [];
+    const { accepts, shows } = trust?.[plane] ?? {};
+    if (to === "Reissue" && needsTrust(record.template, plane) && accepts !== other)
+      return ["trust", `${name} was not seen to accept certificates of the new ${plane} CA`];
+    if (to === "Drop" && isSecure(record.template.tls, plane) && shows !== current)
+      return ["trust", `${name} was not seen to serve a certificate of the new ${plane} CA`];
+    if (to === "Steady" && other !== undefined && (recorded.includes(other) || !upToDate))
+      return ["trust", `${name} still trusts the old ${plane} CA`];
+  }
+  return undefined;
 }
 
 function find(view: View, name: string): MemberView | undefined {

@@ -35,6 +35,7 @@ function world(observation = asked({ replicas: 3 }), answers: Partial<Platform> 
       ready: () => Promise.resolve(false),
       activePeers: () => Promise.resolve(undefined),
       certificate: () => Promise.resolve(undefined),
+      offer: () => Promise.resolve(undefined),
     },
     ...answers,
   };

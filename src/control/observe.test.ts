@@ -32,6 +32,7 @@ function world(setBackMs = () => 0) {
       ready: () => Promise.resolve(false),
       activePeers: () => Promise.resolve(undefined),
       certificate: () => Promise.resolve(undefined),
+      offer: () => Promise.resolve(undefined),
     },
   };
   seen.now = change(seen.now, "demo-1", { workload: { state: "absent" } });

@@ -49,6 +49,8 @@ export class Observer {
   #nudgedAt: number | undefined;
   readonly #defragmentedAt = new Map<string, number>();
   readonly #defragmentedFor = new Map<string, string>();
+  /** By the name of the member; the empty one is for those who are none. */
+  readonly #reissuedFor = new Map<string, string>();
   readonly #operationFailures = new Map<string, NonNullable<OperationFacts["failures"]>>();
   readonly #unrecorded = new Map<string, { readonly count: number; readonly error: string; at: number }>();
   readonly #disarmedAt = new Map<string, number>();
@@ -71,15 +73,24 @@ export class Observer {
   async observe(): Promise<Observation | undefined> {
     const state = await this.#platform.read();
     if (state === undefined) return undefined;
-    const asked = await this.#ask(state.members);
+    const [asked, trusts] = await Promise.all([
+      this.#ask(state.members),
+      this.#platform.lookAtTrust?.(state.members),
+    ]);
     const etcd = { ...asked.cluster, ...this.#remembered() };
     const now = this.#clock.now();
     const members = state.members.map((member, index): MemberFacts => {
       const answer = asked.answers[index] ?? { reachable: false, error: "not asked" };
       const workload = this.#bySight(member);
-      return { ...member, workload, answer, ...asked.testimonies.get(member.record.name) };
+      const trust = trusts?.get(member.record.name);
+      const testimony = asked.testimonies.get(member.record.name);
+      return { ...member, workload, answer, ...(trust && { trust }), ...testimony };
     });
-    const platform = { ...state.platform, progressAt: this.#time.wall(this.#progressAt) };
+    const platform = {
+      ...state.platform,
+      progressAt: this.#time.wall(this.#progressAt),
+      ...(this.#reissuedFor.size > 0 && { reissuedFor: Object.fromEntries(this.#reissuedFor) }),
+    };
     const judged = this.#memory.judge(state.cluster, members, this.#platform.lastStatus?.());
     const { cluster } = state;
     const operations = this.#operations(state.operations);
@@ -174,6 +185,9 @@ export class Observer {
   rememberDefragmentation(member: string, operation?: string): void {
     this.#defragmentedAt.set(member, this.#time.mark());
     if (operation !== undefined) this.#defragmentedFor.set(member, operation);
+  }
+  rememberReissue(member: string | undefined, operation: string): void {
+    this.#reissuedFor.set(member ?? "", operation);
   }
   /** A step of this operation, by its UID, succeeded or failed. */
   rememberOperation(uid: string, error?: string): void {

@@ -33,6 +33,8 @@ export type ObjectActionKind =
   | "DeleteVolume"
   | "RescueData"
   | "FinishDeletion"
+  | "RotateAuthority"
+  | "ReissueCertificates"
   | "UpdateOperation"
   | "DeleteOperation";
 export type ObjectAction = Extract<Action, { kind: ObjectActionKind }>;
@@ -112,6 +114,10 @@ export interface Platform {
   lastStatus?(): EtcdClusterStatus | undefined;
   /** What of the status only the platform knows. */
   describe(view: View): Promise<Omit<GivenStatus, "plan" | "problems" | "failure">>;
+  /** What members trust and show on planes whose CA is being rotated, by name. */
+  lookAtTrust?(
+    members: readonly PlatformMember[],
+  ): Promise<ReadonlyMap<string, NonNullable<MemberFacts["trust"]>>>;
   /** How the controller reaches this member's clients' port. */
   endpoint(record: MemberRecord): Endpoint;
   /** Where this member's `/livez` and `/metrics` are; plain HTTP (R37). */
@@ -135,6 +141,8 @@ const OBJECT_ACTIONS: Readonly<Record<ObjectActionKind, true>> = {
   DeleteVolume: true,
   RescueData: true,
   FinishDeletion: true,
+  RotateAuthority: true,
+  ReissueCertificates: true,
   UpdateOperation: true,
   DeleteOperation: true,
 };

@@ -6,6 +6,7 @@ import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
 import type { Approvable } from "./messages/approvals.ts";
 import type { HoldReason } from "./messages/reasons.ts";
 import type { StepCode, WaitCode } from "./messages/table.ts";
+import type { Plane, RotationPhase } from "./observation.ts";
 import type { ClusterMarks, MemberRecord } from "./record.ts";
 
 export type { HoldReason, StepCode, WaitCode };
@@ -80,6 +81,16 @@ export type Action =
       readonly operation: string;
     }
   | { readonly kind: "FinishDeletion" }
+  /** Brings the CA of a plane to the next phase of its rotation; `current` is the one that signs before. */
+  | {
+      readonly kind: "RotateAuthority";
+      readonly plane: Plane;
+      readonly to: RotationPhase;
+      readonly current: string;
+      readonly operation?: string;
+    }
+  /** Issues the certificates of a member again, or, without one, those of the operator and of the users. */
+  | { readonly kind: "ReissueCertificates"; readonly member?: string; readonly operation: string }
   /** Replaces the whole status of an EtcdOperation, under the version that was read. */
   | {
       readonly kind: "UpdateOperation";

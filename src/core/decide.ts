@@ -29,6 +29,7 @@ import { learners } from "./rules/learners.ts";
 import { recreateEnded } from "./rules/recreate-ended.ts";
 import { restartOutdated } from "./rules/restart-outdated.ts";
 import { operations } from "./rules/operations.ts";
+import { rotateAuthorities } from "./rules/rotate-authorities.ts";
 import { scaleIn } from "./rules/scale-in.ts";
 import { scaleOut } from "./rules/scale-out.ts";
 import { rollout } from "./rules/rollout.ts";
@@ -61,6 +62,8 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["operations", operations],
   ["scale-in", scaleIn],
   ["scale-out", scaleOut],
+  // Before the rollout: a CA that advances changes what is rolled out.
+  ["rotate-authorities", rotateAuthorities],
   ["rollout", rollout],
   ["fence", fence],
   ["outgrown", outgrown],

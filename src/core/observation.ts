@@ -5,10 +5,13 @@
 import type { RestoreFault } from "../api/bootstrap.ts";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
+import type { AuthorityFacts, MemberTrust, Plane } from "./authority-facts.ts";
 import type { StepClass } from "./action.ts";
 import type { OperationTask } from "./operations/task.ts";
 import type { SnapshotState } from "./snapshots/facts.ts";
 import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
+
+export type { AuthorityFacts, MemberTrust, Plane, RotationPhase } from "./authority-facts.ts";
 
 export interface Observation {
   /**
@@ -98,6 +101,10 @@ export interface PlatformFacts {
   readonly machine?: { readonly command: string; readonly dir: string };
   /** For the approved plan of a recovery: the snapshot that was made from the survivor's data. */
   readonly rescued?: RescuedData;
+  /** The CAs of the planes that have one of ours. */
+  readonly authorities?: Readonly<Partial<Record<Plane, AuthorityFacts>>>;
+  /** For which operation each member was last given other certificates by this controller: its UID, by name. */
+  readonly reissuedFor?: Readonly<Record<string, string>>;
   /** Clients were let in. Undefined where there is nothing to let them in by. */
   readonly opened?: boolean;
   /** When a step last succeeded or a wait last ended; losing it only delays a message. */
@@ -156,6 +163,8 @@ export interface MemberFacts {
   readonly seenByPeers?: boolean;
   /** What its data directory holds, where it was looked into: without quorum, to know what can be recovered. */
   readonly directory?: MemberDirectory;
+  /** Of planes whose CA is being rotated. Losing it costs a look. */
+  readonly trust?: Readonly<Partial<Record<Plane, MemberTrust>>>;
   /** For one that does not answer us: whether its `/livez` does, which needs neither quorum nor credentials (R34). */
   readonly alive?: boolean;
 }

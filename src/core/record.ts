@@ -5,9 +5,15 @@
  */
 import { canonical, shortHash } from "./hash.ts";
 import type { Restore } from "../api/bootstrap.ts";
-import type { InitialPeer, MemberAddress, MemberRole, MemberTemplate } from "../api/etcd-member.ts";
+import type {
+  EffectiveTLS,
+  InitialPeer,
+  MemberAddress,
+  MemberRole,
+  MemberTemplate,
+} from "../api/etcd-member.ts";
 
-export type { InitialPeer, MemberAddress, MemberRole, MemberTemplate };
+export type { EffectiveTLS, InitialPeer, MemberAddress, MemberRole, MemberTemplate };
 
 /** The spec of an EtcdMember, with what the platform adds to it: name, uid, version and time of creation. */
 export interface MemberRecord {

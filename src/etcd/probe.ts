@@ -4,13 +4,14 @@
  */
 import { Agent as HttpAgent, request as requestHttp, type ClientRequest } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
-import { connect } from "node:net";
+import { connect, isIP } from "node:net";
 import type { Duplex } from "node:stream";
-import type { SecureContext, TLSSocket } from "node:tls";
+import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls";
 import { secureContext } from "../http2/dial.ts";
 import type { Idle } from "../http2/idle.ts";
-import type { EtcdProbe } from "../seams/etcd-probe.ts";
+import type { EtcdProbe, Offered } from "../seams/etcd-probe.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
+import type { KeyPair } from "../seams/pki.ts";
 import type { TlsCredentials } from "./types.ts";
 
 /** An answer is a line or two; anything longer is not etcd's. */
@@ -95,6 +96,10 @@ export class HttpProbe implements EtcdProbe {
     });
   }
 
+  offer(endpoint: Endpoint, offered: KeyPair, signal: AbortSignal): Promise<Offered | undefined> {
+    return offerTo(new URL("/version", endpoint.url), endpoint.serverName, offered, signal);
+  }
+
   close(): void {
     this.#http.destroy();
     this.#https.destroy();
@@ -126,6 +131,63 @@ export class HttpProbe implements EtcdProbe {
       outgoing.end();
     });
   }
+}
+
+/**
+ * By hand, since Node's client tells nothing of a connection that ends before an answer: with TLS 1.3 a server rejects
+ * the certificate of its client only after the client takes the connection for made.
+ */
+function offerTo(
+  { protocol, hostname, port, pathname, host }: URL,
+  serverName: string | undefined,
+  { certificate, key }: KeyPair,
+  signal: AbortSignal,
+): Promise<Offered | undefined> {
+  return new Promise((resolve) => {
+    if (protocol !== "https:" || signal.aborted) return resolve(undefined);
+    const address = hostname.replace(/^\[|\]$/g, "");
+    const servername = serverName ?? (isIP(address) === 0 ? address : undefined);
+    const socket = connectTls({
+      host: address,
+      port: Number(port || 443),
+      cert: certificate,
+      key,
+      // Who issued what is shown is for the caller to judge.
+      rejectUnauthorized: false,
+      ...(servername !== undefined && { servername }),
+    });
+    let shown: string | undefined;
+    let answer = "";
+    const settle = (served: boolean) => {
+      signal.removeEventListener("abort", onAbort);
+      resolve(shown === undefined ? undefined : { shown, served });
+      socket.destroy();
+    };
+    // Without an answer in time nothing is known.
+    const onAbort = () => {
+      shown = undefined;
+      settle(false);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    socket.setEncoding("latin1");
+    socket.on("secureConnect", () => {
+      shown = toPem(socket.getPeerCertificate().raw);
+      socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    });
+    socket.on("data", (text: string) => {
+      answer += text;
+      if (answer.length >= STATUS_LINE.length) settle(/^HTTP\/1\.[01] 200 /.test(answer));
+    });
+    socket.on("error", () => settle(false));
+    socket.on("close", () => settle(false));
+  });
+}
+
+function toPem(der: Uint8Array): string {
+  const lines = Buffer.from(der)
+    .toString("base64")
+    .match(/.{1,64}/g);
+  return `-----BEGIN CERTIFICATE-----\n${(lines ?? []).join("\n")}\n-----END CERTIFICATE-----\n`;
 }
 
 /**

@@ -1,21 +1,24 @@
 /**
  * Certificates of a local cluster as files: a CA per plane, leaves for members, one client certificate for
- * the user and one for the controller. A CA is made if absent and replaced only when a cluster is recovered; leaves are reissued
- * freely, since etcd reads them anew at every handshake (R45).
+ * the user and one for the controller. Leaves are reissued freely, since etcd reads them anew at every handshake; the
+ * CAs that it trusts it reads at its start (R45), so those are in a file of each member, as its record names them.
  */
 import path from "node:path";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import { lifetimesOf, type Lifetimes } from "../api/lifetimes.ts";
 import { isSecure } from "../core/config/flags.ts";
 import type { MemberRecord } from "../core/record.ts";
+import { bundleOf, trustedBy, type Authority } from "../pki/authority.ts";
 import { Keeper } from "../pki/keeper.ts";
-import { caOf, clientLeaf, memberLeaf, PLANES, type Plane } from "../pki/plan.ts";
+import { clientLeaf, memberLeaf, PLANES, type Plane } from "../pki/plan.ts";
 import { memberSans } from "../pki/sans.ts";
 import { managed } from "../pki/source.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
-import type { LeafSpec, Pem, Pki } from "../seams/pki.ts";
+import { PkiError, type LeafSpec, type Pem, type Pki } from "../seams/pki.ts";
+import { trustOf } from "../core/template/effective.ts";
 import { HOST } from "./addresses.ts";
+import { Authorities } from "./authorities.ts";
 import type { Layout } from "./layout.ts";
 
 /** Files that etcd and clients are pointed at. */
@@ -63,22 +66,45 @@ export class Certificates {
   readonly #disk: Disk;
   readonly #clock: Clock;
   readonly #pki: Pki;
+  readonly authorities: Authorities;
   readonly #keeper: Keeper;
+  /** What the keeper issues from. */
+  readonly #used = new Map<Plane, Authority>();
 
   constructor(layout: Layout, disk: Disk, clock: Clock, pki: Pki) {
     this.#layout = layout;
     this.#disk = disk;
     this.#clock = clock;
     this.#pki = pki;
+    this.authorities = new Authorities(layout, disk, pki);
     this.#keeper = new Keeper(pki, clock, { retryMs: RECHECK_MS, recheckMs: RECHECK_MS });
   }
 
-  memberFiles(member: string, plane: Plane): MemberFiles {
-    return { pem: this.#file(`${member}-${plane}.pem`), ca: this.caFile(plane) };
+  /** A record that names no CAs is of the plane's first one, which is in a file for all. */
+  memberFiles({ name, template }: Pick<MemberRecord, "name" | "template">, plane: Plane): MemberFiles {
+    const own = trustOf(template, plane) === undefined ? undefined : this.#file(`${name}-${plane}-ca.crt`);
+    return { pem: this.#leafFile(name, plane), ca: own ?? this.caFile(plane) };
   }
 
+  /** The CA files of a member, as its record names them; to be called before its start. */
+  async writeTrust(record: MemberRecord): Promise<void> {
+    for (const plane of PLANES) {
+      const ids = trustOf(record.template, plane);
+      const authority = ids && (await this.authorities.get(plane));
+      if (!authority) continue;
+      const file = this.memberFiles(record, plane).ca;
+      const text = trustedBy(this.#pki, authority, ids);
+      if ((await this.#disk.read(file)) !== text) await this.#disk.write(file, text);
+    }
+  }
+
+  /** What clients trust. */
   caFile(plane: Plane): string {
-    return this.#file(`ca-${plane}.crt`);
+    return this.authorities.bundleFile(plane);
+  }
+
+  #leafFile(member: string, plane: Plane): string {
+    return this.#file(`${member}-${plane}.pem`);
   }
 
   /** What a person gives to etcdctl. */
@@ -123,9 +149,8 @@ export class Certificates {
 
   /** For a cluster of which nobody runs: the next `ensure` makes another authority, and leaves under it. */
   async renewAuthority(plane: Plane): Promise<void> {
-    // The certificate first: without it the authority counts as not made.
-    await this.#disk.remove(this.caFile(plane));
-    await this.#disk.remove(this.#file(`ca-${plane}.key`));
+    await this.authorities.forget(plane);
+    this.#used.delete(plane);
     this.#keeper.use(plane, undefined);
   }
 
@@ -154,9 +179,31 @@ export class Certificates {
 
   async remove(member: string): Promise<void> {
     for (const plane of PLANES) {
-      const { pem } = this.memberFiles(member, plane);
+      const pem = this.#leafFile(member, plane);
       this.#keeper.forget(pem);
       await this.#disk.remove(pem);
+      await this.#disk.remove(this.#file(`${member}-${plane}-ca.crt`));
+    }
+  }
+
+  /** Other certificates for a member, or, without one, for the user and the controller. */
+  async reissue(
+    record: MemberRecord | undefined,
+    spec: EtcdClusterSpec["tls"],
+    cluster: string,
+  ): Promise<void> {
+    const lives = lifetimesOf(spec);
+    const wanted = record ? this.#leavesOf(record, lives) : this.#clientLeaves(spec, lives);
+    for (const plane of new Set(wanted.map((one) => one.plane)))
+      await this.#ensureAuthority(cluster, plane, lives);
+    for (const { file, plane, leaf } of wanted) {
+      this.#keeper.forget(file);
+      const { issued, problem } = await this.#keeper.leaf(file, plane, leaf, {
+        certificate: undefined,
+        key: undefined,
+        write: ({ certificate, key }) => this.#disk.write(file, certificate + key, { private: true }),
+      });
+      if (!issued) throw new PkiError("issuing-failed", file, problem ?? "could not be issued");
     }
   }
 
@@ -181,29 +228,26 @@ export class Certificates {
   #leavesOf({ name, template }: MemberRecord, { leafMs } = lifetimesOf(template.tls)): Wanted[] {
     const { sans } = memberSans({ hosts: ["localhost", HOST, "::1", name], extra: template.tls.extraSANs });
     return PLANES.filter((plane) => isSecure(template.tls, plane)).map((plane) => ({
-      file: this.memberFiles(name, plane).pem,
+      file: this.#leafFile(name, plane),
       plane,
       leaf: memberLeaf(name, plane, sans, leafMs),
     }));
   }
 
-  /** True when it was made now. */
+  /** True when files of it were written. */
   async #ensureAuthority(cluster: string, plane: Plane, { caMs }: Lifetimes): Promise<boolean> {
-    if (this.#keeper.source(plane)) return false;
-    const [certFile, keyFile] = [this.caFile(plane), this.#file(`ca-${plane}.key`)];
-    let [certificate, key] = await Promise.all([this.#read(certFile), this.#read(keyFile)]);
-    const made = certificate === undefined;
-    if (certificate === undefined) {
-      // The certificate is written last: with it there the CA is whole, without it nobody has used the key.
-      const issued = await this.#pki.issueCa(caOf(cluster, plane, caMs));
-      await this.#disk.makeDirectory(this.#layout.pki);
-      await this.#disk.write(keyFile, issued.key, { private: true });
-      await this.#disk.write(certFile, issued.certificate);
-      certificate = { text: issued.certificate, where: certFile };
-      key = { text: issued.key, where: keyFile };
-    }
-    this.#keeper.use(plane, managed(this.#pki, certificate, key));
-    return made;
+    const { authority, changed } = await this.authorities.ensure(cluster, plane, caMs);
+    if (this.#used.get(plane) !== authority) this.#use(plane, authority);
+    return changed;
+  }
+
+  #use(plane: Plane, authority: Authority): void {
+    const where = this.caFile(plane);
+    const { certificate, key } = authority.signer;
+    const pair = [{ text: certificate, where }, key === "" ? undefined : { text: key, where }] as const;
+    const trust = { text: bundleOf(authority), where };
+    this.#keeper.use(plane, { ...managed(this.#pki, ...pair), trust, accepts: trust });
+    this.#used.set(plane, authority);
   }
 
   async #ensureLeaf({ file, plane, leaf }: Wanted): Promise<{ issued: boolean; lookAgainAt: number }> {

@@ -26,9 +26,10 @@ export class Configuration {
     const { name } = record;
     const { tls } = record.template;
     const [server, peer] = [
-      this.#certificates.memberFiles(name, "client"),
-      this.#certificates.memberFiles(name, "peer"),
+      this.#certificates.memberFiles(record, "client"),
+      this.#certificates.memberFiles(record, "peer"),
     ];
+    await this.#certificates.writeTrust(record);
     const config = etcdConfig(record, {
       established,
       paths: {

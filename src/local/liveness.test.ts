@@ -23,6 +23,7 @@ function patient(quotaBackendBytes: string, alive: boolean) {
     ready: () => Promise.reject(new Error("not asked")),
     activePeers: () => Promise.reject(new Error("not asked")),
     certificate: () => Promise.resolve(undefined),
+    offer: () => Promise.resolve(undefined),
   });
   const record = recordOf("3.6.16", { options: { quotaBackendBytes }, storage: { size: "40Gi" } });
   /** Looks every second until it is given up, or for so long. */

@@ -3,6 +3,7 @@
  * implements what the control loop asks of a platform, and nothing of it decides anything.
  */
 import { kubernetesOnlyFields } from "../api/kubernetes-only.ts";
+import { lifetimesOf } from "../api/lifetimes.ts";
 import {
   Conflict,
   together,
@@ -21,6 +22,10 @@ import type { View } from "../core/view.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
+import { TrustWatch, type RotatingPlane } from "../control/trust.ts";
+import { caId, newcomerOf, bundleOf } from "../pki/authority.ts";
+import { PLANES, type Plane } from "../pki/plan.ts";
+import { isSecure } from "../core/config/flags.ts";
 import { applicableSpec } from "./applicable-spec.ts";
 import { offers, slotIsFree, slotOf, type Offer } from "./addresses.ts";
 import { versionsOnTheWay, type Binaries } from "./binaries.ts";
@@ -76,6 +81,7 @@ export class LocalPlatform implements Platform {
   readonly #options: LocalPlatformOptions;
   readonly #configuration: Configuration;
   readonly #supervisor: Supervisor;
+  readonly #trust: TrustWatch;
   readonly #freeSlots = new Map<number, { free: boolean; at: number }>();
   #basePort = 0;
   #generation = 0;
@@ -95,6 +101,7 @@ export class LocalPlatform implements Platform {
     this.certificates = new Certificates(layout, seams.disk, seams.clock, seams.pki);
     this.#configuration = new Configuration(layout, seams.disk, this.certificates);
     this.recovery = new Recovery(layout, seams, seams.rescuer);
+    this.#trust = new TrustWatch(seams);
     this.restores = new Restores(seams.restore, options.onEvent);
     const { workloads, volumes, restores } = this;
     const configuration = this.#configuration;
@@ -153,6 +160,10 @@ export class LocalPlatform implements Platform {
         ...this.#missingVersions(cluster, records),
         ...(rescued && { rescued }),
         clashes: clashes.map((object) => ({ object, concerns: "cluster" as const })),
+        authorities: await this.certificates.authorities.facts(
+          planesOf(applicableSpec(spec).tls, records),
+          lifetimesOf(spec.tls).leafMs,
+        ),
       },
       operations,
     };
@@ -278,12 +289,44 @@ export class LocalPlatform implements Platform {
         return await this.recovery.rescue(action);
       case "FinishDeletion":
         return await this.#finishDeletion();
+      case "RotateAuthority": {
+        const cluster = await this.store.cluster();
+        if (!cluster) throw new Conflict("the cluster no longer exists");
+        return await this.certificates.authorities.advance({
+          ...action,
+          cluster: cluster.name,
+          now: this.#options.seams.clock.now(),
+          lifeMs: lifetimesOf(cluster.spec.tls).caMs,
+        });
+      }
+      case "ReissueCertificates":
+        return await this.#reissue(action.member);
       case "UpdateOperation":
         return await this.operations.report(action.operation, action.resourceVersion, action.status);
       case "DeleteOperation":
         await this.operations.remove(action.operation, action.uid);
         return;
     }
+  }
+
+  async #reissue(member: string | undefined): Promise<void> {
+    const [cluster, members] = await Promise.all([this.store.cluster(), this.store.members()]);
+    const record = members.find(({ record: { name } }) => name === member)?.record;
+    if (!cluster || (member !== undefined && !record)) throw new Conflict("the member no longer exists");
+    await this.certificates.reissue(record, cluster.spec.tls, cluster.name);
+    if (record === undefined) await this.#offerCredentials();
+  }
+
+  async lookAtTrust(members: readonly PlatformMember[]): ReturnType<TrustWatch["see"]> {
+    const planes: RotatingPlane[] = [];
+    for (const plane of PLANES) {
+      const authority = await this.certificates.authorities.get(plane);
+      const newcomer = authority && newcomerOf(authority);
+      if (!authority || !newcomer) continue;
+      const endpoint = (record: MemberRecord) => planeEndpoint(record, plane);
+      planes.push({ plane, newcomer, bundle: bundleOf(authority), nameOf: caId, endpoint });
+    }
+    return await this.#trust.see(members, planes);
   }
 
   /** All but the volumes that the retention kept; the cluster's own file goes last. */
@@ -332,4 +375,16 @@ export class LocalPlatform implements Platform {
   isOurs(peerURL: string): boolean {
     return slotOf(this.#basePort, peerURL) !== undefined;
   }
+}
+
+/** Those that the spec asks for, and those that somebody still runs with. */
+function planesOf(tls: Parameters<typeof tlsPlanes>[0], records: readonly MemberRecord[]): Plane[] {
+  const all = [tls, ...records.map(({ template }) => template.tls)];
+  return PLANES.filter((plane) => all.some((one) => isSecure(one, plane)));
+}
+
+function planeEndpoint(record: MemberRecord, plane: Plane): Endpoint | undefined {
+  if (!isSecure(record.template.tls, plane)) return undefined;
+  const { name, address } = record;
+  return { name, url: plane === "client" ? clientURLOf(record) : address.peerURL };
 }

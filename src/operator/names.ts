@@ -64,6 +64,8 @@ export const ANNOTATIONS = {
   latched: `${GROUP}/latched`,
   /** On a member's Secret: which server certificate came into it together with the file of a member that has joined. */
   joinedCertificate: `${GROUP}/joined-certificate`,
+  /** On the Secret of a CA: which rotation it is in, since when, and which operation asked for it. */
+  rotation: `${GROUP}/ca-rotation`,
   /** On a claim: the cluster token and the peer URL of the member whose data its volume holds. */
   token: `${GROUP}/token`,
   peerURL: `${GROUP}/peer-url`,

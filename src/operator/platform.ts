@@ -20,6 +20,7 @@ import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
 import { applyObjects } from "./apply/apply.ts";
 import { Certificates, textIn } from "./apply/certificates.ts";
+import { Rotations } from "./apply/rotations.ts";
 import { Clashes } from "./apply/clashes.ts";
 import type { ClockSkew } from "./observe/clock-skew.ts";
 import { textOf } from "./records/cluster-object.ts";
@@ -99,6 +100,7 @@ export class KubePlatform implements Platform {
   readonly #preflight: Preflight;
   #decided: Decided | undefined;
   #credentials = "";
+  readonly #rotations: Rotations;
   /** What the last read was made from. */
   #basis: readonly unknown[] = [];
 
@@ -127,6 +129,10 @@ export class KubePlatform implements Platform {
       peerServices: new PeerServices(client, clock, contests),
       volumeMarks: new VolumeMarks(client, clock),
     };
+    this.#rotations = new Rotations(
+      { ...this.#apply, pki, clock, skew, probe: this.probe },
+      { client: (record) => this.endpoint(record), peer: (record) => this.#peerEndpoint(record) },
+    );
   }
 
   // The caches hold our own last writes, so that nothing has to be waited for but an answer about a new spec.
@@ -169,7 +175,13 @@ export class KubePlatform implements Platform {
     return {
       cluster,
       members,
-      platform: { ...platform, clashes, ...verdict, ...(newcomersBlocked && { newcomersBlocked }) },
+      platform: {
+        ...platform,
+        clashes,
+        ...verdict,
+        ...(newcomersBlocked && { newcomersBlocked }),
+        ...this.#rotations.authorities(cluster, records),
+      },
       operations: observed.state.operations,
       ...this.#snapshots(cluster),
     };
@@ -217,11 +229,18 @@ export class KubePlatform implements Platform {
       decided.kind === "CreateMember"
         ? await this.#apply.peerServices.before(decided, facts, stores.ownObjects(key).services, records)
         : decided;
+    if (action.kind === "RotateAuthority") return await this.#rotations.rotate(facts, action);
+    if (action.kind === "ReissueCertificates") return await this.#rotations.reissue(facts, action.member);
     await executeAction(client, stores, this.#decided, action);
     if (action.kind === "DeleteMember") {
       this.#apply.certificates.forget(action.member);
       this.#apply.resizing.forget(action.member);
     }
+  }
+
+  async lookAtTrust(members: readonly PlatformMember[]): ReturnType<Rotations["look"]> {
+    const { facts } = this.#decided ?? {};
+    return await this.#rotations.look(facts, members);
   }
 
   async report(status: EtcdClusterStatus, view: View, goesOn: boolean): Promise<void> {
@@ -284,6 +303,10 @@ export class KubePlatform implements Platform {
       url: `${scheme}://${this.#hostOf(name)}:${PORTS.client}`,
       ...(serverName && { serverName }),
     };
+  }
+
+  #peerEndpoint(record: MemberRecord): Endpoint {
+    return { ...this.endpoint(record), url: `https://${this.#hostOf(record.name)}:${PORTS.peer}` };
   }
 
   metricsURL({ name }: Pick<MemberRecord, "name">): string {

@@ -88,7 +88,11 @@ export class Keeper {
       this.#sources.delete(plane);
       return;
     }
+    const before = this.#sources.get(plane);
     this.#sources.set(plane, source);
+    // Another signer: what was found good is not any more, whenever it would have been looked at again.
+    const isOther = before?.kind === "signs" && source.kind === "signs";
+    if (isOther && before.ca.fingerprint !== source.ca.fingerprint) this.#checked.clear();
     const cas = source.kind === "signs" ? [source.ca] : this.#authorities([source.trust, source.accepts]);
     this.#ends.set(`${plane} CA`, Math.min(...cas.map(({ notAfter }) => notAfter)));
   }

@@ -20,7 +20,7 @@ const RENEW_AFTER = 2 / 3;
 /** Renewals of one age are spread over this part of a life, so that they do not come all at once. */
 const JITTER = 1 / 20;
 /** A CA is reported this part of its life before its end. */
-const CA_NOTICE = 1 / 10;
+export const CA_NOTICE = 1 / 10;
 
 /**
  * R44. A server needs clientAuth too: its HTTP gateway dials itself with the server's certificate.

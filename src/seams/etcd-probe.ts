@@ -3,6 +3,7 @@
  * whether a process is alive and ready (R34), to which members it is connected, and which certificate it has now.
  */
 import type { Endpoint } from "./etcd-transport.ts";
+import type { KeyPair } from "./pki.ts";
 
 export interface EtcdVersions {
   readonly server: string;
@@ -27,4 +28,16 @@ export interface EtcdProbe {
    * (R45). Undefined, never a rejection, without an answer or TLS.
    */
   certificate(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined>;
+  /**
+   * A new connection that shows this certificate, to the client or the peer port: what it is shown, whoever issued that,
+   * and whether a request over it is answered. Undefined, never a rejection, without an answer or TLS.
+   */
+  offer(endpoint: Endpoint, offered: KeyPair, signal: AbortSignal): Promise<Offered | undefined>;
+}
+
+export interface Offered {
+  /** PEM. */
+  readonly shown: string;
+  /** The other side accepted the certificate that it was offered. */
+  readonly served: boolean;
 }

@@ -31,6 +31,7 @@ const TASKS: { readonly [Name in OperationName]: (before: View) => NonNullable<E
   compact: () => ({ retain: 0 }),
   moveLeader: (before) => ({ to: follower(before) }),
   restart: () => ({}),
+  rotateCertificates: () => ({ ca: true }),
   replaceMember: (before) => ({ name: follower(before) }),
   recoverQuorum: () => ({ approve: "0123456789abcdef" }),
   collectReport: () => ({}),
@@ -91,7 +92,7 @@ export const circles: readonly Circle[] = [
   },
   // Each on its own: one that is interrupted must not leave work to the next.
   ...OPERATIONS.map((name) => ({
-    spec: { version: "3.6.16", replicas: 3, repair },
+    spec: { version: "3.6.16", replicas: 3, repair, tls: { rotation: { soak: "0s" } } },
     operations: [asks(name)],
   })),
 ];

@@ -4,42 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { EtcdOperation, EtcdOperationSpec } from "../../src/api/etcd-operation.ts";
-import { API_VERSION } from "../../src/api/metadata.ts";
-import { operations } from "../../src/local/operations.ts";
-import type { Subject } from "../../src/local/operations.ts";
-import { CLUSTER, LocalCluster } from "../support/local-cluster.ts";
+import type { EtcdOperationSpec } from "../../src/api/etcd-operation.ts";
+import { LocalCluster } from "../support/local-cluster.ts";
+import { ask, ended, FINAL, find } from "../support/local-operations.ts";
 
 const VERSION = "3.6.16";
 const TIMEOUT_MS = 90_000;
-const FINAL = new Set(["Succeeded", "Failed", "Rejected"]);
-
-/** Asks as the control socket does. */
-async function ask(local: LocalCluster, name: string, task: Partial<EtcdOperationSpec>): Promise<void> {
-  const { platform, loop } = local.controller;
-  const subject = { platform, layout: local.files, wake: () => loop.wake() } as unknown as Subject;
-  await operations.createOperation(subject, {
-    apiVersion: API_VERSION,
-    kind: "EtcdOperation",
-    metadata: { name },
-    spec: { cluster: CLUSTER, ...task },
-  });
-}
-
-async function find(local: LocalCluster, name: string): Promise<EtcdOperation | undefined> {
-  const found = await local.controller.platform.operations.list();
-  return found.operations.find(({ metadata }) => metadata.name === name);
-}
-
-/** Waits, while the controller works, until it has ended. */
-async function ended(local: LocalCluster, name: string): Promise<NonNullable<EtcdOperation["status"]>> {
-  await local.until(
-    `${name} ends`,
-    async () => FINAL.has((await find(local, name))?.status?.phase ?? ""),
-    TIMEOUT_MS,
-  );
-  return (await find(local, name))?.status ?? {};
-}
 
 async function done(local: LocalCluster, name: string, task: Partial<EtcdOperationSpec>) {
   await ask(local, name, task);

@@ -9,7 +9,7 @@ const ended = (name: string) => (one: string) =>
 
 export const operations: Scenario = {
   name: "operations",
-  spec: { replicas: 3, version: "3.6.16" },
+  spec: { replicas: 3, version: "3.6.16", tls: { mode: "Managed" } },
   async run(platform) {
     const { members = [], clusterID } = await converged(platform, 3);
     await written(platform, "k", "v");
@@ -23,6 +23,7 @@ export const operations: Scenario = {
       restart: { members: [first] },
       // With quorum there is nothing to recover.
       recoverQuorum: { approve: "0123456789abcdef" },
+      rotateCertificates: {},
       collectReport: {},
     };
     const rejected = ["without-target", "recoverquorum"];

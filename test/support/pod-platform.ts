@@ -161,6 +161,9 @@ export class PodPlatform implements Platform {
       case "RescueData":
       case "FinishDeletion":
         throw new Error("this platform deletes no clusters");
+      case "RotateAuthority":
+      case "ReissueCertificates":
+        throw new Error("this platform rotates no certificates");
       case "UpdateOperation":
       case "DeleteOperation":
         throw new Error("this platform has no operations");

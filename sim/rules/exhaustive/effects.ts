@@ -80,6 +80,10 @@ function apply(truth: State, seen: State, action: Action, setting: Setting): Sta
     case "Compact":
     case "Defragment":
     case "Disarm":
+    // There no CA is ever due.
+    case "RotateAuthority":
+    case "ReissueCertificates":
+      return undefined;
     case "UpdateOperation":
     case "DeleteOperation":
       throw new TypeError(`${action.kind} is not part of the abstraction, and was decided`);

@@ -25,6 +25,7 @@ Options of create:
       --revision <n>      compact up to this revision
       --retain <n>        compact all but this many of the newest revisions
       --plan <hash>       recoverQuorum: the plan to carry out, as status.recovery has it
+      --ca                rotate the certificate authorities as well
       --ttl <seconds>     delete the operation so long after it has finished
 
 Options:
@@ -34,6 +35,7 @@ Examples:
   ${command} local operation create defragment
   ${command} local operation create moveLeader --member etcd-2
   ${command} local operation create compact --retain 1000 --ttl 3600
+  ${command} local operation create rotateCertificates --ca
 `;
 
 const options = {
@@ -42,6 +44,7 @@ const options = {
   revision: { type: "string" },
   retain: { type: "string" },
   plan: { type: "string" },
+  ca: { type: "boolean" },
   ttl: { type: "string" },
 } as const;
 
@@ -98,18 +101,20 @@ async function create(place: Place, io: CliIo, task: string, values: Values): Pr
 }
 
 /** Which flags a task takes; any other one is a mistake. */
-const TAKES: Readonly<Record<OperationName, readonly ("member" | "revision" | "retain" | "plan")[]>> = {
-  defragment: ["member"],
-  compact: ["revision", "retain"],
-  moveLeader: ["member"],
-  replaceMember: ["member"],
-  restart: ["member"],
-  recoverQuorum: ["plan"],
-  collectReport: [],
-};
+const TAKES: Readonly<Record<OperationName, readonly ("member" | "revision" | "retain" | "plan" | "ca")[]>> =
+  {
+    defragment: ["member"],
+    compact: ["revision", "retain"],
+    moveLeader: ["member"],
+    replaceMember: ["member"],
+    restart: ["member"],
+    recoverQuorum: ["plan"],
+    rotateCertificates: ["ca"],
+    collectReport: [],
+  };
 
 function parameters(task: OperationName, values: Values): object {
-  for (const flag of ["member", "revision", "retain", "plan"] as const)
+  for (const flag of ["member", "revision", "retain", "plan", "ca"] as const)
     if (values[flag] !== undefined && !TAKES[task].includes(flag))
       throw new UsageError(`--${flag} cannot be used with ${task}`);
   const { member: members = [], revision, retain, plan } = values;
@@ -129,6 +134,7 @@ function parameters(task: OperationName, values: Values): object {
       ...(revision !== undefined && { revision: number("--revision", revision) }),
       ...(retain !== undefined && { retain: number("--retain", retain) }),
     };
+  if (task === "rotateCertificates") return values.ca ? { ca: true } : {};
   return members.length > 0 ? { members } : {};
 }
 

@@ -113,6 +113,11 @@ export const OPERATION_REASONS = {
     remedy:
       "Raise `spec.options.quotaBackendBytes` to the size of the database, then create another operation.",
   },
+  NoManagedTLS: {
+    phases: ["Rejected"],
+    meaning: "No plane of the cluster has certificates that Quorate issues, so there is nothing to rotate.",
+    remedy: "Nothing, or set `spec.tls.mode` to Managed.",
+  },
   StepFailed: {
     phases: ["Failed"],
     meaning: "A step failed several times in a row; the message has the last error.",

@@ -1,4 +1,5 @@
 /** Messages of operations: tasks that a person asked for once. */
+import type { Plane } from "../observation.ts";
 import { step, wait, type Names } from "./message.ts";
 import { dateTime, list } from "./words.ts";
 
@@ -80,6 +81,16 @@ export const OPERATIONS_TOLD = {
     say: ({ operation }: Named) => `operation ${operation} waits for the other members to be rebuilt`,
     example: NAMED,
   }),
+  OperationRotates: step({
+    say: ({ operation, plane }: Named & { plane: Plane }) =>
+      `creating the successor of the ${plane} CA for operation ${operation}`,
+    example: { ...NAMED, plane: "client" },
+  }),
+  OperationReissues: step({
+    say: ({ operation, member }: Named & { member?: string }) =>
+      `reissuing the certificates of ${member ?? "the operator and of the users"} for operation ${operation}`,
+    example: WITH_MEMBER,
+  }),
   OperationUnderWay: wait("OperationRunning", {
     say: ({ operation }: Named) => `operation ${operation} is running; rollouts and maintenance wait for it`,
     example: NAMED,
@@ -98,6 +109,11 @@ export const OPERATIONS_TOLD = {
     say: ({ operation, member }: WithMember) =>
       `operation ${operation} waits for ${member} to be replaced by a new member`,
     example: WITH_MEMBER,
+  }),
+  OperationAwaitsRotation: wait("RotatingCA", {
+    say: ({ operation, planes }: Named & { planes: readonly Plane[] }) =>
+      `operation ${operation} waits for the rotation of the ${planes.join(" and the ")} CA`,
+    example: { ...NAMED, planes: ["client", "peer"] },
   }),
   OperationExpires: wait("OperationFinished", {
     say: ({ operation, at }: Named & { at: number }) =>

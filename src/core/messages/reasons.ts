@@ -234,6 +234,12 @@ export const REASONS = {
     remedy:
       "Read the error: most often the operator lacks a right on `etcdoperations`, or a webhook rejects the write.",
   },
+  RotatingCA: {
+    meaning:
+      "The CA of a plane is being rotated. Members are restarted twice, one at a time; in between, clients get `spec.tls.rotation.soak` to load the new CA and later their new certificate.",
+    remedy:
+      "Nothing. Clients that do not reload the Secret or files by themselves have to be restarted within that time. If a member is named for long, restart it with an EtcdOperation.",
+  },
   NoAddress: {
     meaning: "There is no free address for another member.",
     remedy: "Free some ports, or choose another port range for this cluster.",

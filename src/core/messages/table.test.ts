@@ -1,6 +1,7 @@
 /** Every row of the tables of messages: one code each, a sentence in the voice of the product, and a reason that is documented. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { AUTHORITIES } from "./authorities.ts";
 import { BOOT } from "./boot.ts";
 import { CAUSES } from "./causes.ts";
 import { CORRUPTION } from "./corruption.ts";
@@ -30,6 +31,7 @@ const AREAS = [
   SPACE,
   ROLLOUTS,
   VERSIONS,
+  AUTHORITIES,
   OPERATIONS_TOLD,
 ];
 /** Without a subject, or of a private language. */

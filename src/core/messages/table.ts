@@ -4,6 +4,7 @@
  */
 import { sameContent } from "../hash.ts";
 import type { Approvable } from "./approvals.ts";
+import { AUTHORITIES } from "./authorities.ts";
 import { BOOT } from "./boot.ts";
 import { CORRUPTION } from "./corruption.ts";
 import { FENCING } from "./fencing.ts";
@@ -29,6 +30,7 @@ export const MESSAGES = {
   ...SPACE,
   ...ROLLOUTS,
   ...VERSIONS,
+  ...AUTHORITIES,
   ...OPERATIONS_TOLD,
 } as const;
 

@@ -80,7 +80,7 @@ function changeFor(
   if (current && current !== operation)
     return { phase, reason: "Queued", message: `waiting for operation ${current.name} to finish` };
   // While steps are taken, a wait is over in a moment.
-  const wait = decision.act ? undefined : waitOf(decision);
+  const wait = decision.act ? undefined : waitOf(decision, operation);
   if (wait) return { phase, reason: wait.reason, message: sayHold(wait) };
   if (operation.status.phase === undefined)
     return { phase, reason: "Queued", message: "waiting for the step under way" };
@@ -88,9 +88,13 @@ function changeFor(
 }
 
 /** What keeps the next step of an operation back: its class is held, its own rule waits, or nothing is done at all. */
-function waitOf({ holds, heldBack }: Decision): Hold | undefined {
+function waitOf({ holds, heldBack }: Decision, { task }: OperationFacts): Hold | undefined {
+  const rotation = holds.find(({ rule }) => rule === "rotate-authorities");
   const kept = heldBack.find(({ rule }) => rule === "operations");
   const keeps = (hold: Hold) =>
     hold.classes === "all" || (kept !== undefined && hold.classes.includes(kept.class));
-  return holds.find(keeps) ?? holds.find(({ rule, classes }) => rule === "operations" && classes.length > 0);
+  const isOwn = ({ rule, classes }: Hold) => rule === "operations" && classes.length > 0;
+  return (
+    holds.find(keeps) ?? holds.find(isOwn) ?? (task.kind === "rotateCertificates" ? rotation : undefined)
+  );
 }

@@ -93,6 +93,10 @@ export function describeStep({ action }: Pick<Act, "action">): string {
       return `rescue the data of ${action.member}`;
     case "FinishDeletion":
       return "finish deletion";
+    case "RotateAuthority":
+      return `${ROTATES[action.to]} ${action.plane} CA`;
+    case "ReissueCertificates":
+      return `reissue certificates of ${action.member ?? "operator and users"}`;
     case "UpdateOperation":
       return `${action.purpose} operation ${action.operation}`;
     case "DeleteOperation":
@@ -101,6 +105,13 @@ export function describeStep({ action }: Pick<Act, "action">): string {
       return `${words(action.kind)} ${action.member}`;
   }
 }
+
+const ROTATES = {
+  Bundle: "create successor of",
+  Reissue: "issue certificates by new",
+  Drop: "retire old",
+  Steady: "drop old",
+} as const;
 
 function words(kind: string): string {
   return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();

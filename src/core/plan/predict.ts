@@ -5,12 +5,14 @@
  */
 import type { Action } from "../action.ts";
 import type {
+  AuthorityFacts,
   EtcdFacts,
   EtcdMemberEntry,
   MemberAnswer,
   MemberFacts,
   Observation,
   RescuedData,
+  RotationPhase,
 } from "../observation.ts";
 import { settle } from "./settle.ts";
 
@@ -106,6 +108,12 @@ function apply(o: Observation, action: Action): Observation {
       return { ...o, platform: { ...o.platform, rescued: rescuedBy(action) } };
     case "FinishDeletion":
       return o;
+    case "RotateAuthority":
+      return rotated(o, action);
+    case "ReissueCertificates": {
+      const reissuedFor = { ...o.platform.reissuedFor, [action.member ?? ""]: action.operation };
+      return { ...o, platform: { ...o.platform, reissuedFor } };
+    }
     case "UpdateOperation":
       return {
         ...o,
@@ -117,6 +125,36 @@ function apply(o: Observation, action: Action): Observation {
       };
     case "DeleteOperation":
       return { ...o, operations: o.operations.filter(({ uid }) => uid !== action.uid) };
+  }
+}
+
+/** Everybody is seen to trust and to show what the phase asks for, and a soak passes at once. */
+function rotated(o: Observation, action: Extract<Action, { kind: "RotateAuthority" }>): Observation {
+  const { plane, to, operation } = action;
+  const before = o.platform.authorities?.[plane];
+  if (!before) return o;
+  const after = advanced(before, to);
+  const next = { ...after, since: 0, ...(operation !== undefined && { operation }) };
+  const newer = to === "Bundle" ? next.other : next.current;
+  const platform = { ...o.platform, authorities: { ...o.platform.authorities, [plane]: next } };
+  const members = o.members.map((facts): MemberFacts => ({
+    ...facts,
+    trust: { ...facts.trust, [plane]: { accepts: newer, shows: next.current } },
+  }));
+  return { ...o, platform, members };
+}
+
+function advanced(before: AuthorityFacts, phase: RotationPhase): AuthorityFacts {
+  const { other, ...rest } = before;
+  switch (phase) {
+    case "Bundle":
+      return { ...rest, phase, other: `${rest.current}'` };
+    case "Reissue":
+      return { ...rest, phase, current: other ?? rest.current, other: rest.current };
+    case "Drop":
+      return { ...before, phase };
+    case "Steady":
+      return { ...rest, phase, rotateAt: Infinity };
   }
 }
 

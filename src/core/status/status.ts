@@ -25,6 +25,7 @@ import { seemsHealthy } from "../assess/out-of-reach.ts";
 import { acceptingRevision } from "../assess/approvals.ts";
 import { quotaFullAt } from "../assess/growth.ts";
 import { targetOf } from "../template/target.ts";
+import { effective } from "../template/effective.ts";
 import { sameTemplate, templateFor } from "../template/template.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
 import { raftLag, viewOf, type MemberView, type View } from "../view.ts";
@@ -162,7 +163,7 @@ function votersOf(view: View): MemberView[] {
 }
 
 function isUpdated(view: View, member: MemberView): boolean {
-  const wanted = templateFor(view.spec, view.spec.version);
+  const wanted = effective(view, templateFor(view.spec, view.spec.version));
   return member.upToDate && member.record.run && sameTemplate(member.record.template, wanted);
 }
 

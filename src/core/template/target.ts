@@ -6,6 +6,7 @@ import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { unsupportedOptions } from "../config/flags.ts";
 import { message, type Message, type WaitCode } from "../messages/table.ts";
 import type { MemberTemplate } from "../record.ts";
+import { effective } from "./effective.ts";
 import { isVolatile, sameTemplate, templateFor, templateHash } from "./template.ts";
 import { versionStep, type VersionStep } from "../version/upgrade.ts";
 import { minorNumber, minorOf } from "../version/version.ts";
@@ -44,7 +45,8 @@ export function targetOf(view: View): Target {
   const missing = platform.unavailableVersions[step.to];
   if (missing !== undefined)
     return refused(message("VersionUnavailable", { version: step.to, why: missing }));
-  return { step, template: templateFor(step.snapshots ? snapshotOften(view.spec) : view.spec, step.to) };
+  const spec = step.snapshots ? snapshotOften(view.spec) : view.spec;
+  return { step, template: effective(view, templateFor(spec, step.to)) };
 }
 
 /** For a minor that is only passed through: few enough that the log is soon behind one, not so few as to hurt. */
@@ -136,7 +138,7 @@ export function newcomerTemplate(view: View): MemberTemplate | undefined {
   if (swaps && template && isVolatile(template) && !hasFailed(view, template)) return template;
   // A newcomer runs what the siblings run now and is rolled with them; only its storage is the wanted one.
   const common = siblings.toSorted((a, b) => minorNumber(a.version) - minorNumber(b.version))[0] ?? sibling;
-  const wanted = templateFor(view.spec, common.version);
+  const wanted = effective(view, templateFor(view.spec, common.version));
   return template && !hasFailed(view, template) && sameTemplate(template, wanted)
     ? template
     : { ...common, storage: wanted.storage };

@@ -25,12 +25,14 @@ export function templateFor(spec: EtcdClusterSpec, version: string): MemberTempl
 
 function render(spec: EtcdClusterSpec, version: string): MemberTemplate {
   const { medium, size, className, hostPath, accessModes, selector } = spec.storage;
+  // How a CA is rotated changes no member.
+  const { rotation: _pace, ...tls } = spec.tls;
   return {
     version,
     image: spec.image,
     options: { ...spec.options, quotaBackendBytes: quotaOf(spec) },
     storage: { medium, size, className, hostPath, accessModes, selector },
-    tls: spec.tls,
+    tls,
     pod: spec.pod,
     renderVersion: RENDER_VERSION,
   };

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import type { Action } from "../action.ts";
-import type { EtcdMemberEntry, MemberFacts, Observation } from "../observation.ts";
+import type { EtcdMemberEntry, MemberFacts, MemberTrust, Observation } from "../observation.ts";
 
 /** What the naive eye sees. */
 export function look(o: Observation) {
@@ -205,6 +205,21 @@ export function assertInvariants(o: Observation, action: Action): void {
     }
     case "FinishDeletion":
       return assert.equal(o.members.length, 0, "everything else is gone");
+    case "RotateAuthority": {
+      const { other, current } = platform.authorities?.[action.plane] ?? {};
+      for (const { record, trust } of o.members) {
+        const seenOn: MemberTrust | undefined = trust?.[action.plane];
+        const { tls } = record.template;
+        const asks = action.plane === "peer" || tls.clientAuth === "Required";
+        if ((tls[action.plane]?.mode ?? tls.mode) === "Disabled") continue;
+        if (action.to === "Reissue" && asks)
+          assert.equal(seenOn?.accepts, other, "R45: it accepts the new CA");
+        if (action.to === "Drop") assert.equal(seenOn?.shows, current, "R45: it shows the new CA");
+      }
+      return;
+    }
+    case "ReissueCertificates":
+      return;
     case "UpdateOperation":
     case "DeleteOperation":
       // Whether quorum can be recovered is judged just where there is none.

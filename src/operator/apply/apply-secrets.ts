@@ -3,14 +3,17 @@
  * file, which is rewritten as soon as its record or the latch says something else (I3, H3).
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
-import { isSecure } from "../../core/config/flags.ts";
+import { isSecure, modeOf } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { View } from "../../core/view.ts";
-import { ANNOTATIONS } from "../names.ts";
+import { Conflict } from "../../control/platform.ts";
+import type { ClusterFacts } from "../../core/observation.ts";
+import { isControlledBy } from "../../kube/resources.ts";
+import { ANNOTATIONS, CLIENTS, memberSecretName, secretNames } from "../names.ts";
 import { externalAddresses } from "../observe/external.ts";
 import { configFile, FILES } from "../render/config.ts";
 import { clusterLabels } from "../render/metadata.ts";
-import { memberSecret } from "../render/secret.ts";
+import { clientSecret, memberSecret, operatorSecret } from "../render/secret.ts";
 import { secrets as secretResource } from "../resources.ts";
 import type { Plane } from "../../pki/plan.ts";
 import { isPlaneInUse, secretsByName, textIn, type Certificates } from "./certificates.ts";
@@ -77,7 +80,7 @@ async function issueMember(
   const external = externalAddresses(cluster, stores.ownObjects(key).services);
   const config = configFile(record, view.established);
   const isFirst = known !== undefined && isFirstFileOfAJoined(record, known, config);
-  const files = await certificates.memberFiles(cluster, record, known, external, isFirst);
+  const files = await certificates.memberFiles(cluster, record, known, external, isFirst ? "server" : "none");
   if (files === undefined) return false;
   const pem = files[FILES.serverPem];
   const proof =
@@ -95,6 +98,47 @@ async function issueMember(
     // Another owner of a field must not keep a member from being started that could be.
     outcomes.problems.push(`${partsOf.secret(record.name)}: ${error.message}`);
     return true;
+  }
+}
+
+/** Other certificates for a member, written into its Secret at once: an operation asked for them. */
+export async function reissueMember(
+  { certificates, client, stores, key, contests }: ApplyContext,
+  cluster: ClusterFacts,
+  record: MemberRecord,
+): Promise<void> {
+  const { secrets, services } = stores.ownObjects(key);
+  const name = memberSecretName(record.name);
+  const known = secrets.find(({ metadata }) => metadata?.name === name);
+  const external = externalAddresses(cluster, services);
+  const files = await certificates.memberFiles(cluster, record, known, external, "all");
+  const config = known && textIn(known, FILES.config);
+  if (!known || !files || config === undefined)
+    throw new Conflict(`the certificates of ${record.name} cannot be issued now`);
+  const wanted = memberSecret(cluster, record, { ...files, [FILES.config]: config });
+  const isOurs = (found: Secret) => isControlledBy(found, record.uid);
+  const asked = certificates.namesOf(record.name);
+  const { done } = await keepSecret(client, wanted, known, isOurs, contests, asked);
+  if (done !== "changed") throw new Conflict(`Secret ${name} is gone or belongs to another owner`);
+}
+
+/** Other certificates for the operator and the users. */
+export async function reissueClients(
+  { certificates, client, stores, key, contests }: ApplyContext,
+  cluster: ClusterFacts,
+): Promise<void> {
+  const { secrets } = stores.ownObjects(key);
+  if (modeOf(cluster.spec.tls, "client") !== "Managed") return;
+  const own = secretNames(cluster.name);
+  for (const { name, commonName, render } of [
+    { name: own.operator, commonName: CLIENTS.operator, render: operatorSecret },
+    { name: own.client, commonName: CLIENTS.user, render: clientSecret },
+  ]) {
+    const known = secrets.find(({ metadata }) => metadata?.name === name);
+    const files = await certificates.clientFiles(cluster, commonName, undefined);
+    if (!files) throw new Conflict(`the certificate of ${commonName} cannot be issued now`);
+    const isOurs = (found: Secret) => isControlledBy(found, cluster.uid);
+    await keepSecret(client, render(cluster, files), known, isOurs, contests);
   }
 }
 

@@ -56,7 +56,7 @@ describe("the certificates of a member", () => {
     const { certificates, time } = await world();
     const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
     const present = secretOf(files);
-    const anew = (await certificates.memberFiles(cluster, record, present, [], true)) ?? {};
+    const anew = (await certificates.memberFiles(cluster, record, present, [], "server")) ?? {};
     const changed = Object.keys(files).filter((file) => files[file] !== anew[file]);
     assert.deepEqual(changed, [FILES.serverPem]);
     assert.notEqual(
@@ -64,7 +64,7 @@ describe("the certificates of a member", () => {
       certificates.fingerprintOf(files[FILES.serverPem] ?? ""),
     );
     time.contradiction = "the clocks differ";
-    assert.deepEqual(await certificates.memberFiles(cluster, record, present, [], true), files);
+    assert.deepEqual(await certificates.memberFiles(cluster, record, present, [], "server"), files);
     assert.deepEqual([...certificates.keeper.problems], []);
   });
 

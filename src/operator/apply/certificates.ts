@@ -1,5 +1,5 @@
 /**
- * The certificates of a cluster in Secrets: an authority per plane, made if absent and never rewritten; the leaves
+ * The certificates of a cluster in Secrets: an authority per plane, made if absent and rewritten only by its rotation; the leaves
  * of members, the operator and the users, made anew when they are due (R45). What is in place is judged from
  * the caches, so that nothing is asked of the API server for it.
  */
@@ -11,13 +11,16 @@ import { sameContent } from "../../core/hash.ts";
 import type { ClusterFacts, NotMade } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
+import { bundleOf, trustedBy, type Authority } from "../../pki/authority.ts";
 import { Keeper, type CertificateTime, type Leaf } from "../../pki/keeper.ts";
 import { caOf, clientLeaf, givenLeaf, judgeCa, memberLeaf, PLANES, type Plane } from "../../pki/plan.ts";
 import { splitBundle } from "../../pki/bundle.ts";
 import { memberSans } from "../../pki/sans.ts";
 import { managed, type Given, type Problem } from "../../pki/source.ts";
 import { PkiError, type LeafSpec, type Pem, type Pki } from "../../seams/pki.ts";
-import { certificateNames, neededNames, secretNames } from "../names.ts";
+import { trustOf } from "../../core/template/effective.ts";
+import { certificateNames, neededNames } from "../names.ts";
+import { authorityIn } from "./authority-secret.ts";
 import { FILES } from "../render/config.ts";
 import { caSecret, type TLSFiles } from "../render/secret.ts";
 
@@ -49,6 +52,7 @@ export class Certificates {
   readonly keeper: Keeper;
   /** The Secret that a plane's authority was read from. */
   readonly #readFrom = new Map<Plane, Secret>();
+  readonly #authorities = new Map<Plane, Authority>();
   /** Members that have no certificate and cannot be given one. */
   readonly #unissued = new Map<string, NotMade>();
   /** Of one cluster, whose name and namespace never change. */
@@ -102,9 +106,14 @@ export class Certificates {
     if (this.#readFrom.get(plane) !== secret) {
       this.keeper.use(plane, undefined);
       this.#readFrom.delete(plane);
+      this.#authorities.delete(plane);
       try {
+        const authority = authorityIn(secret, where);
         const certificate = pemIn(secret, "tls.crt", where) ?? { text: "", where: `${where}, tls.crt` };
-        this.keeper.use(plane, managed(this.#pki, certificate, pemIn(secret, "tls.key", where)));
+        const source = managed(this.#pki, certificate, pemIn(secret, "tls.key", where));
+        const trust = { text: bundleOf(authority), where };
+        this.keeper.use(plane, { ...source, trust, accepts: trust });
+        this.#authorities.set(plane, authority);
         this.#readFrom.set(plane, secret);
       } catch (error) {
         if (!(error instanceof PkiError)) throw error;
@@ -127,6 +136,7 @@ export class Certificates {
   /** What somebody else gives to this plane, or why nothing; then members keep what they have. */
   useGiven(plane: Plane, given: Given | { readonly problem: Problem }): boolean {
     this.#readFrom.delete(plane);
+    this.#authorities.delete(plane);
     const problem = "problem" in given ? given.problem : this.#unreadable([given.trust, given.accepts]);
     this.keeper.use(plane, problem || "problem" in given ? undefined : given);
     this.keeper.report(plane, problem);
@@ -146,14 +156,14 @@ export class Certificates {
 
   /**
    * The certificates among the files of a member, with `external` names; undefined while one cannot be had. `anew`:
-   * with another server certificate than the present one, if it can be issued.
+   * with other certificates than the present ones, if they can be issued, or with another server certificate alone.
    */
   async memberFiles(
     cluster: ClusterFacts,
     record: MemberRecord,
     present: Secret | undefined,
     external: readonly string[] = [],
-    anew = false,
+    anew: "all" | "server" | "none" = "none",
   ): Promise<Record<string, string> | undefined> {
     const { name, template } = record;
     const files: Record<string, string> = {};
@@ -176,21 +186,31 @@ export class Certificates {
       }
       const leafName = `${name} ${plane}`;
       const another =
-        anew && plane === "client" ? await this.#leaf(leafName, plane, spec, undefined, pemFile) : undefined;
+        anew === "all" || (anew === "server" && plane === "client")
+          ? await this.#leaf(leafName, plane, spec, undefined, pemFile)
+          : undefined;
       const leaf = another?.pair ? another : await this.#leaf(leafName, plane, spec, present, pemFile);
       if (leaf.pair === undefined) return this.#cannotIssue(record, leaf.problem, plane);
       files[pemFile] = leaf.pair.certificate + leaf.pair.key;
-      files[caFile] = source.accepts.text;
+      files[caFile] = this.#trustedBy(record, plane) ?? source.accepts.text;
       if (plane === "client" && source.trust.text !== source.accepts.text)
         files[FILES.serverCA] = source.trust.text;
-      if (plane === "peer")
+      if (plane === "peer") {
+        const kept = anew === "all" ? undefined : present;
         files[FILES.peerClientPem] =
           source.kind === "gives"
             ? files[pemFile]
-            : await this.#peerClient(cluster, name, present, files[pemFile]);
+            : await this.#peerClient(cluster, name, kept, files[pemFile]);
+      }
     }
     this.#unissued.delete(name);
     return files;
+  }
+
+  /** As its record names them: etcd reads them at its start only (R45). */
+  #trustedBy({ template }: MemberRecord, plane: Plane): string | undefined {
+    const authority = this.#authorities.get(plane);
+    return authority && trustedBy(this.#pki, authority, trustOf(template, plane));
   }
 
   /** Where none can be signed, the certificate that it shows its peers does: it has names, and peers look them up. */
@@ -377,10 +397,4 @@ export function isPlaneInUse(
     const secret = secrets.get(name);
     return secret !== undefined && isControlledBy(secret, uid) && secret.data?.[file] !== undefined;
   });
-}
-
-/** The Secret of a plane's authority. */
-export function authorityName(cluster: Pick<ClusterFacts, "name">, plane: Plane): string {
-  const { clientCA, peerCA } = secretNames(cluster.name);
-  return plane === "client" ? clientCA : peerCA;
 }

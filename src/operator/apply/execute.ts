@@ -26,11 +26,14 @@ export interface Decided {
   readonly facts: ClusterFacts;
 }
 
+/** Steps on certificates take what issues them, and are elsewhere. */
+export type ObjectStep = Exclude<ObjectAction, { kind: "RotateAuthority" | "ReissueCertificates" }>;
+
 export async function executeAction(
   client: KubeClient,
   stores: Stores,
   decided: Decided,
-  action: ObjectAction,
+  action: ObjectStep,
 ): Promise<void> {
   try {
     await new Executor(client, stores, decided).execute(action);
@@ -50,7 +53,7 @@ class Executor {
     this.#decided = decided;
   }
 
-  async execute(action: ObjectAction): Promise<void> {
+  async execute(action: ObjectStep): Promise<void> {
     switch (action.kind) {
       case "CreateMember":
         return await this.#createMember(action);

@@ -7,7 +7,8 @@ import type { ClusterFacts, NotMade, PlatformFacts } from "../../core/observatio
 import { memberName, type MemberRecord } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { PLANES } from "../../pki/plan.ts";
-import { authorityName, isPlaneInUse, secretsByName, type Certificates } from "./certificates.ts";
+import { authorityName } from "./authority-secret.ts";
+import { isPlaneInUse, secretsByName, type Certificates } from "./certificates.ts";
 import { takenBy } from "../observe/observe-objects.ts";
 import type { ApplyContext } from "./outcomes.ts";
 

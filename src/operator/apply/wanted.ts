@@ -25,7 +25,7 @@ import { volumeMark, type VolumeIdentity } from "../render/volume-identity.ts";
 import { clusterServices, peerService } from "../render/services.ts";
 import { budgets, claims, etcdClusters, etcdMembers, secrets, volumes } from "../resources.ts";
 import { PLANES, type Plane } from "../../pki/plan.ts";
-import { authorityName } from "./certificates.ts";
+import { authorityName } from "./authority-secret.ts";
 import { applied, deleted, named, nameOf, of, patched } from "./entries.ts";
 import { issuedOf } from "./issued.ts";
 import { identityOn, podCreated } from "./claim-identity.ts";

@@ -8,7 +8,7 @@ import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { EtcdOperation } from "../../api/etcd-operation.ts";
 import { GROUP } from "../../api/metadata.ts";
-import { FILES } from "../render/config.ts";
+import { CA_FILES, FILES } from "../render/config.ts";
 
 export function slimPod({ apiVersion, kind, metadata, spec, status }: Pod): Pod {
   const { nodeName, schedulingGates, tolerations, containers = [] } = spec ?? {};
@@ -47,7 +47,7 @@ export function slimJob({ apiVersion, kind, metadata, status }: Job): Job {
 }
 
 /** The files that are ever read from a Secret. */
-const SECRET_FILES: ReadonlySet<string> = new Set([...Object.values(FILES), "tls.crt", "tls.key", "ca.crt"]);
+const SECRET_FILES: ReadonlySet<string> = new Set([...Object.values(FILES), ...Object.values(CA_FILES)]);
 /** As base64; the largest of ours has a few kilobytes. */
 const LONGEST_FILE = 128 * 1024;
 

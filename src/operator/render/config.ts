@@ -24,6 +24,15 @@ export const FILES = {
   peerCA: "peer-ca.crt",
 } as const;
 
+/** Keys of the Secret of a CA. Beside the one that signs, the other one while it is rotated, and what clients trust. */
+export const CA_FILES = {
+  certificate: "tls.crt",
+  key: "tls.key",
+  bundle: "ca.crt",
+  other: "other.crt",
+  otherKey: "other.key",
+} as const;
+
 const CONFIG_DIR = "/etc/etcd";
 const DATA_MOUNT = "/var/lib/etcd";
 

@@ -1,0 +1,134 @@
+/**
+ * Certificates as facts: which CA signs on each plane and which rotation it is in, whom a process trusts since its start,
+ * and which CA issued what it shows, which changes a while after the file was written. Peers of which one does not accept
+ * the other are apart.
+ */
+import type { Action } from "../../src/core/action.ts";
+import type { AuthorityFacts, MemberTrust, Plane, RotationPhase } from "../../src/core/observation.ts";
+import type { MemberTemplate } from "../../src/core/record.ts";
+import { PLANES, trustOf } from "../../src/core/template/effective.ts";
+import type { Server } from "../models/etcd/server.ts";
+
+/** A kubelet writes a changed Secret into a running Pod when it next looks at it. */
+const WRITTEN_AFTER_MS = 2_000;
+
+const BEFORE: Readonly<Record<RotationPhase, RotationPhase>> = {
+  Bundle: "Steady",
+  Reissue: "Bundle",
+  Drop: "Reissue",
+  Steady: "Drop",
+};
+
+interface Leaf {
+  readonly issuer: string;
+  readonly before: string;
+  readonly at: number;
+}
+
+type OfPlanes<T> = Record<Plane, T>;
+
+export class ModelAuthorities {
+  readonly #now: () => number;
+  readonly #planes: OfPlanes<AuthorityFacts>;
+  readonly #made: OfPlanes<number> = { client: 1, peer: 1 };
+  readonly #leaves = new Map<string, OfPlanes<Leaf>>();
+  readonly #trusts = new WeakMap<Server, OfPlanes<readonly string[]>>();
+  /** What is shown changes so long from now. */
+  onReissue: (afterMs: number) => void = () => {};
+
+  constructor(now: () => number) {
+    this.#now = now;
+    const first = (plane: Plane): AuthorityFacts => ({
+      current: `${plane}-1`,
+      phase: "Steady",
+      expiresAt: Infinity,
+      rotateAt: Infinity,
+    });
+    this.#planes = { client: first("client"), peer: first("peer") };
+  }
+
+  facts(): Readonly<OfPlanes<AuthorityFacts>> {
+    return { ...this.#planes };
+  }
+
+  /** From now on it is due. */
+  expire(plane: Plane): void {
+    this.#planes[plane] = { ...this.#planes[plane], rotateAt: this.#now() };
+  }
+
+  /** False where the step was decided on another state. */
+  advance(step: Extract<Action, { kind: "RotateAuthority" }>, now: number): boolean {
+    const { plane, to, operation } = step;
+    const { other, operation: asked, ...rest } = this.#planes[plane];
+    const before = this.#planes[plane];
+    if (before.phase === to) return true;
+    if (before.phase !== BEFORE[to] || before.current !== step.current) return false;
+    const kept = { ...rest, phase: to, since: now, ...(asked !== undefined && { operation: asked }) };
+    if (to === "Bundle")
+      this.#planes[plane] = {
+        ...rest,
+        phase: to,
+        since: now,
+        other: `${plane}-${++this.#made[plane]}`,
+        rotateAt: Infinity,
+        ...(operation !== undefined && { operation }),
+      };
+    else if (to === "Reissue")
+      this.#planes[plane] = { ...kept, current: other ?? rest.current, other: rest.current };
+    else this.#planes[plane] = to === "Drop" ? { ...kept, ...(other !== undefined && { other }) } : kept;
+    return true;
+  }
+
+  /** The files of a member; true when they were written. */
+  reissue(member: string): boolean {
+    const known = this.#leaves.get(member);
+    const isDue = (plane: Plane) => known?.[plane].issuer !== this.#planes[plane].current;
+    if (known && !PLANES.some(isDue)) return false;
+    const leaf = (plane: Plane): Leaf => {
+      const issuer = this.#planes[plane].current;
+      const was = known?.[plane];
+      return was && was.issuer === issuer ? was : { issuer, before: was?.issuer ?? issuer, at: this.#now() };
+    };
+    this.#leaves.set(member, { client: leaf("client"), peer: leaf("peer") });
+    if (known) this.onReissue(WRITTEN_AFTER_MS);
+    return known !== undefined;
+  }
+
+  forget(member: string): void {
+    this.#leaves.delete(member);
+  }
+
+  /** A process reads its CAs once (R45). A record that names none is from before the first rotation. */
+  started(server: Server, template: MemberTemplate): void {
+    const trust = (plane: Plane) => trustOf(template, plane) ?? [`${plane}-1`];
+    this.#trusts.set(server, { client: trust("client"), peer: trust("peer") });
+  }
+
+  seen(server: Server): Readonly<OfPlanes<MemberTrust>> {
+    const on = (plane: Plane): MemberTrust => {
+      const { phase, current, other } = this.#planes[plane];
+      const newcomer = phase === "Bundle" ? other : current;
+      const shows = this.#shown(server, plane);
+      return {
+        ...(newcomer !== undefined &&
+          this.#trusts.get(server)?.[plane].includes(newcomer) && { accepts: newcomer }),
+        ...(shows !== undefined && { shows }),
+      };
+    };
+    return { client: on("client"), peer: on("peer") };
+  }
+
+  apart(a: Server, b: Server): boolean {
+    return !this.#accepts(a, b) || !this.#accepts(b, a);
+  }
+
+  #accepts(server: Server, other: Server): boolean {
+    const shown = this.#shown(other, "peer");
+    return shown === undefined || (this.#trusts.get(server)?.peer.includes(shown) ?? true);
+  }
+
+  #shown(server: Server, plane: Plane): string | undefined {
+    const leaf = this.#leaves.get(server.config.name)?.[plane];
+    return leaf && (this.#now() >= leaf.at + WRITTEN_AFTER_MS ? leaf.issuer : leaf.before);
+  }
+}

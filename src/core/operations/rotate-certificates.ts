@@ -1,0 +1,84 @@
+/**
+ * rotateCertificates: issues the certificates of every member, of the operator and of the users again, which restarts
+ * nobody (R45). With `ca`, the CAs of the Managed planes are rotated: each is given its successor here, rule
+ * rotate-authorities does the rest, and the CA itself holds which operation asked for it.
+ */
+import { isSecure } from "../config/flags.ts";
+import { HOLDS } from "../hold-classes.ts";
+import type { OperationFacts, Plane } from "../observation.ts";
+import { act, hold } from "../outcome.ts";
+import { PLANES } from "../template/effective.ts";
+import { names, namesOf, type View } from "../view.ts";
+import { rejected, remaining, succeeded, type Handler, type Progress } from "./handler.ts";
+import type { TaskOf } from "./task.ts";
+
+/** Of the steps, the one for those who are no members. */
+const CLIENTS = "reissued the certificates of the operator and of the users";
+
+export const rotateCertificates: Handler<TaskOf<"rotateCertificates">> = {
+  prepare(view, task) {
+    const planes = managedPlanes(view);
+    if (planes.length === 0)
+      return rejected("NoManagedTLS", "no plane of this cluster has certificates that Quorate issues");
+    if (task.ca) return { start: {}, what: `rotate the ${planes.join(" and the ")} CA`, class: "roll" };
+    return {
+      start: { members: namesOf(view.staying) },
+      what: `reissue the certificates of ${names(view.staying)}, of the operator and of the users`,
+      class: "maintain",
+    };
+  },
+
+  advance(view, task, operation) {
+    return task.ca ? rotate(view, operation) : reissue(view, operation);
+  },
+};
+
+function managedPlanes(view: View): Plane[] {
+  const { authorities } = view.observation.platform;
+  return PLANES.filter((plane) => isSecure(view.spec.tls, plane) && authorities?.[plane] !== undefined);
+}
+
+function rotate(view: View, operation: OperationFacts): Progress {
+  const { authorities } = view.observation.platform;
+  const planes = managedPlanes(view);
+  const { uid, name } = operation;
+  const under = planes.filter((plane) => authorities?.[plane]?.phase !== "Steady");
+  for (const plane of planes) {
+    const authority = authorities?.[plane];
+    if (authority?.phase !== "Steady" || authority.operation === uid) continue;
+    const { current } = authority;
+    // One that began by itself is finished first, but for its other plane: they roll together.
+    if (under.some((other) => authorities?.[other]?.operation !== uid)) break;
+    return {
+      next: act(
+        "roll",
+        "OperationRotates",
+        { operation: name, plane },
+        { kind: "RotateAuthority", plane, to: "Bundle", current, operation: uid },
+      ),
+    };
+  }
+  if (under.length === 0 && planes.length > 0) return succeeded(`rotated the ${planes.join(" and the ")} CA`);
+  return {
+    // The rule that rotates them says what each waits for.
+    next: hold(HOLDS.nothing, "OperationAwaitsRotation", { operation: name, planes: under }),
+  };
+}
+
+function reissue(view: View, operation: OperationFacts): Progress {
+  const { reissuedFor } = view.observation.platform;
+  const { uid, name, status } = operation;
+  for (const member of remaining(operation)) {
+    if (!view.staying.some((one) => one.name === member))
+      return { done: { member, message: `${member} is no longer a member` } };
+    if (reissuedFor?.[member] === uid)
+      return { done: { member, message: `reissued the certificates of ${member}` } };
+    const action = { kind: "ReissueCertificates", member, operation: uid } as const;
+    return { next: act("maintain", "OperationReissues", { operation: name, member }, action) };
+  }
+  if (status.steps?.some(({ member }) => member === undefined))
+    return succeeded(`reissued the certificates of ${(status.members ?? []).join(", ")} and of all clients`);
+  if (reissuedFor?.[""] === uid) return { done: { message: CLIENTS } };
+  const action = { kind: "ReissueCertificates", operation: uid } as const;
+  return { next: act("maintain", "OperationReissues", { operation: name }, action) };
+}

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { decide } from "../decide.ts";
+import type { AuthorityFacts, MemberTrust, Observation, Plane } from "../observation.ts";
+import { predict } from "../plan/predict.ts";
+import { change, edit, healthy, NOW } from "../testing/cluster.ts";
+import { assertInvariants } from "../testing/naive-invariants.ts";
+import { viewOf } from "../view.ts";
+import { rotateAuthorities } from "./rotate-authorities.ts";
+
+const MINUTE = 60_000;
+const STEADY: AuthorityFacts = {
+  current: "old",
+  phase: "Steady",
+  expiresAt: NOW + 1_000 * MINUTE,
+  rotateAt: Infinity,
+};
+
+function rotating(world: Observation, facts: Partial<Record<Plane, Partial<AuthorityFacts>>>): Observation {
+  const of = (plane: Plane): AuthorityFacts => ({ ...STEADY, ...facts[plane] });
+  return {
+    ...world,
+    platform: { ...world.platform, authorities: { client: of("client"), peer: of("peer") } },
+  };
+}
+
+/** Every member trusts these CAs by its record and runs with them, and was seen so. */
+function trusting(world: Observation, trust: readonly string[], seen: MemberTrust): Observation {
+  return world.members.reduce((before, { record: { name } }) => {
+    const named = change(before, name, (facts) => {
+      const { template } = facts.record;
+      const tls = { ...template.tls, effective: { client: { trust }, peer: { trust } } };
+      const record = { ...facts.record, template: { ...template, tls } };
+      return { ...facts, record, trust: { client: seen, peer: seen } };
+    });
+    return predict(named, { kind: "StopWorkload", member: name });
+  }, world);
+}
+
+const codes = (world: Observation) =>
+  rotateAuthorities(viewOf(world)).map((outcome) =>
+    "act" in outcome ? outcome.act.code : outcome.hold.code,
+  );
+
+function codesOf(world: Observation) {
+  // Only the plane under test is told of.
+  return [...new Set(codes(world))];
+}
+
+/** All steps of a whole rotation in a world where nothing fails. */
+function played(from: Observation): string[] {
+  const steps: string[] = [];
+  let world = from;
+  for (let left = 60; left > 0; left--) {
+    const { act, lookAgainAt } = decide(world);
+    if (!act && lookAgainAt === undefined) return steps;
+    if (!act) world = { ...world, now: Math.max(world.now, lookAgainAt ?? 0) };
+    if (!act) continue;
+    assertInvariants(world, act.action);
+    steps.push(act.code);
+    world = predict(world, act.action);
+  }
+  return assert.fail(`no end: ${steps.join(", ")}`);
+}
+
+const BOTH = (facts: Partial<AuthorityFacts>) => ({ client: facts, peer: facts });
+
+test("a CA that is due is rotated whole: trusted by all, then signing, then the old one dropped, in two rolls", () => {
+  const steps = played(rotating(healthy(), BOTH({ rotateAt: NOW })));
+  const phases = steps.filter((code) => code.startsWith("Authority"));
+  assert.deepEqual(phases, [
+    "AuthorityDue",
+    "AuthorityDue",
+    "AuthoritySwitched",
+    "AuthoritySwitched",
+    "AuthorityRetired",
+    "AuthorityRetired",
+    "AuthorityRotated",
+    "AuthorityRotated",
+  ]);
+  assert.equal(steps.filter((code) => code === "MemberRolled").length, 6, "each member twice");
+});
+
+test("nothing begins before it is due, nor while a member is not well", () => {
+  assert.deepEqual(codes(rotating(healthy(), {})), []);
+  const due = rotating(healthy(), { peer: { rotateAt: NOW } });
+  assert.deepEqual(codes(due), ["AuthorityDue"]);
+  const down = change(due, "demo-2", (facts) => ({
+    ...facts,
+    answer: { reachable: false, error: "no answer" } as const,
+  }));
+  assert.deepEqual(codes(down), []);
+});
+
+describe("the new CA signs only when every member was seen to accept it", () => {
+  const bundle = { phase: "Bundle", other: "new", since: NOW - 60 * MINUTE } as const;
+  const trust = ["old", "new"];
+
+  test("not while a record does not name it", () => {
+    assert.deepEqual(codesOf(rotating(healthy(), BOTH(bundle))), ["TrustRolling"]);
+  });
+
+  test("not because records and Pods say so", () => {
+    const unseen = trusting(rotating(healthy(), BOTH(bundle)), trust, {});
+    assert.deepEqual(codesOf(unseen), ["TrustUnseen"]);
+    const stale = trusting(rotating(healthy(), BOTH(bundle)), trust, { accepts: "old" });
+    assert.deepEqual(codesOf(stale), ["TrustUnseen"]);
+  });
+
+  test("not before clients had their time, which peers do not need", () => {
+    const world = rotating(healthy(), BOTH({ ...bundle, since: NOW - 9 * MINUTE }));
+    const seen = trusting(world, trust, { accepts: "new", shows: "old" });
+    assert.deepEqual(codes(seen), ["BundleSoaks", "AuthoritySwitched"]);
+    const [wait] = decide(seen).holds.filter(({ code }) => code === "BundleSoaks");
+    assert.equal(wait?.until, NOW + MINUTE);
+    const short = edit(seen, { tls: { rotation: { soak: "5m" } } });
+    assert.deepEqual(codes(short), ["AuthoritySwitched", "AuthoritySwitched"]);
+  });
+});
+
+describe("the old CA is dropped only when every member was seen to serve a certificate of the new one", () => {
+  const reissue = { phase: "Reissue", current: "new", other: "old", since: NOW - 60 * MINUTE } as const;
+  const trust = ["old", "new"];
+
+  test("not while one shows another", () => {
+    const late = trusting(rotating(healthy(), BOTH(reissue)), trust, { accepts: "new", shows: "old" });
+    assert.deepEqual(codesOf(late), ["LeavesUnseen"]);
+  });
+
+  test("both planes together, so that members restart once for it", () => {
+    const world = rotating(healthy(), { client: { ...reissue, since: NOW }, peer: reissue });
+    const seen = trusting(world, trust, { accepts: "new", shows: "new" });
+    assert.deepEqual(codes(seen), ["LeavesSoak"]);
+    const later = { ...seen, now: NOW + 11 * MINUTE };
+    assert.deepEqual(codes(later), ["AuthorityRetired", "AuthorityRetired"]);
+  });
+
+  test("and forgotten when no record names it and everybody was started from its record", () => {
+    const drop = { phase: "Drop", current: "new", other: "old", since: NOW } as const;
+    const before = trusting(rotating(healthy(), BOTH(drop)), trust, { accepts: "new", shows: "new" });
+    assert.deepEqual(codesOf(before), ["TrustDropping"]);
+    const after = trusting(rotating(healthy(), BOTH(drop)), ["new"], { accepts: "new", shows: "new" });
+    assert.deepEqual(codesOf(after), ["AuthorityRotated"]);
+  });
+});

@@ -1,0 +1,127 @@
+/**
+ * Rotates the CA of a plane without a moment in which one side does not accept the other: its successor is trusted
+ * beside it by every member, then signs, and only then is the old one dropped. etcd reads CA files at its start (R45), so
+ * trust changes by a roll, which is the rollout's to do: its target names the CAs. A phase ends when it was seen to have
+ * ended on every member: a call with a certificate of the new CA was answered, or the certificate that it shows is of the
+ * new CA. What clients trust and show cannot be seen (R56), so they get time.
+ */
+import { millisecondsOf } from "../../api/duration.ts";
+import type { Outcome } from "../action.ts";
+import { isSecure } from "../config/flags.ts";
+import { HOLDS } from "../hold-classes.ts";
+import type { AuthorityFacts, Plane, RotationPhase } from "../observation.ts";
+import { act, hold } from "../outcome.ts";
+import type { Rule } from "../rule.ts";
+import { needsTrust, PLANES, trustOf } from "../template/effective.ts";
+import { namesOf, type MemberView, type View } from "../view.ts";
+
+/** Kubelets take up to 90 seconds to refresh a mounted Secret, and applications some time to notice. */
+const DEFAULT_SOAK = "10m";
+/** What members trust and show is looked at this often; nothing tells when it changes. */
+const LOOK_MS = 1_000;
+
+interface Rotation {
+  readonly plane: Plane;
+  readonly authority: AuthorityFacts;
+}
+
+export const rotateAuthorities: Rule = (view) => {
+  if (!view.established || !view.hasQuorum) return [];
+  const { authorities } = view.observation.platform;
+  const planes = PLANES.flatMap((plane): Rotation[] => {
+    const authority = authorities?.[plane];
+    return authority ? [{ plane, authority }] : [];
+  });
+  const waits = new Map(planes.map((rotation) => [rotation, waitOf(view, rotation)]));
+  const mayDrop = planes.every(
+    (rotation) => rotation.authority.phase !== "Bundle" && (!isReissuing(rotation) || !waits.get(rotation)),
+  );
+  return planes.flatMap((rotation) => {
+    const wait = waits.get(rotation);
+    if (wait) return [wait];
+    // Both planes together: dropping is a roll, and one roll is enough.
+    return isReissuing(rotation) && !mayDrop ? [] : advance(view, rotation);
+  });
+};
+
+const isReissuing = ({ authority: { phase } }: Rotation) => phase === "Reissue";
+
+function advance(view: View, { plane, authority }: Rotation): Outcome[] {
+  const { current, phase, expiresAt } = authority;
+  const to = (next: RotationPhase) => ({ kind: "RotateAuthority", plane, to: next, current }) as const;
+  switch (phase) {
+    case "Steady":
+      return isDue(view, authority) ? [act("roll", "AuthorityDue", { plane, expiresAt }, to("Bundle"))] : [];
+    case "Bundle":
+      return [act("roll", "AuthoritySwitched", { plane }, to("Reissue"))];
+    case "Reissue":
+      return [act("roll", "AuthorityRetired", { plane }, to("Drop"))];
+    case "Drop":
+      return [act("roll", "AuthorityRotated", { plane }, to("Steady"))];
+  }
+}
+
+/** A rotation restarts everybody twice: it begins only while all are well. */
+function isDue(view: View, { rotateAt }: AuthorityFacts): boolean {
+  return view.now >= rotateAt && view.members.every(isSettled);
+}
+
+function isSettled({ healthy, upToDate, record }: MemberView): boolean {
+  return healthy && upToDate && record.joined && !record.leaving && !record.retiring;
+}
+
+/** Why the present phase is not over; undefined when it is. */
+function waitOf(view: View, { plane, authority }: Rotation): Outcome | undefined {
+  const { phase, current, other = "" } = authority;
+  const about = (members: readonly MemberView[]) => ({ plane, members: namesOf(members) });
+  const look = { unfinished: true, until: view.now + LOOK_MS };
+  const soaked = soakedAt(view, plane, authority);
+  switch (phase) {
+    case "Steady":
+      return undefined;
+    case "Bundle": {
+      const lacking = trusting(view, plane).filter((member) => !runsWith(member, plane, [current, other]));
+      if (lacking.length > 0)
+        return hold(HOLDS.nothing, "TrustRolling", about(lacking), { unfinished: true });
+      const unseen = trusting(view, plane).filter(({ trust }) => trust?.[plane]?.accepts !== other);
+      if (unseen.length > 0) return hold(HOLDS.nothing, "TrustUnseen", about(unseen), look);
+      return soaked > view.now
+        ? hold(HOLDS.nothing, "BundleSoaks", { plane, until: soaked }, { until: soaked })
+        : undefined;
+    }
+    case "Reissue": {
+      const unseen = showing(view, plane).filter(({ trust }) => trust?.[plane]?.shows !== current);
+      if (unseen.length > 0) return hold(HOLDS.nothing, "LeavesUnseen", about(unseen), look);
+      return soaked > view.now
+        ? hold(HOLDS.nothing, "LeavesSoak", { plane, until: soaked }, { until: soaked })
+        : undefined;
+    }
+    case "Drop": {
+      const lacking = trusting(view, plane).filter((member) => !runsWith(member, plane, [current]));
+      return lacking.length > 0
+        ? hold(HOLDS.nothing, "TrustDropping", about(lacking), { unfinished: true })
+        : undefined;
+    }
+  }
+}
+
+/** Members that check certificates on this plane; also those that leave, as long as they may vote. */
+function trusting(view: View, plane: Plane): MemberView[] {
+  return view.members.filter(({ record }) => needsTrust(record.template, plane));
+}
+
+function showing(view: View, plane: Plane): MemberView[] {
+  return view.members.filter(({ record }) => isSecure(record.template.tls, plane));
+}
+
+/** Its record says so, and what runs was started from its record. */
+function runsWith(member: MemberView, plane: Plane, trust: readonly string[]): boolean {
+  const recorded = trustOf(member.record.template, plane) ?? [];
+  const isSame = recorded.length === trust.length && trust.every((id) => recorded.includes(id));
+  return isSame && member.upToDate && (member.healthy || !member.record.run);
+}
+
+/** Peers are all ours, and are seen: only clients need time. */
+function soakedAt({ spec }: View, plane: Plane, { since = 0 }: AuthorityFacts): number {
+  return plane === "client" ? since + millisecondsOf(spec.tls.rotation?.soak ?? DEFAULT_SOAK) : 0;
+}

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../seams/clock.ts";
+import { systemRandom } from "../seams/random.ts";
+import {
+  advanced,
+  authorityFacts,
+  bundleOf,
+  idOf,
+  newcomerOf,
+  NO_ROTATION,
+  readRotation,
+  rotateAt,
+  trustedBy,
+  type Authority,
+  type RotationPhase,
+} from "./authority.ts";
+import { splitBundle } from "./bundle.ts";
+import { createPki } from "./issue.ts";
+import { CA_LIFE_MS, LEAF_LIFE_MS } from "./plan.ts";
+
+const pki = createPki(systemClock, systemRandom);
+const DAY = 24 * 3_600_000;
+
+async function first(): Promise<Authority> {
+  const { certificate, key } = await pki.issueCa({ commonName: "c peer CA", lifeMs: CA_LIFE_MS });
+  return { signer: { certificate, key }, rotation: NO_ROTATION };
+}
+
+const id = ({ signer }: Authority) => idOf(pki, signer.certificate, "a CA");
+
+function next(authority: Authority, to: RotationPhase, operation?: string): Promise<Authority> {
+  const step = { cluster: "c", plane: "peer", to, current: id(authority), now: 7 } as const;
+  return advanced(pki, authority, { ...step, ...(operation !== undefined && { operation }) });
+}
+
+test("a rotation goes through its phases: trusted beside, signing, and alone", async () => {
+  const steady = await first();
+  const bundle = await next(steady, "Bundle", "uid");
+  const [old, fresh] = [steady.signer.certificate, bundle.other?.certificate ?? ""];
+  assert.equal(bundle.signer.certificate, old);
+  assert.equal(newcomerOf(bundle)?.certificate, fresh);
+  assert.deepEqual(splitBundle(bundleOf(bundle)), [old, fresh], "the one that signs is first");
+  const subjects = [old, fresh].map((text) => pki.inspect({ certificate: { text, where: "" } }).commonName);
+  assert.deepEqual(subjects, ["c peer CA", "c peer CA 2"]);
+
+  const reissue = await next(bundle, "Reissue");
+  assert.deepEqual([reissue.signer.certificate, reissue.other], [fresh, { certificate: old }]);
+  assert.equal(reissue.signer.key, bundle.other?.key, "the key of the old one is gone");
+  const drop = await next(reissue, "Drop");
+  assert.deepEqual(splitBundle(bundleOf(drop)), [fresh, old]);
+  const end = await next(drop, "Steady");
+  assert.equal(bundleOf(end), fresh);
+  assert.deepEqual(end.rotation, { phase: "Steady", since: 7, generation: 2, operation: "uid" });
+  assert.equal(authorityFacts(pki, end, LEAF_LIFE_MS).operation, "uid");
+  const third = await next(end, "Bundle");
+  assert.equal(third.rotation.operation, undefined, "what began by itself is nobody's");
+});
+
+test("a step that was taken before is taken once, and one that was decided on another state not at all", async () => {
+  const bundle = await next(await first(), "Bundle");
+  assert.equal(await next(bundle, "Bundle"), bundle);
+  await assert.rejects(next(bundle, "Drop"), { reason: "invalid-request" });
+  const stale = { cluster: "c", plane: "peer", to: "Reissue", current: "another", now: 7 } as const;
+  await assert.rejects(advanced(pki, bundle, stale), { reason: "invalid-request" });
+});
+
+test("a member's file holds the CAs that its record names; without names the one that signs", async () => {
+  const reissue = await next(await next(await first(), "Bundle"), "Reissue");
+  const fresh = reissue.signer.certificate;
+  const old = reissue.other?.certificate ?? "";
+  const [newID, oldID] = [fresh, old].map((text) => idOf(pki, text, "a CA"));
+  assert.equal(trustedBy(pki, reissue, undefined), fresh);
+  assert.equal(trustedBy(pki, reissue, [newID!]), fresh);
+  assert.equal(trustedBy(pki, reissue, [oldID!, newID!]), fresh + old);
+  assert.equal(trustedBy(pki, reissue, ["gone"]), fresh + old, "better those that are left than none");
+});
+
+test("a CA is due in the last tenth of its life, earlier where leaves live longer, and never in its first half", () => {
+  const life = (days: number) => ({ notBefore: 0, notAfter: days * DAY }) as Parameters<typeof rotateAt>[0];
+  assert.equal(rotateAt(life(3650), 90 * DAY), 3285 * DAY);
+  assert.equal(rotateAt(life(300), 90 * DAY), 210 * DAY);
+  assert.equal(rotateAt(life(100), 90 * DAY), 50 * DAY);
+});
+
+test("what is kept beside the certificates is read back, and anything else is none", () => {
+  const state = { phase: "Drop", since: 7, generation: 3, operation: "uid" } as const;
+  assert.deepEqual(readRotation(JSON.stringify(state)), state);
+  for (const text of ["", "null", "{}", '{"phase":"Gone","since":1,"generation":1}', '{"phase":"Drop"}'])
+    assert.equal(readRotation(text), undefined, text);
+});
