@@ -40,7 +40,8 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   "src/etcd": ["src/seams", "src/http2"],
   "src/kube": ["src/seams", "src/http2"],
   "src/pki": ["src/seams"],
-  "src/snapshot": ["src/seams", "src/api", "src/etcd"],
+  // Of core, what to keep of many snapshots: the same for a folder as for a schedule.
+  "src/snapshot": ["src/core", "src/seams", "src/api", "src/etcd"],
   "src/recovery": ["src/seams", "src/api", "src/etcd", "src/snapshot"],
   "src/auth": ["src/seams", "src/api", "src/etcd"],
   // The only places where core meets the world: the loop that all platforms share, and the platforms.

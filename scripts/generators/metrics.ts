@@ -46,6 +46,9 @@ groups:
         for: 1h
       - alert: EtcdSpaceLow
         expr: quorate_cluster_condition{condition="SpaceLow"} == 1
+      - alert: EtcdNotBackedUp
+        expr: quorate_cluster_condition{condition="BackedUp"} == 0
+        for: 15m
       - alert: EtcdCertificateExpiresSoon
         expr: quorate_member_certificate_expiry_seconds < 7 * 86400
       - alert: EtcdOperatorClockSkew

@@ -1,6 +1,7 @@
 /** Generates the page of reasons (`docs/reasons.md`) from the tables in src/core/messages. */
 import { OPERATION_REASONS } from "../../src/core/messages/operation-reasons.ts";
 import { REASONS, WORK, type HoldReason, type ReasonText } from "../../src/core/messages/reasons.ts";
+import { SCHEDULE_REASONS } from "../../src/core/messages/schedule-reasons.ts";
 import { SNAPSHOT_REASONS } from "../../src/core/messages/snapshot-reasons.ts";
 import { MESSAGES } from "../../src/core/messages/table.ts";
 import type { StepRow, WaitRow } from "../../src/core/messages/message.ts";
@@ -41,6 +42,13 @@ const SNAPSHOTS = `
 |---|---|---|---|
 `;
 
+const SCHEDULES = `
+## Reasons of an EtcdSnapshotSchedule
+
+| reason | meaning | what to do |
+|---|---|---|
+`;
+
 const OPERATIONS = `
 ## Reasons of an EtcdOperation
 
@@ -70,11 +78,15 @@ export const reasonsPage: Generator = {
       ([reason, { phases, meaning, remedy }]) =>
         `| \`${reason}\` | ${phases.join(", ")} | ${cell(meaning)} | ${cell(remedy)} |`,
     );
+    const schedules = Object.entries(SCHEDULE_REASONS).map(
+      ([reason, { meaning, remedy }]) => `| \`${reason}\` | ${cell(meaning)} | ${cell(remedy)} |`,
+    );
     const parts = [
       names.map(section).join("\n"),
       WORKING + working.join("\n"),
       OPERATIONS + operations.join("\n"),
       SNAPSHOTS + snapshots.join("\n"),
+      SCHEDULES + schedules.join("\n"),
       STEPS + steps.join("\n"),
     ];
     const text = `${INTRODUCTION}${parts.join("\n")}\n`;

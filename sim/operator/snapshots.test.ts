@@ -140,3 +140,59 @@ test("the operator dies around each effect of a snapshot and of its deletion, an
       assert.equal(sim.env.snapshots.most, 1);
     }
 });
+
+const SCHEDULES = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdsnapshotschedules`;
+
+function plan(sim: OperatorSimulation, spec: object): void {
+  const metadata = { name: "often", namespace: NAMESPACE };
+  const destination = { s3: { bucket: "backups" } };
+  const body = {
+    apiVersion: API_VERSION,
+    kind: "EtcdSnapshotSchedule",
+    metadata,
+    spec: { cluster: NAME, schedule: "*/5 * * * *", destination, ...spec },
+  };
+  const { status, body: answer } = sim.user({ method: "POST", path: SCHEDULES, body });
+  assert.equal(status, 201, JSON.stringify(answer));
+}
+
+const backedUp = ({ cluster }: OperatorSimulation) =>
+  cluster?.status?.conditions?.find(({ type }) => type === "BackedUp")?.status;
+
+test("a schedule takes snapshots in time and keeps what its retention says, and BackedUp tells", async () => {
+  const sim = await settled();
+  plan(sim, { retention: { keepLast: 2 } });
+  take(sim, "by-hand");
+  await sim.pass(2_000);
+  assert.equal(backedUp(sim), "Unknown");
+  await sim.pass(27 * 60_000);
+  const names = told(sim);
+  assert.equal(names.filter((one) => one.startsWith("often-")).length, 2, names.join("\n"));
+  assert.ok(names.includes("by-hand Succeeded Completed"));
+  assert.equal(sim.env.snapshots.whole.length, 3);
+  assert.equal(backedUp(sim), "True");
+  // The store refuses for a while: no snapshot in time, and none that is there goes.
+  sim.env.snapshots.faults.push(...Array<SnapshotFault>(8).fill("denied"));
+  await sim.pass(30 * 60_000);
+  assert.equal(backedUp(sim), "False");
+  assert.equal(sim.env.snapshots.whole.length, 3);
+  await sim.pass(25 * 60_000);
+  assert.equal(backedUp(sim), "True");
+  sim.user({ method: "DELETE", path: `${SCHEDULES}/often` });
+  await sim.pass(20 * 60_000);
+  assert.equal(sim.env.snapshots.whole.length, 3);
+  assert.equal(backedUp(sim), undefined);
+});
+
+test("an operator that dies over and over makes each snapshot of a schedule once", async () => {
+  const sim = await settled();
+  plan(sim, {});
+  for (let deaths = 0; deaths < 12; deaths++) {
+    await sim.pass(97_000 + 613 * deaths);
+    for (const { life } of sim.seats) life.cut("killed");
+  }
+  await sim.pass(60_000);
+  const names = snapshotsOf(sim).map(({ metadata }) => metadata.name);
+  assert.ok(names.length >= 3, names.join());
+  assert.equal(new Set(names).size, sim.env.snapshots.whole.length);
+});

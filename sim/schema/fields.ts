@@ -28,6 +28,7 @@ const WRITTEN_BY_PEOPLE: Readonly<Record<string, boolean | "created">> = {
   EtcdOperation: "created",
   // Written once; its rules are tried in src/api/snapshot-examples.ts.
   EtcdSnapshot: false,
+  EtcdSnapshotSchedule: false,
 };
 
 /** The kinds that need a line in dependents.ts. */

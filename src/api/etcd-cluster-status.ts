@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { conditionsSchema, timestamp } from "./metadata.ts";
 import { int, text } from "./scalars.ts";
-import { CLUSTER_CONDITIONS, CLUSTER_PHASES } from "./status-words.ts";
+import { BACKED_UP, CLUSTER_CONDITIONS, CLUSTER_PHASES } from "./status-words.ts";
 
 const count = () => int(0, Number.MAX_SAFE_INTEGER);
 
@@ -76,7 +76,11 @@ export const etcdClusterStatusSchema = z.strictObject({
     ),
   phase: z.enum(CLUSTER_PHASES).optional().describe("What the cluster is doing, in one word."),
   message: text(1024).optional().describe("The state of the cluster, in one sentence."),
-  conditions: conditionsSchema.optional().describe(`${CLUSTER_CONDITIONS.join(", ")}.`),
+  conditions: conditionsSchema
+    .optional()
+    .describe(
+      `${CLUSTER_CONDITIONS.join(", ")}; ${BACKED_UP} where an EtcdSnapshotSchedule names the cluster.`,
+    ),
   clusterID: text(20).optional().describe("Cluster ID in etcd, in hexadecimal."),
   leader: text(63).optional().describe("Name of the leader."),
   version: z

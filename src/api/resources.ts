@@ -6,6 +6,7 @@ import type { z } from "zod";
 import { etcdClusterSchema } from "./etcd-cluster.ts";
 import { etcdMemberSchema } from "./etcd-member.ts";
 import { etcdOperationSchema } from "./etcd-operation.ts";
+import { etcdSnapshotScheduleSchema } from "./etcd-snapshot-schedule.ts";
 import { etcdSnapshotSchema } from "./etcd-snapshot.ts";
 
 export interface Column {
@@ -216,4 +217,54 @@ spec:
 `,
 };
 
-export const resources: readonly Resource[] = [etcdClusters, etcdMembers, etcdOperations, etcdSnapshots];
+export const etcdSnapshotSchedules: Resource = {
+  kind: "EtcdSnapshotSchedule",
+  singular: "etcdsnapshotschedule",
+  plural: "etcdsnapshotschedules",
+  shortNames: ["ess"],
+  summary:
+    "Snapshots of one cluster by the clock: an EtcdSnapshot at each time of the schedule, and which of them are kept. The condition BackedUp of the EtcdCluster says whether the newest one is as new as the schedule promises. Deleting a schedule leaves its snapshots alone.",
+  schema: etcdSnapshotScheduleSchema,
+  columns: [
+    { name: "Cluster", type: "string", jsonPath: ".spec.cluster" },
+    { name: "Schedule", type: "string", jsonPath: ".spec.schedule" },
+    { name: "Suspend", type: "boolean", jsonPath: ".spec.suspend" },
+    {
+      name: "Last",
+      type: "date",
+      jsonPath: ".status.lastSuccessful",
+      description: "The newest snapshot that succeeded.",
+    },
+    { name: "Next", type: "string", jsonPath: ".status.next" },
+    { name: "Kept", type: "integer", jsonPath: ".status.kept", description: "Snapshots in the store." },
+    age,
+    { name: "Reason", type: "string", jsonPath: ".status.reason", priority: 1 },
+    message,
+  ],
+  example: `apiVersion: etcd.quorate.dev/v1alpha1
+kind: EtcdSnapshotSchedule
+metadata:
+  name: demo-nightly
+spec:
+  cluster: demo
+  schedule: 30 2 * * *
+  timeZone: Europe/Berlin
+  destination:
+    s3:
+      bucket: backups
+      prefix: prod
+      credentialsSecret: backup-credentials
+  retention:
+    daily: 7
+    weekly: 5
+    monthly: 12
+`,
+};
+
+export const resources: readonly Resource[] = [
+  etcdClusters,
+  etcdMembers,
+  etcdOperations,
+  etcdSnapshots,
+  etcdSnapshotSchedules,
+];

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { etcdClusterSchema } from "./etcd-cluster.ts";
 import { etcdMemberSchema } from "./etcd-member.ts";
 import { etcdOperationSchema } from "./etcd-operation.ts";
+import { etcdSnapshotScheduleSchema } from "./etcd-snapshot-schedule.ts";
 import { etcdSnapshotSchema } from "./etcd-snapshot.ts";
 import { exampleCluster, ruleExamples, shapeExamples } from "./examples.ts";
 import { resourceSchema, type SchemaNode } from "./json-schema.ts";
@@ -10,6 +11,7 @@ import { exampleMember, memberExamples } from "./member-examples.ts";
 import { exampleOperation, operationExamples } from "./operation-examples.ts";
 import { parseCluster } from "./parse-cluster.ts";
 import type { Rule } from "./rule.ts";
+import { exampleSchedule, scheduleExamples } from "./schedule-examples.ts";
 import { exampleSnapshot, snapshotExamples } from "./snapshot-examples.ts";
 import { validator } from "./validate.ts";
 
@@ -78,6 +80,17 @@ describe("an EtcdSnapshot", () => {
   for (const { title, spec, old, refusedAt } of snapshotExamples) {
     test(`${refusedAt === undefined ? "may be" : "may not be"}: ${title}`, () => {
       const result = snapshots.validate(exampleSnapshot(spec), old && exampleSnapshot(old));
+      const paths = result.ok ? [] : result.errors.map((error) => error.path);
+      assert.deepEqual(paths, refusedAt === undefined ? [] : [refusedAt]);
+    });
+  }
+});
+
+describe("an EtcdSnapshotSchedule", () => {
+  const schedules = validator(etcdSnapshotScheduleSchema);
+  for (const { title, name, spec, refusedAt } of scheduleExamples) {
+    test(`${refusedAt === undefined ? "may be" : "may not be"}: ${title}`, () => {
+      const result = schedules.validate(exampleSchedule(spec, name));
       const paths = result.ok ? [] : result.errors.map((error) => error.path);
       assert.deepEqual(paths, refusedAt === undefined ? [] : [refusedAt]);
     });
@@ -155,7 +168,13 @@ test("every rule of a snapshot holds in one example and fails in another", () =>
 });
 
 test("a rule uses oldSelf exactly when it is said to be about a change", () => {
-  for (const schema of [etcdClusterSchema, etcdMemberSchema, etcdOperationSchema, etcdSnapshotSchema]) {
+  for (const schema of [
+    etcdClusterSchema,
+    etcdMemberSchema,
+    etcdOperationSchema,
+    etcdSnapshotSchema,
+    etcdSnapshotScheduleSchema,
+  ]) {
     for (const rule of resourceSchema(schema).rules.values()) {
       assert.equal(rule.cel.includes("oldSelf"), rule.transition === true, rule.cel);
     }
@@ -163,7 +182,13 @@ test("a rule uses oldSelf exactly when it is said to be about a change", () => {
 });
 
 test("every rule in the schema has its twin, and every twin is in the schema", () => {
-  for (const schema of [etcdClusterSchema, etcdMemberSchema, etcdOperationSchema, etcdSnapshotSchema]) {
+  for (const schema of [
+    etcdClusterSchema,
+    etcdMemberSchema,
+    etcdOperationSchema,
+    etcdSnapshotSchema,
+    etcdSnapshotScheduleSchema,
+  ]) {
     const { schema: root, rules } = resourceSchema(schema);
     const used = new Set(validationsIn(root));
     assert.deepEqual([...used].toSorted(), [...rules.keys()].toSorted());

@@ -14,6 +14,9 @@ export const CLUSTER_CONDITIONS = [
 ] as const;
 export type ClusterConditionType = (typeof CLUSTER_CONDITIONS)[number];
 
+/** A condition that a cluster has while an EtcdSnapshotSchedule names it. */
+export const BACKED_UP = "BackedUp";
+
 /** What a cluster is doing, or why it does nothing: a closed list, for columns and dashboards. */
 export const CLUSTER_PHASES = [
   "Creating",

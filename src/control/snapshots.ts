@@ -83,11 +83,11 @@ export class SnapshotKeeper {
   }
 
   /** Of snapshots that are gone, and of effects that are not wanted any more but for a Job, which is told of in between. */
-  #forget({ snapshots }: SnapshotWorld, wanted: ReadonlySet<string>): void {
+  #forget({ snapshots, schedules = [] }: SnapshotWorld, wanted: ReadonlySet<string>): void {
     for (const key of this.#failed.keys()) {
-      const snapshot = snapshots.find(({ uid }) => key.startsWith(`${uid} `));
-      const isJobs = snapshot !== undefined && key.startsWith(`${snapshot.uid} StartJob`);
-      if (snapshot === undefined || (!isJobs && !wanted.has(key))) this.#failed.delete(key);
+      const subject = [...snapshots, ...schedules].find(({ uid }) => key.startsWith(`${uid} `));
+      const isJobs = subject !== undefined && key.startsWith(`${subject.uid} StartJob`);
+      if (subject === undefined || (!isJobs && !wanted.has(key))) this.#failed.delete(key);
     }
   }
 }

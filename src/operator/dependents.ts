@@ -24,7 +24,7 @@ import { clusterFields } from "./status/cluster-log.ts";
 
 export interface DependentOptions {
   readonly client: KubeClient;
-  readonly stores: Pick<Stores, "operationsOf" | "snapshotsOf" | "snapshot">;
+  readonly stores: Pick<Stores, "operationsOf" | "snapshotsOf" | "snapshot" | "schedule">;
   readonly clock: Clock;
   readonly skew: Pick<ClockSkew, "serverNow">;
   readonly log: Log;

@@ -18,6 +18,7 @@ import {
   etcdMembers,
   etcdOperations,
   etcdSnapshots,
+  etcdSnapshotSchedules,
   jobs,
   nodes,
   secrets,
@@ -162,8 +163,22 @@ export const NAMESPACED_KINDS = {
     // Their definition may come later than this operator, or its role.
     ifRefused: "Retry",
     rights: [
-      { rarely: ["patch"], why: "the finalizer of a snapshot whose object is deleted with it" },
+      {
+        // Those of schedules, which a test of a usual life does not wait for.
+        rarely: ["create", "patch", "delete"],
+        why: "the snapshots of schedules, and the finalizer of one whose object is deleted with it",
+      },
       { subresource: "status", verbs: ["patch"], why: "what became of a snapshot" },
+    ],
+    users: { edit: WRITE },
+  }),
+  schedules: kind({
+    resource: etcdSnapshotSchedules,
+    clusters: namedCluster,
+    wakes: "Intent",
+    ifRefused: "Retry",
+    rights: [
+      { subresource: "status", verbs: ["patch"], why: "the last and the next snapshot of a schedule" },
     ],
     users: { edit: WRITE },
   }),

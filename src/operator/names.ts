@@ -29,6 +29,8 @@ export const LABELS = {
   role: `${GROUP}/role`,
   /** On a Job and its Pods: the UID of the EtcdSnapshot, what is done for it, and for which time. */
   snapshotUID: `${GROUP}/snapshot-uid`,
+  /** On an EtcdSnapshot: the UID of the EtcdSnapshotSchedule that made it. */
+  scheduleUID: `${GROUP}/schedule-uid`,
   task: `${GROUP}/task`,
   attempt: `${GROUP}/attempt`,
   /** On a claim, as etcd has them, in hexadecimal: what its volume holds. */
@@ -76,6 +78,8 @@ export const ANNOTATIONS = {
   lastUsed: `${GROUP}/last-used`,
   /** On a claim: the hash of what was last written on its PersistentVolume. */
   volumeMarked: `${GROUP}/volume-marked`,
+  /** On an EtcdSnapshot: the time of the schedule that it was made for. */
+  scheduledAt: `${GROUP}/scheduled-at`,
   /** On Services and budgets: the hash of what was applied last. */
   applied: `${GROUP}/applied`,
 } as const;

@@ -12,6 +12,7 @@ import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { EtcdMember } from "../api/etcd-member.ts";
 import type { EtcdOperation } from "../api/etcd-operation.ts";
+import type { EtcdSnapshotSchedule } from "../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot } from "../api/etcd-snapshot.ts";
 import { API_VERSION } from "../api/metadata.ts";
 import { resource } from "../kube/resources.ts";
@@ -21,6 +22,11 @@ export const etcdClusters = resource<EtcdCluster>(API_VERSION, "EtcdCluster", "e
 export const etcdMembers = resource<EtcdMember>(API_VERSION, "EtcdMember", "etcdmembers");
 export const etcdOperations = resource<EtcdOperation>(API_VERSION, "EtcdOperation", "etcdoperations");
 export const etcdSnapshots = resource<EtcdSnapshot>(API_VERSION, "EtcdSnapshot", "etcdsnapshots");
+export const etcdSnapshotSchedules = resource<EtcdSnapshotSchedule>(
+  API_VERSION,
+  "EtcdSnapshotSchedule",
+  "etcdsnapshotschedules",
+);
 export const jobs = resource<Job>("batch/v1", "Job", "jobs");
 export const serviceAccounts = resource<ServiceAccount>("v1", "ServiceAccount", "serviceaccounts");
 export const secrets = resource<Secret>("v1", "Secret", "secrets");

@@ -7,8 +7,10 @@ import { exampleCluster, ruleExamples, shapeExamples, type Example } from "../..
 import { exampleMember, memberExamples } from "../../src/api/member-examples.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { etcdOperationSchema } from "../../src/api/etcd-operation.ts";
+import { etcdSnapshotScheduleSchema } from "../../src/api/etcd-snapshot-schedule.ts";
 import { etcdSnapshotSchema } from "../../src/api/etcd-snapshot.ts";
 import { exampleOperation, operationExamples } from "../../src/api/operation-examples.ts";
+import { exampleSchedule, scheduleExamples } from "../../src/api/schedule-examples.ts";
 import { exampleSnapshot, snapshotExamples } from "../../src/api/snapshot-examples.ts";
 import { parseCluster } from "../../src/api/parse-cluster.ts";
 import { resources } from "../../src/api/resources.ts";
@@ -318,6 +320,21 @@ describe("an EtcdSnapshot", () => {
         const changed = { ...object, metadata };
         judge(await refusal(client.replace(`${SNAPSHOTS}/${metadata.name}${TRY}`, changed)));
       });
+    });
+  }
+});
+
+describe("an EtcdSnapshotSchedule", () => {
+  const SCHEDULES = `${NAMESPACE}/etcdsnapshotschedules`;
+  const schedules = validator(etcdSnapshotScheduleSchema);
+
+  for (const { title, name, spec, refusedAt } of scheduleExamples) {
+    test(`${refusedAt === undefined ? "may be" : "may not be"}: ${title}`, async () => {
+      const object = exampleSchedule(spec, name);
+      const local = schedules.validate(object);
+      const answer = await refusal(client.create(SCHEDULES + TRY, object));
+      if (refusedAt === undefined) assert.equal(answer, "");
+      else assertSaysTheSame(local.ok ? [] : local.errors, answer);
     });
   }
 });

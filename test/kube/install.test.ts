@@ -30,7 +30,7 @@ before(async () => {
   await applyAll(bed.client, manifests("install.yaml"));
   await whenServed(
     bed.client,
-    ...["etcdclusters", "etcdmembers", "etcdoperations", "etcdsnapshots"].map(
+    ...["etcdclusters", "etcdmembers", "etcdoperations", "etcdsnapshots", "etcdsnapshotschedules"].map(
       (plural) => `${OURS}/${plural}`,
     ),
   );

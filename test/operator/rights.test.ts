@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
+import type { EtcdSnapshotSchedule } from "../../src/api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot } from "../../src/api/etcd-snapshot.ts";
 import { exampleMember } from "../../src/api/member-examples.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
@@ -170,6 +171,20 @@ test("it makes the Job of a snapshot, with a service account for it", async () =
   const path = `/apis/batch/v1/namespaces/default/jobs/${job}`;
   await eventually("its Job exists", async () => await exists(path), PATIENCE);
   await bed.client.delete(`${snapshots}/once`);
+  const schedules = CLUSTERS.replace(/etcdclusters$/, "etcdsnapshotschedules");
+  const yearly = { ...spec, schedule: "@yearly" };
+  await bed.client.create(schedules, {
+    apiVersion: API_VERSION,
+    kind: "EtcdSnapshotSchedule",
+    metadata: { name: "yearly" },
+    spec: yearly,
+  });
+  await eventually(
+    "the next time of a schedule is told",
+    async () => (await bed.client.get<EtcdSnapshotSchedule>(`${schedules}/yearly`)).status?.next,
+    PATIENCE,
+  );
+  await bed.client.delete(`${schedules}/yearly`);
 });
 
 test("it changes what can be changed in place, and takes the budget away", async () => {

@@ -7,6 +7,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Job } from "kubernetes-types/batch/v1.d.ts";
+import type { EtcdSnapshotSchedule } from "../../src/api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot, EtcdSnapshotSpec, EtcdSnapshotStatus } from "../../src/api/etcd-snapshot.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import type { SnapshotPhase } from "../../src/api/status-words.ts";
@@ -60,6 +61,19 @@ before(async () => {
   await cluster.converged(1);
   const { kv } = await cluster.etcd();
   for (let i = 0; i < 20; i++) await kv.put(`key/${i}`, `value ${i}`);
+  // Its first time comes while the other tests run.
+  await bed.client.create(PATHS.schedules, {
+    apiVersion: API_VERSION,
+    kind: "EtcdSnapshotSchedule",
+    metadata: { name: "minutely" },
+    spec: {
+      cluster: "demo",
+      schedule: "* * * * *",
+      timeZone: "Europe/Berlin",
+      destination: { s3: { ...bucket("right").s3, prefix: "scheduled" } },
+      retention: { keepLast: 1 },
+    },
+  } as KubeObject);
 });
 
 after(async () => {
@@ -163,6 +177,21 @@ test("a snapshot on a volume is compressed and encrypted, and is deleted with it
   );
   const deletes = running.log.filter((line) => line.startsWith("error"));
   assert.deepEqual(deletes, []);
+});
+
+test("a schedule has taken a snapshot in the meantime, and the cluster is backed up", async () => {
+  const { lastSnapshot = "", next } = await eventually(
+    "the first snapshot of the schedule",
+    async () => {
+      const { status } = await bed.client.get<EtcdSnapshotSchedule>(`${PATHS.schedules}/minutely`);
+      return status?.lastSuccessful !== undefined && status;
+    },
+    PATIENCE,
+  );
+  assert.match(lastSnapshot, /^minutely-\d+$/);
+  assert.ok(Date.parse(next ?? "") > Date.now() - 60_000);
+  await cluster.waitFor("BackedUp");
+  await bed.client.delete(`${PATHS.schedules}/minutely`);
 });
 
 test("a snapshot outlives its cluster, and one of a cluster that is gone is told so", async () => {

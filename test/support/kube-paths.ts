@@ -9,6 +9,7 @@ export const PATHS = {
   members: `${OURS}/etcdmembers`,
   operations: `${OURS}/etcdoperations`,
   snapshots: `${OURS}/etcdsnapshots`,
+  schedules: `${OURS}/etcdsnapshotschedules`,
   jobs: "/apis/batch/v1/namespaces/default/jobs",
   pods: `${CORE}/pods`,
   claims: `${CORE}/persistentvolumeclaims`,

@@ -58,7 +58,7 @@ export async function define(bed: TestTestbed): Promise<void> {
   for (const resource of resources) await bed.client.create(definitions, customResourceDefinition(resource));
   await eventually("the resources are served", async () => {
     await bed.client.get(PATHS.clusters);
-    for (const path of [PATHS.operations, PATHS.snapshots]) await bed.client.get(path);
+    for (const path of [PATHS.operations, PATHS.snapshots, PATHS.schedules]) await bed.client.get(path);
     return await bed.client.get(PATHS.members);
   });
 }

@@ -8,6 +8,7 @@ import { timestamp } from "../status/condition.ts";
 import { knownReason } from "../messages/snapshot-reasons.ts";
 import type { SnapshotEffect } from "./effect.ts";
 import type { Blocked, JobFacts, SnapshotFacts, SnapshotState, SnapshotTask } from "./facts.ts";
+import { scheduleTurn } from "./schedule.ts";
 import { isFinal, isTold, statusAfter, type SnapshotVerdict } from "./status.ts";
 
 export interface SnapshotWorld extends SnapshotState {
@@ -42,11 +43,20 @@ const RETRY_DELETE_MS = 10 * 60_000;
 type Turn = { readonly effect: SnapshotEffect } | { readonly inMs: number } | undefined;
 
 export function decideSnapshots(world: SnapshotWorld): SnapshotDecision {
-  const turns = world.snapshots.map((snapshot) => turnOf(world, snapshot));
-  const waits = turns.flatMap((turn) => (turn && "inMs" in turn ? [Math.max(0, turn.inMs)] : []));
+  const { now, snapshots, schedules = [], cluster } = world;
+  const turns = snapshots.map((snapshot) => turnOf(world, snapshot));
+  const isThere = cluster.is === "present" && !cluster.deleting;
+  const planned = schedules.map((schedule) => scheduleTurn(schedule, { now, snapshots, isThere }));
+  const times = [
+    ...turns.flatMap((turn) => (turn && "inMs" in turn ? [now + Math.max(0, turn.inMs)] : [])),
+    ...planned.flatMap(({ at }) => at ?? []),
+  ];
   return {
-    effects: turns.flatMap((turn) => (turn && "effect" in turn ? [turn.effect] : [])),
-    ...(waits.length > 0 && { lookAgainAt: world.now + Math.min(...waits) }),
+    effects: [
+      ...turns.flatMap((turn) => (turn && "effect" in turn ? [turn.effect] : [])),
+      ...planned.flatMap(({ effect }) => effect ?? []),
+    ],
+    ...(times.length > 0 && { lookAgainAt: Math.min(...times) }),
   };
 }
 

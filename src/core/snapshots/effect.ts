@@ -1,8 +1,10 @@
 /** What may be done for snapshots. Each effect names all that its executor needs, and may be repeated. */
 import type { EtcdSnapshotStatus } from "../../api/etcd-snapshot.ts";
-import type { SnapshotFacts, SnapshotTask } from "./facts.ts";
+import type { EtcdSnapshotScheduleStatus } from "../../api/etcd-snapshot-schedule.ts";
+import type { ScheduleFacts, SnapshotFacts, SnapshotTask } from "./facts.ts";
 
 export type SnapshotEffect =
+  | ScheduleEffect
   | {
       readonly kind: "UpdateSnapshot";
       readonly snapshot: SnapshotFacts;
@@ -29,8 +31,25 @@ export type SnapshotEffect =
   /** Takes our finalizer off. */
   | { readonly kind: "ReleaseSnapshot"; readonly snapshot: SnapshotFacts };
 
+/** What a schedule asks for. */
+type ScheduleEffect =
+  /** Made under a name that follows from the time, so that there is never a second one for it. */
+  | { readonly kind: "CreateSnapshot"; readonly schedule: ScheduleFacts; readonly at: number }
+  | {
+      readonly kind: "UpdateSchedule";
+      readonly schedule: ScheduleFacts;
+      readonly status: EtcdSnapshotScheduleStatus;
+    }
+  /** Deletes it with its object in the store: first its policy and the finalizer, then the EtcdSnapshot. */
+  | {
+      readonly kind: "PruneSnapshot";
+      readonly snapshot: SnapshotFacts;
+      /** The newest good one, which has to be there still when the other one goes; undefined where there is none. */
+      readonly keeping: SnapshotFacts | undefined;
+    };
+
 /** By which a failure of an effect is remembered, and forgotten when another one is wanted. */
 export function effectKey(effect: SnapshotEffect): string {
   const what = effect.kind === "StartJob" ? `${effect.task} ${effect.attempt}` : "";
-  return `${effect.snapshot.uid} ${effect.kind} ${what}`;
+  return `${("snapshot" in effect ? effect.snapshot : effect.schedule).uid} ${effect.kind} ${what}`;
 }

@@ -2,6 +2,10 @@
  * What was seen of EtcdSnapshots and of the Jobs that work for them: facts only, as plain data. They are decided on
  * beside the steps of the cluster, since a snapshot changes nothing in it.
  */
+import type {
+  EtcdSnapshotScheduleSpec,
+  EtcdSnapshotScheduleStatus,
+} from "../../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshotSpec, EtcdSnapshotStatus } from "../../api/etcd-snapshot.ts";
 
 /** What a Job does for a snapshot: write it to its store, or delete it there. */
@@ -60,6 +64,8 @@ export interface SnapshotFacts {
   readonly held: boolean;
   readonly spec: EtcdSnapshotSpec;
   readonly status: EtcdSnapshotStatus;
+  /** The UID of the EtcdSnapshotSchedule that made it; absent for one that a person made. */
+  readonly schedule?: string;
   /** Those that were made for it. */
   readonly jobs: readonly JobFacts[];
   /** Why this release does not understand it; then it is rejected. */
@@ -70,10 +76,25 @@ export interface SnapshotFacts {
   readonly failure?: string;
 }
 
-/** The snapshots that name a cluster. */
+/** One EtcdSnapshotSchedule. */
+export interface ScheduleFacts {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly createdAt: number;
+  readonly deleting: boolean;
+  readonly spec: EtcdSnapshotScheduleSpec;
+  readonly status: EtcdSnapshotScheduleStatus;
+  /** Why this release does not understand it. */
+  readonly invalid?: string;
+}
+
+/** The snapshots and schedules that name a cluster. */
 export interface SnapshotState {
   /** In the order of their creation. */
   readonly snapshots: readonly SnapshotFacts[];
+  readonly schedules?: readonly ScheduleFacts[];
   /** Why none can be begun now. */
   readonly blocked?: Blocked;
 }

@@ -3,8 +3,9 @@
  * `previous` only serves to keep times of transition, the highest revision, and the start of a wait.
  */
 import type { EtcdClusterStatus, MemberStatus, PlanStep } from "../../api/etcd-cluster-status.ts";
-import { CLUSTER_CONDITIONS, type ClusterConditionType } from "../../api/status-words.ts";
+import { BACKED_UP, CLUSTER_CONDITIONS, type ClusterConditionType } from "../../api/status-words.ts";
 import type { Decision } from "../action.ts";
+import { backedUp } from "./backed-up.ts";
 import { condition, findCondition, sentence, timestamp, type SeenAt } from "./condition.ts";
 import {
   available,
@@ -140,7 +141,13 @@ function judgedOf(
   };
   const verdicts = { Ready: readyOf(view, judged, work, healthOf(view)), ...judged };
   const seenAt: SeenAt = { now: view.now, generation: view.observation.cluster.generation };
-  const conditions = CLUSTER_CONDITIONS.map((type) => condition(type, verdicts[type], before(type), seenAt));
+  const backups = backedUp(view);
+  const conditions = [
+    ...CLUSTER_CONDITIONS.map((type) => condition(type, verdicts[type], before(type), seenAt)),
+    ...(backups
+      ? [condition(BACKED_UP, backups, findCondition(previous?.conditions, BACKED_UP), seenAt)]
+      : []),
+  ];
   const allUpdated = votersOf(view).every((member) => isUpdated(view, member));
   return {
     phase: phaseOf(view, decision, verdicts, work, allUpdated),

@@ -1,7 +1,8 @@
 /** Snapshots for tests: an object as a user makes it, and worlds with a healthy cluster. */
+import type { EtcdSnapshotScheduleSpec } from "../../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshotSpec } from "../../api/etcd-snapshot.ts";
 import { decideSnapshots, type SnapshotDecision, type SnapshotWorld } from "../snapshots/decide.ts";
-import type { JobFacts, JobState, SnapshotFacts } from "../snapshots/facts.ts";
+import type { JobFacts, JobState, ScheduleFacts, SnapshotFacts } from "../snapshots/facts.ts";
 import { NOW } from "./cluster.ts";
 
 export const ENDPOINT = "https://demo-2.demo:2379";
@@ -59,4 +60,22 @@ export function briefly({ effects }: SnapshotDecision): string[] {
     if (effect.kind === "UpdateSnapshot") return `${effect.status.phase}/${effect.status.reason}`;
     return effect.kind === "StartJob" ? `StartJob ${effect.task} ${effect.attempt}` : effect.kind;
   });
+}
+
+export function scheduleNamed(
+  name: string,
+  change: Partial<Omit<ScheduleFacts, "spec">> & { spec?: Partial<EtcdSnapshotScheduleSpec> } = {},
+): ScheduleFacts {
+  const { spec, ...rest } = change;
+  return {
+    name,
+    uid: `${name}-uid`,
+    resourceVersion: "1",
+    generation: 1,
+    createdAt: NOW,
+    deleting: false,
+    status: {},
+    ...rest,
+    spec: { cluster: "demo", schedule: "0 * * * *", destination: { s3: { bucket: "backups" } }, ...spec },
+  };
 }

@@ -14,11 +14,12 @@ import { SNAPSHOT_FINALIZER, SNAPSHOT_SERVICE_ACCOUNT } from "../names.ts";
 import { snapshotJob, snapshotServiceAccount } from "../render/snapshot-job.ts";
 import { etcdSnapshots, jobs, serviceAccounts } from "../resources.ts";
 import { findOne } from "./keep.ts";
+import { executeSchedule } from "./execute-schedule.ts";
 import { mergePatch } from "./merge-patch.ts";
 
 export interface SnapshotContext {
   readonly client: KubeClient;
-  readonly stores: Pick<Stores, "snapshot">;
+  readonly stores: Pick<Stores, "snapshot" | "schedule">;
   /** Of the snapshots and their cluster. */
   readonly namespace: string;
   /** Our own, which Jobs run; undefined where nobody told us. */
@@ -37,9 +38,9 @@ export async function executeSnapshot(context: SnapshotContext, effect: Snapshot
 
 async function execute(context: SnapshotContext, effect: SnapshotEffect): Promise<void> {
   const { client, namespace } = context;
-  const { snapshot } = effect;
   switch (effect.kind) {
     case "UpdateSnapshot": {
+      const { snapshot } = effect;
       const object = read(context, snapshot);
       const patch = mergePatch({ ...object.status }, { ...effect.status });
       const { uid, resourceVersion } = snapshot;
@@ -57,9 +58,13 @@ async function execute(context: SnapshotContext, effect: SnapshotEffect): Promis
       );
       return;
     case "HoldSnapshot":
-      return await setHeld(context, snapshot, true);
+      return await setHeld(context, effect.snapshot, true);
     case "ReleaseSnapshot":
-      return await setHeld(context, snapshot, false);
+      return await setHeld(context, effect.snapshot, false);
+    case "CreateSnapshot":
+    case "UpdateSchedule":
+    case "PruneSnapshot":
+      return await executeSchedule(context, effect);
   }
 }
 

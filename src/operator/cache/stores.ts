@@ -7,6 +7,7 @@ import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import type { EtcdOperation } from "../../api/etcd-operation.ts";
+import type { EtcdSnapshotSchedule } from "../../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason, KubeError } from "../../kube/errors.ts";
@@ -237,13 +238,19 @@ export class Stores {
     return this.#space(key)?.snapshots.store.get(key);
   }
 
-  /** The snapshots that name this cluster, whether it exists or not, and what works for them. */
+  schedule(key: string): EtcdSnapshotSchedule | undefined {
+    return this.#space(key)?.schedules.store.get(key);
+  }
+
+  /** The snapshots and schedules that name this cluster, whether it exists or not, and what works for them. */
   snapshotsOf(cluster: string): SnapshotObjects {
     const space = this.#space(cluster);
     const snapshots = space?.snapshots.store.by("cluster", cluster) ?? [];
-    if (!space || snapshots.length === 0) return { snapshots, jobs: [], pods: [] };
+    const schedules = space?.schedules.store.by("cluster", cluster) ?? [];
+    if (!space || snapshots.length === 0) return { snapshots, schedules, jobs: [], pods: [] };
     return {
       snapshots,
+      schedules,
       jobs: space.jobs.store.by("cluster", cluster),
       pods: space.pods.store.by("cluster", cluster).filter(isOfAJob),
     };

@@ -2,8 +2,9 @@
 import type { Job } from "kubernetes-types/batch/v1.d.ts";
 import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import { etcdSnapshotSchema, type EtcdSnapshot } from "../../api/etcd-snapshot.ts";
+import { etcdSnapshotScheduleSchema, type EtcdSnapshotSchedule } from "../../api/etcd-snapshot-schedule.ts";
 import { resourceParser } from "../../api/parse-resource.ts";
-import { inOrderOfCreation, type SnapshotFacts } from "../../core/snapshots/facts.ts";
+import { inOrderOfCreation, type ScheduleFacts, type SnapshotFacts } from "../../core/snapshots/facts.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { LABELS, SNAPSHOT_FINALIZER } from "../names.ts";
 import { textOf } from "../records/cluster-object.ts";
@@ -12,6 +13,7 @@ import { jobFacts } from "./job-facts.ts";
 /** The snapshots of one cluster, with all Jobs of the cluster and their Pods. */
 export interface SnapshotObjects {
   readonly snapshots: readonly EtcdSnapshot[];
+  readonly schedules: readonly EtcdSnapshotSchedule[];
   readonly jobs: readonly Job[];
   readonly pods: readonly Pod[];
 }
@@ -36,11 +38,40 @@ function judged(object: EtcdSnapshot): { readonly invalid?: string } {
   return found;
 }
 
+const parseSchedule = resourceParser("EtcdSnapshotSchedule", etcdSnapshotScheduleSchema);
+
+export function schedulesFrom({ schedules }: SnapshotObjects): ScheduleFacts[] {
+  return schedules.map((object) => {
+    const { metadata, spec, status } = object;
+    const parsed = parseSchedule(object);
+    const { file } = spec.destination ?? {};
+    const wrong = !parsed.ok
+      ? `this release does not understand the schedule (${textOf(parsed.errors)}); upgrade the operator, or correct it`
+      : file === undefined
+        ? undefined
+        : NO_FILES;
+    return {
+      name: metadata.name,
+      uid: metadata.uid ?? "",
+      resourceVersion: metadata.resourceVersion ?? "",
+      generation: metadata.generation ?? 1,
+      createdAt: Date.parse(metadata.creationTimestamp ?? "") || 0,
+      deleting: metadata.deletionTimestamp !== undefined,
+      spec,
+      status: status ?? {},
+      ...(wrong !== undefined && { invalid: wrong }),
+    };
+  });
+}
+
 const NO_FILES =
   "spec.destination.file names a directory of one machine, which Kubernetes does not have: use s3 or pvc";
 
 /** `now` is compared with times that the API server and kubelets wrote. */
-export function snapshotsFrom({ snapshots, jobs, pods }: SnapshotObjects, now: number): SnapshotFacts[] {
+export function snapshotsFrom(
+  { snapshots, jobs, pods }: Omit<SnapshotObjects, "schedules">,
+  now: number,
+): SnapshotFacts[] {
   return inOrderOfCreation(snapshots.map((snapshot) => factsOf(snapshot, jobs, pods, now)));
 }
 
@@ -65,6 +96,9 @@ function factsOf(
     held: metadata.finalizers?.includes(SNAPSHOT_FINALIZER) ?? false,
     spec,
     status: status ?? {},
+    ...(metadata.labels?.[LABELS.scheduleUID] !== undefined && {
+      schedule: metadata.labels[LABELS.scheduleUID],
+    }),
     jobs: own.flatMap((job) => jobFacts(job, pods, spec, now) ?? []),
     ...judged(object),
     ...(spec.destination?.file !== undefined && { unsupported: NO_FILES }),

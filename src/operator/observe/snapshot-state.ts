@@ -6,7 +6,7 @@ import type { ClusterFacts } from "../../core/observation.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { snapshotSecretName } from "../names.ts";
 import type { ClockSkew } from "./clock-skew.ts";
-import { snapshotsFrom, type SnapshotObjects } from "./snapshot-facts.ts";
+import { schedulesFrom, snapshotsFrom, type SnapshotObjects } from "./snapshot-facts.ts";
 
 export interface StateOptions {
   /** Our own, which Jobs run. */
@@ -22,9 +22,14 @@ export function snapshotStateOf(
   found: SnapshotObjects,
   { image, skew, cluster, secrets = [] }: StateOptions,
 ): SnapshotState | undefined {
-  if (found.snapshots.length === 0) return undefined;
+  if (found.snapshots.length + found.schedules.length === 0) return undefined;
   const blocked = image === undefined ? IMAGE_UNKNOWN : cluster && withoutCertificate(cluster, secrets);
-  return { snapshots: snapshotsFrom(found, skew.serverNow()), ...(blocked && { blocked }) };
+  const schedules = schedulesFrom(found);
+  return {
+    snapshots: snapshotsFrom(found, skew.serverNow()),
+    ...(schedules.length > 0 && { schedules }),
+    ...(blocked && { blocked }),
+  };
 }
 
 const IMAGE_UNKNOWN: Blocked = {

@@ -6,6 +6,7 @@ import { publicSchema, resourceSchema, type SchemaNode } from "../../../../src/a
 import { etcdClusterStatusSchema } from "../../../../src/api/etcd-cluster-status.ts";
 import { etcdMemberStatusSchema } from "../../../../src/api/etcd-member.ts";
 import { etcdOperationStatusSchema } from "../../../../src/api/etcd-operation.ts";
+import { etcdSnapshotScheduleStatusSchema } from "../../../../src/api/etcd-snapshot-schedule.ts";
 import { etcdSnapshotStatusSchema } from "../../../../src/api/etcd-snapshot.ts";
 import { API_VERSION } from "../../../../src/api/metadata.ts";
 import { joinPath } from "../../../../src/api/path.ts";
@@ -23,6 +24,7 @@ const STATUS: Readonly<Record<string, Resource["schema"]>> = {
   EtcdMember: etcdMemberStatusSchema,
   EtcdOperation: etcdOperationStatusSchema,
   EtcdSnapshot: etcdSnapshotStatusSchema,
+  EtcdSnapshotSchedule: etcdSnapshotScheduleStatusSchema,
 };
 
 export const ours: readonly Kind[] = resources.map(ourKind);

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { EtcdSnapshotStatus } from "../../api/etcd-snapshot.ts";
+import { backedUp } from "../status/backed-up.ts";
+import { timestamp } from "../status/condition.ts";
+import { healthy } from "../testing/cluster.ts";
+import { decided, scheduleNamed, snapshotNamed } from "../testing/snapshots.ts";
+import { viewOf } from "../view.ts";
+import type { ScheduleFacts, SnapshotFacts } from "./facts.ts";
+import { freshnessOf, pruned, scheduledName, scheduleTurn } from "./schedule.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const START = Date.UTC(2026, 0, 1, 0, 30);
+
+const hourly = (change: Parameters<typeof scheduleNamed>[1] = {}) =>
+  scheduleNamed("hourly", { createdAt: START, ...change });
+
+function taken(
+  schedule: ScheduleFacts,
+  at: number,
+  phase: EtcdSnapshotStatus["phase"] = "Succeeded",
+): SnapshotFacts {
+  const name = scheduledName(schedule, at);
+  const status = { phase, startedAt: timestamp(at) };
+  return snapshotNamed(name, { schedule: schedule.uid, createdAt: at, status });
+}
+
+const turn = (schedule: ScheduleFacts, snapshots: readonly SnapshotFacts[], now: number) =>
+  scheduleTurn(schedule, { now, snapshots, isThere: true });
+
+describe("a schedule", () => {
+  test("makes a snapshot when it is due, once, and tells", () => {
+    const schedule = hourly();
+    const early = turn(schedule, [], START + 60_000);
+    assert.equal(early.effect?.kind, "UpdateSchedule");
+    assert.equal(early.at, START + HOUR / 2);
+    const due = START + HOUR / 2;
+    const { effect } = turn(schedule, [], due + 5_000);
+    assert.ok(effect?.kind === "CreateSnapshot");
+    assert.equal(effect.at, due);
+    // Made, but not told yet: the operator died in between.
+    const made = { ...taken(schedule, due), status: {} };
+    const next = turn(schedule, [made], due + 6_000);
+    assert.ok(next.effect?.kind === "UpdateSchedule");
+    assert.equal(next.effect.status.lastScheduled, timestamp(due));
+    const told = { ...schedule, status: next.effect.status };
+    const after = turn(told, [made], due + 7_000);
+    assert.ok(after.effect?.kind === "UpdateSchedule");
+    assert.equal(after.effect.status.active, made.name);
+    assert.equal(turn({ ...told, status: after.effect.status }, [made], due + 8_000).effect, undefined);
+  });
+
+  test("takes the last one of those that it missed, or none after its deadline", () => {
+    const now = START + 9 * HOUR;
+    const { effect } = turn(hourly(), [], now);
+    assert.ok(effect?.kind === "CreateSnapshot");
+    assert.equal(effect.at, START + 8.5 * HOUR);
+    const strict = hourly({ spec: { startingDeadlineSeconds: 600 } });
+    const missed = turn(strict, [], now);
+    assert.ok(missed.effect?.kind === "UpdateSchedule");
+    const { reason, lastScheduled } = missed.effect.status;
+    assert.deepEqual([reason, lastScheduled], ["Missed", timestamp(START + 8.5 * HOUR)]);
+  });
+
+  test("waits for the one before, and then makes the one that is due", () => {
+    const schedule = hourly({ status: { lastScheduled: timestamp(START + HOUR / 2) } });
+    const now = START + 1.5 * HOUR + 1_000;
+    const running = taken(schedule, START + HOUR / 2, "Running");
+    assert.notEqual(turn(schedule, [running], now).effect?.kind, "CreateSnapshot");
+    assert.equal(turn(schedule, [taken(schedule, START + HOUR / 2)], now).effect?.kind, "CreateSnapshot");
+  });
+
+  test("does nothing while it is suspended, invalid, deleted, or its cluster is gone", () => {
+    const now = START + 9 * HOUR;
+    const reasonOf = (schedule: ScheduleFacts, isThere = true) => {
+      const { effect } = scheduleTurn(schedule, { now, snapshots: [], isThere });
+      return effect?.kind === "UpdateSchedule" ? effect.status.reason : effect?.kind;
+    };
+    assert.equal(reasonOf(hourly({ spec: { suspend: true } })), "Suspended");
+    assert.equal(reasonOf(hourly({ spec: { schedule: "61 * * * *" } })), "InvalidSchedule");
+    assert.equal(reasonOf(hourly({ spec: { timeZone: "Europe/Atlantis" } })), "InvalidSchedule");
+    assert.equal(reasonOf(hourly(), false), "ClusterNotFound");
+    assert.equal(reasonOf(hourly({ deleting: true })), undefined);
+  });
+
+  test("is decided on beside the snapshots of its cluster, and wakes in time", () => {
+    const { effects, lookAgainAt } = decided([], { schedules: [hourly()], now: START });
+    assert.deepEqual(
+      effects.map(({ kind }) => kind),
+      ["UpdateSchedule"],
+    );
+    assert.equal(lookAgainAt, START + HOUR / 2);
+  });
+
+  test("tells the newest good one, what was lost at most, and how many there are", () => {
+    const schedule = hourly({ status: { lastScheduled: timestamp(START + 2.5 * HOUR) } });
+    const own = [taken(schedule, START + 0.5 * HOUR), taken(schedule, START + 2.5 * HOUR)];
+    const { effect } = turn(schedule, own, START + 2.6 * HOUR);
+    assert.ok(effect?.kind === "UpdateSchedule");
+    const { lastSuccessful, rpo, kept, next } = effect.status;
+    assert.deepEqual(
+      [lastSuccessful, rpo, kept, next],
+      [timestamp(START + 2.5 * HOUR), "2h0m0s", 2, timestamp(START + 3.5 * HOUR)],
+    );
+  });
+});
+
+describe("retention", () => {
+  const schedule = hourly({ spec: { retention: { keepLast: 1 } } });
+
+  test("never touches what a person or another schedule made, nor the newest good one", () => {
+    const other = scheduleNamed("other");
+    const foreign = [taken(other, START), snapshotNamed("by-hand", { status: { phase: "Succeeded" } })];
+    const own = [taken(schedule, START + HOUR), taken(schedule, START + 2 * HOUR, "Failed")];
+    assert.deepEqual(pruned(schedule, own), []);
+    const { effect } = turn(schedule, [...foreign, ...own], START + 10_000);
+    assert.notEqual(effect?.kind, "PruneSnapshot");
+  });
+
+  test("keeps everything without a policy, and the last failures for whoever asks why", () => {
+    const many = Array.from({ length: 9 }, (_, i) => taken(schedule, START + i * HOUR, "Failed"));
+    assert.equal(pruned(schedule, many).length, 6);
+    assert.deepEqual(pruned(hourly(), many), []);
+  });
+
+  test("a simulated year: what is kept is what the policy says, and never nothing", () => {
+    const policy = { keepLast: 2, hourly: 6, daily: 7, weekly: 4, monthly: 12, yearly: 2 };
+    const yearly = hourly({ spec: { retention: policy } });
+    let own: SnapshotFacts[] = [];
+    let seed = 7;
+    const random = () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31;
+    for (let at = START; at < START + 400 * DAY; at += HOUR) {
+      const before = own.filter(({ status }) => status.phase === "Succeeded");
+      own.push(taken(yearly, at, random() < 0.1 ? "Failed" : "Succeeded"));
+      const gone = new Set(pruned(yearly, own).map(({ uid }) => uid));
+      const newest = own.findLast(({ status }) => status.phase === "Succeeded");
+      assert.ok(newest === undefined || !gone.has(newest.uid));
+      own = own.filter(({ uid }) => !gone.has(uid));
+      const good = own.filter(({ status }) => status.phase === "Succeeded");
+      assert.ok(good.length > 0 || before.length === 0);
+      assert.ok(good.length <= 2 + 6 + 7 + 4 + 12 + 2 + 1, String(good.length));
+    }
+    const months = new Set(own.map(({ createdAt }) => new Date(createdAt).toISOString().slice(0, 7)));
+    assert.ok(months.size >= 12, [...months].join());
+    assert.equal(own.filter(({ status }) => status.phase === "Failed").length, 3);
+  });
+});
+
+describe("BackedUp", () => {
+  const schedule = hourly();
+  const verdict = (snapshots: readonly SnapshotFacts[], now: number, schedules = [schedule]) => {
+    const view = viewOf({ ...healthy(), now, snapshots: { snapshots, schedules } });
+    const found = backedUp(view);
+    return found && `${found.status} ${found.reason}`;
+  };
+  const due = START + HOUR / 2;
+
+  test("is true while the newest snapshot is in time, and false after two missed times", () => {
+    const own = [taken(schedule, due)];
+    assert.equal(verdict(own, due + HOUR), "True SnapshotInTime");
+    assert.equal(verdict(own, due + 2 * HOUR + 9 * 60_000), "True SnapshotInTime");
+    assert.equal(verdict(own, due + 2 * HOUR + 11 * 60_000), "False SnapshotTooOld");
+  });
+
+  test("is unknown before the first time, and false when the first ones failed", () => {
+    assert.equal(verdict([], START + 1_000), "Unknown FirstSnapshotPending");
+    assert.equal(verdict([taken(schedule, due, "Failed")], due + 60_000), "False NoSnapshot");
+    assert.equal(verdict([], START + 3 * HOUR), "False NoSnapshot");
+  });
+
+  test("does not count what a person took, is not there without a schedule, and one schedule in time is enough", () => {
+    const byHand = snapshotNamed("by-hand", { status: { phase: "Succeeded", startedAt: timestamp(START) } });
+    assert.equal(verdict([byHand], START + 3 * HOUR), "False NoSnapshot");
+    assert.equal(verdict([byHand], START, []), undefined);
+    const suspended = hourly({ spec: { suspend: true } });
+    assert.equal(verdict([], START, [suspended]), "Unknown Suspended");
+    const weekly = scheduleNamed("weekly", { createdAt: START, spec: { schedule: "@weekly" } });
+    const own = [taken(weekly, START + 3 * DAY)];
+    assert.equal(verdict(own, START + 4 * DAY, [schedule, weekly]), "True SnapshotInTime");
+  });
+
+  test("says which one is too old, and why the last one failed", () => {
+    const failed = taken(schedule, due + HOUR, "Failed");
+    const own = [taken(schedule, due), { ...failed, status: { ...failed.status, message: "denied" } }];
+    const found = freshnessOf(schedule, own, due + 3 * HOUR);
+    assert.deepEqual(found, { is: "old", snapshot: own[0]?.name, at: due, failed: "denied" });
+  });
+});

@@ -1,0 +1,223 @@
+/**
+ * What to do for schedules of snapshots: make the EtcdSnapshot that is due, under a name that follows from its time, so
+ * that it is never made twice; delete what the retention does not keep, never the newest one that succeeded and only
+ * what the schedule itself made; and tell. What was missed comes down to the last one.
+ */
+import type { EtcdSnapshotScheduleStatus } from "../../api/etcd-snapshot-schedule.ts";
+import type { ScheduleReason } from "../messages/schedule-reasons.ts";
+import { condition, findCondition, no, sentence, timestamp, yes } from "../status/condition.ts";
+import { CronError, isZone, lastTime, nextTime, parseCron, type Cron } from "./cron.ts";
+import type { SnapshotEffect } from "./effect.ts";
+import type { ScheduleFacts, SnapshotFacts } from "./facts.ts";
+import { keepReasons, type Retention } from "./retention.ts";
+import { isFinal } from "./status.ts";
+
+/** One effect for each schedule at most, and when there is more to do. */
+export interface ScheduleTurn {
+  readonly effect?: SnapshotEffect;
+  readonly at?: number;
+}
+
+interface Around {
+  readonly now: number;
+  readonly snapshots: readonly SnapshotFacts[];
+  readonly isThere: boolean;
+}
+
+/** Failed ones are kept for whoever wants to know why. */
+const KEEP_FAILED = 3;
+/** After the time of a second run that was missed, so that one that takes long is no alarm. */
+const GRACE_MS = 10 * 60_000;
+
+/** Those that it made. */
+export function snapshotsOf(schedule: ScheduleFacts, snapshots: readonly SnapshotFacts[]): SnapshotFacts[] {
+  return snapshots.filter(({ schedule: uid }) => uid === schedule.uid);
+}
+
+/** As Kubernetes names the Jobs of a CronJob. */
+export function scheduledName({ name }: Pick<ScheduleFacts, "name">, at: number): string {
+  return `${name}-${Math.floor(at / 60_000)}`;
+}
+
+export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleTurn {
+  const { now } = around;
+  if (schedule.deleting) return {};
+  const own = snapshotsOf(schedule, around.snapshots);
+  const when = schedule.invalid ?? clockOf(schedule);
+  if (typeof when === "string") return told(schedule, own, now, { reason: "InvalidSchedule", message: when });
+  const { spec, status } = schedule;
+  if (spec.suspend)
+    return told(schedule, own, now, { reason: "Suspended", message: "suspended: no snapshots are taken" });
+  if (!around.isThere)
+    return told(schedule, own, now, {
+      reason: "ClusterNotFound",
+      message: `EtcdCluster ${spec.cluster} does not exist; snapshots are taken once it does`,
+    });
+  const { cron, zone } = when;
+  const last = Math.max(schedule.createdAt, Date.parse(status.lastScheduled ?? "") || 0);
+  const due = lastTime(cron, zone, last, now);
+  const next = nextTime(cron, zone, now);
+  const active = own.find((one) => !isFinal(one) && !one.deleting);
+  if (due !== undefined) {
+    const made = own.find(({ name }) => name === scheduledName(schedule, due));
+    const late = now - due > (spec.startingDeadlineSeconds ?? Infinity) * 1_000;
+    if (made || late) {
+      const message = late
+        ? `the snapshot of ${timestamp(due)} was left out: it could not be started in time`
+        : `${made?.name} was created`;
+      const reason = late ? "Missed" : "Scheduled";
+      return told(schedule, own, now, { reason, message, next, fields: { lastScheduled: timestamp(due) } });
+    }
+    // One at a time: it is made as soon as the one before has ended.
+    if (!active) return { effect: { kind: "CreateSnapshot", schedule, at: due }, at: next };
+  }
+  const gone = pruned(schedule, own)[0];
+  if (gone) return { effect: { kind: "PruneSnapshot", snapshot: gone, keeping: good(own).at(-1) }, at: next };
+  const reason = status.reason === "Missed" && !active ? "Missed" : "Scheduled";
+  const message = active
+    ? `taking ${active.name}`
+    : reason === "Missed"
+      ? (status.message ?? "the last snapshot was left out")
+      : `the next snapshot is due at ${timestamp(next)}`;
+  return told(schedule, own, now, { reason, message, next });
+}
+
+function clockOf({ spec }: ScheduleFacts): { cron: Cron; zone: string } | string {
+  const zone = spec.timeZone ?? "UTC";
+  if (!isZone(zone)) return `spec.timeZone: ${zone} is not a time zone that this operator knows`;
+  try {
+    return { cron: parseCron(spec.schedule), zone };
+  } catch (error) {
+    if (!(error instanceof CronError)) throw error;
+    return `spec.schedule: ${error.message}`;
+  }
+}
+
+/** Those in the store, newest last. */
+function good(own: readonly SnapshotFacts[]): SnapshotFacts[] {
+  return own
+    .filter(({ status, deleting }) => status.phase === "Succeeded" && !deleting)
+    .toSorted((a, b) => startOf(a) - startOf(b));
+}
+
+function startOf({ status, createdAt }: SnapshotFacts): number {
+  return Date.parse(status.startedAt ?? "") || createdAt;
+}
+
+/** What the retention does not keep, oldest first. */
+export function pruned({ spec }: ScheduleFacts, own: readonly SnapshotFacts[]): SnapshotFacts[] {
+  if (spec.retention === undefined) return [];
+  const policy: Retention = { ...NONE, ...spec.retention };
+  const judged = keepReasons(
+    good(own).map((snapshot) => ({ snapshot, at: startOf(snapshot), name: snapshot.name })),
+    policy,
+  );
+  const failed = own
+    .filter(({ status, deleting }) => !deleting && (status.phase === "Failed" || status.phase === "Rejected"))
+    .toSorted((a, b) => startOf(a) - startOf(b));
+  return [
+    ...failed.slice(0, Math.max(0, failed.length - KEEP_FAILED)),
+    ...judged.flatMap(({ item, keep }) => (keep.length === 0 ? [item.snapshot] : [])).toReversed(),
+  ];
+}
+
+const NONE: Retention = { keepLast: 0, hourly: 0, daily: 0, weekly: 0, monthly: 0, yearly: 0 };
+
+/** Whether its newest good snapshot is as new as the schedule promises. */
+export type Freshness =
+  | { readonly is: "fresh"; readonly snapshot: string; readonly at: number }
+  | { readonly is: "old"; readonly snapshot: string; readonly at: number; readonly failed?: string }
+  | { readonly is: "none"; readonly failed?: string }
+  | { readonly is: "first" }
+  | { readonly is: "suspended" }
+  | { readonly is: "invalid" };
+
+export function freshnessOf(
+  schedule: ScheduleFacts,
+  snapshots: readonly SnapshotFacts[],
+  now: number,
+): Freshness {
+  const when = schedule.invalid ?? clockOf(schedule);
+  if (typeof when === "string") return { is: "invalid" };
+  if (schedule.spec.suspend) return { is: "suspended" };
+  const own = snapshotsOf(schedule, snapshots);
+  const newest = good(own).at(-1);
+  const latest = own.filter(isFinal).toSorted((a, b) => startOf(b) - startOf(a))[0];
+  const failed =
+    latest && latest.status.phase !== "Succeeded" ? (latest.status.message ?? "unknown") : undefined;
+  const since = newest ? startOf(newest) : schedule.createdAt;
+  const first = nextTime(when.cron, when.zone, since);
+  const late = now > nextTime(when.cron, when.zone, first) + GRACE_MS;
+  const why = failed === undefined ? {} : { failed };
+  if (newest === undefined) return late || failed !== undefined ? { is: "none", ...why } : { is: "first" };
+  const { name } = newest;
+  return late ? { is: "old", snapshot: name, at: since, ...why } : { is: "fresh", snapshot: name, at: since };
+}
+
+interface Told {
+  readonly reason: ScheduleReason;
+  readonly message: string;
+  readonly next?: number;
+  readonly fields?: Partial<EtcdSnapshotScheduleStatus>;
+}
+
+function told(
+  schedule: ScheduleFacts,
+  own: readonly SnapshotFacts[],
+  now: number,
+  { reason, message: fragment, next, fields }: Told,
+): ScheduleTurn {
+  const { status: before, generation } = schedule;
+  const stored = good(own);
+  const [newest, previous] = [stored.at(-1), stored.at(-2)];
+  const active = own.find((one) => !isFinal(one) && !one.deleting);
+  const message = sentence(fragment).slice(0, 1024);
+  const stalls = reason === "InvalidSchedule";
+  const verdicts = {
+    Ready: stalls || reason === "ClusterNotFound" ? no(reason, message) : yes(reason, message),
+    Reconciling: reason === "ClusterNotFound" ? yes(reason, message) : no(reason, message),
+    Stalled: stalls ? yes(reason, message) : no(reason, message),
+  };
+  const after: EtcdSnapshotScheduleStatus = {
+    observedGeneration: generation,
+    reason,
+    message,
+    ...(before.lastScheduled !== undefined && { lastScheduled: before.lastScheduled }),
+    ...(newest && { lastSuccessful: timestamp(startOf(newest)), lastSnapshot: newest.name }),
+    ...(next !== undefined && { next: timestamp(next) }),
+    ...(newest && previous && { rpo: inWords(startOf(newest) - startOf(previous)) }),
+    ...(active && { active: active.name }),
+    kept: stored.length,
+    ...fields,
+    conditions: (Object.keys(verdicts) as (keyof typeof verdicts)[]).map((type) =>
+      condition(type, verdicts[type], findCondition(before.conditions, type), { now, generation }),
+    ),
+  };
+  const at = next === undefined ? {} : { at: next };
+  if (sameTold(before, after)) return at;
+  return { effect: { kind: "UpdateSchedule", schedule, status: after }, ...at };
+}
+
+const COMPARED = [
+  "observedGeneration",
+  "reason",
+  "message",
+  "lastScheduled",
+  "lastSuccessful",
+  "lastSnapshot",
+  "next",
+  "rpo",
+  "active",
+  "kept",
+] as const satisfies (keyof EtcdSnapshotScheduleStatus)[];
+
+function sameTold(a: EtcdSnapshotScheduleStatus, b: EtcdSnapshotScheduleStatus): boolean {
+  return COMPARED.every((field) => a[field] === b[field]);
+}
+
+/** `24h0m0s`, as Kubernetes writes durations. */
+function inWords(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
+  return `${hours}h${minutes}m${seconds % 60}s`;
+}

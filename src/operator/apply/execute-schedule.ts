@@ -1,0 +1,113 @@
+/** The effects of schedules of snapshots: their EtcdSnapshots are made once, and go with their objects in the store. */
+import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
+import { API_VERSION } from "../../api/metadata.ts";
+import { Conflict } from "../../control/platform.ts";
+import type { SnapshotEffect } from "../../core/snapshots/effect.ts";
+import type { ScheduleFacts } from "../../core/snapshots/facts.ts";
+import { scheduledName } from "../../core/snapshots/schedule.ts";
+import { timestamp } from "../../core/status/condition.ts";
+import { isReason } from "../../kube/errors.ts";
+import { ANNOTATIONS, LABELS, SNAPSHOT_FINALIZER } from "../names.ts";
+import { etcdSnapshots, etcdSnapshotSchedules } from "../resources.ts";
+import type { SnapshotContext } from "./execute-snapshot.ts";
+import { findOne } from "./keep.ts";
+import { mergePatch } from "./merge-patch.ts";
+
+type ScheduleEffect = Extract<
+  SnapshotEffect,
+  { kind: "CreateSnapshot" | "UpdateSchedule" | "PruneSnapshot" }
+>;
+
+export async function executeSchedule(context: SnapshotContext, effect: ScheduleEffect): Promise<void> {
+  switch (effect.kind) {
+    case "CreateSnapshot":
+      return await create(context, effect.schedule, effect.at);
+    case "UpdateSchedule": {
+      const { schedule, status } = effect;
+      const { uid, resourceVersion, name } = schedule;
+      const object = context.stores.schedule(`${context.namespace}/${name}`);
+      if (object?.metadata.resourceVersion !== resourceVersion)
+        throw new Conflict(`EtcdSnapshotSchedule ${name} was changed or deleted`);
+      const patch = mergePatch({ ...object.status }, { ...status });
+      const ref = { name, namespace: context.namespace };
+      if (patch)
+        await context.client.patchStatus(etcdSnapshotSchedules, ref, patch, { uid, resourceVersion });
+      return;
+    }
+    case "PruneSnapshot":
+      return await prune(context, effect);
+  }
+}
+
+/** Without an owner: deleting a schedule must not delete backups. */
+function snapshotFor(schedule: ScheduleFacts, namespace: string, at: number): EtcdSnapshot {
+  const { spec, uid } = schedule;
+  const { cluster, destination, compression, encryption, serviceAccountName, activeDeadlineSeconds } = spec;
+  return {
+    apiVersion: API_VERSION,
+    kind: "EtcdSnapshot",
+    metadata: {
+      name: scheduledName(schedule, at),
+      namespace,
+      labels: { [LABELS.cluster]: cluster, [LABELS.scheduleUID]: uid },
+      annotations: { [ANNOTATIONS.scheduledAt]: timestamp(at) },
+    },
+    spec: {
+      cluster,
+      destination,
+      ...(compression !== undefined && { compression }),
+      ...(encryption !== undefined && { encryption }),
+      ...(serviceAccountName !== undefined && { serviceAccountName }),
+      ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
+    },
+  };
+}
+
+async function create(
+  { client, namespace }: SnapshotContext,
+  schedule: ScheduleFacts,
+  at: number,
+): Promise<void> {
+  const wanted = snapshotFor(schedule, namespace, at);
+  const { name } = wanted.metadata;
+  try {
+    await client.create(etcdSnapshots, wanted);
+  } catch (error) {
+    if (!isReason(error, "AlreadyExists")) throw error;
+    const found = await findOne(client, etcdSnapshots, { name, namespace });
+    if (found && found.metadata.labels?.[LABELS.scheduleUID] !== schedule.uid)
+      throw new Error(`EtcdSnapshot ${namespace}/${name} exists and is not of this schedule; delete it`, {
+        cause: error,
+      });
+    // The cache was behind, and shows it from now on.
+    if (found) client.found(etcdSnapshots, found);
+  }
+}
+
+/** Asked of the API server itself: a cache that is behind must not cost the last good one. */
+async function prune(
+  { client, namespace }: SnapshotContext,
+  { snapshot, keeping }: Extract<ScheduleEffect, { kind: "PruneSnapshot" }>,
+): Promise<void> {
+  if (keeping) {
+    const found = await findOne(client, etcdSnapshots, { name: keeping.name, namespace });
+    const isThere =
+      found?.metadata.uid === keeping.uid &&
+      found.metadata.deletionTimestamp === undefined &&
+      found.status?.phase === "Succeeded";
+    if (!isThere) throw new Conflict(`EtcdSnapshot ${keeping.name} is not there any more`);
+  }
+  const { name, uid, resourceVersion } = snapshot;
+  const ref = { name, namespace };
+  const found = await findOne(client, etcdSnapshots, ref);
+  if (found?.metadata.uid !== uid) return;
+  const others = found.metadata.finalizers?.filter((one) => one !== SNAPSHOT_FINALIZER) ?? [];
+  if (!snapshot.held || snapshot.spec.deletionPolicy !== "Delete")
+    await client.patch(
+      etcdSnapshots,
+      ref,
+      { metadata: { finalizers: [...others, SNAPSHOT_FINALIZER] }, spec: { deletionPolicy: "Delete" } },
+      { uid, resourceVersion },
+    );
+  await client.delete(etcdSnapshots, ref, { uid });
+}
