@@ -178,6 +178,7 @@ export const NAMESPACED_KINDS = {
     wakes: "Intent",
     ifRefused: "Retry",
     rights: [
+      { why: "when snapshots are due, and which are kept" },
       { subresource: "status", verbs: ["patch"], why: "the last and the next snapshot of a schedule" },
     ],
     users: { edit: WRITE },
