@@ -124,8 +124,8 @@ test("the operator's account may do nothing but what it is for", async () => {
   const attempts = [
     () => operator.get("/api/v1/namespaces/kube-system/configmaps"),
     () => operator.create("/api/v1/namespaces/default/pods/x/exec", {}),
-    () => operator.create("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "more" } }),
-    () => operator.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"),
+    () => operator.create("/api/v1/namespaces/default/serviceaccounts/default/token", {}),
+    () => operator.delete("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"),
     () => operator.patch(`${OURS}/etcdclusters/none/scale`, { spec: { replicas: 1 } }),
   ];
   for (const attempt of attempts) await assert.rejects(attempt, (error) => isCode(error, 403));
