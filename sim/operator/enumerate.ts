@@ -34,6 +34,15 @@ const TASKS = {
 const scenarios: readonly Scenario[] = [
   { name: "create 3", spec: { replicas: 3, version: "3.6.16" }, moves: [] },
   {
+    name: "restore 3 from a snapshot",
+    spec: {
+      replicas: 3,
+      version: "3.6.16",
+      bootstrap: { restore: { source: { s3: { bucket: "backups", key: "demo.db" } } } },
+    },
+    moves: [],
+  },
+  {
     name: "scale 1 to 3 and back",
     spec: { replicas: 1, version: "3.6.16" },
     moves: [

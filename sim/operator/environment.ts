@@ -69,7 +69,7 @@ export class Environment {
    */
   blind: ReadonlySet<string> | "all" = new Set();
   #opened: string | undefined;
-  #known: { object: KubeJson; established: string | undefined } | undefined;
+  #known: { object: KubeJson; established: string | undefined; restored: boolean } | undefined;
 
   constructor(seed: number) {
     this.random = new SeededRandom(seed);
@@ -172,7 +172,8 @@ export class Environment {
       const members = this.members() as unknown as readonly EtcdMember[];
       const { marks } = marksOf(uid, metadata.annotations ?? {}, members);
       const established = isEstablished(uid, marks) ? marks.established?.clusterID : undefined;
-      this.#known = { object, established };
+      const restored = established !== undefined && marks.established?.restored !== undefined;
+      this.#known = { object, established, restored };
     }
     return this.#known.established;
   }
@@ -208,6 +209,7 @@ export class Environment {
         json(cluster["spec"])["replicas"] !== 0
       );
     },
+    restored: () => this.#known?.restored === true,
     server: (member) => this.pods.server(member),
     data: (member) => {
       const disk = this.diskOf(member);

@@ -2,12 +2,17 @@
  * The etcd of each Pod: a process of the model etcd, started with the configuration that is mounted from the
  * member's Secret, on the disk that is behind its volume, at the address of its Pod.
  */
-import { ETCD_CONTAINER } from "../../src/operator/names.ts";
+import type { RestoreFault } from "../../src/api/bootstrap.ts";
+import { ANNOTATIONS, ETCD_CONTAINER, RESTORE_CONTAINERS } from "../../src/operator/names.ts";
 import { FILES, PATHS } from "../../src/operator/render/config.ts";
+import { RESTORE_FLAG } from "../../src/operator/render/restore-flag.ts";
 import { VOLUMES } from "../../src/operator/render/volumes.ts";
+import { RestoreError } from "../../src/snapshot/restore-error.ts";
+import { writeFailure } from "../../src/snapshot/stage.ts";
 import { isValidAt } from "../machine/model-pki.ts";
 import { ModelTls, type PlaneFiles } from "../machine/model-tls.ts";
 import type { DataDir, DataDirs } from "../models/etcd/data-dir.ts";
+import { restoredDir } from "../models/etcd/restored.ts";
 import type { Server, ServerEnd } from "../models/etcd/server.ts";
 import type { EtcdWorld } from "../models/etcd/world.ts";
 import type { Ending, Hooks, Running, Start } from "../models/kube/nodes/hooks.ts";
@@ -89,6 +94,8 @@ export class EtcdPods implements Hooks {
   restartMs = 500;
   /** Members whose processes receive slowly. */
   readonly slow = new Set<string>();
+  /** What keeps snapshots from being fetched. */
+  snapshotFault: RestoreFault | undefined;
   /** Which etcd is in an image that is pinned by its digest. */
   readonly digests = new Map<string, string>();
 
@@ -143,6 +150,21 @@ export class EtcdPods implements Hooks {
     return this.#running(server);
   }
 
+  /** The init containers of a member that starts from a snapshot. */
+  onInit({ pod, container, disks }: Omit<Start, "ended">): Ending | undefined {
+    const flag = json(pod.metadata["annotations"])[ANNOTATIONS.restore];
+    // With it every command ends at once.
+    if (flag === RESTORE_FLAG.done) return undefined;
+    if (container === RESTORE_CONTAINERS.stage && this.snapshotFault !== undefined) {
+      const failure = new RestoreError(this.snapshotFault, "no snapshot");
+      return { exitCode: 1, message: writeFailure(failure) };
+    }
+    const disk = disks[VOLUMES.data] ?? "";
+    if (container === RESTORE_CONTAINERS.place && this.#disks.of(disk) === undefined)
+      this.#disks.write(pathOn(disk), restoredDir(restoredMember(pod)));
+    return undefined;
+  }
+
   /** By the dates of their certificates: looked at when a process begins, and again until its peers take it. */
   isRefused(server: Server): boolean {
     return this.#refused.size > 0 && this.#refused.has(server);
@@ -183,6 +205,21 @@ function filesOf(start: Start): Readonly<Record<"client" | "peer", PlaneFiles>> 
   const files = () => start.files(VOLUMES.config);
   const of = (ca: string, pem: string) => ({ trusted: files()[ca], shown: () => files()[pem] });
   return { client: of(FILES.clientCA, FILES.serverPem), peer: of(FILES.peerCA, FILES.peerPem) };
+}
+
+/** Who etcdutl makes a directory for, as its arguments say. */
+function restoredMember(pod: Start["pod"]): { name: string; peerURL: string; token: string } {
+  const found = items(json(pod["spec"])["initContainers"]).find(
+    ({ name }) => name === RESTORE_CONTAINERS.etcdutl,
+  );
+  const args = (found?.["args"] as readonly string[] | undefined) ?? [];
+  const valueOf = (flag: string) =>
+    args.find((one) => one.startsWith(`--${flag}=`))?.slice(flag.length + 3) ?? "";
+  return {
+    name: valueOf("name"),
+    peerURL: valueOf("initial-advertise-peer-urls"),
+    token: valueOf("initial-cluster-token"),
+  };
 }
 
 /** Runtimes tell a signal as 128 + its number. */

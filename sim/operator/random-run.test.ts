@@ -36,6 +36,7 @@ test("what was found once is not found again", async () => {
 
 const sampled: Readonly<Record<string, number>> = {
   "create 3": 12,
+  "restore 3 from a snapshot": 53,
   "scale 1 to 3 and back": 61,
   "operation restart": 47,
 };

@@ -29,6 +29,7 @@ export const situations = [
   "quota",
   "peer-services",
   "given",
+  "restore",
 ] as const;
 
 export type Situation = (typeof situations)[number];

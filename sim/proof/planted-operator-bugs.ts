@@ -178,4 +178,12 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
       replace: "if (!object) return;\n",
     },
   },
+  {
+    name: "a member that starts from a snapshot begins an empty cluster when its data is gone",
+    breaks: "I3",
+    file: "src/core/config/flags.ts",
+    find: "!established && record.restore === undefined;",
+    replace: "!established;",
+    situation: "restore",
+  },
 ];

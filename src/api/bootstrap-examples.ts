@@ -48,6 +48,12 @@ export const bootstrapExamples: readonly Example[] = [
     bad: restore({ source: { file: { path: "demo.db" } } }),
   },
   {
+    title: "a file on a volume that climbs",
+    path: "spec.bootstrap.restore.source.pvc.path",
+    bad: restore({ source: { pvc: { claimName: "backups", path: "../demo.db" } } }),
+    good: restore({ source: { pvc: { claimName: "backups", path: "prod/demo.db" } } }),
+  },
+  {
     title: "a checksum in capitals",
     path: "spec.bootstrap.restore.checksum",
     bad: restore({ checksum: "A".repeat(64) }),

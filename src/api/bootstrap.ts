@@ -2,6 +2,7 @@
  * How a cluster comes to its first data: empty, or from a snapshot. Read once, at the first boot.
  */
 import { z } from "zod";
+import { objectName } from "./labels.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { integerOrText, text } from "./scalars.ts";
 
@@ -36,6 +37,17 @@ const pathFormat: Rule<string> = {
   check: (path) => path.startsWith("/") && !path.endsWith("/") && !path.includes(".."),
 };
 
+/** The key of a Secret with CA certificates. */
+export const CA_KEY = "ca.crt";
+/** The key of a Secret with an encryption key. */
+export const ENCRYPTION_KEY = "key";
+
+const claimPathFormat: Rule<string> = {
+  cel: "size(self) > 0 && !self.startsWith('/') && !self.endsWith('/') && !self.contains('..')",
+  message: "path must be the path of a file on the volume, without a slash in front and without '..'",
+  check: (path) => path !== "" && !path.startsWith("/") && !path.endsWith("/") && !path.includes(".."),
+};
+
 const s3ObjectSchema = z.strictObject({
   bucket: withRules(text(63), bucketFormat).describe("Name of the bucket."),
   key: withRules(text(900), keyFormat).describe("Name of the object in the bucket."),
@@ -51,6 +63,17 @@ const s3ObjectSchema = z.strictObject({
     .describe(
       "Whether the bucket is in the path of requests and not in the host name. Default: true with an endpoint.",
     ),
+  credentialsSecret: objectName().optional().meta({
+    kubernetesOnly: "warn",
+    description:
+      "Name of a Secret with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN for temporary ones. If absent, the identity of the Pod's service account is used (IRSA, Pod Identity; spec.pod.serviceAccountName); on one machine that of the environment.",
+  }),
+  caSecret: objectName()
+    .optional()
+    .meta({
+      kubernetesOnly: "warn",
+      description: `Name of a Secret whose key ${CA_KEY} has the CA certificates of the endpoint.`,
+    }),
 });
 
 const sourceFields = z.strictObject({
@@ -58,12 +81,23 @@ const sourceFields = z.strictObject({
   file: z
     .strictObject({ path: withRules(text(4096), pathFormat).describe("Absolute path of the file.") })
     .optional()
-    .describe("A file on this machine. Not on Kubernetes."),
+    .describe("A file on this machine. Rejected on Kubernetes: use pvc there."),
+  pvc: z
+    .strictObject({
+      claimName: objectName().describe("Name of a PersistentVolumeClaim in the same namespace."),
+      path: withRules(text(512), claimPathFormat).describe("Path of the file on the volume."),
+    })
+    .optional()
+    .meta({
+      kubernetesOnly: "refuse",
+      description:
+        "A file on the volume of a PersistentVolumeClaim, which the first member's Pod mounts read-only.",
+    }),
 });
 
 const oneSource: Rule<z.output<typeof sourceFields>> = {
-  cel: "(has(self.s3) ? 1 : 0) + (has(self.file) ? 1 : 0) == 1",
-  message: "source must name exactly one place: s3 or file",
+  cel: "[has(self.s3), has(self.pvc), has(self.file)].exists_one(given, given)",
+  message: "source must name exactly one place: s3, pvc or file",
   check: (source) => Object.values(source).filter((place) => place !== undefined).length === 1,
 };
 
@@ -86,6 +120,18 @@ export const restoreSchema = z.strictObject({
     .describe(
       "SHA-256 of the plain snapshot, before compression and encryption. A snapshot with another one is not restored. The hash in the snapshot itself and its manifest are checked in any case.",
     ),
+  encryption: z
+    .strictObject({
+      keySecret: objectName().describe(
+        `Name of a Secret whose key \`${ENCRYPTION_KEY}\` has the encryption key: 32 bytes, raw, hexadecimal or base64.`,
+      ),
+    })
+    .optional()
+    .meta({
+      kubernetesOnly: "warn",
+      description:
+        "The key of an encrypted snapshot; a snapshot that is not encrypted is then not restored. On one machine the key comes from QUORATE_SNAPSHOT_KEY.",
+    }),
   revisionBump: withRules(integerOrText(), bumpFormat)
     .optional()
     .describe(

@@ -36,7 +36,7 @@ Options:
       --cluster-domain <domain>  DNS domain of the Kubernetes cluster; default: ${CLUSTER_DOMAIN}
       --etcd-image-repository <name>
                                  etcd image of clusters without image.repository; default: ${IMAGE_REPOSITORY}
-      --image <name>             the operator's own image, which Jobs that take snapshots run; default: $QUORATE_IMAGE
+      --image <name>             the operator's own image, which Pods run that take or read snapshots; default: $QUORATE_IMAGE
       --health-address <addr>    /healthz and /readyz; default: ${defaultAddress("health")}, "off" to disable
       --metrics-address <addr>   /metrics; default: ${defaultAddress("metrics")}, "off" to disable
       --log-level <level>        ${LOG_LEVELS.join(", ")}; default: ${DEFAULT_LEVEL}

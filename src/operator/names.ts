@@ -64,6 +64,8 @@ export const ANNOTATIONS = {
   given: `${GROUP}/given`,
   /** On a Pod: when this was written, its Secret held the file of a member that has joined (H3). */
   latched: `${GROUP}/latched`,
+  /** On the Pod of a member that starts from a snapshot: the flag with which its init containers do their work, or nothing. */
+  restore: `${GROUP}/restore-flag`,
   /** On a member's Secret: which server certificate came into it together with the file of a member that has joined. */
   joinedCertificate: `${GROUP}/joined-certificate`,
   /** On the Secret of a CA: which rotation it is in, since when, and which operation asked for it. */
@@ -100,6 +102,13 @@ export const SNAPSHOT_FINALIZER = `${GROUP}/snapshot`;
 export const SNAPSHOT_SERVICE_ACCOUNT = "quorate-snapshot";
 
 export const ETCD_CONTAINER = "etcd";
+
+/** Init containers of a member that starts from a snapshot. */
+export const RESTORE_CONTAINERS = {
+  stage: "fetch-snapshot",
+  etcdutl: "restore-snapshot",
+  place: "place-data",
+} as const;
 
 export const PORTS = { client: 2379, peer: 2380, metrics: 2381 } as const;
 

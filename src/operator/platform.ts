@@ -128,6 +128,7 @@ export class KubePlatform implements Platform {
       resizing: new Resizing(client, clock),
       peerServices: new PeerServices(client, clock, contests),
       volumeMarks: new VolumeMarks(client, clock),
+      ...(options.image !== undefined && { image: options.image }),
     };
     this.#rotations = new Rotations(
       { ...this.#apply, pki, clock, skew, probe: this.probe },
@@ -154,6 +155,7 @@ export class KubePlatform implements Platform {
       opened: this.#isOpened(objects.cluster.metadata?.uid ?? ""),
       unread,
       imageRepository: this.#options.imageRepository,
+      image: this.#options.image,
       notMade: (member) => notMadeOf(this.#apply, member),
     });
     if (!observed.ok) throw new InvalidCluster(observed.errors);

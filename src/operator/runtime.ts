@@ -70,7 +70,7 @@ export interface OperatorOptions {
   readonly clusterDomain?: string;
   /** Of the etcd image, for clusters that name none; the etcd project's own when absent. */
   readonly imageRepository?: string;
-  /** Our own, which the Jobs that take snapshots run; without it none is taken. */
+  /** Our own, which Jobs and init containers run; without it none is made. */
   readonly image?: string;
   readonly userAgent?: string;
   /** Given instead of connections of our own; closed with the operator. */

@@ -67,7 +67,8 @@ async function locate({ restore, context, caFile }: FetchOptions): Promise<Locat
 }
 
 /** As a person would write it. */
-export function sourceURI({ s3, file }: RestoreSource): string {
+export function sourceURI({ s3, pvc, file }: RestoreSource): string {
+  if (pvc) return `pvc://${pvc.claimName}/${pvc.path}`;
   return s3 ? `s3://${s3.bucket}/${s3.key}` : `file://${encodeURI(file?.path ?? "")}`;
 }
 

@@ -24,6 +24,8 @@ export const verb = verbGroup(
     verify: async () => (await import("./snapshot/verify.ts")).verb,
     import: async () => (await import("./snapshot/import.ts")).verb,
     delete: async () => (await import("./snapshot/delete.ts")).verb,
+    stage: async () => (await import("./snapshot/stage.ts")).stage,
+    place: async () => (await import("./snapshot/stage.ts")).place,
     prune: async () => (await import("./snapshot/prune.ts")).verb,
   },
 );

@@ -87,12 +87,14 @@ function restoreOf(view: View, { name: member, record, workload }: MemberView): 
 /** The field of the spec that a person has to look at. */
 function fieldOf(fault: RestoreFault, { source }: Restore): string {
   const restore = "spec.bootstrap.restore";
-  const place = source.s3 ? "s3" : "file";
+  const place = source.s3 ? "s3" : source.pvc ? "pvc" : "file";
   switch (fault) {
     case "not-found":
       return `${restore}.source.${place}.${source.s3 ? "key" : "path"}`;
     case "no-place":
       return `${restore}.source.${place}.${source.s3 ? "bucket" : "path"}`;
+    case "key":
+      return `${restore}.encryption`;
     case "checksum":
       return `${restore}.checksum`;
     case "version":

@@ -27,6 +27,7 @@ import { specOf, NOW } from "./cluster.ts";
 const UID = "11111111-2222";
 const CLUSTER_ID = "c1";
 const VERSIONS = ["3.4.45", "3.5.20", "3.5.35", "3.6.12", "3.6.16", "3.7.3"];
+const RESTORE = { source: { s3: { bucket: "backups", key: "demo.db" } } };
 const spec = fc
   .record({
     replicas: fc.integer({ min: 0, max: 7 }),
@@ -41,6 +42,7 @@ const spec = fc
     strategy: fc.constantFrom("Rolling" as const, "OnApproval" as const),
     maxReplacementsPerHour: fc.integer({ min: 0, max: 2 }),
     spaceCure: fc.boolean(),
+    bootstrap: maybe(fc.constant({ restore: RESTORE })),
   })
   .map(({ onDelete, onScaleIn, className, canary, strategy, maxReplacementsPerHour, spaceCure, ...rest }) =>
     specOf({
@@ -100,6 +102,7 @@ function recordOf(ordinal: number, { version: common, run }: Common): fc.Arbitra
       run: usually(run, fc.constant(!run)),
       version: usually(common, fc.constantFrom(...VERSIONS)),
       logLevel: usually<"Info" | "Debug">("Info", fc.constant("Debug"), fc.constant("Debug")),
+      restore: maybe(fc.constant(RESTORE)),
       retiring: usually<MemberRecord["retiring"]>(undefined, fc.constant({ reason: "it is old" })),
       leaving: usually<MemberRecord["leaving"]>(
         undefined,
@@ -178,6 +181,7 @@ const workloadOf = (record: MemberRecord): fc.Arbitrary<WorkloadFacts> => {
           "data-newer",
           "bad-configuration",
           "disk-full",
+          "restore-failed",
           "killed",
           "unknown",
         ),

@@ -41,7 +41,9 @@ export async function applyPod(
     const claim = context.stores.claim(`${cluster.namespace}/${claimName(record.name)}`);
     if (claim?.metadata?.uid !== record.volumeUID) return;
   }
-  const wanted = wantedPod(view, member, object, undefined, gated);
+  // Without it etcd would find no data, and end: it waits until the operator knows its image again.
+  if (record.restore && !record.joined && context.image === undefined) return;
+  const wanted = wantedPod(context, view, member, object, undefined, gated);
   const kept = await keepCreated(context.client, pods, wanted, undefined, (found) =>
     isControlledBy(found, record.uid),
   );
@@ -49,6 +51,7 @@ export async function applyPod(
 }
 
 function wantedPod(
+  { image }: Pick<ApplyContext, "image">,
   view: View,
   member: MemberView,
   object: EtcdMember,
@@ -62,13 +65,14 @@ function wantedPod(
     gated,
     ...(node !== undefined && { node }),
     ...(directory !== undefined && { directory }),
+    ...(image !== undefined && { image }),
   };
   const { cluster } = view.observation;
   return withGiven(memberPod(cluster, record, how), podGiven(cluster, record));
 }
 
 async function changePod(
-  { client, resizing, contests, latches }: ApplyContext,
+  context: ApplyContext,
   view: View,
   member: MemberView,
   pod: Pod,
@@ -76,12 +80,13 @@ async function changePod(
   isConfigured: boolean,
   outcomes: Outcomes,
 ): Promise<void> {
+  const { client, resizing, contests, latches } = context;
   const { record } = member;
   const { name = "", namespace = "", uid = "", deletionTimestamp } = pod.metadata ?? {};
   if (deletionTimestamp !== undefined) return;
   const gated = (pod.spec?.schedulingGates?.length ?? 0) > 0;
   const open = gated && isConfigured && record.volumeUID === uid && shouldRun(view.observation, member);
-  const wanted = wantedPod(view, member, object, pod, gated);
+  const wanted = wantedPod(context, view, member, object, pod, gated);
   const { cluster } = view.observation;
   const isUnderstood = cluster.invalid === undefined;
   const metadata = podMetadataPatch(pod, wanted, podGiven(cluster, record), isUnderstood)?.metadata;

@@ -29,6 +29,8 @@ export interface ApplyContext {
   readonly resizing: Resizing;
   readonly peerServices: PeerServices;
   readonly volumeMarks: VolumeMarks;
+  /** Our own image. */
+  readonly image?: string;
 }
 
 /** It was deleted since it was read: no failure (H9), and what becomes of it is decided when the caches say so. */

@@ -5,6 +5,7 @@
 import type { Node, PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
+import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import type { EtcdOperation } from "../../api/etcd-operation.ts";
 import type { ApiError } from "../../api/validate.ts";
@@ -45,6 +46,8 @@ export interface ObservedAs extends Pick<PodContext, "now" | "nodeAheadMs" | "is
   readonly fenced: boolean;
   /** The operator's, for clusters that name none. */
   readonly imageRepository?: string | undefined;
+  /** The operator's own image. */
+  readonly image?: string | undefined;
   /** What peers dial newcomers by (H15). */
   readonly dialled?: "Service" | "Pod";
   /** Whether a restart in place would read the file of a member that has joined. */
@@ -68,6 +71,7 @@ export function observeObjects(
     opened,
     dialled = "Service",
     imageRepository,
+    image,
   }: ObservedAs,
 ): ObservedObjects {
   const own = objects.members.filter(
@@ -140,17 +144,32 @@ export function observeObjects(
     highestLeftover,
     unavailableVersions: {},
     clashes,
-    ...(cluster.spec.bootstrap && { restoreRefused: RESTORE_REFUSED }),
+    ...restoreRefused(cluster.spec, image),
     ...(opened !== undefined && { opened }),
   };
   const operations = operationsFor(cluster.uid, objects.operations ?? []);
   return { ok: true, state: { cluster, members: sorted, platform, operations } };
 }
 
-const RESTORE_REFUSED = {
-  field: "spec.bootstrap",
-  message: "this version of the operator cannot start a cluster from a snapshot; `quorate local` can",
-};
+/** What of `spec.bootstrap` cannot be done here. */
+function restoreRefused(
+  { bootstrap }: Pick<EtcdClusterSpec, "bootstrap">,
+  image: string | undefined,
+): Pick<PlatformFacts, "restoreRefused"> {
+  if (bootstrap === undefined) return {};
+  const { file } = bootstrap.restore.source;
+  if (file !== undefined)
+    return {
+      restoreRefused: {
+        field: "spec.bootstrap.restore.source.file",
+        message: "Pods cannot read a file of this machine: use s3, or pvc for a file on a volume",
+      },
+    };
+  if (image !== undefined) return {};
+  const message =
+    "the operator does not know its own image, which reads the snapshot: start it with --image or QUORATE_IMAGE";
+  return { restoreRefused: { field: "spec.bootstrap.restore", message } };
+}
 
 /** Its deletion is not ours to delay any more: it is as good as gone, whoever else still holds it. */
 function isReleased({ metadata }: EtcdMember): boolean {

@@ -36,8 +36,14 @@ export function etcdEnding(terminated: ContainerStateTerminated, context: Ending
   const signal = signalOf(terminated);
   const lines = (message ?? "").split("\n").filter((line) => line !== "");
   const found = explainExit(signal === undefined ? { code: exitCode } : { signal }, lines, exitCode === 0);
-  // With data etcd does not ask its peers who they are (R4), and a joined member is reported no peers (H3).
-  if (found.reason === "cluster-unreachable" && context.record.joined && !mayBeEarlier(terminated, context))
+  // With data etcd does not ask its peers who they are (R4), and a joined member is reported no peers (H3). One that was
+  // restored has neither: it is alone, and starts only after its data was put in its place.
+  const { joined, restore } = context.record;
+  const isRestored = restore !== undefined && !joined;
+  if (
+    found.reason === "cluster-unreachable" &&
+    (isRestored || (joined && !mayBeEarlier(terminated, context)))
+  )
     return { cause: "data-missing", detail: `started on an empty volume: ${found.said}` };
   return { cause: CAUSES[found.reason], detail: found.said || `exit code ${exitCode}` };
 }

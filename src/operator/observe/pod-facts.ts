@@ -8,6 +8,7 @@ import type { MemberRecord } from "../../core/record.ts";
 import { isVolatile, sameStart } from "../../core/template/template.ts";
 import { ANNOTATIONS, ETCD_CONTAINER } from "../names.ts";
 import { etcdEnding, initEnding, type Ending } from "./pod-exit.ts";
+import { restoreFacts } from "./restore-facts.ts";
 
 export interface PodContext {
   readonly record: MemberRecord;
@@ -35,7 +36,7 @@ export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadF
   const etcd = pod.status?.containerStatuses?.find(({ name }) => name === ETCD_CONTAINER);
   const init = pod.status?.initContainerStatuses?.find(hasNotSucceeded);
   const start = startOfWaiting(pod, context.record);
-  if (init) return started(pod, init, start, initEnding);
+  if (init) return restoreFacts(pod, init, startOf(pod) ?? "") ?? started(pod, init, start, initEnding);
   if (isGated(pod, context.record)) return { state: "waiting", ...placement(pod) };
   if (!etcd) return { state: "waiting", ...placement(pod), ...start };
   const facts = started(pod, etcd, start, (terminated) =>

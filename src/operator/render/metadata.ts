@@ -9,6 +9,7 @@ import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { startHash } from "../../core/template/template.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
+import { RESTORE_FLAG } from "./restore-flag.ts";
 
 /** With what its spec gives to every object. */
 export type Identity = Pick<ClusterFacts, "name" | "namespace" | "uid"> & {
@@ -67,6 +68,9 @@ export function memberAnnotations(cluster: Identity, record: MemberRecord): Labe
     ...record.template.pod.annotations,
     [ANNOTATIONS.startedFrom]: startHash(record),
     ...(record.joined && { [ANNOTATIONS.latched]: "true" }),
+    ...(record.restore && {
+      [ANNOTATIONS.restore]: record.joined ? RESTORE_FLAG.done : RESTORE_FLAG.pending,
+    }),
   };
 }
 

@@ -10,6 +10,7 @@ import { memberAnnotations, memberLabels, ownedByMember, type Identity, type Pod
 import { placement } from "./placement.ts";
 import { probesOf } from "./probes.ts";
 import { canonicalQuantity } from "./quantity.ts";
+import { restoreParts, type RestoreParts } from "./restore.ts";
 import { etcdSecurity, podSecurity, sidecarSecurity } from "./security.ts";
 import { podVolumes, VOLUMES } from "./volumes.ts";
 
@@ -21,6 +22,8 @@ export interface PodWishes {
   /** With medium HostPath: where its directory is, and how it begins. */
   readonly node?: string;
   readonly directory?: string;
+  /** Our own image, which a member that starts from a snapshot needs once. */
+  readonly image?: string;
 }
 
 export function memberPod(cluster: Identity, record: MemberRecord, how: PodWishes): Pod {
@@ -52,6 +55,7 @@ function podSpec(cluster: Identity, record: MemberRecord, how: PodWishes): PodSp
     securityContext,
     ...asTheyAre
   } = pod;
+  const restore = restoreOf(record, how);
   return {
     ...(withoutEmpty(asTheyAre) as Partial<PodSpec>),
     hostname: record.name,
@@ -64,9 +68,22 @@ function podSpec(cluster: Identity, record: MemberRecord, how: PodWishes): PodSp
     securityContext: podSecurity(storage.medium, securityContext),
     ...(image.pullSecrets.length > 0 && { imagePullSecrets: image.pullSecrets.map((name) => ({ name })) }),
     ...(how.gated && { schedulingGates: [{ name: PERMIT_GATE }] }),
+    ...(restore && { initContainers: restore.initContainers }),
     containers: [etcdContainer(record), ...sidecars.map(sidecar)],
-    volumes: podVolumes(cluster, record, how.directory),
+    volumes: [...podVolumes(cluster, record, how.directory), ...(restore?.volumes ?? [])],
   };
+}
+
+/** A Pod that is made once its member has joined has its data and needs none of it. */
+function restoreOf(record: MemberRecord, { image: own }: PodWishes): RestoreParts | undefined {
+  const { restore, joined, template } = record;
+  if (!restore || joined || own === undefined) return undefined;
+  const etcd = {
+    image: imageOf(template),
+    imagePullPolicy: template.image.pullPolicy,
+    resources: resourcesOf(template),
+  };
+  return restoreParts(record, restore, { own, etcd });
 }
 
 /** Empty lists and maps ask for nothing, and the API server keeps none. */

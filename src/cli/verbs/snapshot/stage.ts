@@ -1,0 +1,109 @@
+/** `quorate snapshot stage` and `place`: the steps of a restore in a member's Pod, before and after etcdutl. */
+import { writeFile } from "node:fs/promises";
+import { bootstrapSchema, type Restore } from "../../../api/bootstrap.ts";
+import { systemDisk } from "../../../seams/disk.ts";
+import { restoreErrorOf } from "../../../snapshot/restore-error.ts";
+import { placeRestored, stageSnapshot, writeFailure } from "../../../snapshot/stage.ts";
+import { CommandError, EXIT } from "../../exit.ts";
+import { UsageError, type CliIo } from "../../io.ts";
+import { plainVerb } from "../../verb.ts";
+import { factsLines } from "../../screen/snapshots.ts";
+import { decryptionOf, KEY_FLAGS, STORE_FLAGS } from "./flags.ts";
+
+const VOLUME = { name: "volume", help: "directory of the volume", complete: "file" } as const;
+
+/** etcdutl gets the same flag in the same place; here it means nothing. */
+const SAME_FLAG = {
+  "skip-hash-check": {
+    kind: "choice",
+    choices: ["false"],
+    help: "accepted for the operator, which gives one flag to all steps; the hash is always checked",
+  },
+} as const;
+
+export const stage = plainVerb(
+  {
+    name: "snapshot stage",
+    summary: "fetch the snapshot of spec.bootstrap.restore onto a volume",
+    about:
+      "The operator runs it in the Pod of a member that starts from a snapshot. QUORATE_RESTORE holds spec.bootstrap.restore as JSON. The snapshot is read to its end and checked; only then it is there as <volume>/restore/snapshot.db. Data of a member in <volume>/data is not touched. A failure is written to /dev/termination-log as JSON.",
+    arguments: [VOLUME],
+    flags: {
+      "etcd-version": { kind: "text", value: "version", help: "etcd that the cluster will run" },
+      "claim-dir": { kind: "text", value: "directory", help: "where the claim of source.pvc is mounted" },
+      "s3-ca-file": STORE_FLAGS["s3-ca-file"],
+      ...KEY_FLAGS,
+      ...SAME_FLAG,
+    },
+    examples: [
+      { does: "As the operator calls it", line: "snapshot stage /var/lib/etcd --etcd-version 3.6.16" },
+    ],
+  },
+  async ({ args, flags }, io) => {
+    const restore = recipeOf(io);
+    const etcdVersion = flags["etcd-version"];
+    if (etcdVersion === undefined) throw new UsageError("--etcd-version is missing");
+    await telling(io, async () => {
+      const facts = await stageSnapshot({
+        restore: atClaim(restore, flags["claim-dir"]),
+        etcdVersion,
+        volume: args.volume,
+        caFile: flags["s3-ca-file"],
+        context: { ...io, disk: systemDisk },
+        ...(await decryptionOf(flags, io)),
+        signal: io.signal,
+      });
+      io.stdout.write(`${factsLines(args.volume, facts).join("\n")}\n`);
+    });
+  },
+);
+
+export const place = plainVerb(
+  {
+    name: "snapshot place",
+    summary: "put what etcdutl restored on a volume in its place",
+    about:
+      "The operator runs it after etcdutl: <volume>/restore/data becomes <volume>/data, unless that holds a write-ahead log already, and <volume>/restore is removed.",
+    arguments: [VOLUME],
+    flags: SAME_FLAG,
+    examples: [{ does: "As the operator calls it", line: "snapshot place /var/lib/etcd" }],
+  },
+  async ({ args }, io) => {
+    await telling(io, async () => {
+      const done = await placeRestored(args.volume, systemDisk);
+      io.stdout.write(done === "placed" ? "Restored.\n" : "There is data already; it was left as it is.\n");
+    });
+  },
+);
+
+function recipeOf(io: CliIo): Restore {
+  const text = io.env["QUORATE_RESTORE"];
+  if (!text) throw new UsageError("QUORATE_RESTORE is not set: it has to hold spec.bootstrap.restore as JSON");
+  try {
+    return bootstrapSchema.parse({ restore: JSON.parse(text) as unknown }).restore;
+  } catch (error) {
+    throw new UsageError(`QUORATE_RESTORE is not a valid spec.bootstrap.restore: ${(error as Error).message}`);
+  }
+}
+
+/** A claim is a directory here. */
+function atClaim(restore: Restore, directory: string | undefined): Restore {
+  const { pvc } = restore.source;
+  if (pvc === undefined) return restore;
+  if (directory === undefined) throw new UsageError("source.pvc needs --claim-dir");
+  return { ...restore, source: { file: { path: `${directory}/${pvc.path}` } } };
+}
+
+/** What went wrong is said to the kubelet too, which keeps it for the operator. */
+async function telling(io: CliIo, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (io.signal.aborted) throw error;
+    const failure = restoreErrorOf(error);
+    const log = io.env["QUORATE_TERMINATION_LOG"] ?? "/dev/termination-log";
+    // Outside of a Pod there is none, and the message goes to the terminal anyway.
+    await writeFile(log, writeFailure(failure), { flag: "r+" }).catch(() => undefined);
+    throw new CommandError(EXIT.failed, failure.message, { cause: failure });
+  }
+}

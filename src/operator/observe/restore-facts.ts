@@ -1,0 +1,55 @@
+/** What the init containers of a member that starts from a snapshot say: how far it is, or why it cannot be restored. */
+import type { ContainerStatus, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { RestoreFault } from "../../api/bootstrap.ts";
+import type { WorkloadFacts } from "../../core/observation.ts";
+import { readFailure } from "../../snapshot/stage.ts";
+import { RESTORE_CONTAINERS } from "../names.ts";
+
+const DOES: Readonly<Record<string, string>> = {
+  [RESTORE_CONTAINERS.stage]: "fetching and checking the snapshot",
+  [RESTORE_CONTAINERS.etcdutl]: "etcdutl restores it",
+  [RESTORE_CONTAINERS.place]: "putting the data in its place",
+};
+
+type Ended = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
+
+/** Undefined for a container that is none of these, or whose wait is the same as that of any other. */
+export function restoreFacts(
+  pod: Pod,
+  { name, state, lastState, restartCount: restarts }: ContainerStatus,
+  startedFrom: string,
+): WorkloadFacts | undefined {
+  const reason = DOES[name];
+  if (reason === undefined) return undefined;
+  const since = (at: string | undefined) => Date.parse(at ?? pod.metadata?.creationTimestamp ?? "") || 0;
+  const ended = state?.terminated ?? lastState?.terminated;
+  // While it is tried again, what is known is why it failed.
+  const isImage = /image/i.test(state?.waiting?.reason ?? "");
+  if (ended && ended.exitCode !== 0 && !isImage)
+    return {
+      state: "exited",
+      since: since(ended.finishedAt),
+      startedFrom,
+      restarts,
+      cause: "restore-failed",
+      ...failureOf(name, ended),
+    };
+  if (state?.running)
+    return { state: "waiting", reason, restoring: true, since: since(state.running.startedAt), startedFrom };
+  return undefined;
+}
+
+function failureOf(
+  container: string,
+  { exitCode, reason, message = "" }: Ended,
+): {
+  detail: string;
+  restore: RestoreFault;
+} {
+  const told = readFailure(message);
+  if (told) return { detail: told.message, restore: told.fault };
+  if (reason === "OOMKilled")
+    return { detail: `${container} exceeded its memory limit (OOMKilled)`, restore: "space" };
+  const said = message.trim().split("\n").at(-1)?.trim() || `exit code ${exitCode}`;
+  return { detail: `${container} failed: ${said}`, restore: "failed" };
+}

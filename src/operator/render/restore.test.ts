@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Restore } from "../../api/bootstrap.ts";
+import { specOf } from "../../core/testing/cluster.ts";
+import { ANNOTATIONS, RESTORE_CONTAINERS } from "../names.ts";
+import { clusterWith, memberOf } from "../testing/rendered.ts";
+import { memberPod } from "./pod.ts";
+
+const S3: Restore = { source: { s3: { bucket: "backups", key: "prod/demo.db" } } };
+const IMAGE = "registry.example/quorate:1";
+
+function podOf(restore: Restore | undefined, { joined = false, image = IMAGE } = {}) {
+  const view = clusterWith(specOf());
+  const record = { ...memberOf(view), joined, restore };
+  const how = { role: "voter", gated: false, ...(image !== "" && { image }) } as const;
+  return memberPod(view.observation.cluster, record, how);
+}
+
+const namesIn = (pod: ReturnType<typeof podOf>) => pod.spec?.initContainers?.map(({ name }) => name);
+const container = (pod: ReturnType<typeof podOf>, name: string) => {
+  const found = pod.spec?.initContainers?.find((one) => one.name === name);
+  assert.ok(found);
+  return found;
+};
+
+test("a member that starts from a snapshot is restored in its Pod before etcd starts", () => {
+  const pod = podOf(S3);
+  assert.deepEqual(namesIn(pod), ["fetch-snapshot", "restore-snapshot", "place-data"]);
+  const etcdutl = container(pod, RESTORE_CONTAINERS.etcdutl);
+  assert.equal(etcdutl.image, pod.spec?.containers[0]?.image);
+  assert.deepEqual(etcdutl.command, ["etcdutl"]);
+  assert.ok(etcdutl.args?.includes("--bump-revision=1000000000"));
+  assert.ok(etcdutl.args?.includes("--mark-compacted"));
+  assert.ok(
+    etcdutl.args?.includes("--data-dir=/var/lib/etcd/restore/data"),
+    "never in the member's own place",
+  );
+  for (const { image } of [container(pod, "fetch-snapshot"), container(pod, "place-data")])
+    assert.equal(image, IMAGE);
+});
+
+test("once it has joined, a new Pod has none of it, and in the old one nothing happens again", () => {
+  assert.equal(namesIn(podOf(S3, { joined: true })), undefined);
+  const flag = (joined: boolean) => podOf(S3, { joined }).metadata?.annotations?.[ANNOTATIONS.restore];
+  assert.deepEqual([flag(false), flag(true)], ["--skip-hash-check=false", "--help"]);
+  for (const one of podOf(S3).spec?.initContainers ?? []) {
+    assert.equal(one.args?.at(-1), "$(QUORATE_RESTORE_FLAG)");
+    assert.match(JSON.stringify(one.env), /metadata\.annotations\['etcd\.quorate\.dev\/restore-flag'\]/);
+  }
+});
+
+test("other members, and Pods of an operator that does not know its image, have none of it", () => {
+  assert.equal(namesIn(podOf(undefined)), undefined);
+  assert.equal(podOf(undefined).metadata?.annotations?.[ANNOTATIONS.restore], undefined);
+  assert.equal(namesIn(podOf(S3, { image: "" })), undefined);
+});
+
+test("Secrets are named and never read: credentials as variables, a CA and a key as files", () => {
+  const pod = podOf({
+    source: { s3: { bucket: "backups", key: "a.db", credentialsSecret: "cred", caSecret: "ca" } },
+    encryption: { keySecret: "key" },
+    revisionBump: "None",
+  });
+  const fetch = container(pod, "fetch-snapshot");
+  const variables = fetch.env?.filter(({ valueFrom }) => valueFrom?.secretKeyRef).map(({ name }) => name);
+  assert.deepEqual(variables, ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]);
+  assert.ok(fetch.args?.includes("/etc/quorate/store-ca/ca.crt"));
+  assert.ok(fetch.args?.includes("/etc/quorate/encryption/key"));
+  assert.deepEqual(pod.spec?.volumes?.flatMap(({ secret }) => secret?.secretName ?? []).slice(1), [
+    "ca",
+    "key",
+  ]);
+  assert.equal(
+    container(pod, "restore-snapshot").args?.some((one) => one.startsWith("--bump-revision")),
+    false,
+  );
+});
+
+test("a claim is mounted read-only, by the first step alone", () => {
+  const pod = podOf({ source: { pvc: { claimName: "backups", path: "prod/demo.db" } } });
+  const claim = pod.spec?.volumes?.find(({ name }) => name === "snapshots")?.persistentVolumeClaim;
+  assert.deepEqual(claim, { claimName: "backups", readOnly: true });
+  assert.ok(container(pod, "fetch-snapshot").args?.includes("--claim-dir"));
+  assert.equal(
+    container(pod, "place-data").volumeMounts?.some(({ name }) => name === "snapshots"),
+    false,
+  );
+});

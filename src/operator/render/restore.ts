@@ -1,0 +1,139 @@
+/**
+ * How the first member of a cluster that starts from a snapshot comes by its data, in its own Pod, before etcd starts:
+ * our image fetches and checks the snapshot onto the volume, etcd's image runs etcdutl (there is no shell in it), and
+ * our image puts the result in its place as a whole. They work in a directory of their own, so that whatever ends them
+ * half way leaves the place empty, and never touch data that is there.
+ *
+ * A kubelet runs them again when it makes the Pod's sandbox anew, as after a reboot, maybe months later. By then an
+ * annotation of the Pod has become the flag --help, with which each of them ends at once: it is changed together with
+ * the record that the member has joined.
+ */
+import type { Container, EnvVar, Volume, VolumeMount } from "kubernetes-types/core/v1.d.ts";
+import { bumpOf, CA_KEY, ENCRYPTION_KEY, type Restore } from "../../api/bootstrap.ts";
+import type { MemberRecord } from "../../core/record.ts";
+import { restoreArguments } from "../../etcd/etcdutl.ts";
+import { RESTORE_CONTAINERS, ANNOTATIONS } from "../names.ts";
+import { PATHS } from "./config.ts";
+import { etcdSecurity } from "./security.ts";
+import { VOLUMES } from "./volumes.ts";
+
+const FLAG = "QUORATE_RESTORE_FLAG";
+const CA_DIR = "/etc/quorate/store-ca";
+const KEY_DIR = "/etc/quorate/encryption";
+const CLAIM_DIR = "/snapshots";
+/** Where `quorate snapshot stage` leaves the file and takes the directory from. */
+const STAGE = `${PATHS.dataMount}/restore`;
+
+export interface RestoreParts {
+  readonly initContainers: Container[];
+  readonly volumes: Volume[];
+}
+
+export interface RestoreImages {
+  /** Our own. */
+  readonly own: string;
+  readonly etcd: Pick<Container, "image" | "imagePullPolicy" | "resources">;
+}
+
+export function restoreParts(record: MemberRecord, restore: Restore, images: RestoreImages): RestoreParts {
+  const data: VolumeMount = { name: VOLUMES.data, mountPath: PATHS.dataMount };
+  const flag: EnvVar = {
+    name: FLAG,
+    valueFrom: { fieldRef: { fieldPath: `metadata.annotations['${ANNOTATIONS.restore}']` } },
+  };
+  const source = sourceParts(restore);
+  const ours = {
+    image: images.own,
+    imagePullPolicy: "IfNotPresent",
+    resources: { requests: { cpu: "50m", memory: "128Mi" } },
+    securityContext: etcdSecurity(),
+    terminationMessagePolicy: "FallbackToLogsOnError",
+  } as const;
+  const stage: Container = {
+    ...ours,
+    name: RESTORE_CONTAINERS.stage,
+    args: ["snapshot", "stage", PATHS.dataMount, "--etcd-version", record.template.version, ...source.args, `$(${FLAG})`],
+    env: [flag, { name: "QUORATE_RESTORE", value: JSON.stringify(restore) }, ...source.env],
+    volumeMounts: [data, ...source.mounts],
+  };
+  const etcdutl: Container = {
+    ...images.etcd,
+    name: RESTORE_CONTAINERS.etcdutl,
+    command: ["etcdutl"],
+    args: [...etcdutlArguments(record, restore), `$(${FLAG})`],
+    env: [flag],
+    securityContext: etcdSecurity(),
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    volumeMounts: [data],
+  };
+  const place: Container = {
+    ...ours,
+    name: RESTORE_CONTAINERS.place,
+    args: ["snapshot", "place", PATHS.dataMount, `$(${FLAG})`],
+    env: [flag],
+    volumeMounts: [data],
+  };
+  return { initContainers: [stage, etcdutl, place], volumes: source.volumes };
+}
+
+function etcdutlArguments({ name, token, address, template }: MemberRecord, restore: Restore): string[] {
+  return restoreArguments(template.version, {
+    snapshot: `${STAGE}/snapshot.db`,
+    dataDir: `${STAGE}/data`,
+    name,
+    token,
+    peerUrls: [address.peerURL],
+    initialCluster: [`${name}=${address.peerURL}`],
+    bumpRevision: BigInt(bumpOf(restore)),
+  });
+}
+
+interface SourceParts {
+  readonly args: readonly string[];
+  readonly env: readonly EnvVar[];
+  readonly mounts: readonly VolumeMount[];
+  readonly volumes: Volume[];
+}
+
+/** Secrets are only ever named: what is in them does not pass through the operator. */
+function sourceParts({ source: { s3, pvc }, encryption }: Restore): SourceParts {
+  const credentials = s3?.credentialsSecret;
+  const secretEnv = (key: string, optional: boolean): EnvVar => ({
+    name: key,
+    valueFrom: { secretKeyRef: { name: credentials ?? "", key, ...(optional && { optional }) } },
+  });
+  const files = [
+    ...(s3?.caSecret === undefined ? [] : [{ name: "store-ca", secret: s3.caSecret, key: CA_KEY, dir: CA_DIR, flag: "--s3-ca-file" }]),
+    ...(encryption === undefined
+      ? []
+      : [{ name: "encryption-key", secret: encryption.keySecret, key: ENCRYPTION_KEY, dir: KEY_DIR, flag: "--encryption-key-file" }]),
+  ];
+  const claim: Volume[] = pvc
+    ? [{ name: "snapshots", persistentVolumeClaim: { claimName: pvc.claimName, readOnly: true } }]
+    : [];
+  return {
+    args: [
+      ...files.flatMap(({ flag, dir, key }) => [flag, `${dir}/${key}`]),
+      ...(pvc ? ["--claim-dir", CLAIM_DIR] : []),
+    ],
+    env:
+      credentials === undefined
+        ? []
+        : [
+            secretEnv("AWS_ACCESS_KEY_ID", false),
+            secretEnv("AWS_SECRET_ACCESS_KEY", false),
+            secretEnv("AWS_SESSION_TOKEN", true),
+          ],
+    mounts: [
+      ...files.map(({ name, dir }) => ({ name, mountPath: dir, readOnly: true })),
+      ...(pvc ? [{ name: "snapshots", mountPath: CLAIM_DIR, readOnly: true }] : []),
+    ],
+    volumes: [
+      ...files.map(({ name, secret, key }) => ({
+        name,
+        secret: { secretName: secret, defaultMode: 0o444, items: [{ key, path: key }] },
+      })),
+      ...claim,
+    ],
+  };
+}
