@@ -25,6 +25,7 @@ import { ModelNodes } from "../models/kube/nodes/nodes.ts";
 import { diskOf } from "../models/kube/nodes/volume-objects.ts";
 import { json, type KubeJson } from "../models/kube/object.ts";
 import { ModelServer } from "../models/kube/server.ts";
+import { RESTORED_KEYS } from "../models/etcd/restored.ts";
 import type { Subject } from "../oracles/oracle.ts";
 import { SeededRandom } from "../engine/random.ts";
 import { Scheduler } from "../engine/scheduler.ts";
@@ -209,7 +210,7 @@ export class Environment {
         json(cluster["spec"])["replicas"] !== 0
       );
     },
-    restored: () => this.#known?.restored === true,
+    restored: () => (this.#known?.restored === true ? RESTORED_KEYS : undefined),
     server: (member) => this.pods.server(member),
     data: (member) => {
       const disk = this.diskOf(member);

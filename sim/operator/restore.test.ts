@@ -1,7 +1,7 @@
 /** A cluster that starts from a snapshot, by the whole operator on modelled nodes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lacksRestored } from "../models/etcd/restored.ts";
+import { lacksRestored, RESTORED_KEYS } from "../models/etcd/restored.ts";
 import { items, json } from "../models/kube/object.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
@@ -23,7 +23,7 @@ test("three members hold what the snapshot held, and restart without another res
   assert.equal(sim.converged, true);
   const leader = leaderOf(sim);
   assert.ok(leader);
-  assert.equal(lacksRestored(leader.dir), undefined);
+  assert.equal(lacksRestored(leader.dir, RESTORED_KEYS), undefined);
   assert.equal(leader.dir.state.voters().length, 3);
 });
 
@@ -41,7 +41,7 @@ test("a snapshot that is not there starts nothing, is said with its field, and a
   await sim.settle();
   assert.equal(sim.converged, true);
   const leader = leaderOf(sim);
-  assert.equal(leader && lacksRestored(leader.dir), undefined);
+  assert.equal(leader && lacksRestored(leader.dir, RESTORED_KEYS), undefined);
 });
 
 test("a store that comes back needs nobody", async () => {
@@ -67,5 +67,5 @@ test("a member that is emptied before it has joined never begins an empty cluste
   assert.equal(sim.converged, true);
   const leader = leaderOf(sim);
   assert.ok(leader);
-  assert.equal(lacksRestored(leader.dir), undefined);
+  assert.equal(lacksRestored(leader.dir, RESTORED_KEYS), undefined);
 });

@@ -11,7 +11,6 @@
 import type { Container, EnvVar, Volume, VolumeMount } from "kubernetes-types/core/v1.d.ts";
 import { bumpOf, CA_KEY, ENCRYPTION_KEY, type Restore } from "../../api/bootstrap.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { restoreArguments } from "../../etcd/etcdutl.ts";
 import { RESTORE_CONTAINERS, ANNOTATIONS } from "../names.ts";
 import { PATHS } from "./config.ts";
 import { etcdSecurity } from "./security.ts";
@@ -52,7 +51,15 @@ export function restoreParts(record: MemberRecord, restore: Restore, images: Res
   const stage: Container = {
     ...ours,
     name: RESTORE_CONTAINERS.stage,
-    args: ["snapshot", "stage", PATHS.dataMount, "--etcd-version", record.template.version, ...source.args, `$(${FLAG})`],
+    args: [
+      "snapshot",
+      "stage",
+      PATHS.dataMount,
+      "--etcd-version",
+      record.template.version,
+      ...source.args,
+      `$(${FLAG})`,
+    ],
     env: [flag, { name: "QUORATE_RESTORE", value: JSON.stringify(restore) }, ...source.env],
     volumeMounts: [data, ...source.mounts],
   };
@@ -76,16 +83,20 @@ export function restoreParts(record: MemberRecord, restore: Restore, images: Res
   return { initContainers: [stage, etcdutl, place], volumes: source.volumes };
 }
 
-function etcdutlArguments({ name, token, address, template }: MemberRecord, restore: Restore): string[] {
-  return restoreArguments(template.version, {
-    snapshot: `${STAGE}/snapshot.db`,
-    dataDir: `${STAGE}/data`,
-    name,
-    token,
-    peerUrls: [address.peerURL],
-    initialCluster: [`${name}=${address.peerURL}`],
-    bumpRevision: BigInt(bumpOf(restore)),
-  });
+function etcdutlArguments({ name, token, address }: MemberRecord, restore: Restore): string[] {
+  const bump = bumpOf(restore);
+  return [
+    "snapshot",
+    "restore",
+    `${STAGE}/snapshot.db`,
+    `--data-dir=${STAGE}/data`,
+    `--name=${name}`,
+    `--initial-cluster=${name}=${address.peerURL}`,
+    `--initial-cluster-token=${token}`,
+    `--initial-advertise-peer-urls=${address.peerURL}`,
+    // Each needs the other (R24).
+    ...(bump > 0 ? [`--bump-revision=${bump}`, "--mark-compacted"] : []),
+  ];
 }
 
 interface SourceParts {
@@ -103,10 +114,20 @@ function sourceParts({ source: { s3, pvc }, encryption }: Restore): SourceParts 
     valueFrom: { secretKeyRef: { name: credentials ?? "", key, ...(optional && { optional }) } },
   });
   const files = [
-    ...(s3?.caSecret === undefined ? [] : [{ name: "store-ca", secret: s3.caSecret, key: CA_KEY, dir: CA_DIR, flag: "--s3-ca-file" }]),
+    ...(s3?.caSecret === undefined
+      ? []
+      : [{ name: "store-ca", secret: s3.caSecret, key: CA_KEY, dir: CA_DIR, flag: "--s3-ca-file" }]),
     ...(encryption === undefined
       ? []
-      : [{ name: "encryption-key", secret: encryption.keySecret, key: ENCRYPTION_KEY, dir: KEY_DIR, flag: "--encryption-key-file" }]),
+      : [
+          {
+            name: "encryption-key",
+            secret: encryption.keySecret,
+            key: ENCRYPTION_KEY,
+            dir: KEY_DIR,
+            flag: "--encryption-key-file",
+          },
+        ]),
   ];
   const claim: Volume[] = pvc
     ? [{ name: "snapshots", persistentVolumeClaim: { claimName: pvc.claimName, readOnly: true } }]

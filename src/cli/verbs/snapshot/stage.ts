@@ -78,11 +78,14 @@ export const place = plainVerb(
 
 function recipeOf(io: CliIo): Restore {
   const text = io.env["QUORATE_RESTORE"];
-  if (!text) throw new UsageError("QUORATE_RESTORE is not set: it has to hold spec.bootstrap.restore as JSON");
+  if (!text)
+    throw new UsageError("QUORATE_RESTORE is not set: it has to hold spec.bootstrap.restore as JSON");
   try {
     return bootstrapSchema.parse({ restore: JSON.parse(text) as unknown }).restore;
   } catch (error) {
-    throw new UsageError(`QUORATE_RESTORE is not a valid spec.bootstrap.restore: ${(error as Error).message}`);
+    throw new UsageError(
+      `QUORATE_RESTORE is not a valid spec.bootstrap.restore: ${(error as Error).message}`,
+    );
   }
 }
 

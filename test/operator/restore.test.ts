@@ -1,0 +1,174 @@
+/**
+ * First boot from a snapshot on a real API server, with real etcd and etcdutl in Pods of the stand-in kubelet and our
+ * command from its sources: from a real S3 server, and from a file on a volume into memory.
+ */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { after, before, test } from "node:test";
+import type { Pod } from "kubernetes-types/core/v1.d.ts";
+import { ANNOTATIONS, RESTORE_CONTAINERS } from "../../src/operator/names.ts";
+import type { Manifest } from "../../src/snapshot/manifest.ts";
+import type { KubeObject } from "../../testbed/client.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { registerImage } from "../../testbed/kubelet/images.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import { LocalCluster } from "../support/local-cluster.ts";
+import {
+  ClusterOnBed,
+  PATIENCE_MS,
+  startOperator,
+  upWithDefinitions,
+  type Running,
+} from "../support/operator.ts";
+import { snapshot, snapshotJson } from "../support/snapshot-verbs.ts";
+import { S3Server } from "../support/versitygw.ts";
+
+const IMAGE = "registry.example/quorate:dev";
+const ROOT = path.join(import.meta.dirname, "..", "..");
+const KEYS = 20;
+const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-restore-"));
+
+let bed: TestTestbed;
+let running: Running;
+let server: S3Server;
+let manifest: Manifest;
+
+before(async () => {
+  {
+    await using source = await LocalCluster.start({ replicas: 1, version: "3.6.16" });
+    const { kv } = await source.client();
+    for (let i = 0; i < KEYS; i++) await kv.put(`key/${i}`, `value ${i}`);
+    const [record] = await source.records();
+    assert.ok(record);
+    const endpoint = source.controller.platform.endpoint(record).url;
+    manifest = await snapshotJson<Manifest>(["save", "--endpoints", endpoint, path.join(dir, "demo.db")]);
+  }
+  bed = await upWithDefinitions();
+  // The command from sources, at the place where it is on this machine.
+  registerImage(bed.name, IMAGE, {
+    mounts: { [ROOT]: ROOT },
+    entrypoint: [process.execPath, path.join(ROOT, "src", "cli", "main.ts")],
+  });
+  running = startOperator(bed, { image: IMAGE });
+  server = await S3Server.start({ buckets: ["backups"], host: "127.0.0.2" });
+  await snapshot(["copy", path.join(dir, "demo.db"), "s3://backups/prod/demo.db"], server.env);
+  const { AWS_ACCESS_KEY_ID = "", AWS_SECRET_ACCESS_KEY = "" } = server.env;
+  const stringData = { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY };
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "store" }, stringData };
+  await bed.client.create(PATHS.secrets, secret as KubeObject);
+});
+
+after(async () => {
+  await running?.stop();
+  await server?.[Symbol.asyncDispose]();
+  await bed?.down();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const from = (key: string, more: object = {}) => ({
+  bootstrap: {
+    restore: {
+      source: { s3: { bucket: "backups", key, endpoint: server.endpoint, credentialsSecret: "store" } },
+      ...more,
+    },
+  },
+});
+
+test("a wrong object and a wrong checksum are said with their fields; put right, three members hold all of it", async () => {
+  const cluster = new ClusterOnBed(bed, "restored", running);
+  await cluster.create({ replicas: 3, ...from("prod/missing.db") });
+  const told = async (what: RegExp) => {
+    let seen = "";
+    const look = async () => {
+      const { conditions = [] } = await cluster.status();
+      seen = conditions.map(({ reason, message }) => `${reason}: ${message}`).join("\n");
+      return conditions.some(({ reason, message }) => reason === "RestoreFailed" && what.test(message));
+    };
+    await eventually(String(what), look, { withinMs: PATIENCE_MS }).catch(async (error: unknown) => {
+      const pods = (await cluster.pods()).map(({ status }) => status);
+      throw new Error(`${String(error)}\n${seen}\n${JSON.stringify(pods, undefined, 1)}`);
+    });
+  };
+  await told(/spec\.bootstrap\.restore\.source\.s3\.key.*there is no snapshot/);
+  await cluster.edit(from("prod/demo.db", { checksum: "0".repeat(64) }));
+  await told(/spec\.bootstrap\.restore\.checksum/);
+  await cluster.edit(from("prod/demo.db", { checksum: manifest.sha256 }));
+  await cluster.converged(3);
+  await cluster.assertSound(3);
+  const { kv } = await cluster.etcd();
+  const all = await kv.range("key/", { prefix: true });
+  assert.equal(all.count, KEYS);
+  assert.ok(Number(all.header.revision) >= manifest.revision + 1_000_000_000);
+
+  // Its containers would do nothing again, and a new Pod of it has none; what was written since stays.
+  await kv.put("since", "kept");
+  const founder =
+    (await cluster.members()).find(({ spec }) => spec.restore !== undefined)?.metadata.name ?? "";
+  const podOf = async () => (await cluster.pods()).find(({ metadata }) => metadata?.name === founder);
+  const first = await podOf();
+  assert.equal(first?.metadata?.annotations?.[ANNOTATIONS.restore], "--help");
+  assert.deepEqual(
+    first?.spec?.initContainers?.map(({ name }) => name),
+    Object.values(RESTORE_CONTAINERS),
+  );
+  await cluster.deletePod(founder);
+  await eventually(
+    "another Pod",
+    async () => {
+      const uid = (await podOf())?.metadata?.uid;
+      return uid !== undefined && uid !== first?.metadata?.uid;
+    },
+    { withinMs: PATIENCE_MS },
+  );
+  await cluster.converged(3);
+  assert.equal((await podOf())?.spec?.initContainers, undefined);
+  assert.equal(Buffer.from((await kv.get("since"))?.value ?? "").toString(), "kept");
+  await cluster.close();
+});
+
+test("a file on a volume is restored into memory", async () => {
+  const claim = {
+    accessModes: ["ReadWriteOnce"],
+    storageClassName: "standard",
+    resources: { requests: { storage: "1Gi" } },
+  };
+  const named = (name: string) => ({ apiVersion: "v1", metadata: { name, namespace: "default" } });
+  await bed.client.create(PATHS.claims, {
+    ...named("backups"),
+    kind: "PersistentVolumeClaim",
+    spec: claim,
+  } as KubeObject);
+  const filler = {
+    restartPolicy: "Never",
+    containers: [
+      {
+        name: "copy",
+        image: IMAGE,
+        args: ["snapshot", "copy", "s3://backups/prod/demo.db", "/snapshots/prod/demo.db"],
+        env: Object.entries(server.env).map(([name, value]) => ({ name, value })),
+        volumeMounts: [{ name: "backups", mountPath: "/snapshots" }],
+      },
+    ],
+    volumes: [{ name: "backups", persistentVolumeClaim: { claimName: "backups" } }],
+  };
+  await bed.client.create(PATHS.pods, { ...named("filler"), kind: "Pod", spec: filler } as KubeObject);
+  await eventually("the snapshot is on the volume", async () => {
+    const { status } = await bed.client.get<Pod>(`${PATHS.pods}/filler`);
+    return status?.phase === "Succeeded";
+  });
+  await bed.client.delete(`${PATHS.pods}/filler`, {});
+  const cluster = new ClusterOnBed(bed, "inmemory", running);
+  await cluster.create({
+    replicas: 1,
+    storage: { medium: "Memory", size: "1Gi" },
+    bootstrap: { restore: { source: { pvc: { claimName: "backups", path: "prod/demo.db" } } } },
+  });
+  await cluster.converged(1);
+  const { kv } = await cluster.etcd();
+  assert.equal((await kv.range("key/", { prefix: true })).count, KEYS);
+  await cluster.close();
+});
