@@ -1,4 +1,5 @@
 /** Generates the page of reasons (`docs/reasons.md`) from the tables in src/core/messages. */
+import { AUTH_REASONS } from "../../src/core/messages/auth-reasons.ts";
 import { OPERATION_REASONS } from "../../src/core/messages/operation-reasons.ts";
 import { REASONS, WORK, type HoldReason, type ReasonText } from "../../src/core/messages/reasons.ts";
 import { SCHEDULE_REASONS } from "../../src/core/messages/schedule-reasons.ts";
@@ -58,6 +59,15 @@ const OPERATIONS = `
 |---|---|---|---|
 `;
 
+const USERS = `
+## Reasons of an EtcdUser or EtcdRole
+
+The reason of its conditions, and \`status.reason\`, is one of these.
+
+| reason | meaning | what to do |
+|---|---|---|
+`;
+
 type Row = StepRow<object> | WaitRow<object>;
 const rows = Object.entries(MESSAGES) as unknown as readonly [string, Row][];
 
@@ -81,12 +91,16 @@ export const reasonsPage: Generator = {
     const schedules = Object.entries(SCHEDULE_REASONS).map(
       ([reason, { meaning, remedy }]) => `| \`${reason}\` | ${cell(meaning)} | ${cell(remedy)} |`,
     );
+    const users = Object.entries(AUTH_REASONS).map(
+      ([reason, { meaning, remedy }]) => `| \`${reason}\` | ${cell(meaning)} | ${cell(remedy)} |`,
+    );
     const parts = [
       names.map(section).join("\n"),
       WORKING + working.join("\n"),
       OPERATIONS + operations.join("\n"),
       SNAPSHOTS + snapshots.join("\n"),
       SCHEDULES + schedules.join("\n"),
+      USERS + users.join("\n"),
       STEPS + steps.join("\n"),
     ];
     const text = `${INTRODUCTION}${parts.join("\n")}\n`;

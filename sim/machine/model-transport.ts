@@ -21,6 +21,7 @@ import {
   type RpcOptions,
   type RpcStream,
 } from "../../src/seams/etcd-transport.ts";
+import { authAnswers, needsOf } from "../models/etcd/auth-answers.ts";
 import type { Calls } from "../models/etcd/calls.ts";
 import type { Keys } from "../models/etcd/kv.ts";
 import { kvAnswers } from "../models/etcd/kv-answers.ts";
@@ -41,6 +42,9 @@ export class ModelTransport implements EtcdTransport {
   readonly #random: SeededRandom;
   readonly #reaches: (server: Server) => boolean;
   readonly #handlers: Readonly<Record<string, Handler>>;
+  readonly #around: ConstructorParameters<typeof ModelTransport>[0];
+  /** The common name of the certificate that it dials with. */
+  commonName: string | undefined;
 
   constructor(around: {
     world: EtcdWorld;
@@ -50,6 +54,7 @@ export class ModelTransport implements EtcdTransport {
     /** Packets to others get lost without a word. */
     reaches?: (server: Server) => boolean;
   }) {
+    this.#around = around;
     this.#reaches = around.reaches ?? (() => true);
     this.#world = around.world;
     this.#random = around.random;
@@ -86,7 +91,8 @@ export class ModelTransport implements EtcdTransport {
         // Bound and not served yet, or frozen: the kernel takes the connection, nobody answers.
         if (!server.serving || server.frozen) return;
         try {
-          const answer = this.#answer(call.parent.name, call.name, server, request);
+          const user = options.metadata?.["token"] ?? this.commonName;
+          const answer = this.#answer(call.parent.name, call.name, server, request, user);
           const message = create(call.output, answer as MessageInitShape<O>);
           waiting = scheduler.after(this.#latency(), () => settle(() => resolve(message)));
         } catch (error) {
@@ -106,8 +112,18 @@ export class ModelTransport implements EtcdTransport {
     return this.#random.between(1, 3);
   }
 
-  #answer(service: string, method: string, server: Server, request: unknown): Answer {
-    const handler = this.#handlers[`${service}.${method}`];
+  /** Another one over the same network, for somebody else. */
+  as(commonName: string | undefined): ModelTransport {
+    const other = new ModelTransport(this.#around);
+    other.commonName = commonName;
+    return other;
+  }
+
+  #answer(service: string, method: string, server: Server, request: unknown, user?: string): Answer {
+    const call = `${service}.${method}`;
+    const handler = this.#handlers[call];
+    const refused = server.dir.state.auth.refuses(user, needsOf(call, request));
+    if (refused) throw new Refusal(refused);
     if (!handler) throw new RpcFailure("UNIMPLEMENTED", `the model has no ${service}.${method}`, "answered");
     return handler(server, request as never);
   }
@@ -238,6 +254,7 @@ function handlers(calls: Calls, keys: Keys): Record<string, Handler> {
       return { header: header(server), version: calls.downgrade(server, action, request.version) };
     },
     ...kvAnswers(keys, header),
+    ...authAnswers(calls, header),
   };
   return handle as Record<string, Handler>;
 }

@@ -29,7 +29,7 @@ import { Scheduler } from "../engine/scheduler.ts";
 import type { EffectFaults } from "../driver/enumerate.ts";
 import { EffectCount, Lifeline } from "./lifeline.ts";
 import { ModelDisk } from "./model-disk.ts";
-import { ModelPki } from "./model-pki.ts";
+import { certificatesIn, ModelPki } from "./model-pki.ts";
 import { ModelPorts } from "./model-ports.ts";
 import { ModelProbe } from "./model-probe.ts";
 import { ModelProcesses } from "./model-processes.ts";
@@ -205,11 +205,14 @@ export class MachineSimulation {
           this.disk.dataDirs.write(dataDir, restoredDir({ name, token, peerURL: address.peerURL }, keys));
         },
         rescuer: this.rescues.for(() => lifeline.alive),
+        connect: ({ cert }) => lifeline.etcd(transport.as(certificatesIn(cert)[0]?.commonName)),
         env: {},
       },
       install: (version) => Promise.resolve(`/etcd/${version}/etcd`),
       socket: `${this.files.dir}/control.sock`,
-      onCredentials: () => {},
+      onCredentials: ({ cert }) => {
+        transport.commonName = certificatesIn(cert)[0]?.commonName;
+      },
       onStep: (entry) => {
         this.steps.push(entry);
         this.#lastStepAt = this.scheduler.now;

@@ -66,6 +66,14 @@ const scenarios: readonly Scenario[] = [
     moves: [{ do: "edit", change: { version: "3.6.16" } }],
   },
   {
+    name: "enable auth and disable it",
+    spec: { replicas: 1, version: "3.6.16" },
+    moves: [
+      { do: "edit", change: { auth: { enabled: true, clientRoles: [] } } },
+      { do: "edit", change: { auth: { enabled: false } } },
+    ],
+  },
+  {
     name: "a bad option and its correction",
     spec: { replicas: 3, version: "3.6.16" },
     moves: [

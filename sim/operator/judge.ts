@@ -60,9 +60,14 @@ export function endStateOf(sim: OperatorSimulation): OperatorEndState {
   function countOf({ env }: OperatorSimulation, kind: Kind): number {
     const all = kind === pods ? env.memberPods() : env.server.list(kind);
     const found = all.filter(({ metadata }) => metadata.namespace === NAMESPACE);
-    // What snapshots need comes on top.
+    // What snapshots need comes on top; passwords stay when auth is disabled, and people have Secrets of their own.
     if (kind === secrets)
-      return found.filter(({ metadata }) => metadata.name !== secretNames(NAME).snapshot).length;
+      return found.filter(
+        ({ metadata, type }) =>
+          metadata.name !== secretNames(NAME).snapshot &&
+          type !== "kubernetes.io/basic-auth" &&
+          metadata.ownerReferences?.length,
+      ).length;
     if (kind !== claims) return found.length;
     const current = new Set(env.members().map(({ metadata }) => claimName(metadata.name)));
     return found.filter(({ metadata }) => current.has(metadata.name)).length;
@@ -73,6 +78,14 @@ export function reportedBy(sim: OperatorSimulation): string[] {
   return (sim.latest?.decision.holds ?? [])
     .filter(({ next }) => next !== undefined)
     .map(({ reason }) => reason);
+}
+
+/** As every member that serves has it. */
+function isAuthOn({ env }: OperatorSimulation): boolean | "mixed" {
+  const servers = env.members().flatMap(({ metadata }) => env.pods.server(metadata.name) ?? []);
+  const said = new Set(servers.map(({ dir }) => dir.state.auth.enabled));
+  const [first = false] = said;
+  return said.size > 1 ? "mixed" : first;
 }
 
 /** What is wrong with a cluster that says that it is converged. */
@@ -101,6 +114,7 @@ export function wrongWith(sim: OperatorSimulation): string[] {
   expect("budgets", end.objects["poddisruptionbudgets"], OF_THE_CLUSTER.poddisruptionbudgets);
   expect("versions", end.versions.join(" "), version);
   expect("alarms", end.alarms, 0);
+  if (cluster.spec.auth) expect("auth", isAuthOn(sim), cluster.spec.auth.enabled);
   return [...wrong, ...sim.operations.unfinished(), ...oldLeaves(sim), ...untrue(sim)];
 }
 

@@ -1,5 +1,6 @@
 /** Plants a known fault in memory: the files that it changes, as they would read with it. */
 import { readFile } from "node:fs/promises";
+import { plantedAuthBugs } from "./planted-auth-bugs.ts";
 import { plantedBugs, type PlantedBug } from "./planted-bugs.ts";
 import { plantedHarmBugs } from "./planted-harm-bugs.ts";
 import { plantedOperationBugs } from "./planted-operation-bugs.ts";
@@ -12,6 +13,7 @@ export const lists: Readonly<Record<string, readonly PlantedBug[]>> = {
   operator: plantedOperatorBugs,
   harm: plantedHarmBugs,
   operations: plantedOperationBugs,
+  auth: plantedAuthBugs,
 };
 
 export const allPlanted: readonly PlantedBug[] = Object.values(lists).flat();

@@ -1,5 +1,5 @@
 /**
- * `npm run proof:planted [-- --list rules|operator|harm|operations] [--bug text] [--file text] [--threads N] [--clean]`: plants one known
+ * `npm run proof:planted [-- --list rules|operator|harm|operations|auth] [--bug text] [--file text] [--threads N] [--clean]`: plants one known
  * fault after the other, in memory and never in the checkout, and runs the tools from the quickest on until one catches
  * it. Ends with a table of bugs and the tools that caught them. The unit tests beside the line are no such tool, since
  * they were written with it: a fault that only they catch is a gap like one that no tool catches: exit 1. `--clean`:
@@ -72,6 +72,11 @@ const tools: readonly Tool[] = [
     rooms: ["operator", "control"],
     args: () => [...TEST, `sim/operator/${situation}.test.ts`],
   })),
+  {
+    name: "users on the operator",
+    rooms: ["rules", "control", "operator"],
+    args: () => [...TEST, "sim/operator/auth.test.ts"],
+  },
   {
     name: "enumerated faults of the product",
     rooms: ["rules", "control", "machine"],

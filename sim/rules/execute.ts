@@ -98,6 +98,9 @@ export function execute(hands: Hands, view: View, action: Action): void {
       return objects.report(action.operation, action.resourceVersion, action.status);
     case "DeleteOperation":
       return objects.forgetOperation(action.operation, action.uid);
+    case "ChangeAuth":
+    case "UpdateAuthObject":
+      throw new TypeError("the rules are run without users here; the machine and the operator have them");
     default: {
       const unknown: never = action;
       throw new TypeError(`no such action: ${JSON.stringify(unknown)}`);

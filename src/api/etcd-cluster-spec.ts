@@ -3,6 +3,7 @@
  * look at several concerns at once.
  */
 import { z } from "zod";
+import { authSchema } from "./auth.ts";
 import { bootstrapSchema, bumpFrom3510, restoreFrom35 } from "./bootstrap.ts";
 import { commonAnnotations, commonLabels, objectName } from "./labels.ts";
 import { optionsSchema, quotaFitsVolume } from "./options.ts";
@@ -102,6 +103,12 @@ const specFields = z.strictObject({
     .describe(
       "What the cluster starts with, if not empty. Read once: it can be changed until the cluster has started, and has no effect afterwards.",
     ),
+  // Without a default: absent means that nobody asked for it either way.
+  auth: authSchema
+    .optional()
+    .describe(
+      "etcd's own authentication. Absent: it is neither enabled nor disabled, and what an administrator set up by hand is left alone.",
+    ),
   options: optionsSchema.prefault({}).describe("etcd settings."),
   pod: podSchema.prefault({}).meta({ kubernetesOnly: "warn", description: "Settings of the members' Pods." }),
   service: serviceSchema.prefault({}).meta({ kubernetesOnly: "warn", description: "The client Service." }),
@@ -148,6 +155,14 @@ const featureGatesFrom36: Rule<SpecFields> = {
   check: (spec) => Object.keys(spec.options.featureGates).length === 0 || !/^3\.[0-5]\./.test(spec.version),
 };
 
+/** Before 3.5 etcd does not tell whether auth is on, and a rolling upgrade to 3.5 with auth on is not supported (R11). */
+const authFrom35: Rule<SpecFields> = {
+  cel: "!has(self.auth) || !self.auth.enabled || !self.version.matches('^3\\\\.[0-4]\\\\.')",
+  fieldPath: ".auth.enabled",
+  message: "auth needs etcd 3.5 or newer, because etcd does not support upgrades from 3.4 with auth enabled",
+  check: (spec) => spec.auth?.enabled !== true || !/^3\.[0-4]\./.test(spec.version),
+};
+
 const digestFollowsVersion: Rule<SpecFields> = {
   cel: "self.version == oldSelf.version || !has(self.image.digest) || !has(oldSelf.image.digest) || self.image.digest != oldSelf.image.digest",
   transition: true,
@@ -166,6 +181,7 @@ export const etcdClusterSpecSchema = withRules(
   noHibernationOfVolatileData,
   oneLearnerBefore36,
   featureGatesFrom36,
+  authFrom35,
   quotaFitsVolume,
   digestFollowsVersion,
   restoreFrom35,

@@ -41,6 +41,30 @@ const digest = (digit: string): string => `sha256:${digit.repeat(64)}`;
 
 /** One or more for every rule. */
 export const ruleExamples: readonly Example[] = [
+  {
+    title: "auth enabled without a word on what the published client credentials may do",
+    path: "spec.auth.clientRoles",
+    bad: spec({ auth: { enabled: true } }),
+    good: spec({ auth: { enabled: true, clientRoles: [] } }),
+  },
+  {
+    title: "a role that etcd could not be asked for by name",
+    path: "spec.auth.clientRoles[0]",
+    bad: spec({ auth: { enabled: true, clientRoles: ["a role"] } }),
+    good: spec({ auth: { enabled: true, clientRoles: ["a-role"] } }),
+  },
+  {
+    title: "a Secret with a name that none can have",
+    path: "spec.auth.rootPasswordSecret",
+    bad: spec({ auth: { enabled: false, rootPasswordSecret: "My_Secret" } }),
+    good: spec({ auth: { enabled: false, rootPasswordSecret: "my-secret" } }),
+  },
+  {
+    title: "auth on an etcd from which no upgrade with auth is supported",
+    path: "spec.auth.enabled",
+    bad: spec({ version: "3.4.23", auth: { enabled: true, clientRoles: [] } }),
+    good: spec({ version: "3.4.23", auth: { enabled: false } }),
+  },
   ...storageExamples,
   {
     title: "a name with a dot, which no Service may have",

@@ -8,6 +8,8 @@ import { etcdMemberSchema } from "./etcd-member.ts";
 import { etcdOperationSchema } from "./etcd-operation.ts";
 import { etcdSnapshotScheduleSchema } from "./etcd-snapshot-schedule.ts";
 import { etcdSnapshotSchema } from "./etcd-snapshot.ts";
+import { etcdRoleSchema } from "./etcd-role.ts";
+import { etcdUserSchema } from "./etcd-user.ts";
 
 export interface Column {
   readonly name: string;
@@ -261,10 +263,72 @@ spec:
 `,
 };
 
+const reason: Column = { name: "Reason", type: "string", jsonPath: ".status.reason" };
+
+export const etcdUsers: Resource = {
+  kind: "EtcdUser",
+  singular: "etcduser",
+  plural: "etcdusers",
+  shortNames: ["eu"],
+  summary:
+    "A user of etcd's authentication in one cluster. It is applied while the cluster has spec.auth.enabled; what differs in etcd is put right within 30 seconds. Deleting it deletes the user in etcd.",
+  schema: etcdUserSchema,
+  columns: [
+    { name: "Cluster", type: "string", jsonPath: ".spec.cluster" },
+    { name: "User", type: "string", jsonPath: ".status.name", description: "Its name in etcd." },
+    ready("Whether etcd has the user as described."),
+    reason,
+    age,
+    message,
+  ],
+  example: `apiVersion: etcd.quorate.dev/v1alpha1
+kind: EtcdUser
+metadata:
+  name: orders
+spec:
+  cluster: demo
+  passwordSecret: orders-etcd
+  roles: [orders-writer]
+`,
+};
+
+export const etcdRoles: Resource = {
+  kind: "EtcdRole",
+  singular: "etcdrole",
+  plural: "etcdroles",
+  shortNames: ["er"],
+  summary:
+    "A role of etcd's authentication in one cluster: the keys that its users may read and write. It is applied while the cluster has spec.auth.enabled; what differs in etcd is put right within 30 seconds. Deleting it deletes the role in etcd, once no EtcdUser and no spec.auth.clientRoles names it.",
+  schema: etcdRoleSchema,
+  columns: [
+    { name: "Cluster", type: "string", jsonPath: ".spec.cluster" },
+    { name: "Role", type: "string", jsonPath: ".status.name", description: "Its name in etcd." },
+    ready("Whether etcd has the role as described."),
+    reason,
+    age,
+    message,
+  ],
+  example: `apiVersion: etcd.quorate.dev/v1alpha1
+kind: EtcdRole
+metadata:
+  name: orders-writer
+spec:
+  cluster: demo
+  permissions:
+    - access: ReadWrite
+      key: orders/
+      prefix: true
+    - access: Read
+      key: config/orders
+`,
+};
+
 export const resources: readonly Resource[] = [
   etcdClusters,
   etcdMembers,
   etcdOperations,
   etcdSnapshots,
   etcdSnapshotSchedules,
+  etcdUsers,
+  etcdRoles,
 ];

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { z } from "zod";
 import { etcdClusterSchema } from "./etcd-cluster.ts";
 import { etcdMemberSchema } from "./etcd-member.ts";
+import { exampleAuthObject, roleExamples, userExamples } from "./auth-examples.ts";
 import { etcdOperationSchema } from "./etcd-operation.ts";
 import { etcdSnapshotScheduleSchema } from "./etcd-snapshot-schedule.ts";
 import { etcdSnapshotSchema } from "./etcd-snapshot.ts";
+import { etcdRoleSchema } from "./etcd-role.ts";
+import { etcdUserSchema } from "./etcd-user.ts";
 import { exampleCluster, ruleExamples, shapeExamples } from "./examples.ts";
 import { resourceSchema, type SchemaNode } from "./json-schema.ts";
 import { exampleMember, memberExamples } from "./member-examples.ts";
@@ -167,14 +171,47 @@ test("every rule of a snapshot holds in one example and fails in another", () =>
   assert.deepEqual(untried, []);
 });
 
+for (const [kind, schema, examples] of [
+  ["EtcdUser", etcdUserSchema, userExamples],
+  ["EtcdRole", etcdRoleSchema, roleExamples],
+] as const) {
+  describe(`an ${kind}`, () => {
+    const objects = validator<z.ZodType>(schema);
+    for (const { title, name, spec, old, refusedAt } of examples) {
+      test(`${refusedAt === undefined ? "may be" : "may not be"}: ${title}`, () => {
+        const before = old && exampleAuthObject(kind, old, name);
+        const result = objects.validate(exampleAuthObject(kind, spec, name), before);
+        assert.deepEqual(
+          result.ok ? undefined : result.errors.map(({ path }) => path),
+          refusedAt && [refusedAt],
+        );
+      });
+    }
+  });
+
+  test(`every rule of an ${kind} holds in one example and fails in another`, () => {
+    const answers = watchRules(schema, () => {
+      const objects = validator<z.ZodType>(schema);
+      for (const { name, spec, old } of examples)
+        objects.validate(exampleAuthObject(kind, spec, name), old && exampleAuthObject(kind, old, name));
+    });
+    const untried = [...answers].filter(([, seen]) => seen.size < 2).map(([cel]) => cel);
+    assert.deepEqual(untried, []);
+  });
+}
+
+const SCHEMAS = [
+  etcdClusterSchema,
+  etcdMemberSchema,
+  etcdOperationSchema,
+  etcdSnapshotSchema,
+  etcdSnapshotScheduleSchema,
+  etcdUserSchema,
+  etcdRoleSchema,
+];
+
 test("a rule uses oldSelf exactly when it is said to be about a change", () => {
-  for (const schema of [
-    etcdClusterSchema,
-    etcdMemberSchema,
-    etcdOperationSchema,
-    etcdSnapshotSchema,
-    etcdSnapshotScheduleSchema,
-  ]) {
+  for (const schema of SCHEMAS) {
     for (const rule of resourceSchema(schema).rules.values()) {
       assert.equal(rule.cel.includes("oldSelf"), rule.transition === true, rule.cel);
     }
@@ -182,13 +219,7 @@ test("a rule uses oldSelf exactly when it is said to be about a change", () => {
 });
 
 test("every rule in the schema has its twin, and every twin is in the schema", () => {
-  for (const schema of [
-    etcdClusterSchema,
-    etcdMemberSchema,
-    etcdOperationSchema,
-    etcdSnapshotSchema,
-    etcdSnapshotScheduleSchema,
-  ]) {
+  for (const schema of SCHEMAS) {
     const { schema: root, rules } = resourceSchema(schema);
     const used = new Set(validationsIn(root));
     assert.deepEqual([...used].toSorted(), [...rules.keys()].toSorted());

@@ -9,6 +9,7 @@ export const CLUSTER_CONDITIONS = [
   "Degraded",
   "Quorate",
   "TLSReady",
+  "AuthReady",
   "SpaceLow",
   "Corrupt",
 ] as const;

@@ -10,6 +10,14 @@ import type { ApiError } from "./validate.ts";
 /** etcd's own advice for the largest database (R26). */
 const SUGGESTED_QUOTA = 8 * 2 ** 30;
 
+/** R43: the first patch of each minor without them. */
+const AUTH_FLOORS: Readonly<Record<string, number>> = { "3.5": 33, "3.6": 14, "3.7": 1 };
+
+function isBelowAuthFloor(version: string): boolean {
+  const [major = "", minor = "", patch = ""] = version.split(".");
+  return Number(patch) < (AUTH_FLOORS[`${major}.${minor}`] ?? 0);
+}
+
 /** Warnings in the shape of errors: the field, and what to think about. */
 export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
   const { replicas, storage, tls, options } = spec;
@@ -41,6 +49,16 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
       clientMode === "Disabled",
       "spec.tls",
       "clients use plaintext: everyone on the network can read and write the data",
+    ],
+    [
+      spec.auth?.enabled === true && isBelowAuthFloor(spec.version),
+      "spec.version",
+      "this etcd has known ways around the permissions of users: with auth enabled run at least 3.5.33, 3.6.14 or 3.7.1",
+    ],
+    [
+      spec.auth?.enabled === true && clientMode === "Disabled",
+      "spec.auth",
+      "clients use plaintext: everyone on the network can read passwords and tokens",
     ],
     [
       clientMode === "Disabled" && tls.clientAuth === "None",

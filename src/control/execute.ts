@@ -79,6 +79,8 @@ async function callEtcd(executor: Executor, view: View, action: EtcdAction): Pro
       // Also when it fails: the next one is due in a while, and whatever else is to be done comes first.
       observer.rememberNudge();
       return await advanceLog(executor, 1);
+    case "ChangeAuth":
+      return await observer.auth.change(action.change, view.observation.auth?.passwords ?? {});
     default: {
       const unknown: never = action;
       throw new TypeError(`no such action: ${JSON.stringify(unknown)}`);

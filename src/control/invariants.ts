@@ -3,6 +3,7 @@
  * decided it (I1, I2, I4, I5). A violation is a fault in our rules; it is told, and nothing is done.
  */
 import type { Action } from "../core/action.ts";
+import type { AuthChange } from "../core/auth/facts.ts";
 import { isApproved } from "../core/assess/out-of-reach.ts";
 import { isSecure } from "../core/config/flags.ts";
 import type { Plane, RotationPhase } from "../core/observation.ts";
@@ -30,7 +31,8 @@ type Invariant =
   | "one-volume"
   | "volume-in-use"
   | "untried-template"
-  | "trust";
+  | "trust"
+  | "auth-lockout";
 type Violation = readonly [Invariant, string];
 
 /** Throws when carrying out the action would break an invariant, as far as the observation can tell. */
@@ -73,6 +75,8 @@ function violation(view: View, action: Action): Violation | undefined {
       );
     case "RotateAuthority":
       return rotation(view, action.plane, action.to);
+    case "ChangeAuth":
+      return lockout(view, action.change);
     default:
       return undefined;
   }
@@ -93,6 +97,25 @@ function rotation(view: View, plane: Plane, to: RotationPhase): Violation | unde
       return ["trust", `${name} still trusts the old ${plane} CA`];
   }
   return undefined;
+}
+
+/** With auth on, whoever lacks the role root can undo nothing (R39, R40): root and we ourselves keep it. */
+function lockout({ observation: { auth } }: View, change: AuthChange): Violation | undefined {
+  const keepers = ["root", auth?.self];
+  const takes =
+    change.do === "DeleteUser" ||
+    (change.do === "RevokeRole" && change.role === "root") ||
+    change.do === "EnableAuth";
+  if (!takes) return undefined;
+  if (change.do !== "EnableAuth")
+    return keepers.includes(change.user)
+      ? ["auth-lockout", `user ${change.user} is needed to administer auth`]
+      : undefined;
+  const lacking = keepers.filter((user) => !auth?.etcd?.users[user ?? ""]?.includes("root"));
+  if (lacking.length > 0) return ["auth-lockout", `user ${lacking.join(", ")} does not have the role root`];
+  return auth?.etcd?.predicted
+    ? ["auth-lockout", "users and roles were not read back after the last change"]
+    : undefined;
 }
 
 function find(view: View, name: string): MemberView | undefined {

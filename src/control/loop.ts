@@ -4,6 +4,7 @@
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { Action, Decision, Hold } from "../core/action.ts";
+import { tellAuth } from "../core/auth/tell.ts";
 import { decide } from "../core/decide.ts";
 import type { Observation } from "../core/observation.ts";
 import { sameHolds } from "../core/outcome.ts";
@@ -155,6 +156,7 @@ export class Loop {
     await platform.report(status, view, step.done || applied.changed);
     // After a step the view is of the past, and the record of an operation may be newer.
     if (!step.done && observation.operations.length > 0) await this.#tellOperations(view, decision, status);
+    if (!step.done && observation.auth) await this.#tellUsers(view);
     const kept = await this.#keepSnapshots(view);
     this.#latest = pass;
     this.#options.onPass?.(pass);
@@ -226,6 +228,19 @@ export class Loop {
     for (const failure of failures) onTrouble?.(failure);
   }
 
+  async #tellUsers(view: View): Promise<void> {
+    const { platform, beforeEffect, onTrouble } = this.#options;
+    for (const write of tellAuth(view)) {
+      beforeEffect?.();
+      try {
+        await platform.execute(write);
+      } catch (error) {
+        // Changed or deleted meanwhile: the next pass sees it as it is.
+        if (!(error instanceof Conflict)) onTrouble?.(error);
+      }
+    }
+  }
+
   /** A cluster that stands still gets nothing new, and keeps what runs; one that is deleted wants neither. */
   async #apply(view: View): Promise<Applied> {
     this.#stepsInARow = 0;
@@ -262,9 +277,10 @@ export class Loop {
   }
 
   /** Until something is due. By the wall clock, which may jump: too late is never later than usual, and too early costs one look. */
-  #dueMs({ decision }: Pass, applied: Applied): number {
+  #dueMs({ decision, observation }: Pass, applied: Applied): number {
     const times = [decision.lookAgainAt, applied.lookAgainAt].filter((at) => at !== undefined);
-    return Math.min(...times) - this.#options.clock.now();
+    const users = this.observer.auth.dueMs(observation.cluster, observation.auth) ?? Infinity;
+    return Math.min(users, Math.min(...times) - this.#options.clock.now());
   }
 }
 

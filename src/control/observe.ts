@@ -3,6 +3,7 @@
  * a member is unhealthy, hashes, compactions): losing it costs time, never safety. Times in an observation are by this
  * process's own clock; what another machine's clock says is only compared with itself.
  */
+import type { AuthFacts } from "../core/auth/facts.ts";
 import type {
   EtcdFacts,
   HashReport,
@@ -17,6 +18,7 @@ import { EtcdClient } from "../etcd/client.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 import { AgreedVersion } from "./agreed-version.ts";
+import { AuthReader } from "./auth.ts";
 import { askCluster, askMember, type Answered } from "./ask.ts";
 import { Peers, type PeerEvidence } from "./ask-peers.ts";
 import { Memory } from "./memory.ts";
@@ -24,7 +26,7 @@ import { Endings } from "./endings.ts";
 import { Growth } from "./growth.ts";
 import { LogRate } from "./log-rate.ts";
 import { OwnTime } from "./own-time.ts";
-import type { Platform, PlatformMember } from "./platform.ts";
+import type { Platform, PlatformMember, PlatformState } from "./platform.ts";
 import { UnhealthySince } from "./unhealthy-since.ts";
 
 /** A write of its status that failed so often is not waited for any more. */
@@ -32,6 +34,7 @@ const UNRECORDED_AFTER = 3;
 
 export class Observer {
   readonly client: EtcdClient;
+  readonly auth: AuthReader;
   readonly #platform: Platform;
   readonly #clock: Clock;
   /** What is remembered below is kept as its marks. */
@@ -66,7 +69,9 @@ export class Observer {
     this.#progressAt = this.#time.mark();
     this.#peers = new Peers(platform, clock);
     this.#version = new AgreedVersion(platform.probe, clock);
-    this.client = new EtcdClient({ transport: platform.transport, clock, endpoints: [] });
+    const credentials = platform.logins && { credentials: () => platform.logins?.() ?? [] };
+    this.client = new EtcdClient({ transport: platform.transport, clock, endpoints: [], ...credentials });
+    this.auth = new AuthReader(this.client, platform, clock);
   }
 
   /** Undefined when the cluster does not exist (any more). */
@@ -95,6 +100,7 @@ export class Observer {
     const { cluster } = state;
     const operations = this.#operations(state.operations);
     const { snapshots } = state;
+    const auth = await this.#auth(state, etcd.list?.linearizable === true);
     const observation = {
       now,
       cluster,
@@ -103,8 +109,16 @@ export class Observer {
       platform,
       operations,
       ...(snapshots && { snapshots }),
+      ...(auth && { auth }),
     };
     return this.#withTimers(await this.#inspected(await this.#confirmed(observation)));
+  }
+
+  async #auth({ cluster, auth, members }: PlatformState, quorate: boolean): Promise<AuthFacts | undefined> {
+    if (auth === undefined) return undefined;
+    const running = members.filter(({ workload }) => workload.state === "running");
+    const endpoints = running.map(({ record }) => this.#platform.endpoint(record));
+    return await this.auth.facts(cluster, auth, quorate, endpoints);
   }
 
   /** An entry of ours without a record would be removed as a ghost: is there really none? */

@@ -5,6 +5,7 @@
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { Action } from "../core/action.ts";
+import type { AuthObjects } from "../core/auth/facts.ts";
 import type {
   ClusterFacts,
   EtcdMemberEntry,
@@ -20,6 +21,7 @@ import type { SnapshotEffect } from "../core/snapshots/effect.ts";
 import type { SnapshotState } from "../core/snapshots/facts.ts";
 import type { GivenStatus } from "../core/status/status.ts";
 import type { View } from "../core/view.ts";
+import type { Credentials } from "../etcd/caller.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
 
@@ -36,7 +38,8 @@ export type ObjectActionKind =
   | "RotateAuthority"
   | "ReissueCertificates"
   | "UpdateOperation"
-  | "DeleteOperation";
+  | "DeleteOperation"
+  | "UpdateAuthObject";
 export type ObjectAction = Extract<Action, { kind: ObjectActionKind }>;
 export type EtcdAction = Exclude<Action, ObjectAction>;
 
@@ -58,6 +61,8 @@ export interface PlatformState {
   readonly operations: readonly OperationFacts[];
   /** Absent where the platform takes none, or knows of none. */
   readonly snapshots?: SnapshotState;
+  /** Absent where nobody has users. */
+  readonly auth?: AuthObjects;
 }
 
 /** What applying the objects came to. */
@@ -128,6 +133,12 @@ export interface Platform {
   isOurs(peerURL: string): boolean;
   /** Whether no record stands for this entry of etcd's list: asked where records come from a cache. */
   isUnrecorded?(entry: EtcdMemberEntry): Promise<boolean>;
+  /** The password in a Secret that the last `read` told of. It is given to etcd and to nobody else. */
+  password?(secret: string): string | undefined;
+  /** What to log in to etcd with, the likeliest first; none where our certificate says who we are. */
+  logins?(): readonly Credentials[];
+  /** A way to etcd as its user root, by a certificate of its own (R55); undefined where none can be issued. */
+  actAsRoot?(): Promise<EtcdTransport | undefined>;
   readonly transport: EtcdTransport;
   readonly probe: EtcdProbe;
 }
@@ -145,6 +156,7 @@ const OBJECT_ACTIONS: Readonly<Record<ObjectActionKind, true>> = {
   ReissueCertificates: true,
   UpdateOperation: true,
   DeleteOperation: true,
+  UpdateAuthObject: true,
 };
 
 export function isObjectAction(action: Action): action is ObjectAction {

@@ -50,6 +50,7 @@ export class Transcript {
 }
 
 export function stepName(action: Action): string {
+  if (action.kind === "ChangeAuth") return `${action.kind}/${action.change.do}`;
   return "purpose" in action ? `${action.kind}/${action.purpose}` : action.kind;
 }
 

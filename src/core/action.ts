@@ -2,7 +2,10 @@
  * What may be done: one step per pass. An action names everything its executor needs, so that carrying it
  * out is mechanical, idempotent, and can be written to a log a person reads.
  */
+import type { AuthObjectStatus } from "../api/auth-object.ts";
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
+import type { ObjectKind } from "./auth/diff.ts";
+import type { AuthChange } from "./auth/facts.ts";
 import type { Approvable } from "./messages/approvals.ts";
 import type { HoldReason } from "./messages/reasons.ts";
 import type { StepCode, WaitCode } from "./messages/table.ts";
@@ -100,7 +103,18 @@ export type Action =
       readonly purpose: OperationPurpose;
     }
   /** Its time to live after it finished is over. The UID keeps a namesake that was created meanwhile. */
-  | { readonly kind: "DeleteOperation"; readonly operation: string; readonly uid: string };
+  | { readonly kind: "DeleteOperation"; readonly operation: string; readonly uid: string }
+  /** One call of etcd's authentication. */
+  | { readonly kind: "ChangeAuth"; readonly change: AuthChange }
+  /** An EtcdUser or EtcdRole, under the version that was read: its status, or that it is applied to etcd. */
+  | {
+      readonly kind: "UpdateAuthObject";
+      readonly of: ObjectKind;
+      readonly name: string;
+      readonly uid: string;
+      readonly resourceVersion: string;
+      readonly change: { readonly applied: boolean } | { readonly status: AuthObjectStatus };
+    };
 
 export type OperationPurpose =
   /** Why it waits. */

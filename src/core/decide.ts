@@ -9,6 +9,8 @@ import type { Act, Decision, Hold, StepClass } from "./action.ts";
 import type { Observation } from "./observation.ts";
 import { actOf, holdOf } from "./outcome.ts";
 import type { Rule } from "./rule.ts";
+import { auth } from "./rules/auth.ts";
+import { regainAccess } from "./rules/regain-access.ts";
 import { deletion } from "./rules/deletion.ts";
 import { fence } from "./rules/fence.ts";
 import { holdAll } from "./rules/hold-all.ts";
@@ -45,6 +47,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["recover", recover],
   ["hibernate", hibernate],
   ["establish", establish],
+  ["regain-access", regainAccess],
   ["finish-removals", finishRemovals],
   ["unrecorded-members", unrecordedMembers],
   ["stay", stay],
@@ -66,6 +69,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["rotate-authorities", rotateAuthorities],
   ["rollout", rollout],
   ["fence", fence],
+  ["auth", auth],
   ["outgrown", outgrown],
   ["compare-hashes", compareHashes],
   ["defragment", defragment],

@@ -7,6 +7,7 @@ import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
 import type { AuthorityFacts, MemberTrust, Plane } from "./authority-facts.ts";
 import type { StepClass } from "./action.ts";
+import type { AuthFacts } from "./auth/facts.ts";
 import type { OperationTask } from "./operations/task.ts";
 import type { SnapshotState } from "./snapshots/facts.ts";
 import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
@@ -28,6 +29,8 @@ export interface Observation {
   readonly operations: readonly OperationFacts[];
   /** The EtcdSnapshots that name this cluster. They are decided on apart, by `decideSnapshots`. */
   readonly snapshots?: SnapshotState;
+  /** Absent where the platform knows nothing of users. */
+  readonly auth?: AuthFacts;
 }
 
 /** One EtcdOperation; made from the object by `operationFacts`. */

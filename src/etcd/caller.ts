@@ -35,8 +35,11 @@ export interface CallerOptions {
   readonly transport: EtcdTransport;
   readonly clock: Clock;
   readonly endpoints: readonly Endpoint[];
-  /** For clusters with authentication by password; certificates need none. */
-  readonly credentials?: Credentials;
+  /**
+   * For clusters with authentication by password; certificates need none. As a function, asked for at every login: those
+   * that may be right, the likeliest first, and none where none is needed now.
+   */
+  readonly credentials?: Credentials | (() => readonly Credentials[]);
   /** Default for calls that name no deadline. */
   readonly timeoutMs?: number;
 }
@@ -98,7 +101,7 @@ export class Caller {
     const { credentials } = options;
     if (credentials !== undefined)
       this.#token = new TokenHolder(this.clock, this.#timeoutMs, (signal) =>
-        this.#authenticate(credentials, signal),
+        this.#login(typeof credentials === "function" ? credentials() : [credentials], signal),
       );
   }
 
@@ -274,6 +277,20 @@ export class Caller {
       });
       throw this.#translate(failure, call, endpoint, signal);
     }
+  }
+
+  async #login(all: readonly Credentials[], signal: AbortSignal): Promise<string | undefined> {
+    let wrong: EtcdError | undefined;
+    for (const credentials of all) {
+      try {
+        return await this.#authenticate(credentials, signal);
+      } catch (error) {
+        if (!isEtcdError(error, "auth-failed", "auth-no-password-user")) throw error;
+        wrong = error;
+      }
+    }
+    if (wrong) throw wrong;
+    return undefined;
   }
 
   async #authenticate(credentials: Credentials, signal: AbortSignal): Promise<string | undefined> {

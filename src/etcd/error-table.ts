@@ -90,6 +90,7 @@ export const meanings = {
   "auth-old-revision": { retryable: true, next: "authenticate again" },
   "auth-user-required": { retryable: false, next: "authenticate: the cluster has authentication enabled" },
   "auth-failed": { retryable: false, next: "check user name and password" },
+  "auth-no-password-user": { retryable: false, next: "log in by certificate: the user has no password" },
   "auth-not-enabled": { retryable: false, next: "enable authentication first, or call without credentials" },
   "auth-root-user-missing": { retryable: false, next: "create user root before enabling authentication" },
   "auth-root-role-missing": {
@@ -199,6 +200,12 @@ export const rows: readonly Row[] = [
   row("downgrade-version-invalid", "invalid downgrade target version", "INVALID_ARGUMENT"),
   row("auth-user-required", "user name is empty", "INVALID_ARGUMENT"),
   row("auth-failed", "authentication failed, invalid user ID or password", "INVALID_ARGUMENT"),
+  row(
+    "auth-no-password-user",
+    "authentication failed, password was given for no password user",
+    "INVALID_ARGUMENT",
+    "UNKNOWN",
+  ),
   row("auth-invalid-management", "invalid auth management", "INVALID_ARGUMENT"),
   row("auth-old-revision", "revision of auth store is old", "INVALID_ARGUMENT"),
 ];

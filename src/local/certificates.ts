@@ -56,6 +56,8 @@ interface Wanted {
 
 /** Looking at files more often than this finds nothing new; what we wrote ourselves we know. */
 const RECHECK_MS = 60_000;
+/** Long enough for a handshake, whatever the clocks. */
+const ONE_USE_MS = 10 * 60_000;
 
 export function tlsPlanes(tls: EtcdClusterSpec["tls"]): Readonly<Record<Plane, boolean>> {
   return { client: isSecure(tls, "client"), peer: isSecure(tls, "peer") };
@@ -119,6 +121,14 @@ export class Certificates {
       this.#disk.read(this.#file("controller.pem")),
     ]);
     return ca === undefined || pem === undefined ? undefined : { ca, cert: pem, key: pem };
+  }
+
+  /** A certificate of the client CA for one use, kept nowhere; undefined while there is no CA that can sign. */
+  async credentialsFor(commonName: string): Promise<ClientCredentials | undefined> {
+    const source = this.#keeper.source("client");
+    if (source?.kind !== "signs") return undefined;
+    const issued = await source.obtain({ ...clientLeaf(commonName), lifeMs: ONE_USE_MS });
+    return { ca: source.trust.text, cert: issued.certificate, key: issued.key };
   }
 
   /** Makes and renews what these members need. */

@@ -22,6 +22,14 @@ export interface Layout {
   recovery(plan: string): string;
   readonly recoveries: string;
   operation(name: string): string;
+  /** The EtcdUsers and the EtcdRoles. */
+  readonly users: string;
+  readonly roles: string;
+  user(name: string): string;
+  role(name: string): string;
+  /** A directory for each Secret, and the file with the password in it. */
+  secret(name: string): string;
+  password(secret: string): string;
   member(name: string): string;
   volume(name: string): VolumeLayout;
   configOf(name: string): string;
@@ -54,6 +62,12 @@ export function layout(dir: string): Layout {
     recoveries: under("recovery"),
     recovery: (plan) => under("recovery", plan),
     operation: (name) => under("operations", `${name}.json`),
+    users: under("users"),
+    roles: under("roles"),
+    user: (name) => under("users", `${name}.json`),
+    role: (name) => under("roles", `${name}.json`),
+    secret: (name) => under("secrets", name),
+    password: (secret) => under("secrets", secret, "password"),
     member: (name) => under("members", `${name}.json`),
     volume: (name) => ({
       dir: under("volumes", name),

@@ -31,6 +31,15 @@ export interface Surroundings {
   readonly command?: string;
 }
 
+/** A way to etcd of its own, with other credentials. */
+export function connectWith(clock: Clock): NonNullable<LocalSeams["connect"]> {
+  return (credentials) => {
+    const transport = new GrpcTransport({ clock });
+    transport.setCredentials(credentials);
+    return transport;
+  };
+}
+
 export function thisMachine({ clock, random, env, signal, command }: Surroundings): Machine {
   const transport = new GrpcTransport({ clock });
   const probe = new HttpProbe();
@@ -50,6 +59,7 @@ export function thisMachine({ clock, random, env, signal, command }: Surrounding
       probe,
       rescuer: machineRescuer({ world, random, pki, env, signal }),
       restore: machineRestorer({ clock, random, env }),
+      connect: connectWith(clock),
     },
     install: async (version, tell) => {
       const progress: OnProgress = ({ text }) => tell(text);

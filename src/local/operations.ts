@@ -14,6 +14,7 @@ import { viewOf } from "../core/view.ts";
 import { why, type Explanation } from "../core/status/why.ts";
 import type { Disk } from "../seams/disk.ts";
 import { applicableSpec } from "./applicable-spec.ts";
+import { authVerbs } from "./auth-verbs.ts";
 import { checkManifest, fieldError, toResource, type CheckedCluster } from "./change.ts";
 import { corruptDatabase } from "./corrupt.ts";
 import type { Layout } from "./layout.ts";
@@ -82,6 +83,7 @@ export { Refused } from "./refused.ts";
 
 export const operations = {
   ...operationVerbs,
+  ...authVerbs,
 
   async status(subject: Subject): Promise<LocalReport> {
     const stored = await storedCluster(subject);

@@ -19,6 +19,7 @@ import { inOrderOfCreation, operationFacts } from "../core/operations/task.ts";
 import { ordinalOf, type MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status/status.ts";
 import type { View } from "../core/view.ts";
+import type { Credentials } from "../etcd/caller.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
@@ -27,6 +28,7 @@ import { caId, newcomerOf, bundleOf } from "../pki/authority.ts";
 import { PLANES, type Plane } from "../pki/plan.ts";
 import { isSecure } from "../core/config/flags.ts";
 import { applicableSpec } from "./applicable-spec.ts";
+import { LocalAuth } from "./auth.ts";
 import { offers, slotIsFree, slotOf, type Offer } from "./addresses.ts";
 import { versionsOnTheWay, type Binaries } from "./binaries.ts";
 import { Certificates, tlsPlanes, type ClientCredentials } from "./certificates.ts";
@@ -47,6 +49,8 @@ export interface LocalSeams extends StoreSeams, WorkloadSeams {
   readonly probe: EtcdProbe;
   readonly restore: Restorer;
   readonly rescuer: Rescuer;
+  /** Another way to etcd, with these credentials; closed by whoever asked for it. */
+  readonly connect?: (credentials: ClientCredentials) => EtcdTransport;
   /** The environment that etcd processes inherit. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The program as the user called it, for hints. */
@@ -73,6 +77,7 @@ export class LocalPlatform implements Platform {
   readonly probe: EtcdProbe;
   readonly store: Store;
   readonly operations: OperationStore;
+  readonly auth: LocalAuth;
   readonly volumes: Volumes;
   readonly workloads: Workloads;
   readonly certificates: Certificates;
@@ -96,6 +101,7 @@ export class LocalPlatform implements Platform {
     this.probe = seams.probe;
     this.store = new Store(layout, seams);
     this.operations = new OperationStore(layout, seams);
+    this.auth = new LocalAuth(layout, seams);
     this.volumes = new Volumes(layout, seams.disk, seams.random);
     this.workloads = new Workloads(layout, seams, seams.env, options.onEvent);
     this.certificates = new Certificates(layout, seams.disk, seams.clock, seams.pki);
@@ -166,6 +172,7 @@ export class LocalPlatform implements Platform {
         ),
       },
       operations,
+      auth: await this.auth.read(cluster, this.#options.seams.connect !== undefined),
     };
   }
 
@@ -219,7 +226,7 @@ export class LocalPlatform implements Platform {
     const records = view.members.map((member) => member.record);
     const certificates = await this.certificates.ensure(cluster.name, records, cluster.spec.tls);
     if (certificates.changed || !this.#hasCredentials) await this.#offerCredentials();
-    let changed = false;
+    let changed = await this.auth.ensure(cluster);
     for (const record of records) changed = (await this.volumes.ensure(record, cluster.uid)) || changed;
     await this.#collect(records);
     if (!this.#tidied) await this.volumes.finishDeletions();
@@ -231,7 +238,11 @@ export class LocalPlatform implements Platform {
       ({ workload: { state } }) => state !== "running" && state !== "exited",
     );
     const started = await this.#supervisor.start(view, others);
-    return together(certificates, { changed, problems: this.#damagedOperations }, started);
+    return together(
+      certificates,
+      { changed, problems: [...this.#damagedOperations, ...this.auth.damaged] },
+      started,
+    );
   }
 
   async #offerCredentials(): Promise<void> {
@@ -306,6 +317,8 @@ export class LocalPlatform implements Platform {
       case "DeleteOperation":
         await this.operations.remove(action.operation, action.uid);
         return;
+      case "UpdateAuthObject":
+        return await this.auth.update(action);
     }
   }
 
@@ -335,6 +348,9 @@ export class LocalPlatform implements Platform {
     for (const part of [
       layout.members,
       layout.operations,
+      layout.users,
+      layout.roles,
+      ...(await this.auth.generated((await this.store.cluster())?.name ?? "")),
       layout.config,
       layout.run,
       layout.pki,
@@ -370,6 +386,19 @@ export class LocalPlatform implements Platform {
 
   metricsURL({ address }: MemberRecord): string {
     return address.metricsURL;
+  }
+
+  password(secret: string): string | undefined {
+    return this.auth.password(secret);
+  }
+
+  logins(): readonly Credentials[] {
+    return this.auth.logins;
+  }
+
+  async actAsRoot(): Promise<EtcdTransport | undefined> {
+    const credentials = await this.certificates.credentialsFor("root");
+    return credentials && this.#options.seams.connect?.(credentials);
   }
 
   isOurs(peerURL: string): boolean {

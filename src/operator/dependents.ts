@@ -12,6 +12,7 @@ import { isReason } from "../kube/errors.ts";
 import { textOf, type Log } from "../kube/log.ts";
 import { keyOf, refOf } from "../kube/resources.ts";
 import type { Clock } from "../seams/clock.ts";
+import { tellAuthObject } from "./auth-dependents.ts";
 import { reportOperation } from "./apply/execute.ts";
 import { findOne } from "./apply/keep.ts";
 import type { Stores } from "./cache/stores.ts";
@@ -24,7 +25,10 @@ import { clusterFields } from "./status/cluster-log.ts";
 
 export interface DependentOptions {
   readonly client: KubeClient;
-  readonly stores: Pick<Stores, "operationsOf" | "snapshotsOf" | "snapshot" | "schedule">;
+  readonly stores: Pick<
+    Stores,
+    "operationsOf" | "snapshotsOf" | "snapshot" | "schedule" | "usersOf" | "rolesOf"
+  >;
   readonly clock: Clock;
   readonly skew: Pick<ClockSkew, "serverNow">;
   readonly log: Log;
@@ -78,6 +82,18 @@ export class Dependents {
       }
     }
     waits.push((await this.#snapshots.keep(key, cluster)) ?? Infinity);
+    for (const object of [...stores.usersOf(key), ...stores.rolesOf(key)]) {
+      try {
+        await tellAuthObject(this.#options.client, this.#options.clock, object, cluster);
+      } catch (error) {
+        waits.push(AGAIN_MS);
+        if (!isReason(error, "Conflict", "NotFound"))
+          log("warn", `could not report on ${object.kind} ${keyOf(object)}: ${textOf(error)}`, {
+            ...clusterFields(key),
+            error,
+          });
+      }
+    }
     const againMs = Math.max(0, Math.min(Infinity, ...waits));
     return Number.isFinite(againMs) ? { againMs: Math.min(againMs, LONGEST_MS) } : undefined;
   }

@@ -8,6 +8,7 @@
  *   Service                 -peers, -client, -learners, -<ordinal>-peer (a member's), and the cluster's own name
  *   Secret                  -client-ca, -peer-ca, -operator, -client-tls, -snapshot-tls, -<ordinal> (a member's)
  *   Secret, Certificate     -operator-issued, -client-issued, -<ordinal>-server-issued, -<ordinal>-peer-issued
+ *                           with auth also -root, -operator-auth and -client-auth
  *   EtcdMember, Pod, claim  -<ordinal> (claims with data- in front)
  *   PodDisruptionBudget     nothing: there is one per cluster
  *
@@ -100,6 +101,9 @@ export const SNAPSHOT_FINALIZER = `${GROUP}/snapshot`;
 
 /** Of the Pods that take snapshots, where the spec names none: without any rights, and nothing of it is mounted. */
 export const SNAPSHOT_SERVICE_ACCOUNT = "quorate-snapshot";
+
+/** Keeps an EtcdUser or EtcdRole until it is gone from etcd. */
+export const AUTH_FINALIZER = `${GROUP}/auth`;
 
 export const ETCD_CONTAINER = "etcd";
 

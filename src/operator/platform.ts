@@ -14,10 +14,12 @@ import type { GivenStatus } from "../core/status/status.ts";
 import type { View } from "../core/view.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isControlledBy, refOf } from "../kube/resources.ts";
+import type { Credentials } from "../etcd/caller.ts";
 import { deadline, type Clock } from "../seams/clock.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
+import type { Random } from "../seams/random.ts";
 import { applyObjects } from "./apply/apply.ts";
 import { Certificates, textIn } from "./apply/certificates.ts";
 import { Rotations } from "./apply/rotations.ts";
@@ -28,6 +30,7 @@ import { GivenSecrets } from "./apply/given-secrets.ts";
 import { executeAction, type Decided } from "./apply/execute.ts";
 import { executeSnapshot } from "./apply/execute-snapshot.ts";
 import { Contests } from "./apply/contests.ts";
+import { KubeAuth } from "./cache/auth-reads.ts";
 import { externalEndpoints } from "./observe/external.ts";
 import type { Fence } from "./process/fencing.ts";
 import {
@@ -66,6 +69,7 @@ export interface KubePlatformOptions {
   readonly fence: Pick<Fence, "leads">;
   readonly clock: Clock;
   readonly pki: Pki;
+  readonly random: Random;
   readonly skew: ClockSkew;
   readonly nodeClocks: NodeClocks;
   /** Where Kubernetes' own names end; cluster.local when absent. */
@@ -98,9 +102,12 @@ export class KubePlatform implements Platform {
   readonly #apply: ApplyContext;
   readonly #reporter: Reporter;
   readonly #preflight: Preflight;
+  readonly #auth: KubeAuth;
   #decided: Decided | undefined;
   #credentials = "";
   readonly #rotations: Rotations;
+  /** Of the certificate that we dial etcd with. */
+  #commonName: string | undefined;
   /** What the last read was made from. */
   #basis: readonly unknown[] = [];
 
@@ -111,11 +118,13 @@ export class KubePlatform implements Platform {
     this.probe = options.reach.probe;
     this.#reporter = new Reporter(client, stores, clock, key);
     this.#preflight = new Preflight(client, clock);
+    this.#auth = new KubeAuth(client, stores, clock, key);
     const certificates = new Certificates(pki, skew, options.clusterDomain);
     const clashes = new Clashes(client, clock, refOf(key).name);
     const contests = new Contests(client, clock);
     this.#apply = {
       client,
+      random: options.random,
       stores,
       key,
       certificates,
@@ -186,6 +195,7 @@ export class KubePlatform implements Platform {
       },
       operations: observed.state.operations,
       ...this.#snapshots(cluster),
+      auth: await this.#auth.objects(cluster, this.#canIssue, this.#commonName),
     };
   }
 
@@ -202,6 +212,27 @@ export class KubePlatform implements Platform {
     if (!facts) throw new TypeError("nothing has been read yet");
     const secret = isSecure(facts.spec.tls, "client") ? snapshotSecretName(facts) : undefined;
     await executeSnapshot({ client, stores, namespace: facts.namespace, image, secret }, effect);
+  }
+
+  /** For clients, by an authority of ours. */
+  get #canIssue(): boolean {
+    const signs = this.#apply.certificates.keeper.source("client")?.kind === "signs";
+    return signs && this.#options.reach.connect !== undefined;
+  }
+
+  password(secret: string): string | undefined {
+    return this.#auth.password(secret);
+  }
+
+  logins(): readonly Credentials[] {
+    return this.#auth.logins;
+  }
+
+  async actAsRoot(): Promise<EtcdTransport | undefined> {
+    const files = await this.#apply.certificates.credentialsFor("root");
+    if (!files) return undefined;
+    const { ca, certificate: cert, key } = files;
+    return this.#options.reach.connect?.({ ca, cert, key });
   }
 
   /** Cached objects are replaced and never changed, so that the same ones are enough. */
@@ -376,6 +407,9 @@ export class KubePlatform implements Platform {
     this.#credentials = version;
     try {
       this.#options.reach.setCredentials({ ca, cert, key });
+      this.#commonName = this.#options.pki.inspect({
+        certificate: { text: cert, where: `Secret ${operator}` },
+      }).commonName;
     } catch {
       // Somebody wrote nonsense there: the certificates are looked at on this very pass, and issued anew.
     }

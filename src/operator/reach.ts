@@ -13,6 +13,8 @@ import type { EtcdTransport } from "../seams/etcd-transport.ts";
 export interface EtcdReach {
   readonly transport: EtcdTransport;
   readonly probe: EtcdProbe;
+  /** Another way to the members, with these credentials; closed by whoever asked for it. */
+  connect?(credentials: TlsCredentials): EtcdTransport;
   /** Throws when they cannot be read. */
   setCredentials(credentials: TlsCredentials): void;
   close(): Promise<void>;
@@ -28,6 +30,11 @@ export function overTheWire(clock: Clock, idle: IdleConnections): EtcdReach {
   return {
     transport,
     probe,
+    connect: (credentials) => {
+      const other = new GrpcTransport({ clock, idle: idle.ofOne(), longestAnswer: LONGEST_ANSWER });
+      other.setCredentials(credentials);
+      return other;
+    },
     setCredentials: (credentials) => {
       transport.setCredentials(credentials);
       probe.setCredentials(credentials);

@@ -12,6 +12,8 @@ import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { EtcdMember } from "../api/etcd-member.ts";
 import type { EtcdOperation } from "../api/etcd-operation.ts";
+import type { EtcdRole } from "../api/etcd-role.ts";
+import type { EtcdUser } from "../api/etcd-user.ts";
 import type { EtcdSnapshotSchedule } from "../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot } from "../api/etcd-snapshot.ts";
 import { API_VERSION } from "../api/metadata.ts";
@@ -29,6 +31,8 @@ export const etcdSnapshotSchedules = resource<EtcdSnapshotSchedule>(
 );
 export const jobs = resource<Job>("batch/v1", "Job", "jobs");
 export const serviceAccounts = resource<ServiceAccount>("v1", "ServiceAccount", "serviceaccounts");
+export const etcdUsers = resource<EtcdUser>(API_VERSION, "EtcdUser", "etcdusers");
+export const etcdRoles = resource<EtcdRole>(API_VERSION, "EtcdRole", "etcdroles");
 export const secrets = resource<Secret>("v1", "Secret", "secrets");
 export const claims = resource<PersistentVolumeClaim>(
   "v1",

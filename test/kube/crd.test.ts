@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import type { z } from "zod";
 import { customResourceDefinition } from "../../src/api/crd.ts";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import { etcdMemberSchema } from "../../src/api/etcd-member.ts";
 import { exampleCluster, ruleExamples, shapeExamples, type Example } from "../../src/api/examples.ts";
 import { exampleMember, memberExamples } from "../../src/api/member-examples.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
+import { exampleAuthObject, roleExamples, userExamples } from "../../src/api/auth-examples.ts";
 import { etcdOperationSchema } from "../../src/api/etcd-operation.ts";
+import { etcdRoleSchema } from "../../src/api/etcd-role.ts";
+import { etcdUserSchema } from "../../src/api/etcd-user.ts";
 import { etcdSnapshotScheduleSchema } from "../../src/api/etcd-snapshot-schedule.ts";
 import { etcdSnapshotSchema } from "../../src/api/etcd-snapshot.ts";
 import { exampleOperation, operationExamples } from "../../src/api/operation-examples.ts";
@@ -270,6 +274,36 @@ describe("an EtcdMember on the API server", () => {
     assertSaysTheSame(local.ok ? [] : local.errors, await refusal(client.create(MEMBERS + TRY, member)));
   });
 });
+
+for (const [kind, schema, examples] of [
+  ["EtcdUser", etcdUserSchema, userExamples],
+  ["EtcdRole", etcdRoleSchema, roleExamples],
+] as const) {
+  describe(`an ${kind}`, () => {
+    const path = `${NAMESPACE}/${kind.toLowerCase()}s`;
+    const objects = validator<z.ZodType>(schema);
+
+    for (const { title, name, spec, old, refusedAt } of examples) {
+      test(`${refusedAt === undefined ? "may be" : "may not be"}: ${title}`, async () => {
+        const object = exampleAuthObject(kind, spec, name);
+        const before = old && exampleAuthObject(kind, old, name);
+        const local = objects.validate(object, before);
+        const judge = (answer: string) =>
+          refusedAt === undefined
+            ? assert.equal(answer, "")
+            : assertSaysTheSame(local.ok ? [] : local.errors, answer);
+        if (!before) {
+          judge(await refusal(client.create(path + TRY, object)));
+          return;
+        }
+        await withObject(path, before, async ({ metadata }) => {
+          const changed = { ...object, metadata };
+          judge(await refusal(client.replace(`${path}/${metadata.name}${TRY}`, changed)));
+        });
+      });
+    }
+  });
+}
 
 describe("an EtcdOperation", () => {
   const OPERATIONS = `${NAMESPACE}/etcdoperations`;

@@ -12,6 +12,7 @@ import { after, before, test } from "node:test";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import type { EtcdSnapshotSchedule } from "../../src/api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot } from "../../src/api/etcd-snapshot.ts";
+import type { EtcdUser } from "../../src/api/etcd-user.ts";
 import { exampleMember } from "../../src/api/member-examples.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { CLUSTER_WIDE, LEASE, NAMESPACED } from "../../src/operator/process/permissions.ts";
@@ -185,6 +186,37 @@ test("it makes the Job of a snapshot, with a service account for it", async () =
     PATIENCE,
   );
   await bed.client.delete(`${schedules}/yearly`);
+});
+
+test("it enables auth with a user and a role, and takes them away again", async () => {
+  const [users, roles] = ["etcdusers", "etcdroles"].map((plural) =>
+    CLUSTERS.replace(/etcdclusters$/, plural),
+  );
+  const metadata = { name: "reader" };
+  const permissions = [{ access: "Read", key: "a" }];
+  await bed.client.create(`${roles}`, {
+    apiVersion: API_VERSION,
+    kind: "EtcdRole",
+    metadata,
+    spec: { cluster: "three", permissions },
+  });
+  await bed.client.create(`${users}`, {
+    apiVersion: API_VERSION,
+    kind: "EtcdUser",
+    metadata,
+    spec: { cluster: "three", roles: ["reader"] },
+  });
+  await edit({ auth: { enabled: true, clientRoles: ["root"] } });
+  const isApplied = async () => {
+    const { status } = await bed.client.get<EtcdUser>(`${users}/reader`);
+    assert.equal(status?.reason, "Applied", status?.message);
+    return true;
+  };
+  await eventually("the user to be applied", isApplied, PATIENCE);
+  await settled(1);
+  await Promise.all([users, roles].map((path) => bed.client.delete(`${path}/reader`)));
+  for (const path of [users, roles])
+    await eventually("it to be gone", async () => !(await exists(`${path}/reader`)), PATIENCE);
 });
 
 test("it changes what can be changed in place, and takes the budget away", async () => {

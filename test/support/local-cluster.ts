@@ -22,6 +22,7 @@ import { checkManifest } from "../../src/local/change.ts";
 import { Controller } from "../../src/local/controller.ts";
 import { createCluster } from "../../src/local/create.ts";
 import { layout, type Layout } from "../../src/local/layout.ts";
+import { connectWith } from "../../src/local/machine.ts";
 import type { LocalPlatform } from "../../src/local/platform.ts";
 import { Store } from "../../src/local/store.ts";
 import { createPki } from "../../src/pki/issue.ts";
@@ -88,8 +89,7 @@ export class LocalCluster {
     await etcdOf(spec.version);
     const local = new LocalCluster(options);
     try {
-      const manifest = manifestOf({ tls: { mode: "Disabled" }, ...spec });
-      const checked = checkManifest(manifest, undefined);
+      const checked = checkManifest(manifestOf({ tls: { mode: "Disabled" }, ...spec }), undefined);
       await createCluster(local.files, { ...checked, spec: local.#checked(checked.spec) }, seams);
       await local.open();
     } catch (error) {
@@ -130,6 +130,7 @@ export class LocalCluster {
         transport,
         probe,
         processes: this.#processes(),
+        connect: connectWith(systemClock),
       },
       install: async (version) => (await etcdOf(version)).etcd,
       socket: path.join(this.files.dir, "control.sock"),

@@ -166,7 +166,8 @@ export class PodPlatform implements Platform {
         throw new Error("this platform rotates no certificates");
       case "UpdateOperation":
       case "DeleteOperation":
-        throw new Error("this platform has no operations");
+      case "UpdateAuthObject":
+        throw new Error("this platform has neither operations nor users");
     }
   }
 

@@ -4,6 +4,7 @@
  */
 import { quorum } from "../../../src/core/quorum.ts";
 import { compareVersions, minorNumber, minorOf, version } from "../../../src/core/version/version.ts";
+import type { AuthOp, AuthState } from "./auth.ts";
 import { hashAt } from "./data-dir.ts";
 import type { AlarmName } from "./entry.ts";
 import { memberIdOf } from "./ids.ts";
@@ -179,6 +180,15 @@ export class Calls {
     votersOnly(server);
     this.#raft(server).propose(server, { kind: "alarm", raise, id, alarm });
     this.#world.onChange();
+  }
+
+  /** What a member has of users and roles after this call, which is an entry of the log. */
+  auth(server: Server, op: AuthOp): AuthState {
+    votersOnly(server);
+    const { refused } = this.#raft(server).propose(server, { kind: "auth", op });
+    if (refused) throw new Refusal(refused);
+    this.#world.onChange();
+    return server.dir.state.auth;
   }
 
   /** As many entries that change nothing. */

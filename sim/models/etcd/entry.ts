@@ -1,4 +1,5 @@
 /** What a raft log is made of. Entries are objects shared by all logs that hold them, compared by identity. */
+import type { AuthOp } from "./auth.ts";
 
 export type AlarmName = "NOSPACE" | "CORRUPT";
 
@@ -30,6 +31,7 @@ export type Op =
   /** All of it or nothing, in one revision. */
   | { readonly kind: "txn"; readonly ops: readonly KeyOp[] }
   | { readonly kind: "compact"; readonly revision: number }
+  | { readonly kind: "auth"; readonly op: AuthOp }
   | { readonly kind: "alarm"; readonly raise: boolean; readonly id: string; readonly alarm: AlarmName };
 
 export interface Entry {

@@ -30,6 +30,19 @@ const table = {
   downgradeRunning: ["FAILED_PRECONDITION", "etcdserver: cluster has a downgrade job in progress"],
   noDowngrade: ["FAILED_PRECONDITION", "etcdserver: no inflight downgrade job"],
   badDowngrade: ["INVALID_ARGUMENT", "etcdserver: invalid downgrade target version"],
+  rootUserMissing: ["FAILED_PRECONDITION", "etcdserver: root user does not exist"],
+  rootRoleMissing: ["FAILED_PRECONDITION", "etcdserver: root user does not have root role"],
+  userExists: ["FAILED_PRECONDITION", "etcdserver: user name already exists"],
+  userNotFound: ["FAILED_PRECONDITION", "etcdserver: user name not found"],
+  roleExists: ["FAILED_PRECONDITION", "etcdserver: role name already exists"],
+  roleNotFound: ["FAILED_PRECONDITION", "etcdserver: role name not found"],
+  roleNotGranted: ["FAILED_PRECONDITION", "etcdserver: role is not granted to the user"],
+  permissionNotGranted: ["FAILED_PRECONDITION", "etcdserver: permission is not granted to the role"],
+  authNotEnabled: ["FAILED_PRECONDITION", "etcdserver: authentication is not enabled"],
+  permissionDenied: ["PERMISSION_DENIED", "etcdserver: permission denied"],
+  userEmpty: ["INVALID_ARGUMENT", "etcdserver: user name is empty"],
+  authFailed: ["INVALID_ARGUMENT", "etcdserver: authentication failed, invalid user ID or password"],
+  invalidManagement: ["INVALID_ARGUMENT", "etcdserver: invalid auth management"],
 } as const satisfies Record<string, readonly [GrpcCode, string]>;
 
 export type RefusalKind = keyof typeof table;

@@ -2,6 +2,7 @@
  * What a member has applied: membership, keys, alarms, versions, and what its database file weighs.
  * `apply` is etcd's: a change that does not hold is refused when it is applied, on each member by itself.
  */
+import { AuthState } from "./auth.ts";
 import type { AlarmName, Entry, KeyOp, Op } from "./entry.ts";
 import type { RefusalKind } from "./refusal.ts";
 
@@ -40,6 +41,7 @@ export class State {
   downgrade: string | undefined;
   /** `<memberID> <alarm>` of those raised. */
   alarms = new Set<string>();
+  auth = new AuthState();
   keys = new Map<string, Value>();
   revision = 1;
   compactRevision = -1;
@@ -60,6 +62,7 @@ export class State {
     copy.clusterVersion = this.clusterVersion;
     copy.downgrade = this.downgrade;
     copy.alarms = new Set(this.alarms);
+    copy.auth = this.auth.copy();
     copy.keys = new Map(this.keys);
     copy.revision = this.revision;
     copy.compactRevision = this.compactRevision;
@@ -120,6 +123,8 @@ export class State {
         return undefined;
       case "compact":
         return this.#compact(op.revision);
+      case "auth":
+        return this.auth.apply(op.op);
     }
   }
 

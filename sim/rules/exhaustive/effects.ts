@@ -86,6 +86,8 @@ function apply(truth: State, seen: State, action: Action, setting: Setting): Sta
       return undefined;
     case "UpdateOperation":
     case "DeleteOperation":
+    case "ChangeAuth":
+    case "UpdateAuthObject":
       throw new TypeError(`${action.kind} is not part of the abstraction, and was decided`);
   }
 }

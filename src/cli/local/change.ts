@@ -58,7 +58,7 @@ export async function readChange(values: ChangeValues, io: CliIo): Promise<Given
   };
 }
 
-async function readText(file: string, io: CliIo): Promise<{ text: string; source: string }> {
+export async function readText(file: string, io: CliIo): Promise<{ text: string; source: string }> {
   if (file === "-") {
     let text = "";
     for await (const chunk of io.stdin) text += String(chunk);

@@ -19,6 +19,7 @@ const READING: ReadonlySet<OperationName> = new Set<OperationName>([
   "plan",
   "why",
   "listOperations",
+  "listAuthObjects",
 ]);
 
 export async function call<N extends OperationName>(

@@ -17,6 +17,7 @@ const WELL: Readonly<Record<ClusterConditionType, Condition["status"]>> = {
   Degraded: "False",
   Quorate: "True",
   TLSReady: "True",
+  AuthReady: "True",
   SpaceLow: "False",
   Corrupt: "False",
 };

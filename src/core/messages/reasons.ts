@@ -240,6 +240,16 @@ export const REASONS = {
     remedy:
       "Nothing. Clients that do not reload the Secret or files by themselves have to be restarted within that time. If a member is named for long, restart it with an EtcdOperation.",
   },
+  AuthPending: {
+    meaning: "`spec.auth` asks for authentication, and etcd does not have it as described yet.",
+    remedy:
+      "Correct the field that the message names: a role in `clientRoles` that does not exist, or a Secret without a password. Until then clients work as before.",
+  },
+  AuthEnabledByHand: {
+    meaning:
+      "etcd has authentication enabled, and `spec.auth` is absent. The operator has a user of its own and leaves the others alone.",
+    remedy: "Set `spec.auth.enabled` to true to manage it, or to false to disable it.",
+  },
   NoAddress: {
     meaning: "There is no free address for another member.",
     remedy: "Free some ports, or choose another port range for this cluster.",

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AUTHORITIES } from "./authorities.ts";
+import { AUTH } from "./auth.ts";
 import { BOOT } from "./boot.ts";
 import { CAUSES } from "./causes.ts";
 import { CORRUPTION } from "./corruption.ts";
@@ -33,6 +34,7 @@ const AREAS = [
   VERSIONS,
   AUTHORITIES,
   OPERATIONS_TOLD,
+  AUTH,
 ];
 /** Without a subject, or of a private language. */
 const AVOIDED =

@@ -5,6 +5,7 @@
 import { sameContent } from "../hash.ts";
 import type { Approvable } from "./approvals.ts";
 import { AUTHORITIES } from "./authorities.ts";
+import { AUTH } from "./auth.ts";
 import { BOOT } from "./boot.ts";
 import { CORRUPTION } from "./corruption.ts";
 import { FENCING } from "./fencing.ts";
@@ -32,6 +33,7 @@ export const MESSAGES = {
   ...VERSIONS,
   ...AUTHORITIES,
   ...OPERATIONS_TOLD,
+  ...AUTH,
 } as const;
 
 type Table = typeof MESSAGES;

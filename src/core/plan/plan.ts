@@ -3,6 +3,7 @@
  * same function that acts also foretells, so a plan cannot drift away from what is done.
  */
 import type { Act, Decision, Hold } from "../action.ts";
+import { sayChange } from "../auth/say.ts";
 import { decide } from "../decide.ts";
 import { sameContent } from "../hash.ts";
 import type { Observation } from "../observation.ts";
@@ -101,6 +102,10 @@ export function describeStep({ action }: Pick<Act, "action">): string {
       return `${action.purpose} operation ${action.operation}`;
     case "DeleteOperation":
       return `delete operation ${action.operation}`;
+    case "ChangeAuth":
+      return sayChange(action.change);
+    case "UpdateAuthObject":
+      return `note on ${action.of} ${action.name}`;
     default:
       return `${words(action.kind)} ${action.member}`;
   }

@@ -4,6 +4,8 @@
  * that is checked against real etcd.
  */
 import type { Action } from "../action.ts";
+import { authAfter } from "../auth/after.ts";
+import type { RoleFacts, UserFacts } from "../auth/facts.ts";
 import type {
   AuthorityFacts,
   EtcdFacts,
@@ -125,6 +127,14 @@ function apply(o: Observation, action: Action): Observation {
       };
     case "DeleteOperation":
       return { ...o, operations: o.operations.filter(({ uid }) => uid !== action.uid) };
+    case "ChangeAuth": {
+      const { auth } = o;
+      return auth?.etcd
+        ? { ...o, auth: { ...auth, etcd: authAfter(auth.etcd, action.change, auth.passwords) } }
+        : o;
+    }
+    case "UpdateAuthObject":
+      return withAuthObject(o, action);
   }
 }
 
@@ -156,6 +166,21 @@ function advanced(before: AuthorityFacts, phase: RotationPhase): AuthorityFacts 
     case "Steady":
       return { ...rest, phase, rotateAt: Infinity };
   }
+}
+
+function withAuthObject(
+  o: Observation,
+  { uid, change }: Extract<Action, { kind: "UpdateAuthObject" }>,
+): Observation {
+  const { auth } = o;
+  if (!auth) return o;
+  const update = <T extends UserFacts | RoleFacts>(objects: readonly T[]): T[] =>
+    objects.flatMap((object) => {
+      if (object.uid !== uid) return [object];
+      if (object.deleting && "applied" in change && !change.applied) return [];
+      return [{ ...object, ...change, resourceVersion: `${object.resourceVersion}'` }];
+    });
+  return { ...o, auth: { ...auth, users: update(auth.users), roles: update(auth.roles) } };
 }
 
 function defragmented(

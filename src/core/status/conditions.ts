@@ -12,6 +12,7 @@ import { whyUnreachable } from "../assess/out-of-reach.ts";
 import { reasonOf, sentenceOf } from "../messages/table.ts";
 import { quorum } from "../quorum.ts";
 import { runningQuota } from "../assess/quota.ts";
+import { auth as authRule } from "../rules/auth.ts";
 import { corrupt as corruptRule } from "../rules/corrupt.ts";
 import { quorumLost } from "../rules/quorum-lost.ts";
 import { trouble } from "../assess/trouble.ts";
@@ -144,6 +145,28 @@ export function tlsReady(view: View, certificates: Certificates | undefined): Ve
   if (behind.length > 0) return no("RollingOut", `${names(behind)} do not run with spec.tls yet`);
   const off = planes.length === 1 ? `; the ${planes[0] === "client" ? "peer" : "client"} plane is plain` : "";
   return yes("Issued", `certificates are in place on the ${planes.join(" and ")} plane${off}`);
+}
+
+/** Undefined where nobody asked for auth and etcd has none: most clusters have nothing to say about it. */
+export function authReady(view: View): Verdict | undefined {
+  const { auth: facts } = view.observation;
+  const wanted = view.spec.auth;
+  if (wanted === undefined && !facts?.etcd?.enabled) return undefined;
+  const [outcome] = authRule(view);
+  const wait = outcome && "hold" in outcome ? outcome.hold : undefined;
+  if (wanted === undefined) return no("AuthEnabledByHand", wait ? sayHold(wait) : "auth was enabled by hand");
+  const etcd = view.hasQuorum ? facts?.etcd : undefined;
+  if (!etcd) return unknown("NotObserved", "users and roles could not be read from etcd");
+  if (!wanted.enabled)
+    return etcd.enabled
+      ? no("Disabling", "auth is being disabled")
+      : no("Disabled", "spec.auth.enabled is false");
+  if (wait) return no(wait.reason, sayHold(wait));
+  if (!etcd.enabled) return no("Enabling", "users and roles are being prepared; auth is not enabled yet");
+  if (outcome) return no("Applying", "users and roles are being changed in etcd");
+  const users = Object.keys(etcd.users).length;
+  const { self = "" } = facts ?? {};
+  return yes("Enabled", `auth is enabled with ${users} users; the operator works as user ${self}`);
 }
 
 export function spaceLow(view: View, before: Condition["status"] | undefined): Verdict {

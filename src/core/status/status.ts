@@ -8,6 +8,7 @@ import type { Decision } from "../action.ts";
 import { backedUp } from "./backed-up.ts";
 import { condition, findCondition, sentence, timestamp, type SeenAt } from "./condition.ts";
 import {
+  authReady,
   available,
   corrupt,
   degraded,
@@ -136,6 +137,7 @@ function judgedOf(
     Degraded: degraded(view, problems),
     Quorate,
     TLSReady: tlsReady(view, given.certificates),
+    AuthReady: authReady(view),
     SpaceLow: spaceLow(view, before("SpaceLow")?.status),
     Corrupt: corrupt(view),
   };
@@ -143,7 +145,10 @@ function judgedOf(
   const seenAt: SeenAt = { now: view.now, generation: view.observation.cluster.generation };
   const backups = backedUp(view);
   const conditions = [
-    ...CLUSTER_CONDITIONS.map((type) => condition(type, verdicts[type], before(type), seenAt)),
+    ...CLUSTER_CONDITIONS.flatMap((type) => {
+      const verdict = verdicts[type];
+      return verdict ? [condition(type, verdict, before(type), seenAt)] : [];
+    }),
     ...(backups
       ? [condition(BACKED_UP, backups, findCondition(previous?.conditions, BACKED_UP), seenAt)]
       : []),

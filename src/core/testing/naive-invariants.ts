@@ -227,6 +227,13 @@ export function assertInvariants(o: Observation, action: Action): void {
         seen.linearizable || o.operations.some(({ task }) => task.kind === "recoverQuorum"),
         "a task that needs quorum",
       );
+    case "ChangeAuth":
+      // Whoever is refused sees no quorum, and that is what is to be mended.
+      return assert.ok(
+        seen.linearizable || action.change.do === "RegainAccess",
+        "users are changed with quorum",
+      );
+    case "UpdateAuthObject":
     case "Compact":
     case "Disarm":
     case "CompareHashes":

@@ -13,9 +13,10 @@ import { ANNOTATIONS, CLIENTS, memberSecretName, secretNames } from "../names.ts
 import { externalAddresses } from "../observe/external.ts";
 import { configFile, FILES } from "../render/config.ts";
 import { clusterLabels } from "../render/metadata.ts";
-import { clientSecret, memberSecret, operatorSecret } from "../render/secret.ts";
+import { clientSecret, memberSecret, operatorSecret, passwordSecret } from "../render/secret.ts";
 import { secrets as secretResource } from "../resources.ts";
 import type { Plane } from "../../pki/plan.ts";
+import { hex } from "../../seams/random.ts";
 import { isPlaneInUse, secretsByName, textIn, type Certificates } from "./certificates.ts";
 import { Contested } from "./contests.ts";
 import { findOne, keepCreated, keepSecret, relabel } from "./keep.ts";
@@ -35,11 +36,27 @@ export async function issueSecret(
   const { known, isOurs, secret } = wanted;
   if (secret.of === "authority") return await issueAuthority(context, view, wanted, secret.plane, outcomes);
   if (secret.of === "member") return await issueMember(context, view, wanted, secret.record, outcomes);
+  if (secret.of === "password") return await makePassword(context, view, wanted, secret.user, outcomes);
   const { client, certificates, contests } = context;
   const files = await certificates.clientFiles(view.observation.cluster, secret.commonName, known);
   if (files === undefined) return false;
   const object = secret.render(view.observation.cluster, files);
   return outcomes.note(secretResource, await keepSecret(client, object, known, isOurs, contests));
+}
+
+const PASSWORD_BYTES = 24;
+
+/** Made once; who deletes it gets another password. */
+async function makePassword(
+  { client, random }: ApplyContext,
+  view: View,
+  { name, known, isOurs }: Issue,
+  user: string,
+  outcomes: Outcomes,
+): Promise<boolean> {
+  const password = known === undefined ? hex(random, PASSWORD_BYTES) : "";
+  const object = passwordSecret(view.observation.cluster, name, user, password);
+  return outcomes.note(secretResource, await keepCreated(client, secretResource, object, known, isOurs));
 }
 
 async function issueAuthority(

@@ -5,19 +5,21 @@
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import type { EtcdOperation, EtcdOperationStatus } from "../../api/etcd-operation.ts";
+import type { EtcdRole } from "../../api/etcd-role.ts";
+import type { EtcdUser } from "../../api/etcd-user.ts";
 import { Conflict, type ObjectAction } from "../../control/platform.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
-import { isControlledBy, keyOf, pods, refOf, type Ref } from "../../kube/resources.ts";
+import { isControlledBy, keyOf, pods, refOf, type Ref, type Resource } from "../../kube/resources.ts";
 import { findOne } from "./keep.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { marksToAnnotations } from "../records/marks.ts";
 import { belongsTo, changedMember, newMember } from "../records/member-object.ts";
 import { binding } from "../records/operation-object.ts";
 import { sizeNote } from "../records/last-understood.ts";
-import { ANNOTATIONS, claimName, CLUSTER_FINALIZER, MEMBER_FINALIZER } from "../names.ts";
-import { claims, etcdClusters, etcdMembers, etcdOperations } from "../resources.ts";
+import { ANNOTATIONS, AUTH_FINALIZER, claimName, CLUSTER_FINALIZER, MEMBER_FINALIZER } from "../names.ts";
+import { claims, etcdClusters, etcdMembers, etcdOperations, etcdRoles, etcdUsers } from "../resources.ts";
 import type { Stores } from "../cache/stores.ts";
 
 /** What a step was decided on. */
@@ -94,6 +96,8 @@ class Executor {
         const { operation, uid } = action;
         return await unlessGone(this.#client.delete(etcdOperations, this.#ref(operation), { uid }));
       }
+      case "UpdateAuthObject":
+        return await this.#updateAuthObject(action);
     }
   }
 
@@ -161,6 +165,19 @@ class Executor {
     }
   }
 
+  async #updateAuthObject(action: Extract<ObjectAction, { kind: "UpdateAuthObject" }>): Promise<void> {
+    const key = this.#key(action.name);
+    const object = action.of === "EtcdUser" ? this.#stores.user(key) : this.#stores.role(key);
+    if (object?.metadata.resourceVersion !== action.resourceVersion)
+      throw new Conflict(`${action.of} ${action.name} was changed or deleted`);
+    try {
+      await updateAuthObject(this.#client, object, action.change);
+    } catch (error) {
+      if (!isReason(error, "NotFound")) throw error;
+      throw new Conflict(`${action.of} ${action.name} no longer exists`, { cause: error });
+    }
+  }
+
   async #patchCluster(metadata: object): Promise<void> {
     const { name, namespace = "", uid = "", resourceVersion = "" } = this.#decided.object.metadata;
     await this.#client.patch(etcdClusters, { name, namespace }, { metadata }, { uid, resourceVersion });
@@ -196,6 +213,25 @@ export async function reportOperation(
   const patch = mergePatch({ ...object.status }, { ...status });
   const version = read.metadata.resourceVersion ?? "";
   if (patch) await client.patchStatus(etcdOperations, ref, patch, { uid, resourceVersion: version });
+}
+
+/** Its status, or whether it is kept until it is gone from etcd, in the version that was read. */
+export async function updateAuthObject(
+  client: KubeClient,
+  object: EtcdUser | EtcdRole,
+  change: Extract<ObjectAction, { kind: "UpdateAuthObject" }>["change"],
+): Promise<void> {
+  const ref = refOf(keyOf(object));
+  const resource: Resource<EtcdUser | EtcdRole> = object.kind === "EtcdRole" ? etcdRoles : etcdUsers;
+  const { uid = "", resourceVersion = "", finalizers = [] } = object.metadata;
+  if ("status" in change) {
+    const patch = mergePatch({ ...object.status }, { ...change.status });
+    if (patch) await client.patchStatus(resource, ref, patch, { uid, resourceVersion });
+    return;
+  }
+  const others = finalizers.filter((one) => one !== AUTH_FINALIZER);
+  const after = change.applied ? [...others, AUTH_FINALIZER] : others;
+  await client.patch(resource, ref, { metadata: { finalizers: after } }, { uid, resourceVersion });
 }
 
 /** What is gone has ended before: an answer was lost, or somebody else was quicker. */

@@ -1,6 +1,7 @@
 /** What carrying out the wanted objects came to so far, and what all of it shares. */
 import type { KubeClient } from "../../kube/client.ts";
 import { keyOf, type KubeObject, type Resource } from "../../kube/resources.ts";
+import type { Random } from "../../seams/random.ts";
 import type { LiveReads } from "../cache/live-reads.ts";
 import type { Stores } from "../cache/stores.ts";
 import type { Certificates } from "./certificates.ts";
@@ -16,6 +17,7 @@ import type { StartLatches } from "./start-latch.ts";
 
 export interface ApplyContext {
   readonly client: KubeClient;
+  readonly random: Random;
   readonly stores: Stores;
   /** `namespace/name` of the cluster. */
   readonly key: string;

@@ -20,6 +20,7 @@ import { sizeNote } from "../records/last-understood.ts";
 import { disruptionBudget } from "../render/budget.ts";
 import { memberClaim, wantedClaimSize } from "../render/claim.ts";
 import { givenBy, metadataPatch } from "../render/given.ts";
+import { generatedPasswords } from "../render/passwords.ts";
 import { clientSecret, operatorSecret, snapshotSecret } from "../render/secret.ts";
 import { volumeMark, type VolumeIdentity } from "../render/volume-identity.ts";
 import { clusterServices, peerService } from "../render/services.ts";
@@ -89,7 +90,9 @@ export interface HowPatched {
 type Issued =
   | { readonly of: "authority"; readonly plane: Plane }
   | { readonly of: "member"; readonly record: MemberRecord }
-  | { readonly of: "client"; readonly commonName: string; readonly render: typeof clientSecret };
+  | { readonly of: "client"; readonly commonName: string; readonly render: typeof clientSecret }
+  /** A password that nobody gave, made once. */
+  | { readonly of: "password"; readonly user: string };
 
 /** What the object of an entry is called. */
 export function nameIn(policy: Policy): string {
@@ -195,6 +198,10 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
     ...(view.observation.snapshots && names.snapshotSecretName(cluster) === own.snapshot
       ? [client(own.snapshot, names.CLIENTS.snapshot, snapshotSecret)]
       : []),
+    ...generatedPasswords(cluster).map(({ secret, user }) => ({
+      part: `Secret ${secret}`,
+      ...issue(secret, cluster.uid, { of: "password", user }),
+    })),
   ];
 }
 

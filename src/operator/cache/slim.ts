@@ -47,7 +47,11 @@ export function slimJob({ apiVersion, kind, metadata, status }: Job): Job {
 }
 
 /** The files that are ever read from a Secret. */
-const SECRET_FILES: ReadonlySet<string> = new Set([...Object.values(FILES), ...Object.values(CA_FILES)]);
+const SECRET_FILES: ReadonlySet<string> = new Set([
+  ...Object.values(FILES),
+  ...Object.values(CA_FILES),
+  "password",
+]);
 /** As base64; the largest of ours has a few kilobytes. */
 const LONGEST_FILE = 128 * 1024;
 

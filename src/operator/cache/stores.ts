@@ -7,6 +7,8 @@ import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import type { EtcdOperation } from "../../api/etcd-operation.ts";
+import type { EtcdRole } from "../../api/etcd-role.ts";
+import type { EtcdUser } from "../../api/etcd-user.ts";
 import type { EtcdSnapshotSchedule } from "../../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -254,6 +256,23 @@ export class Stores {
       jobs: space.jobs.store.by("cluster", cluster),
       pods: space.pods.store.by("cluster", cluster).filter(isOfAJob),
     };
+  }
+
+  user(key: string): EtcdUser | undefined {
+    return this.#space(key)?.users.store.get(key);
+  }
+
+  role(key: string): EtcdRole | undefined {
+    return this.#space(key)?.roles.store.get(key);
+  }
+
+  /** The users that name this cluster, whether it exists or not. */
+  usersOf(cluster: string): EtcdUser[] {
+    return this.#space(cluster)?.users.store.by("cluster", cluster) ?? [];
+  }
+
+  rolesOf(cluster: string): EtcdRole[] {
+    return this.#space(cluster)?.roles.store.by("cluster", cluster) ?? [];
   }
 
   pod(key: string): Pod | undefined {

@@ -82,6 +82,23 @@ function tlsSecret(cluster: Identity, name: string, { certificate, key, ca }: TL
   return withGiven(secret, givenBy(cluster.spec?.metadata));
 }
 
+/** Of a user that we make ourselves, in the form in which Kubernetes has names with passwords. */
+export function passwordSecret(cluster: Identity, name: string, username: string, password: string): Secret {
+  const secret: Secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      name,
+      namespace: cluster.namespace,
+      labels: clusterLabels(cluster),
+      ownerReferences: [ownedByCluster(cluster)],
+    },
+    type: "kubernetes.io/basic-auth",
+    data: encoded({ username, password }),
+  };
+  return withGiven(secret, givenBy(cluster.spec?.metadata));
+}
+
 function encoded(files: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(files).map(([name, text]) => [name, Buffer.from(text).toString("base64")]);
   return Object.fromEntries(entries) as Record<string, string>;

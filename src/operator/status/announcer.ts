@@ -22,6 +22,8 @@ const BOOKKEEPING = new Set([
   "CompareHashes",
   "AdvanceLog",
   "NudgeLog",
+  "ChangeAuth/ReadBack",
+  "UpdateAuthObject",
   "FinishDeletion",
 ]);
 

@@ -53,7 +53,10 @@ function unobserved(reason: string, ready: Verdict, others: string): StatusFrom 
       observedGeneration: generation,
       phase: ready.status === "Unknown" ? "Unknown" : "Stalled",
       message: sentence(message),
-      conditions: CLUSTER_CONDITIONS.map((type) =>
+      // Only some clusters have something to say about auth.
+      conditions: CLUSTER_CONDITIONS.filter(
+        (type) => type !== "AuthReady" || findCondition(previous?.conditions, type),
+      ).map((type) =>
         condition(
           type,
           reported[type] ?? unknown(reason, others),

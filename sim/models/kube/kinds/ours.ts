@@ -5,6 +5,7 @@
 import { publicSchema, resourceSchema, type SchemaNode } from "../../../../src/api/json-schema.ts";
 import { etcdClusterStatusSchema } from "../../../../src/api/etcd-cluster-status.ts";
 import { etcdMemberStatusSchema } from "../../../../src/api/etcd-member.ts";
+import { authObjectStatusSchema } from "../../../../src/api/auth-object.ts";
 import { etcdOperationStatusSchema } from "../../../../src/api/etcd-operation.ts";
 import { etcdSnapshotScheduleStatusSchema } from "../../../../src/api/etcd-snapshot-schedule.ts";
 import { etcdSnapshotStatusSchema } from "../../../../src/api/etcd-snapshot.ts";
@@ -25,6 +26,8 @@ const STATUS: Readonly<Record<string, Resource["schema"]>> = {
   EtcdOperation: etcdOperationStatusSchema,
   EtcdSnapshot: etcdSnapshotStatusSchema,
   EtcdSnapshotSchedule: etcdSnapshotScheduleStatusSchema,
+  EtcdUser: authObjectStatusSchema,
+  EtcdRole: authObjectStatusSchema,
 };
 
 export const ours: readonly Kind[] = resources.map(ourKind);

@@ -1,0 +1,33 @@
+/** Faults by which auth locks out, lets in, or forgets. The same rules hold as for planted-bugs.ts. */
+import type { PlantedBug } from "./planted-bugs.ts";
+
+export const plantedAuthBugs: readonly PlantedBug[] = [
+  {
+    name: "auth is enabled before the operator has its role",
+    breaks: "R40",
+    file: "src/core/auth/wanted.ts",
+    find: "[{ name: self, roles: [ROOT], secret: ownSecrets.operator, own: true }]),",
+    replace: "[{ name: self, roles: [], secret: ownSecrets.operator, own: true }]),",
+  },
+  {
+    name: "auth is left on although it was asked to be off",
+    breaks: "I6",
+    file: "src/core/rules/auth.ts",
+    find: "if (etcd.enabled && view.spec.auth?.enabled === false)",
+    replace: "if (etcd.predicted && view.spec.auth?.enabled === false)",
+  },
+  {
+    name: "a deleted user stays in etcd",
+    breaks: "I9",
+    file: "src/core/auth/diff.ts",
+    find: "...(has(etcd.users, of.name) && !isAnothers(facts.users, of)",
+    replace: "...(!has(etcd.users, of.name) && !isAnothers(facts.users, of)",
+  },
+  {
+    name: "whoever is refused does not let himself in again",
+    breaks: "R55",
+    file: "src/core/rules/regain-access.ts",
+    find: "|| hasQuorum || refused.length === 0) return [];",
+    replace: "|| !hasQuorum || refused.length === 0) return [];",
+  },
+];

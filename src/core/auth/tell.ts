@@ -1,0 +1,123 @@
+/** What EtcdUsers and EtcdRoles are told: whether etcd has them as described, and if not, what has to be corrected. */
+import type { AuthObjectStatus } from "../../api/auth-object.ts";
+import type { Action } from "../action.ts";
+import type { AuthReason } from "../messages/auth-reasons.ts";
+import { condition, findCondition, no, sentence, yes } from "../status/condition.ts";
+import type { View } from "../view.ts";
+import { authSteps, type AuthStep, type ObjectKind } from "./diff.ts";
+import type { AuthFacts, RoleFacts, UserFacts } from "./facts.ts";
+import { sayProblem } from "./say.ts";
+import { usersOfRole, wantedAuth, type AuthProblem, type WantedAuth } from "./wanted.ts";
+
+export interface AuthVerdict {
+  /** Reconciling: it becomes ready by itself. Stalled: somebody has to correct something. */
+  readonly is: "Ready" | "Reconciling" | "Stalled";
+  readonly reason: AuthReason;
+  readonly message: string;
+}
+
+export type AuthWrite = Extract<Action, { kind: "UpdateAuthObject" }>;
+
+type Facts = UserFacts | RoleFacts;
+
+/** What follows from the view for all of them, worked out once. */
+interface Around {
+  readonly view: View;
+  readonly facts: AuthFacts;
+  readonly wanted: WantedAuth;
+  readonly steps: readonly AuthStep[];
+}
+
+export function tellAuth(view: View): readonly AuthWrite[] {
+  const { auth: facts, platform } = view.observation;
+  if (!facts || platform.fenced || facts.users.length + facts.roles.length === 0) return [];
+  const { etcd } = facts;
+  const steps = etcd ? authSteps(view, facts, etcd) : [];
+  const around = { view, facts, wanted: wantedAuth(view, facts), steps };
+  return [
+    ...facts.users.flatMap((user) => telling(view, "EtcdUser", user, verdictOnUser(around, user))),
+    ...facts.roles.flatMap((role) => telling(view, "EtcdRole", role, verdictOnRole(around, role))),
+  ];
+}
+
+function telling({ now }: View, of: ObjectKind, facts: Facts, verdict: AuthVerdict | undefined): AuthWrite[] {
+  const { status, generation, object: name, uid, resourceVersion } = facts;
+  if (!verdict) return [];
+  const isTold =
+    status.reason === verdict.reason &&
+    status.message === sentence(verdict.message) &&
+    status.observedGeneration === generation;
+  const change = { status: authStatus(facts, verdict, now) };
+  return isTold ? [] : [{ kind: "UpdateAuthObject", of, name, uid, resourceVersion, change }];
+}
+
+export function authStatus(
+  { status: before, generation, name }: Pick<Facts, "status" | "generation" | "name">,
+  { is, reason, message }: AuthVerdict,
+  now: number,
+): AuthObjectStatus {
+  const text = sentence(message).slice(0, 1024);
+  const verdict = (type: AuthVerdict["is"]) => (is === type ? yes(reason, text) : no(reason, text));
+  const seen = { now, generation };
+  return {
+    observedGeneration: generation,
+    name,
+    reason,
+    message: text,
+    conditions: (["Ready", "Reconciling", "Stalled"] as const).map((type) =>
+      condition(type, verdict(type), findCondition(before.conditions, type), seen),
+    ),
+  };
+}
+
+/** What is so for all of a cluster. */
+function common(view: View, { etcd }: AuthFacts): AuthVerdict | undefined {
+  const { cluster } = view.observation;
+  if (cluster.deleting)
+    return {
+      is: "Stalled",
+      reason: "ClusterDeleted",
+      message: `the cluster ${cluster.name} is being deleted`,
+    };
+  if (view.spec.auth?.enabled !== true)
+    return {
+      is: "Stalled",
+      reason: "AuthDisabled",
+      message: `EtcdCluster ${cluster.name} does not have spec.auth.enabled: set it to apply users and roles`,
+    };
+  if (etcd === undefined || !view.hasQuorum)
+    return { is: "Reconciling", reason: "Applying", message: "waiting for etcd to be asked with a quorum" };
+  return undefined;
+}
+
+function verdictOnUser(around: Around, of: UserFacts): AuthVerdict | undefined {
+  if (of.deleting) return undefined;
+  const problem = around.wanted.users.find((user) => user.of === of)?.problem;
+  return common(around.view, around.facts) ?? stalled(problem) ?? progress(around, of, `user ${of.name}`);
+}
+
+function verdictOnRole(around: Around, of: RoleFacts): AuthVerdict | undefined {
+  const { view, facts, wanted } = around;
+  if (of.deleting) {
+    const users = usersOfRole(view, facts, of.name);
+    if (!of.applied || users.length === 0) return undefined;
+    const message = `the role is deleted once nothing names it any more: ${users.join(", ")}`;
+    return { is: "Reconciling", reason: "InUse", message };
+  }
+  const problem = wanted.roles.find((role) => role.of === of)?.problem;
+  return common(view, facts) ?? stalled(problem) ?? progress(around, of, `role ${of.name}`);
+}
+
+function stalled(problem: AuthProblem | undefined): AuthVerdict | undefined {
+  return (
+    problem && { is: "Stalled", reason: problem.reason, message: `${problem.field}: ${sayProblem(problem)}` }
+  );
+}
+
+function progress({ facts, steps }: Around, of: Facts, what: string): AuthVerdict {
+  if (steps.some((step) => step.of === of))
+    return { is: "Reconciling", reason: "Applying", message: `applying ${what} to etcd` };
+  if (facts.etcd?.enabled)
+    return { is: "Ready", reason: "Applied", message: `etcd has ${what} as described` };
+  return { is: "Reconciling", reason: "Applying", message: `etcd has ${what}; auth is about to be enabled` };
+}

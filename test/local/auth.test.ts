@@ -1,0 +1,383 @@
+/**
+ * Authentication on real etcd: enabled and disabled on a running cluster, users by password and by certificate that may
+ * do what their roles say and no more, drift, bad input, and a controller that is gone between any two steps.
+ */
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import type { EtcdRoleSpec } from "../../src/api/etcd-role.ts";
+import type { EtcdUserSpec } from "../../src/api/etcd-user.ts";
+import { API_VERSION } from "../../src/api/metadata.ts";
+import { EtcdClient } from "../../src/etcd/client.ts";
+import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
+import type { AuthObject } from "../../src/local/auth-store.ts";
+import { operations, type Subject } from "../../src/local/operations.ts";
+import { createPki } from "../../src/pki/issue.ts";
+import { clientLeaf } from "../../src/pki/plan.ts";
+import { systemClock } from "../../src/seams/clock.ts";
+import { systemRandom } from "../../src/seams/random.ts";
+import { CLUSTER, inOrder, LocalCluster } from "../support/local-cluster.ts";
+import { sampledVersions } from "../support/sample.ts";
+
+type Kind = "EtcdUser" | "EtcdRole";
+type Spec = Partial<EtcdUserSpec> | Partial<EtcdRoleSpec>;
+
+function subjectOf(local: LocalCluster): Subject {
+  const { platform, loop } = local.controller;
+  return { platform, layout: local.files, wake: () => loop.wake() } as unknown as Subject;
+}
+
+async function apply(local: LocalCluster, kind: Kind, name: string, spec: Spec): Promise<void> {
+  await operations.applyAuthObject(subjectOf(local), {
+    apiVersion: API_VERSION,
+    kind,
+    metadata: { name },
+    spec: { cluster: CLUSTER, ...spec },
+  });
+}
+
+async function remove(local: LocalCluster, kind: Kind, name: string): Promise<void> {
+  await operations.deleteAuthObject(subjectOf(local), { kind, name });
+}
+
+async function find(local: LocalCluster, kind: Kind, name: string): Promise<AuthObject | undefined> {
+  const { users, roles } = local.controller.platform.auth;
+  return await (kind === "EtcdUser" ? users : roles).get(name);
+}
+
+async function hasReason(local: LocalCluster, kind: Kind, name: string, reason: string): Promise<string> {
+  let message = "";
+  await local.until(`${kind} ${name} is ${reason}`, async () => {
+    const { status } = (await find(local, kind, name)) ?? {};
+    message = status?.message ?? "";
+    return status?.reason === reason;
+  });
+  return message;
+}
+
+function setPassword(local: LocalCluster, secret: string, password: string): void {
+  const file = local.files.password(secret);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, `${password}\n`);
+}
+
+/** A client of somebody else than the controller. */
+class Somebody {
+  readonly #transport = new GrpcTransport({ clock: systemClock });
+  readonly client: EtcdClient;
+
+  private constructor(
+    local: LocalCluster,
+    tls: { ca: string; cert: string; key: string } | undefined,
+    login?: { user: string; password: string },
+  ) {
+    if (tls) this.#transport.setCredentials(tls);
+    const endpoints = local.view().members.map(({ record }) => local.controller.platform.endpoint(record));
+    this.client = new EtcdClient({
+      transport: this.#transport,
+      clock: systemClock,
+      endpoints,
+      ...(login && { credentials: login }),
+    });
+  }
+
+  static byPassword(local: LocalCluster, user: string, password: string): Somebody {
+    return new Somebody(local, undefined, { user, password });
+  }
+
+  /** By a certificate of the client CA with this common name. */
+  static async byCertificate(local: LocalCluster, commonName: string): Promise<Somebody> {
+    const read = (name: string) => readFileSync(path.join(local.files.pki, name), "utf8");
+    const ca = { certificate: read("ca-client.crt"), key: read("ca-client.key") };
+    const pki = createPki(systemClock, systemRandom);
+    const leaf = await pki.issueLeaf({ ca, leaf: clientLeaf(commonName) });
+    return new Somebody(local, { ca: ca.certificate, cert: leaf.certificate, key: leaf.key });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#transport.close();
+  }
+}
+
+const denied = { kind: "permission-denied" } as const;
+const enabled: EtcdClusterSpecInput["auth"] = { enabled: true, clientRoles: ["all-reader"] };
+
+/** All that the cluster has told, and the files that are for everybody's eyes. */
+function told(local: LocalCluster): string {
+  const { latest } = local.controller.loop;
+  const logs = readdirSync(local.files.logs).map((file) =>
+    readFileSync(path.join(local.files.logs, file), "utf8"),
+  );
+  const objects = [local.files.users, local.files.roles].flatMap((dir) =>
+    readdirSync(dir).map((file) => readFileSync(path.join(dir, file), "utf8")),
+  );
+  const seen = JSON.stringify([latest, local.steps, local.troubles.map(String)], (_key, value: unknown) =>
+    typeof value === "bigint" ? String(value) : value,
+  );
+  return [seen, local.story(), ...logs, ...objects].join("\n");
+}
+
+for (const version of sampledVersions) {
+  test(`etcd ${version}: users by certificate may do what their roles say, from enabling to disabling`, async (t) => {
+    await using local = await LocalCluster.start({ replicas: 1, version, tls: { mode: "Managed" } });
+    const all = { permissions: [{ access: "Read", key: "", prefix: true }] } as const;
+    await apply(local, "EtcdRole", "all-reader", { permissions: [...all.permissions] });
+    await apply(local, "EtcdRole", "orders-writer", {
+      permissions: [{ access: "ReadWrite", key: "orders/", prefix: true }],
+    });
+    await apply(local, "EtcdRole", "range", { permissions: [{ access: "Write", key: "a", rangeEnd: "c" }] });
+    setPassword(local, "carol-password", "first secret");
+    await apply(local, "EtcdUser", "alice", { roles: ["all-reader"] });
+    await apply(local, "EtcdUser", "bob", { roles: ["orders-writer"] });
+    await apply(local, "EtcdUser", "carol", { roles: ["range"], passwordSecret: "carol-password" });
+    await apply(local, "EtcdUser", "dave", { roles: [] });
+    await apply(local, "EtcdUser", "erin", { roles: ["root"], name: "erin@example.com" });
+
+    await t.test("nothing is applied before auth is asked for", async () => {
+      const message = await hasReason(local, "EtcdUser", "alice", "AuthDisabled");
+      assert.match(message, /spec\.auth\.enabled/);
+      assert.deepEqual(await (await local.client()).auth.userList(), []);
+    });
+
+    await local.edit({ auth: enabled });
+    await local.settled();
+    await hasReason(local, "EtcdUser", "erin", "Applied");
+    const steps = local.done();
+    assert.ok(
+      inOrder(
+        steps,
+        "ChangeAuth/AddRole",
+        "ChangeAuth/AddUser",
+        "ChangeAuth/ReadBack",
+        "ChangeAuth/EnableAuth",
+      ),
+    );
+
+    await using alice = await Somebody.byCertificate(local, "alice");
+    await using bob = await Somebody.byCertificate(local, "bob");
+    await using carol = await Somebody.byCertificate(local, "carol");
+    await using dave = await Somebody.byCertificate(local, "dave");
+    await using erin = await Somebody.byCertificate(local, "erin@example.com");
+    await using nobody = await Somebody.byCertificate(local, "nobody");
+    await using member = await Somebody.byCertificate(local, `${CLUSTER}-1`);
+    await using published = await Somebody.byCertificate(local, "quorate-user");
+
+    await t.test("each may do what its roles say", async () => {
+      await bob.client.kv.put("orders/1", "x");
+      await assert.rejects(bob.client.kv.put("other", "x"), denied);
+      await assert.rejects(bob.client.kv.get("other"), denied);
+      assert.ok(await alice.client.kv.get("orders/1"));
+      await assert.rejects(alice.client.kv.put("orders/1", "y"), denied);
+      await carol.client.kv.put("b", "x");
+      await assert.rejects(carol.client.kv.put("c", "x"), denied);
+      await assert.rejects(carol.client.kv.get("b"), denied);
+      await assert.rejects(dave.client.kv.get("b"), denied);
+      await erin.client.kv.put("anything", "x");
+      assert.ok((await erin.client.auth.userList()).includes("quorate-controller"));
+      await assert.rejects(alice.client.auth.userList(), denied);
+      assert.ok(await published.client.kv.get("orders/1"));
+      await assert.rejects(published.client.kv.put("orders/1", "y"), denied);
+      for (const stranger of [nobody, member]) await assert.rejects(stranger.client.kv.get("b"));
+    });
+
+    await t.test("what somebody changes by hand is put right within 30 seconds", async () => {
+      const { auth } = erin.client;
+      const began = performance.now();
+      await auth.userRevokeRole("bob", "orders-writer");
+      await auth.userGrantRole("dave", "root");
+      await auth.roleGrantPermission("all-reader", "WRITE", { key: "x" });
+      await auth.userDelete("alice");
+      await auth.userChangePassword("carol", "changed by hand");
+      await auth.userAdd("mallory", "of another tool");
+      const isRight = async () => {
+        const [bobs, daves, readers, users] = await Promise.all([
+          auth.userGet("bob"),
+          auth.userGet("dave"),
+          auth.roleGet("all-reader"),
+          auth.userList(),
+        ]);
+        const isBack = users.includes("alice") && (await auth.userGet("alice")).includes("all-reader");
+        const isCarol = await auth.authenticate("carol", "first secret").then(
+          () => true,
+          () => false,
+        );
+        return isBack && isCarol && bobs.length === 1 && daves.length === 0 && readers.length === 1;
+      };
+      await local.until("drift is gone", isRight);
+      assert.ok(performance.now() - began < 30_000, `${Math.round(performance.now() - began)} ms`);
+      assert.ok((await auth.userList()).includes("mallory"), "users of others are left alone");
+    });
+
+    await t.test("a password follows its file", async () => {
+      setPassword(local, "carol-password", "second secret");
+      local.controller.loop.wake();
+      await local.until("the new password is right", () =>
+        erin.client.auth.authenticate("carol", "second secret").then(
+          () => true,
+          () => false,
+        ),
+      );
+      await assert.rejects(erin.client.auth.authenticate("carol", "first secret"));
+    });
+
+    await t.test("bad input is told with its field, and leaves etcd as it is", async () => {
+      await apply(local, "EtcdUser", "bob", { roles: ["orders-writer", "no-such-role"] });
+      assert.match(await hasReason(local, "EtcdUser", "bob", "UnknownRole"), /^spec\.roles: .*no-such-role/i);
+      rmSync(local.files.secret("carol-password"), { recursive: true });
+      local.controller.loop.wake();
+      assert.match(
+        await hasReason(local, "EtcdUser", "carol", "PasswordMissing"),
+        /^spec\.passwordSecret: .*carol-password/i,
+      );
+      await bob.client.kv.put("orders/2", "x");
+      await carol.client.kv.put("b", "y");
+      await assert.rejects(apply(local, "EtcdUser", "quorate-other", {}), /reserved|Quorate's own/);
+      await assert.rejects(apply(local, "EtcdUser", "root", {}), /Quorate's own/);
+      await assert.rejects(apply(local, "EtcdUser", `${CLUSTER}-1`, {}), /member/);
+      await assert.rejects(apply(local, "EtcdRole", "root", {}), /built into etcd/);
+      await apply(local, "EtcdUser", "bob", { roles: ["orders-writer"] });
+      await hasReason(local, "EtcdUser", "bob", "Applied");
+      assert.ok(local.controller.loop.latest?.status.conditions?.some((one) => one.type === "AuthReady"));
+    });
+
+    await t.test("members join, are defragmented and compared with auth on", async () => {
+      await local.edit({ replicas: 3, auth: enabled });
+      await local.settled();
+      assert.equal(local.view().voters, 3);
+      await operations.createOperation(subjectOf(local), {
+        apiVersion: API_VERSION,
+        kind: "EtcdOperation",
+        metadata: { name: "tidy" },
+        spec: { cluster: CLUSTER, defragment: {} },
+      });
+      await local.until("the operation has ended", async () => {
+        const { operations: found } = await local.controller.platform.operations.list();
+        return found[0]?.status?.phase === "Succeeded";
+      });
+    });
+
+    await t.test("a user that is deleted is gone, and a role once nobody has it", async () => {
+      await remove(local, "EtcdRole", "orders-writer");
+      assert.match(await hasReason(local, "EtcdRole", "orders-writer", "InUse"), /EtcdUser bob/);
+      await remove(local, "EtcdUser", "bob");
+      await local.until(
+        "both are gone",
+        async () => (await find(local, "EtcdRole", "orders-writer")) === undefined,
+      );
+      assert.equal(await find(local, "EtcdUser", "bob"), undefined);
+      assert.ok(!(await erin.client.auth.userList()).includes("bob"));
+      assert.ok(!(await erin.client.auth.roleList()).includes("orders-writer"));
+      await assert.rejects(bob.client.kv.put("orders/1", "x"));
+    });
+
+    await t.test("a controller whose user was deleted lets itself back in as root, and says so", async () => {
+      await erin.client.auth.userDelete("quorate-controller");
+      await local.until("it is back", () => local.done().includes("ChangeAuth/RegainAccess"));
+      await local.settled();
+      const entry = local.steps.find(({ step }) => step === "ChangeAuth/RegainAccess");
+      assert.match(entry?.reason ?? "", /certificate of user root/);
+    });
+
+    await t.test("no password and no key is told anywhere", () => {
+      const text = told(local);
+      for (const secret of ["first secret", "second secret", "PRIVATE KEY"])
+        assert.ok(!text.includes(secret), `${secret} was told`);
+      const generated = readFileSync(local.files.password(`${CLUSTER}-root`), "utf8").trim();
+      assert.ok(generated.length > 20 && !text.includes(generated));
+    });
+
+    await t.test("it is disabled again on the running cluster", async () => {
+      await local.edit({ auth: { enabled: false } });
+      await local.settled();
+      await nobody.client.kv.put("open", "x");
+      await hasReason(local, "EtcdUser", "alice", "AuthDisabled");
+      const ready = local.controller.loop.latest?.status.conditions?.find(({ type }) => type === "AuthReady");
+      assert.deepEqual([ready?.status, ready?.reason], ["False", "Disabled"]);
+    });
+  });
+
+  test(`etcd ${version}: users by password, without TLS`, async () => {
+    await using local = await LocalCluster.start({ replicas: 1, version });
+    setPassword(local, "my-root", "given by me");
+    setPassword(local, "app", "app secret");
+    await apply(local, "EtcdRole", "app", {
+      permissions: [{ access: "ReadWrite", key: "app/", prefix: true }],
+    });
+    await apply(local, "EtcdUser", "app", { roles: ["app"], passwordSecret: "app" });
+    await local.edit({ auth: { enabled: true, rootPasswordSecret: "my-root", clientRoles: ["app"] } });
+    await local.settled();
+    await using root = Somebody.byPassword(local, "root", "given by me");
+    await using app = Somebody.byPassword(local, "app", "app secret");
+    const generated = readFileSync(local.files.password(`${CLUSTER}-client-auth`), "utf8").trim();
+    await using client = Somebody.byPassword(local, "quorate-user", generated);
+    await app.client.kv.put("app/1", "x");
+    await client.client.kv.put("app/2", "x");
+    await assert.rejects(app.client.kv.put("other", "x"), denied);
+    await root.client.kv.put("other", "x");
+    // A learner has to catch up with users, tokens and all before the controller is let in there.
+    await local.edit({ replicas: 3 });
+    await local.settled();
+    assert.equal(local.view().voters, 3);
+    setPassword(local, "my-root", "another one");
+    local.controller.loop.wake();
+    await using other = Somebody.byPassword(local, "root", "another one");
+    await local.until("root has its new password", () =>
+      other.client.kv.get("other").then(
+        () => true,
+        () => false,
+      ),
+    );
+    await local.edit({ auth: { enabled: false } });
+    await local.settled();
+  });
+}
+
+test("a controller that is gone between any two steps to enabled auth is followed by one that continues", async () => {
+  const version = sampledVersions.at(-1) ?? "";
+  await using local = await LocalCluster.start({ replicas: 1, version, tls: { mode: "Managed" } });
+  await local.halt();
+  await apply(local, "EtcdRole", "all-reader", { permissions: [{ access: "Read", key: "", prefix: true }] });
+  await apply(local, "EtcdUser", "alice", { roles: ["all-reader"] });
+  await local.edit({ auth: enabled });
+  for (let lives = 0; lives < 40; lives++) {
+    const last = local.steps.length + 1;
+    const end = performance.now() + 20_000;
+    let converged = false;
+    while (local.steps.length < last && !converged && performance.now() < end) {
+      const { delayMs, decision } = await local.pass();
+      converged = decision.converged && decision.act === undefined;
+      if (!converged) await new Promise((resolve) => setTimeout(resolve, Math.min(delayMs, 50)));
+    }
+    if (converged && local.done().includes("ChangeAuth/EnableAuth")) break;
+    await local.crash();
+    await local.open();
+  }
+  const steps = local.done();
+  assert.equal(steps.filter((step) => step === "ChangeAuth/EnableAuth").length, 1, local.story());
+  assert.equal(steps.filter((step) => step === "ChangeAuth/RegainAccess").length, 0);
+  await using alice = await Somebody.byCertificate(local, "alice");
+  assert.ok(await alice.client.kv.get("a"));
+  await assert.rejects(alice.client.kv.put("a", "x"), denied);
+});
+
+test("auth that was enabled by hand is told with the way out, and does not lock the controller out", async () => {
+  const version = sampledVersions.at(-1) ?? "";
+  await using local = await LocalCluster.start({ replicas: 1, version, tls: { mode: "Managed" } });
+  const { auth } = await local.client();
+  await auth.userAdd("root", "by hand");
+  await auth.userGrantRole("root", "root");
+  await auth.enable();
+  await local.until("it is told", (_view, { decision }) =>
+    decision.holds.some(({ reason }) => reason === "AuthEnabledByHand"),
+  );
+  const { status } = local.controller.loop.latest ?? {};
+  const ready = status?.conditions?.find(({ type }) => type === "AuthReady");
+  assert.deepEqual([ready?.status, ready?.reason], ["False", "AuthEnabledByHand"]);
+  assert.match(ready?.message ?? "", /spec\.auth\.enabled/);
+  assert.equal((await auth.status()).enabled, true, "it is left on");
+  await local.edit({ auth: { enabled: false } });
+  await local.settled();
+  assert.equal((await auth.status()).enabled, false);
+});
