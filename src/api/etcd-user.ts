@@ -58,11 +58,12 @@ const userIsNotReserved: Rule<Named> = {
 
 /** The HTTP gateway of a member acts as the member's certificate (R55): such a user would be everybody's. */
 const userIsNoMember: Rule<{ metadata: { name: string }; spec: { name?: string; cluster: string } }> = {
-  cel: "!(has(self.spec.name) ? self.spec.name : self.metadata.name).matches('^' + self.spec.cluster + '-[0-9]+$')",
+  cel: "!(has(self.spec.name) ? self.spec.name : self.metadata.name).startsWith(self.spec.cluster + '-') || !(has(self.spec.name) ? self.spec.name : self.metadata.name).matches('-[0-9]+$')",
   fieldPath: ".metadata.name",
   message:
-    "the name is that of a member of the cluster, whose certificate serves the HTTP gateway: choose another name",
-  check: (object) => !new RegExp(`^${object.spec.cluster}-[0-9]+$`).test(effectiveName(object)),
+    "names that begin with that of the cluster and end with a number are those of its members, whose certificates serve the HTTP gateway: choose another name",
+  check: (object) =>
+    !effectiveName(object).startsWith(`${object.spec.cluster}-`) || !/-[0-9]+$/.test(effectiveName(object)),
 };
 
 export const etcdUserSchema = withRules(
