@@ -14,12 +14,11 @@ import {
   type PlatformState,
 } from "../control/platform.ts";
 import { clientURLOf } from "../core/config/flags.ts";
-import type { MemberDirectory, OperationFacts, PlatformFacts } from "../core/observation.ts";
+import type { MemberDirectory, OperationFacts } from "../core/observation.ts";
 import { inOrderOfCreation, operationFacts } from "../core/operations/task.ts";
 import { ordinalOf, type MemberRecord } from "../core/record.ts";
 import type { GivenStatus } from "../core/status/status.ts";
 import type { View } from "../core/view.ts";
-import type { Credentials } from "../etcd/caller.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
@@ -30,10 +29,11 @@ import { isSecure } from "../core/config/flags.ts";
 import { applicableSpec } from "./applicable-spec.ts";
 import { LocalAuth } from "./auth.ts";
 import { offers, slotIsFree, slotOf, type Offer } from "./addresses.ts";
-import { versionsOnTheWay, type Binaries } from "./binaries.ts";
+import type { Binaries } from "./binaries.ts";
 import { Certificates, tlsPlanes, type ClientCredentials } from "./certificates.ts";
 import { Configuration } from "./configuration.ts";
 import type { Layout } from "./layout.ts";
+import { MissingVersions } from "./missing-versions.ts";
 import { OperationStore, type FoundOperations } from "./operation-store.ts";
 import { Recovery, type Rescuer } from "./recovery.ts";
 import { Restores, type Restorer } from "./restores.ts";
@@ -89,7 +89,7 @@ export class LocalPlatform implements Platform {
   readonly #trust: TrustWatch;
   readonly #freeSlots = new Map<number, { free: boolean; at: number }>();
   #basePort = 0;
-  #generation = 0;
+  readonly #versions: MissingVersions;
   #hasCredentials = false;
   #tidied = false;
   #damagedOperations: readonly string[] = [];
@@ -102,6 +102,7 @@ export class LocalPlatform implements Platform {
     this.store = new Store(layout, seams);
     this.operations = new OperationStore(layout, seams);
     this.auth = new LocalAuth(layout, seams);
+    this.#versions = new MissingVersions(options.binaries);
     this.volumes = new Volumes(layout, seams.disk, seams.random);
     this.workloads = new Workloads(layout, seams, seams.env, options.onEvent);
     this.certificates = new Certificates(layout, seams.disk, seams.clock, seams.pki);
@@ -163,7 +164,7 @@ export class LocalPlatform implements Platform {
         machine: { command: this.#options.seams.command ?? "quorate", dir: this.#options.layout.dir },
         offers: await this.#offers(cluster, records, highestLeftover),
         highestLeftover,
-        ...this.#missingVersions(cluster, records),
+        ...this.#versions.missing(cluster, records),
         ...(rescued && { rescued }),
         clashes: clashes.map((object) => ({ object, concerns: "cluster" as const })),
         authorities: await this.certificates.authorities.facts(
@@ -202,23 +203,6 @@ export class LocalPlatform implements Platform {
     return inOrderOfCreation(
       operations.filter(({ spec }) => spec.cluster === cluster).map((operation) => operationFacts(operation)),
     );
-  }
-
-  #missingVersions(
-    cluster: StoredCluster,
-    records: readonly MemberRecord[],
-  ): Pick<PlatformFacts, "unavailableVersions" | "arrivingVersions"> {
-    if (cluster.generation !== this.#generation) this.#options.binaries.forgetFailures();
-    this.#generation = cluster.generation;
-    const running = records.map(({ template }) => template.version);
-    const unavailableVersions: Record<string, string> = {};
-    const arrivingVersions: Record<string, string> = {};
-    for (const version of versionsOnTheWay(running, cluster.spec.version)) {
-      const state = this.#options.binaries.get(version);
-      if (state.state === "failed") unavailableVersions[version] = state.reason;
-      else if (state.state !== "ready") arrivingVersions[version] = `it is being installed (${state.text})`;
-    }
-    return { unavailableVersions, arrivingVersions };
   }
 
   async apply(view: View): Promise<Applied> {
@@ -388,13 +372,8 @@ export class LocalPlatform implements Platform {
     return address.metricsURL;
   }
 
-  password(secret: string): string | undefined {
-    return this.auth.password(secret);
-  }
-
-  logins(): readonly Credentials[] {
-    return this.auth.logins;
-  }
+  readonly password = (secret: string) => this.auth.password(secret);
+  readonly logins = () => this.auth.logins;
 
   async actAsRoot(): Promise<EtcdTransport | undefined> {
     const credentials = await this.certificates.credentialsFor("root");

@@ -14,7 +14,6 @@ import type { GivenStatus } from "../core/status/status.ts";
 import type { View } from "../core/view.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isControlledBy, refOf } from "../kube/resources.ts";
-import type { Credentials } from "../etcd/caller.ts";
 import { deadline, type Clock } from "../seams/clock.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
@@ -118,8 +117,8 @@ export class KubePlatform implements Platform {
     this.probe = options.reach.probe;
     this.#reporter = new Reporter(client, stores, clock, key);
     this.#preflight = new Preflight(client, clock);
-    this.#auth = new KubeAuth(client, stores, clock, key);
     const certificates = new Certificates(pki, skew, options.clusterDomain);
+    this.#auth = new KubeAuth(options, certificates);
     const clashes = new Clashes(client, clock, refOf(key).name);
     const contests = new Contests(client, clock);
     this.#apply = {
@@ -195,7 +194,7 @@ export class KubePlatform implements Platform {
       },
       operations: observed.state.operations,
       ...this.#snapshots(cluster),
-      auth: await this.#auth.objects(cluster, this.#canIssue, this.#commonName),
+      auth: await this.#auth.objects(cluster, this.#commonName),
     };
   }
 
@@ -214,26 +213,9 @@ export class KubePlatform implements Platform {
     await executeSnapshot({ client, stores, namespace: facts.namespace, image, secret }, effect);
   }
 
-  /** For clients, by an authority of ours. */
-  get #canIssue(): boolean {
-    const signs = this.#apply.certificates.keeper.source("client")?.kind === "signs";
-    return signs && this.#options.reach.connect !== undefined;
-  }
-
-  password(secret: string): string | undefined {
-    return this.#auth.password(secret);
-  }
-
-  logins(): readonly Credentials[] {
-    return this.#auth.logins;
-  }
-
-  async actAsRoot(): Promise<EtcdTransport | undefined> {
-    const files = await this.#apply.certificates.credentialsFor("root");
-    if (!files) return undefined;
-    const { ca, certificate: cert, key } = files;
-    return this.#options.reach.connect?.({ ca, cert, key });
-  }
+  readonly password = (secret: string) => this.#auth.password(secret);
+  readonly logins = () => this.#auth.logins;
+  readonly actAsRoot = () => this.#auth.actAsRoot();
 
   /** Cached objects are replaced and never changed, so that the same ones are enough. */
   isUnchanged(): boolean {

@@ -391,9 +391,8 @@ function manifestOf(spec: EtcdClusterSpecInput): unknown {
 export function inOrder(done: readonly string[], ...wanted: readonly (string | RegExp)[]): boolean {
   let at = 0;
   for (const want of wanted) {
-    const found = done.findIndex(
-      (step, index) => index >= at && (typeof want === "string" ? step === want : want.test(step)),
-    );
+    const isIt = (step: string) => (typeof want === "string" ? step === want : want.test(step));
+    const found = done.findIndex((step, index) => index >= at && isIt(step));
     if (found < 0) return false;
     at = found + 1;
   }

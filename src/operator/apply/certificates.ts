@@ -44,8 +44,6 @@ interface KnownLeaf {
 
 /** A leaf that is due and cannot be renewed is looked at again this late, not on every pass. */
 const RETRY_MS = 10_000;
-/** Long enough for a handshake, whatever the clocks. */
-const ONE_USE_MS = 10 * 60_000;
 
 export class Certificates {
   readonly #pki: Pki;
@@ -328,14 +326,6 @@ export class Certificates {
     );
     const source = this.keeper.source("client");
     return pair && source && { certificate: pair.certificate, key: pair.key, ca: source.trust.text };
-  }
-
-  /** For one use, kept nowhere; undefined while there is no authority that can sign. */
-  async credentialsFor(commonName: string): Promise<TLSFiles | undefined> {
-    const source = this.keeper.source("client");
-    if (source?.kind !== "signs" || this.#time.contradiction !== undefined) return undefined;
-    const { certificate, key } = await source.obtain({ ...clientLeaf(commonName), lifeMs: ONE_USE_MS });
-    return { certificate, key, ca: source.trust.text };
   }
 
   /** Every pass asks, and the names hardly ever change. */

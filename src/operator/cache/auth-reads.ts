@@ -11,7 +11,10 @@ import type { KubeClient } from "../../kube/client.ts";
 import { isReason, KubeError } from "../../kube/errors.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import type { Clock } from "../../seams/clock.ts";
-import { textIn } from "../apply/certificates.ts";
+import type { EtcdTransport } from "../../seams/etcd-transport.ts";
+import { textIn, type Certificates } from "../apply/certificates.ts";
+import { canIssue, oneUseFiles } from "../apply/one-use.ts";
+import type { EtcdReach } from "../reach.ts";
 import { findOne } from "../apply/keep.ts";
 import type { Stores } from "./stores.ts";
 import { CLIENTS } from "../names.ts";
@@ -29,6 +32,14 @@ interface Read {
   readonly until: number;
 }
 
+interface KubeAuthOptions {
+  readonly client: KubeClient;
+  readonly stores: Stores;
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly key: string;
+  readonly reach: Pick<EtcdReach, "connect">;
+}
+
 export class KubeAuth {
   readonly #client: KubeClient;
   readonly #stores: Stores;
@@ -38,19 +49,28 @@ export class KubeAuth {
   readonly #read = new Map<string, Read>();
   #logins: readonly Credentials[] = [];
 
-  constructor(client: KubeClient, stores: Stores, clock: Pick<Clock, "monotonic">, key: string) {
+  readonly #reach: Pick<EtcdReach, "connect">;
+  readonly #certificates: Certificates;
+
+  constructor({ client, stores, clock, key, reach }: KubeAuthOptions, certificates: Certificates) {
     this.#client = client;
     this.#stores = stores;
     this.#clock = clock;
     this.#key = key;
+    this.#reach = reach;
+    this.#certificates = certificates;
+  }
+
+  /** A way to etcd as its user root, where an authority of ours signs for clients. */
+  async actAsRoot(): Promise<EtcdTransport | undefined> {
+    const files = await oneUseFiles(this.#certificates, "root");
+    if (!files) return undefined;
+    const { ca, certificate: cert, key } = files;
+    return this.#reach.connect?.({ ca, cert, key });
   }
 
   /** `commonName`: of our certificate; one that was given to us may have none, and then we log in by password. */
-  async objects(
-    cluster: ClusterFacts,
-    canIssue: boolean,
-    commonName: string | undefined,
-  ): Promise<AuthObjects> {
+  async objects(cluster: ClusterFacts, commonName: string | undefined): Promise<AuthObjects> {
     const { spec, name } = cluster;
     const users = usersFor(this.#stores.usersOf(this.#key));
     const byCertificate = isByCertificate(spec);
@@ -73,7 +93,7 @@ export class KubeAuth {
       roles: rolesFor(this.#stores.rolesOf(this.#key)),
       passwords,
       ownSecrets,
-      canActAsRoot: byCertificate && canIssue,
+      canActAsRoot: byCertificate && this.#reach.connect !== undefined && canIssue(this.#certificates),
     };
   }
 

@@ -266,7 +266,6 @@ export class Stores {
     return this.#space(key)?.roles.store.get(key);
   }
 
-  /** The users that name this cluster, whether it exists or not. */
   usersOf(cluster: string): EtcdUser[] {
     return this.#space(cluster)?.users.store.by("cluster", cluster) ?? [];
   }
