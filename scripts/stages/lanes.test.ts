@@ -99,7 +99,7 @@ test("there is room when the cores were idle since the last look, and not right 
   };
   assert.equal(pass(1_000, 1), false, "too early to tell");
   assert.equal(pass(4_000, 0.9), true);
-  assert.equal(pass(1_000, 0.9), false, "what was started has yet to show its cost");
+  assert.equal(pass(1_000, 0.5), false, "what was started has yet to show its cost");
   assert.equal(pass(4_000, 0), false);
   assert.equal(pass(4_000, 0.1), false);
   assert.equal(pass(4_000, 0.5), true);
