@@ -129,19 +129,19 @@ function wholes({ node, path }: Field): Value[] {
   });
   return [
     ...more.map((value) => ({ is: "valid" as const, value })),
-    ...nested(node, path),
+    ...nested(node, isObject(empty) ? empty : {}, path),
     { is: "boundary", value: made },
     { is: "boundary", value: empty },
   ];
 }
 
-/** For objects that hold only objects. */
-function nested(node: Field["node"], path: string): Value[] {
+/** For objects that hold only objects: the first, besides those that are required. */
+function nested(node: Field["node"], empty: Readonly<Record<string, unknown>>, path: string): Value[] {
   const entries = Object.entries(node.properties ?? {});
   if (entries.some(([, child]) => !child.properties && !child.additionalProperties)) return [];
   return entries
     .slice(0, 1)
-    .map(([name, child]) => ({ is: "valid", value: { [name]: smallest(child, path) } }));
+    .map(([name, child]) => ({ is: "valid", value: { ...empty, [name]: smallest(child, path) } }));
 }
 
 function itemOrScalar(node: Field["node"], path: string): unknown {
