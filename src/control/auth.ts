@@ -4,15 +4,8 @@
  * reading again, until a step reads back. Passwords cannot be read: a login tells whether one is right.
  */
 import { authAfter } from "../core/auth/after.ts";
-import type {
-  Access,
-  AuthChange,
-  AuthFacts,
-  AuthObjects,
-  EtcdAuth,
-  PasswordFacts,
-  Permission,
-} from "../core/auth/facts.ts";
+import type { Access, AuthChange, AuthFacts, AuthObjects, EtcdAuth, Permission } from "../core/auth/facts.ts";
+import { own as ofName } from "../core/auth/own.ts";
 import type { ClusterFacts } from "../core/observation.ts";
 import type { PermissionType } from "../etcd/auth.ts";
 import { EtcdClient } from "../etcd/client.ts";
@@ -145,7 +138,7 @@ export class AuthReader {
       deleting || secret === undefined ? [] : [{ user, secret }],
     );
     return [...own, ...others].flatMap(({ user, secret }) => {
-      const password: PasswordFacts | undefined = passwords[secret];
+      const password = ofName(passwords, secret);
       const exists = Object.hasOwn(this.#known?.users ?? {}, user);
       return exists && password && "version" in password ? [{ user, secret, version: password.version }] : [];
     });
@@ -361,15 +354,16 @@ async function each<T>(
   ask: (name: string) => Promise<T>,
   gone: "auth-user-not-found" | "auth-role-not-found",
 ): Promise<Record<string, T>> {
-  const found: Record<string, T> = {};
+  const found: [string, T][] = [];
   for (const name of names) {
     try {
-      found[name] = await ask(name);
+      found.push([name, await ask(name)]);
     } catch (error) {
       if (!isEtcdError(error, gone)) throw error;
     }
   }
-  return found;
+  // With fromEntries, one named __proto__ is a name like any other.
+  return Object.fromEntries(found);
 }
 
 async function unless(change: Promise<void>, ...already: Parameters<typeof isEtcdError>[1][]): Promise<void> {

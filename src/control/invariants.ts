@@ -4,6 +4,7 @@
  */
 import type { Action } from "../core/action.ts";
 import type { AuthChange } from "../core/auth/facts.ts";
+import { own } from "../core/auth/own.ts";
 import { isApproved } from "../core/assess/out-of-reach.ts";
 import { isSecure } from "../core/config/flags.ts";
 import type { Plane, RotationPhase } from "../core/observation.ts";
@@ -111,7 +112,7 @@ function lockout({ observation: { auth } }: View, change: AuthChange): Violation
     return keepers.includes(change.user)
       ? ["auth-lockout", `user ${change.user} is needed to administer auth`]
       : undefined;
-  const lacking = keepers.filter((user) => !auth?.etcd?.users[user ?? ""]?.includes("root"));
+  const lacking = keepers.filter((user) => !own(auth?.etcd?.users ?? {}, user ?? "")?.includes("root"));
   if (lacking.length > 0) return ["auth-lockout", `user ${lacking.join(", ")} does not have the role root`];
   return auth?.etcd?.predicted
     ? ["auth-lockout", "users and roles were not read back after the last change"]

@@ -1,5 +1,6 @@
 /** What etcd has after a change, in a world where it succeeded: many steps follow each other without reading all again. */
 import type { AuthChange, AuthFacts, EtcdAuth } from "./facts.ts";
+import { own } from "./own.ts";
 import { rangeOf } from "./permission.ts";
 
 export function authAfter(etcd: EtcdAuth, change: AuthChange, passwords: AuthFacts["passwords"]): EtcdAuth {
@@ -64,11 +65,11 @@ function withRole(
   role: string,
   change: (permissions: EtcdAuth["roles"][string]) => EtcdAuth["roles"][string],
 ): EtcdAuth {
-  return { ...etcd, roles: { ...etcd.roles, [role]: change(etcd.roles[role] ?? []) } };
+  return { ...etcd, roles: { ...etcd.roles, [role]: change(own(etcd.roles, role) ?? []) } };
 }
 
 function withRoles(etcd: EtcdAuth, user: string, change: (roles: Names) => Names): EtcdAuth {
-  return { ...etcd, users: { ...etcd.users, [user]: change(etcd.users[user] ?? []) } };
+  return { ...etcd, users: { ...etcd.users, [user]: change(own(etcd.users, user) ?? []) } };
 }
 
 function withPassword(
@@ -76,7 +77,7 @@ function withPassword(
   { user, secret }: { readonly user: string; readonly secret?: string },
   passwords: AuthFacts["passwords"],
 ): EtcdAuth {
-  const found = secret === undefined ? undefined : passwords[secret];
+  const found = secret === undefined ? undefined : own(passwords, secret);
   if (!found || !("version" in found)) return etcd;
   return { ...etcd, passwords: { ...etcd.passwords, [user]: found.version } };
 }

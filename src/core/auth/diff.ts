@@ -5,6 +5,7 @@
 import { ROOT } from "../../api/auth-names.ts";
 import type { View } from "../view.ts";
 import type { AuthChange, AuthFacts, EtcdAuth, RoleFacts, UserFacts } from "./facts.ts";
+import { own } from "./own.ts";
 import { rangeOf } from "./permission.ts";
 import { usersOfRole, wantedAuth, type WantedRole, type WantedUser } from "./wanted.ts";
 
@@ -65,7 +66,7 @@ function applied(kind: ObjectKind, of: UserFacts | RoleFacts | undefined): AuthS
 }
 
 function grantsOfRole({ name, permissions, of }: WantedRole, etcd: EtcdAuth): AuthStep[] {
-  const have = new Map((etcd.roles[name] ?? []).map((one) => [rangeOf(one), one.access]));
+  const have = new Map((own(etcd.roles, name) ?? []).map((one) => [rangeOf(one), one.access]));
   return [
     ...applied("EtcdRole", of),
     ...(has(etcd.roles, name) ? [] : [{ change: { do: "AddRole", role: name }, of } as const]),
@@ -77,7 +78,7 @@ function grantsOfRole({ name, permissions, of }: WantedRole, etcd: EtcdAuth): Au
 
 function revokedFromRole({ name, permissions, of }: WantedRole, etcd: EtcdAuth): AuthStep[] {
   const wanted = new Set(permissions.map(rangeOf));
-  return (etcd.roles[name] ?? [])
+  return (own(etcd.roles, name) ?? [])
     .filter((one) => !wanted.has(rangeOf(one)))
     .map((permission) => ({ change: { do: "RevokePermission", role: name, permission }, of }));
 }
@@ -87,11 +88,11 @@ function grantsOfUser(
   { passwords }: AuthFacts,
   etcd: EtcdAuth,
 ): AuthStep[] {
-  const have = etcd.users[name] ?? [];
+  const have = own(etcd.users, name) ?? [];
   const subject = of ? { of } : {};
   const isNew = !has(etcd.users, name);
-  const password = secret === undefined ? undefined : passwords[secret];
-  const isRight = password && "version" in password && etcd.passwords[name] === password.version;
+  const password = secret === undefined ? undefined : own(passwords, secret);
+  const isRight = password && "version" in password && own(etcd.passwords, name) === password.version;
   return [
     ...applied("EtcdUser", of),
     ...(isNew
@@ -114,6 +115,6 @@ function grantsOfUser(
 
 function revokedFromUser({ name, roles, of }: WantedUser, etcd: EtcdAuth): AuthStep[] {
   // What root has beside its own role means nothing.
-  const extra = name === ROOT ? [] : (etcd.users[name] ?? []).filter((role) => !roles.includes(role));
+  const extra = name === ROOT ? [] : (own(etcd.users, name) ?? []).filter((role) => !roles.includes(role));
   return extra.map((role) => ({ change: { do: "RevokeRole", user: name, role }, ...(of && { of }) }));
 }

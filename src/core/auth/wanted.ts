@@ -5,6 +5,7 @@
 import { ROOT } from "../../api/auth-names.ts";
 import type { View } from "../view.ts";
 import type { AuthFacts, Permission, RoleFacts, UserFacts } from "./facts.ts";
+import { own } from "./own.ts";
 import { wantedPermissions } from "./permission.ts";
 
 export interface WantedUser {
@@ -64,7 +65,9 @@ export function wantedAuth({ spec }: View, facts: AuthFacts): WantedAuth {
   return {
     roles,
     users: [
-      ...ownUsers(spec.auth, facts).map((user) => withProblem(user, facts, known, OWN_FIELDS[user.name])),
+      ...ownUsers(spec.auth, facts).map((user) =>
+        withProblem(user, facts, known, own(OWN_FIELDS, user.name)),
+      ),
       ...users.map((of) => {
         const { name, roles: granted, passwordSecret } = of;
         const problem = taken(of, users);
@@ -109,7 +112,7 @@ function withProblem(
   if (unknown.length > 0)
     return { ...user, problem: { reason: "UnknownRole", field: fields.roles, roles: unknown } };
   const { secret } = user;
-  const password = secret === undefined ? undefined : passwords[secret];
+  const password = secret === undefined ? undefined : own(passwords, secret);
   if (secret === undefined || (password && "version" in password)) return user;
   const why = password?.problem ?? "it has not been read yet";
   return { ...user, problem: { reason: "PasswordMissing", field: fields.secret, secret, why } };

@@ -134,6 +134,21 @@ describe("enabling", () => {
     assert.match(missing?.message ?? "", /spec\.auth\.rootPasswordSecret.*mine/);
   });
 
+  test("users, roles and Secrets may be named like properties of every object", () => {
+    for (const name of ["constructor", "toString", "__proto__"]) {
+      const one = user(name, { roles: [name], passwordSecret: name });
+      const start = facts({ users: [one], roles: [role(name), role("app")] });
+      assert.match(holdOf(walked(start).facts)?.message ?? "none", /^none$/);
+      const [problem] = tellAuth(seen(start));
+      assert.ok(problem && "status" in problem.change);
+      assert.equal(problem.change.status.reason, "PasswordMissing");
+      const passwords = Object.fromEntries([...Object.entries(start.passwords), [name, { version: 9 }]]);
+      const { steps } = walked({ ...start, passwords });
+      assert.ok(steps.includes(`AddRole ${name}`) && steps.includes(`GrantRole ${name} ${name}`), name);
+      assert.equal(steps.at(-1), "ReadBack");
+    }
+  });
+
   test("nothing is done without a quorum, nor before etcd was asked", () => {
     const { etcd: _, ...unread } = facts();
     assert.equal(holdOf(unread)?.code, "AuthNotRead");
