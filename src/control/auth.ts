@@ -137,7 +137,10 @@ export class AuthReader {
     const others = objects.users.flatMap(({ deleting, name: user, passwordSecret: secret }) =>
       deleting || secret === undefined ? [] : [{ user, secret }],
     );
-    return [...own, ...others].flatMap(({ user, secret }) => {
+    // Of a name that is described twice the first counts, as for the rule.
+    const all = [...own, ...others];
+    const first = all.filter(({ user }, index) => all.findIndex((one) => one.user === user) === index);
+    return first.flatMap(({ user, secret }) => {
       const password = ofName(passwords, secret);
       const exists = Object.hasOwn(this.#known?.users ?? {}, user);
       return exists && password && "version" in password ? [{ user, secret, version: password.version }] : [];

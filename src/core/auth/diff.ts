@@ -7,7 +7,7 @@ import type { View } from "../view.ts";
 import type { AuthChange, AuthFacts, EtcdAuth, RoleFacts, UserFacts } from "./facts.ts";
 import { own } from "./own.ts";
 import { rangeOf } from "./permission.ts";
-import { usersOfRole, wantedAuth, type WantedRole, type WantedUser } from "./wanted.ts";
+import { isOwnName, usersOfRole, wantedAuth, type WantedRole, type WantedUser } from "./wanted.ts";
 
 /** A call to etcd, or a note on an object that must be there before or go after it. */
 export type AuthStep =
@@ -36,7 +36,7 @@ export function endings(view: View, facts: AuthFacts, etcd: EtcdAuth): AuthStep[
   const roles = facts.roles.filter(({ deleting, applied }) => deleting && applied);
   return [
     ...users.flatMap((of): AuthStep[] => [
-      ...(has(etcd.users, of.name) && !isAnothers(facts.users, of)
+      ...(has(etcd.users, of.name) && !isAnothers(facts.users, of) && !isOwnName(facts, of.name)
         ? [{ change: { do: "DeleteUser", user: of.name }, of } as const]
         : []),
       { note: "release", kind: "EtcdUser", of },

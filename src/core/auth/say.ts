@@ -1,7 +1,7 @@
 /** What a change does and what is wrong with a user, in words. No password is ever in them. */
 import type { AuthChange } from "./facts.ts";
 import { sayRange } from "./permission.ts";
-import type { AuthProblem } from "./wanted.ts";
+import { QUORATE, type AuthProblem } from "./wanted.ts";
 
 /** What one change does, for steps and plans. */
 export function sayChange(change: AuthChange): string {
@@ -44,6 +44,8 @@ export function sayProblem(problem: AuthProblem): string {
     case "PasswordMissing":
       return `the password cannot be read from Secret ${problem.secret}: ${problem.why}`;
     case "NameTaken":
+      if (problem.by === QUORATE)
+        return `Quorate itself uses the user ${problem.name}; create an EtcdUser with another name instead`;
       return `${problem.by} already describes ${problem.name}; delete one of the two`;
   }
 }

@@ -36,6 +36,9 @@ export type AuthProblem =
     }
   | { readonly reason: "NameTaken"; readonly field: string; readonly name: string; readonly by: string };
 
+/** In the place of an object's name, which it cannot be. */
+export const QUORATE = "Quorate itself";
+
 export interface WantedAuth {
   readonly users: readonly WantedUser[];
   readonly roles: readonly WantedRole[];
@@ -70,7 +73,7 @@ export function wantedAuth({ spec }: View, facts: AuthFacts): WantedAuth {
       ),
       ...users.map((of) => {
         const { name, roles: granted, passwordSecret } = of;
-        const problem = taken(of, users);
+        const problem = takenByQuorate(of, facts) ?? taken(of, users);
         const secret = passwordSecret === undefined ? {} : { secret: passwordSecret };
         const user: WantedUser = { name, roles: granted, ...secret, of, own: false };
         return problem ? { ...user, problem } : withProblem(user, facts, known);
@@ -116,6 +119,15 @@ function withProblem(
   if (secret === undefined || (password && "version" in password)) return user;
   const why = password?.problem ?? "it has not been read yet";
   return { ...user, problem: { reason: "PasswordMissing", field: fields.secret, secret, why } };
+}
+
+/** Whether Quorate itself uses this user; `self` may be any name, as of a certificate that was given to us. */
+export function isOwnName({ self }: AuthFacts, name: string): boolean {
+  return [ROOT, self, CLIENT_USER, SNAPSHOT_USER].includes(name);
+}
+
+function takenByQuorate({ name }: UserFacts, facts: AuthFacts): AuthProblem | undefined {
+  return isOwnName(facts, name) ? { reason: "NameTaken", field: "spec.name", name, by: QUORATE } : undefined;
 }
 
 /** The first of a name has it. */

@@ -34,8 +34,9 @@ export const AUTH_REASONS = {
     remedy: "Create the Secret with the key `password`, or correct `spec.passwordSecret`.",
   },
   NameTaken: {
-    meaning: "An older object describes the same user or role of the cluster.",
-    remedy: "Delete one of the two.",
+    meaning:
+      "An older object describes the same user or role of the cluster, or Quorate itself uses the user.",
+    remedy: "Delete one of the two; instead of a user of Quorate, create an EtcdUser with another name.",
   },
   InUse: {
     meaning: "The EtcdRole is being deleted, and users or `spec.auth.clientRoles` still name it.",

@@ -212,6 +212,24 @@ describe("once it is enabled", () => {
     assert.ok(told && "status" in told.change && told.change.status.reason === "NameTaken");
   });
 
+  test("a user of Quorate's own is not an EtcdUser's: not changed, not deleted, and told", () => {
+    for (const name of ["quorate-operator", "root", "quorate-user", "quorate-snapshot"]) {
+      const mine = user("mine", { name, roles: ["app"] });
+      const now = { ...done, users: [...done.users, mine] };
+      assert.deepEqual(walked(now).steps, [], name);
+      const told = tellAuth(seen(now)).find((write) => write.name === "mine");
+      assert.ok(told && "status" in told.change && told.change.status.reason === "NameTaken");
+      assert.match(told.change.status.message ?? "", /^spec\.name: Quorate itself uses/i);
+      const gone = { ...done, users: [...done.users, { ...mine, deleting: true }] };
+      assert.deepEqual(walked(gone).steps, ["release mine"], name);
+      assert.deepEqual(walked(gone, { enabled: false }).steps.slice(0, 3), [
+        "DisableAuth",
+        "release mine",
+        "ReadBack",
+      ]);
+    }
+  });
+
   test("a deleted user goes before its role, and a role stays while anybody has it", () => {
     const gone = { deleting: true };
     const [alice, app] = [user("alice", gone), role("app", gone)];
