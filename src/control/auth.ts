@@ -310,6 +310,7 @@ const REFUSALS = [
   "permission-denied",
   "auth-user-required",
   "auth-failed",
+  "auth-no-password-user",
   "auth-invalid-token",
   "auth-user-not-found",
 ] as const;

@@ -170,3 +170,28 @@ test("R45: a CA signs, and another is dropped, only when every member was seen t
   });
   refused(named, to("Steady"), "trust", /demo-2 still trusts the old peer CA/);
 });
+
+test("auth is not enabled where root or the operator logs in by a password that was not set or checked", () => {
+  const etcd = {
+    enabled: false,
+    users: { root: ["root"], "quorate-operator": ["root"] },
+    roles: {},
+    passwords: { root: 1, "quorate-operator": 2 },
+    predicted: false,
+  };
+  const auth = {
+    self: "quorate-operator",
+    byCertificate: false,
+    users: [],
+    roles: [],
+    passwords: {},
+    ownSecrets: { root: "demo-root", operator: "demo-operator-auth" },
+    canActAsRoot: false,
+    etcd,
+  };
+  const enable: Action = { kind: "ChangeAuth", change: { do: "EnableAuth", secret: "demo-root" } };
+  allowed({ ...three, auth }, enable);
+  const unset = { ...etcd, passwords: { root: 1 } };
+  refused({ ...three, auth: { ...auth, etcd: unset } }, enable, "auth-lockout", /quorate-operator/);
+  allowed({ ...three, auth: { ...auth, etcd: unset, byCertificate: true } }, enable);
+});

@@ -114,6 +114,9 @@ function lockout({ observation: { auth } }: View, change: AuthChange): Violation
       : undefined;
   const lacking = keepers.filter((user) => !own(auth?.etcd?.users ?? {}, user ?? "")?.includes("root"));
   if (lacking.length > 0) return ["auth-lockout", `user ${lacking.join(", ")} does not have the role root`];
+  const unset = keepers.filter((user) => own(auth?.etcd?.passwords ?? {}, user ?? "") === undefined);
+  if (auth?.byCertificate === false && unset.length > 0)
+    return ["auth-lockout", `the password of user ${unset.join(", ")} was not set, so it may be another one`];
   return auth?.etcd?.predicted
     ? ["auth-lockout", "users and roles were not read back after the last change"]
     : undefined;

@@ -84,8 +84,8 @@ function revokedFromRole({ name, permissions, of }: WantedRole, etcd: EtcdAuth):
 }
 
 function grantsOfUser(
-  { name, roles, secret, of }: WantedUser,
-  { passwords }: AuthFacts,
+  { name, roles, secret, of, own: isOwn }: WantedUser,
+  { passwords, byCertificate }: AuthFacts,
   etcd: EtcdAuth,
 ): AuthStep[] {
   const have = own(etcd.users, name) ?? [];
@@ -93,6 +93,9 @@ function grantsOfUser(
   const isNew = !has(etcd.users, name);
   const password = secret === undefined ? undefined : own(passwords, secret);
   const isRight = password && "version" in password && own(etcd.passwords, name) === password.version;
+  // Before auth is on no login tells whether it is right: whoever dies again and again would set it again and again.
+  // Only those that nobody could log in without have to be right before.
+  const mustSet = etcd.enabled || (isOwn && !byCertificate);
   return [
     ...applied("EtcdUser", of),
     ...(isNew
@@ -106,8 +109,7 @@ function grantsOfUser(
     ...roles
       .filter((role) => !have.includes(role))
       .map((role) => ({ change: { do: "GrantRole", user: name, role }, ...subject }) as const),
-    // Before auth is on no login tells whether it is right: whoever dies again and again would set it again and again.
-    ...(secret !== undefined && etcd.enabled && !isNew && !isRight
+    ...(secret !== undefined && mustSet && !isNew && !isRight
       ? [{ change: { do: "ChangePassword", user: name, secret }, ...subject } as const]
       : []),
   ];

@@ -149,6 +149,30 @@ describe("enabling", () => {
     }
   });
 
+  test("without certificates, users that were there before get our passwords before it is enabled, and once", () => {
+    const start = facts({
+      byCertificate: false,
+      users: [],
+      passwords: { ...facts().passwords, "demo-client-auth": { version: 3 } },
+      ownSecrets: { ...facts().ownSecrets, client: "demo-client-auth" },
+      etcd: { ...EMPTY, users: { root: ["root"], "quorate-operator": ["root"], "quorate-user": [] } },
+    });
+    const { steps } = walked(start);
+    assert.deepEqual(steps, [
+      "AddRole app",
+      "GrantPermission app",
+      "ChangePassword root",
+      "ChangePassword quorate-operator",
+      "GrantRole quorate-user app",
+      "ChangePassword quorate-user",
+      "ReadBack",
+      "EnableAuth",
+      "ReadBack",
+    ]);
+    const withCertificates = walked({ ...start, byCertificate: true }).steps;
+    assert.ok(withCertificates.indexOf("EnableAuth") < withCertificates.indexOf("ChangePassword root"));
+  });
+
   test("nothing is done without a quorum, nor before etcd was asked", () => {
     const { etcd: _, ...unread } = facts();
     assert.equal(holdOf(unread)?.code, "AuthNotRead");
