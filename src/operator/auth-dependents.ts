@@ -6,8 +6,7 @@
 import type { EtcdRole } from "../api/etcd-role.ts";
 import type { EtcdUser } from "../api/etcd-user.ts";
 import { effectiveName } from "../api/auth-object.ts";
-import { authStatus, type AuthVerdict } from "../core/auth/tell.ts";
-import { sentence } from "../core/status/condition.ts";
+import { authStatus, textOf, type AuthVerdict } from "../core/auth/tell.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { keyOf, refOf } from "../kube/resources.ts";
 import type { Clock } from "../seams/clock.ts";
@@ -60,7 +59,7 @@ export async function tellAuthObject(
   }
   const verdict = authVerdictOn(object, cluster);
   const { status = {}, metadata } = object;
-  if (!verdict || (status.reason === verdict.reason && status.message === sentence(verdict.message))) return;
+  if (!verdict || (status.reason === verdict.reason && status.message === textOf(verdict))) return;
   const facts = { status, generation: metadata.generation ?? 1, name: effectiveName(object) };
   await updateAuthObject(client, object, { status: authStatus(facts, verdict, clock.now()) });
 }

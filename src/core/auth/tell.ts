@@ -45,18 +45,24 @@ function telling({ now }: View, of: ObjectKind, facts: Facts, verdict: AuthVerdi
   if (!verdict) return [];
   const isTold =
     status.reason === verdict.reason &&
-    status.message === sentence(verdict.message) &&
+    status.message === textOf(verdict) &&
     status.observedGeneration === generation;
   const change = { status: authStatus(facts, verdict, now) };
   return isTold ? [] : [{ kind: "UpdateAuthObject", of, name, uid, resourceVersion, change }];
 }
 
+/** As much of it as its field holds. */
+export function textOf({ message }: AuthVerdict): string {
+  return sentence(message).slice(0, 1024);
+}
+
 export function authStatus(
   { status: before, generation, name }: Pick<Facts, "status" | "generation" | "name">,
-  { is, reason, message }: AuthVerdict,
+  told: AuthVerdict,
   now: number,
 ): AuthObjectStatus {
-  const text = sentence(message).slice(0, 1024);
+  const { is, reason } = told;
+  const text = textOf(told);
   const verdict = (type: AuthVerdict["is"]) => (is === type ? yes(reason, text) : no(reason, text));
   const seen = { now, generation };
   return {

@@ -228,6 +228,22 @@ describe("once it is enabled", () => {
     assert.equal(authReady(seen(now))?.status, "True", "one user's mistake is not the cluster's");
   });
 
+  test("a message that is longer than its field is told once", () => {
+    const now = {
+      ...done,
+      users: [user("alice", { roles: Array.from({ length: 40 }, (_, n) => `${n}`.repeat(30)) })],
+    };
+    const [write] = tellAuth(seen(now));
+    assert.ok(write && "status" in write.change);
+    const { status } = write.change;
+    assert.equal(status.message?.length, 1024);
+    const told = { ...now, users: now.users.map((one) => ({ ...one, status: status })) };
+    assert.deepEqual(
+      tellAuth(seen(told)).filter(({ of }) => of === "EtcdUser"),
+      [],
+    );
+  });
+
   test("the older of two that describe one user has it", () => {
     const second = user("alice-again", { name: "alice", roles: ["root"], createdAt: 5 });
     const now = { ...done, users: [...done.users, second] };
