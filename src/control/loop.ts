@@ -8,7 +8,7 @@ import { tellAuth } from "../core/auth/tell.ts";
 import { decide } from "../core/decide.ts";
 import type { Observation } from "../core/observation.ts";
 import { sameHolds } from "../core/outcome.ts";
-import { sourcesOf } from "../core/snapshots/source.ts";
+import { snapshotWorld } from "../core/snapshots/world.ts";
 import { viewOf, type View } from "../core/view.ts";
 import type { Clock } from "../seams/clock.ts";
 import { execute } from "./execute.ts";
@@ -208,16 +208,10 @@ export class Loop {
 
   /** Whatever else is the case with the cluster: a snapshot changes nothing in it. */
   async #keepSnapshots(view: View): Promise<Applied> {
-    const { cluster, snapshots, platform } = view.observation;
+    const { snapshots, platform } = view.observation;
     if (!snapshots || platform.fenced) return NOTHING_APPLIED;
     const { beforeEffect, onTrouble } = this.#options;
-    const named = {
-      is: "present",
-      uid: cluster.uid,
-      deleting: cluster.deleting,
-      sources: sourcesOf(view),
-    } as const;
-    const kept = await this.#snapshots.keep({ ...snapshots, now: view.now, cluster: named }, beforeEffect);
+    const kept = await this.#snapshots.keep(snapshotWorld(view, snapshots), beforeEffect);
     for (const failure of kept.failures) onTrouble?.(failure);
     return { ...kept, problems: [] };
   }

@@ -28,6 +28,13 @@ export const SNAPSHOT_REASONS = {
     meaning: "The client certificate of the snapshot process has not been issued yet.",
     remedy: "Nothing, unless the cluster is paused: certificates are issued once it is resumed.",
   },
+  AuthNeedsCertificate: {
+    phases: ["Pending", "Running"],
+    meaning:
+      "etcd has auth enabled, and clients have no certificates (`spec.tls` of the EtcdCluster: mode `Disabled` for clients, or `clientAuth: None`). The snapshot process logs in by certificate only.",
+    remedy:
+      "Set `spec.auth.enabled` of the EtcdCluster to false and the snapshot is taken. TLS cannot be changed on a running cluster: to have both, create a cluster with `clientAuth: Required` and copy the data.",
+  },
   ImageUnknown: {
     phases: ["Pending", "Running", "Deleting"],
     meaning: "The operator does not know its own image, which the Job needs.",

@@ -100,7 +100,7 @@ export interface SnapshotState {
 }
 
 export interface Blocked {
-  readonly reason: "ImageUnknown" | "CertificatePending" | "NoMember";
+  readonly reason: "ImageUnknown" | "CertificatePending" | "AuthNeedsCertificate" | "NoMember";
   readonly message: string;
 }
 

@@ -1,0 +1,28 @@
+/** What snapshots of a cluster are decided from, as the view of the cluster shows it. */
+import { isByCertificate } from "../auth/objects.ts";
+import type { View } from "../view.ts";
+import type { SnapshotWorld } from "./decide.ts";
+import type { Blocked, SnapshotState } from "./facts.ts";
+import { sourcesOf } from "./source.ts";
+
+export function snapshotWorld(view: View, state: SnapshotState): SnapshotWorld {
+  const { uid, deleting } = view.observation.cluster;
+  const blocked = state.blocked ?? withoutLogin(view);
+  return {
+    ...state,
+    ...(blocked && { blocked }),
+    now: view.now,
+    cluster: { is: "present", uid, deleting, sources: sourcesOf(view) },
+  };
+}
+
+/** The process that takes snapshots has a certificate and no password. What etcd has counts, where it is known. */
+function withoutLogin({ spec, observation: { auth } }: View): Blocked | undefined {
+  const isEnabled = auth?.etcd?.enabled ?? spec.auth?.enabled === true;
+  if (!isEnabled || isByCertificate(spec)) return undefined;
+  return {
+    reason: "AuthNeedsCertificate",
+    message:
+      "etcd has auth enabled, and the snapshot process can log in by client certificate only, which spec.tls of the EtcdCluster does not provide for; the snapshot is taken once spec.auth.enabled is false",
+  };
+}
