@@ -54,7 +54,7 @@ export const AUTH = {
   }),
   AuthEnabledByHand: wait("AuthEnabledByHand", {
     say: ({ self }: { self: string }) =>
-      `etcd has auth enabled, although spec.auth does not ask for it; the operator works as user ${self} and leaves the other users alone`,
+      `etcd has auth enabled, and spec.auth is absent; the operator works as user ${self} and leaves auth and the other users as they are`,
     next: () =>
       "Set spec.auth.enabled to true with clientRoles to let Quorate manage auth, or to false to disable it.",
     example: { self: "quorate-operator" },

@@ -247,7 +247,7 @@ export const REASONS = {
   },
   AuthEnabledByHand: {
     meaning:
-      "etcd has authentication enabled, and `spec.auth` is absent. The operator has a user of its own and leaves the others alone.",
+      "etcd has authentication enabled, and `spec.auth` is absent: it was enabled by hand, or `spec.auth` was removed, which does not disable it. The operator has a user of its own and leaves the others alone.",
     remedy: "Set `spec.auth.enabled` to true to manage it, or to false to disable it.",
   },
   NoAddress: {

@@ -308,6 +308,13 @@ describe("once it is enabled", () => {
     const [outcome] = rule(view);
     assert.ok(outcome && "hold" in outcome && outcome.hold.reason === "AuthEnabledByHand");
     assert.equal(authReady(view)?.reason, "AuthEnabledByHand");
+    // Whether Quorate enabled it, before spec.auth was removed, is not known any more.
+    const auth = { ...done, users: [user("alice", { deleting: true })] };
+    const busy = { ...view, observation: { ...view.observation, auth } };
+    for (const one of [view, busy]) {
+      assert.match(authReady(one)?.message ?? "", /spec\.auth is absent/);
+      assert.doesNotMatch(authReady(one)?.message ?? "", /by hand/);
+    }
   });
 });
 

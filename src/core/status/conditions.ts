@@ -154,7 +154,8 @@ export function authReady(view: View): Verdict | undefined {
   if (wanted === undefined && !facts?.etcd?.enabled) return undefined;
   const [outcome] = authRule(view);
   const wait = outcome && "hold" in outcome ? outcome.hold : undefined;
-  if (wanted === undefined) return no("AuthEnabledByHand", wait ? sayHold(wait) : "auth was enabled by hand");
+  if (wanted === undefined)
+    return no("AuthEnabledByHand", wait ? sayHold(wait) : "etcd has auth enabled, and spec.auth is absent");
   const etcd = view.hasQuorum ? facts?.etcd : undefined;
   if (!etcd) return unknown("NotObserved", "users and roles could not be read from etcd");
   if (!wanted.enabled)
