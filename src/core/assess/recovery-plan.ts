@@ -36,9 +36,11 @@ export function recoveryPlan(view: View): RecoveryPlan | undefined {
   const voters = view.staying.filter(isVoterByRecord);
   const lost = voters.filter(hasLostItsData);
   if (voters.length - lost.length >= quorum(voters.length)) return undefined;
-  const left = voters.filter((member) => !lost.includes(member));
+  // One on its way out counts for no quorum, but may have acknowledged writes that no other copy has.
+  const going = view.members.filter((member) => isLeavingWithData(view, member));
+  const left = [...voters.filter((member) => !lost.includes(member)), ...going];
   if (left.some(({ directory }) => directory === undefined)) return undefined;
-  const members = voters.map((member): PlannedMember => {
+  const members = [...voters, ...going].map((member): PlannedMember => {
     const data = lost.includes(member) ? undefined : dataOf(view, member);
     return { member, ...(data && { data }) };
   });
@@ -81,6 +83,11 @@ export function recoveryPlan(view: View): RecoveryPlan | undefined {
 /** By the records alone: the member list of one that is left may be old, and is gone when it stops. */
 function isVoterByRecord({ record }: MemberView): boolean {
   return record.role === "Voter" && (record.joined || record.boot === "New");
+}
+
+function isLeavingWithData(view: View, member: MemberView): boolean {
+  const { leaving, token } = member.record;
+  return leaving !== undefined && token === view.token && isVoterByRecord(member) && !hasLostItsData(member);
 }
 
 /** What it holds of this cluster and as this member. */

@@ -58,7 +58,9 @@ function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
     return [remember(view, member) ?? stillStopping(view, member, workload.since)];
   // A volume that somebody put in the place of its own is not ours to delete (I9).
   const volumeUID = ownVolume(member);
-  if (record.leaving?.volume === "Delete" && volumeUID !== undefined) {
+  // Nor is one whose data a recovery had to choose from: it may hold what the survivor lacks.
+  const isSpared = formerLife && view.observation.cluster.marks.recovered !== undefined;
+  if (record.leaving?.volume === "Delete" && volumeUID !== undefined && !isSpared) {
     return [act("heal", "MemberLeaving", why, { kind: "DeleteVolume", member: member.name, volumeUID })];
   }
   return [remember(view, member) ?? deleteRecord(member, why)];

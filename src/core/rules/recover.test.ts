@@ -244,3 +244,28 @@ test("a paused or hibernated cluster is not recovered", () => {
   assert.match(next(asleep), /^hibernate/);
   assert.equal(statusOf(asleep).phase, undefined);
 });
+
+test("a leaving voter that has the newest data is the survivor, and its volume is kept whatever was decided before", () => {
+  const leaving = { reason: "scale-in", volume: "Delete" } as const;
+  const without = record(lostQuorum(), "demo-3", { leaving });
+  const unread = change(exited(without, "demo-3"), "demo-3", { directory: undefined });
+  assert.equal(planOf(unread), undefined, "its directory was not looked into");
+  const newest = holding(unread, "demo-3", { index: 200 });
+  const found = planOf(newest);
+  assert.equal(found?.survivor.name, "demo-3");
+  assert.notEqual(found.hash, planOf(holding(newest, "demo-3", { index: 201 }))?.hash);
+  let now = until(
+    asking(newest, { kind: "recoverQuorum", approve: found.hash }),
+    ({ kind }) => kind === "MarkCluster",
+  );
+  for (let i = 0; i < 40 && now.members.length > 0; i++) {
+    const { act } = decide(now);
+    assert.ok(act);
+    const { action } = act;
+    now =
+      action.kind === "DeleteMember"
+        ? { ...now, members: now.members.filter((facts) => facts.record.name !== action.member) }
+        : after(now, action);
+  }
+  assert.equal(now.members.length, 0);
+});
