@@ -269,3 +269,18 @@ test("a leaving voter that has the newest data is the survivor, and its volume i
   }
   assert.equal(now.members.length, 0);
 });
+
+test("a second quorum loss while members are rebuilt ends the first recovery, and the second begins", () => {
+  const recovered = { plan: hash, operation: "uid-of-first", survivor: "demo-1", revision: 90 };
+  const restore = { source: { file: { path: "/snapshot.db" } } };
+  const marks = { ...world.cluster.marks, recovered: { ...recovered, restore } };
+  const first = operationOf(
+    { kind: "recoverQuorum", approve: "0123456789abcdef" },
+    { name: "first", uid: "uid-of-first", status: { phase: "Running" } },
+  );
+  const again = asking({ ...world, cluster: { ...world.cluster, marks }, operations: [first] }, task);
+  const { act } = decide(again);
+  assert.ok(act?.action.kind === "UpdateOperation", next(again));
+  assert.deepEqual([act.action.operation, act.action.status.phase], ["first", "Failed"]);
+  assert.equal(next(after(again, act.action)), "start operation task");
+});

@@ -32,12 +32,14 @@ export const recover: Rule = (view) => {
   const { operations, cluster } = view.observation;
   if (!view.established || view.hasQuorum || view.spec.replicas === 0) return [];
   const open = operations.filter((operation) => !isFinished(operation) && !operation.deleting);
+  // From the new life on, the rules that found and grow a cluster do the rest; if quorum is lost again meanwhile, another
+  // recovery takes over.
   const recoveries = open.filter(
-    (operation): operation is Recovery => operation.task.kind === "recoverQuorum",
+    (operation): operation is Recovery =>
+      operation.task.kind === "recoverQuorum" && operation.uid !== cluster.marks.recovered?.operation,
   );
   const recovery = recoveries.find(({ status }) => status.phase === "Running") ?? recoveries[0];
-  // From the new life on, the rules that found and grow a cluster do the rest.
-  if (!recovery || cluster.marks.recovered?.operation === recovery.uid) return [];
+  if (!recovery) return [];
   const plan = recoveryPlan(view);
   const differs = whyNot(view, recovery, plan);
   const isRunning = recovery.status.phase === "Running";
