@@ -48,6 +48,12 @@ test("a whole snapshot of the right version becomes a file", async () => {
   assert.ok(readFileSync(path.join(directory, SNAPSHOT_FILE)).equals(file));
 });
 
+test("also one whose path has characters with a meaning in a URL", async () => {
+  const odd = path.join(dir, "a#b?c%20.db");
+  writeFileSync(odd, file);
+  assert.equal((await fetching(odd).done).sha256, sha256);
+});
+
 test("one with another checksum does not", async () => {
   await refused(fetching(good, { checksum: "0".repeat(64) }), "checksum", /SHA-256/);
 });
@@ -89,4 +95,5 @@ test("faults of stores are told apart, so that only those that pass are retried"
 test("a source is told as a person would write it", () => {
   assert.equal(sourceURI({ s3: { bucket: "b", key: "a/b.db" } }), "s3://b/a/b.db");
   assert.equal(sourceURI({ file: { path: "/a b.db" } }), "file:///a%20b.db");
+  assert.equal(sourceURI({ file: { path: "/a#b?c%20.db" } }), "file:///a%23b%3Fc%2520.db");
 });

@@ -2,6 +2,7 @@
  * Brings the snapshot that a cluster is to start from onto a volume: found, of the right version, with room for it,
  * read to its end and checked. Only then is there a file, and only that file is ever restored.
  */
+import { pathToFileURL } from "node:url";
 import type { Restore, RestoreSource } from "../api/bootstrap.ts";
 import { freeBytes } from "../seams/disk.ts";
 import { findSnapshot, type Entry } from "./catalog.ts";
@@ -69,7 +70,7 @@ async function locate({ restore, context, caFile }: FetchOptions): Promise<Locat
 /** As a person would write it. */
 export function sourceURI({ s3, pvc, file }: RestoreSource): string {
   if (pvc) return `pvc://${pvc.claimName}/${pvc.path}`;
-  return s3 ? `s3://${s3.bucket}/${s3.key}` : `file://${encodeURI(file?.path ?? "")}`;
+  return s3 ? `s3://${s3.bucket}/${s3.key}` : pathToFileURL(file?.path ?? "").href;
 }
 
 async function requireSnapshot({ store, name }: Location, signal: AbortSignal): Promise<Entry> {
