@@ -22,8 +22,7 @@ import type { View } from "../core/view.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
-import { TrustWatch, type RotatingPlane } from "../control/trust.ts";
-import { caId, newcomerOf, bundleOf } from "../pki/authority.ts";
+import { TrustWatch } from "../control/trust.ts";
 import { PLANES, type Plane } from "../pki/plan.ts";
 import { isSecure } from "../core/config/flags.ts";
 import { applicableSpec } from "./applicable-spec.ts";
@@ -37,6 +36,7 @@ import { MissingVersions } from "./missing-versions.ts";
 import { OperationStore, type FoundOperations } from "./operation-store.ts";
 import { Recovery, type Rescuer } from "./recovery.ts";
 import { Restores, type Restorer } from "./restores.ts";
+import { rotatingPlanes } from "./rotating-planes.ts";
 import { Supervisor } from "./supervisor.ts";
 import { Store, type StoredCluster, type StoreSeams } from "./store.ts";
 import { Volumes } from "./volumes.ts";
@@ -315,14 +315,7 @@ export class LocalPlatform implements Platform {
   }
 
   async lookAtTrust(members: readonly PlatformMember[]): ReturnType<TrustWatch["see"]> {
-    const planes: RotatingPlane[] = [];
-    for (const plane of PLANES) {
-      const authority = await this.certificates.authorities.get(plane);
-      const newcomer = authority && newcomerOf(authority);
-      if (!authority || !newcomer) continue;
-      const endpoint = (record: MemberRecord) => planeEndpoint(record, plane);
-      planes.push({ plane, newcomer, bundle: bundleOf(authority), nameOf: caId, endpoint });
-    }
+    const planes = await rotatingPlanes(this.certificates.authorities, this.#options.seams.pki);
     return await this.#trust.see(members, planes);
   }
 
@@ -389,10 +382,4 @@ export class LocalPlatform implements Platform {
 function planesOf(tls: Parameters<typeof tlsPlanes>[0], records: readonly MemberRecord[]): Plane[] {
   const all = [tls, ...records.map(({ template }) => template.tls)];
   return PLANES.filter((plane) => all.some((one) => isSecure(one, plane)));
-}
-
-function planeEndpoint(record: MemberRecord, plane: Plane): Endpoint | undefined {
-  if (!isSecure(record.template.tls, plane)) return undefined;
-  const { name, address } = record;
-  return { name, url: plane === "client" ? clientURLOf(record) : address.peerURL };
 }

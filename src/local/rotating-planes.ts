@@ -1,0 +1,36 @@
+/** The planes of a local cluster whose CA is being rotated, and where members are asked about it. */
+import type { RotatingPlane } from "../control/trust.ts";
+import { clientURLOf, isSecure } from "../core/config/flags.ts";
+import type { MemberRecord } from "../core/record.ts";
+import { bundleOf, caId, idOf, newcomerOf } from "../pki/authority.ts";
+import { PLANES, type Plane } from "../pki/plan.ts";
+import type { Endpoint } from "../seams/etcd-transport.ts";
+import { PkiError, type Pki } from "../seams/pki.ts";
+import type { Authorities } from "./authorities.ts";
+
+export async function rotatingPlanes(
+  authorities: Pick<Authorities, "get">,
+  pki: Pki,
+): Promise<RotatingPlane[]> {
+  const planes: RotatingPlane[] = [];
+  for (const plane of PLANES) {
+    try {
+      const authority = await authorities.get(plane);
+      const newcomer = authority && newcomerOf(authority);
+      if (!authority || !newcomer) continue;
+      idOf(pki, newcomer.certificate, `the new ${plane} CA`);
+      const endpoint = (record: MemberRecord) => planeEndpoint(record, plane);
+      planes.push({ plane, newcomer, bundle: bundleOf(authority), nameOf: caId, endpoint });
+    } catch (error) {
+      // What is wrong with it is told where certificates are issued; members are supervised without it.
+      if (!(error instanceof PkiError)) throw error;
+    }
+  }
+  return planes;
+}
+
+function planeEndpoint(record: MemberRecord, plane: Plane): Endpoint | undefined {
+  if (!isSecure(record.template.tls, plane)) return undefined;
+  const { name, address } = record;
+  return { name, url: plane === "client" ? clientURLOf(record) : address.peerURL };
+}
