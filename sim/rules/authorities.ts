@@ -33,6 +33,7 @@ export class ModelAuthorities {
   readonly #made: OfPlanes<number> = { client: 1, peer: 1 };
   readonly #leaves = new Map<string, OfPlanes<Leaf>>();
   readonly #trusts = new WeakMap<Server, OfPlanes<readonly string[]>>();
+  readonly #startedAt = new WeakMap<Server, number>();
   /** What is shown changes so long from now. */
   onReissue: (afterMs: number) => void = () => {};
 
@@ -101,6 +102,7 @@ export class ModelAuthorities {
   /** A process reads its CAs once (R45). A record that names none is from before the first rotation. */
   started(server: Server, template: MemberTemplate): void {
     const trust = (plane: Plane) => trustOf(template, plane) ?? [`${plane}-1`];
+    this.#startedAt.set(server, this.#now());
     this.#trusts.set(server, { client: trust("client"), peer: trust("peer") });
   }
 
@@ -109,10 +111,17 @@ export class ModelAuthorities {
       const { phase, current, other } = this.#planes[plane];
       const newcomer = phase === "Bundle" ? other : current;
       const shows = this.#shown(server, plane);
+      const accepts =
+        newcomer !== undefined && this.#trusts.get(server)?.[plane].includes(newcomer) === true;
+      // As if somebody had looked at once.
+      const times = [
+        ...(accepts ? [this.#startedAt.get(server) ?? 0] : []),
+        ...(shows !== undefined && shows === newcomer ? [this.#shownAt(server, plane)] : []),
+      ];
       return {
-        ...(newcomer !== undefined &&
-          this.#trusts.get(server)?.[plane].includes(newcomer) && { accepts: newcomer }),
+        ...(accepts && { accepts: newcomer }),
         ...(shows !== undefined && { shows }),
+        ...(times.length > 0 && { seenAt: Math.max(...times) }),
       };
     };
     return { client: on("client"), peer: on("peer") };
@@ -125,6 +134,11 @@ export class ModelAuthorities {
   #accepts(server: Server, other: Server): boolean {
     const shown = this.#shown(other, "peer");
     return shown === undefined || (this.#trusts.get(server)?.peer.includes(shown) ?? true);
+  }
+
+  #shownAt(server: Server, plane: Plane): number {
+    const { at = 0 } = this.#leaves.get(server.config.name)?.[plane] ?? {};
+    return Math.min(this.#now(), at + WRITTEN_AFTER_MS);
   }
 
   #shown(server: Server, plane: Plane): string | undefined {

@@ -29,7 +29,7 @@ const ANSWER_MS = 2_000;
 /** Of the certificate that is offered; it is never stored. */
 const OFFER_LIFE_MS = 60 * 60_000;
 
-interface Seen extends MemberTrust {
+interface Seen extends Omit<MemberTrust, "seenAt"> {
   /** The process that it was seen of. */
   readonly run: string;
 }
@@ -39,6 +39,8 @@ export class TrustWatch {
   readonly #probe: EtcdProbe;
   readonly #clock: Clock;
   readonly #seen = new Map<string, Seen>();
+  /** When something was first seen of a member, whichever process of it was seen. */
+  readonly #firstSeen = new Map<string, number>();
   readonly #offers = new Map<string, IssuedCertificate>();
 
   constructor(around: { readonly pki: Pki; readonly probe: EtcdProbe; readonly clock: Clock }) {
@@ -55,6 +57,7 @@ export class TrustWatch {
     const found = new Map<string, NonNullable<MemberFacts["trust"]>>();
     if (planes.length === 0) {
       this.#seen.clear();
+      this.#firstSeen.clear();
       this.#offers.clear();
       return found;
     }
@@ -76,7 +79,7 @@ export class TrustWatch {
     const before = this.#seen.get(key);
     const { accepts, shows } = before?.run === run ? before : {};
     const name = this.#nameOf(plane);
-    if (accepts === name && shows === name) return { accepts, shows };
+    if (accepts === name && shows === name) return this.#told(key, name, { accepts, shows });
     using limit = deadline(this.#clock, ANSWER_MS);
     const offer = await this.#offer(plane, name);
     const answer = offer && (await this.#probe.offer(endpoint, offer, limit.signal));
@@ -88,7 +91,19 @@ export class TrustWatch {
     };
     this.#seen.set(key, seen);
     const { run: _process, ...trust } = seen;
-    return trust;
+    return this.#told(key, name, trust);
+  }
+
+  /** With when it was first seen so. Another process has to be seen itself, but clients need no more time for it. */
+  #told(key: string, name: string, trust: Omit<MemberTrust, "seenAt">): MemberTrust {
+    const seen = (["accepts", "shows"] as const).filter((what) => trust[what] === name);
+    const times = seen.map((what) => {
+      const first = `${key} ${name} ${what}`;
+      const at = this.#firstSeen.get(first) ?? this.#clock.now();
+      this.#firstSeen.set(first, at);
+      return at;
+    });
+    return { ...trust, ...(times.length > 0 && { seenAt: Math.max(...times) }) };
   }
 
   #nameOf({ newcomer, nameOf }: RotatingPlane): string {

@@ -29,4 +29,9 @@ export interface MemberTrust {
   readonly accepts?: string;
   /** The CA that issued the certificate which it shows. */
   readonly shows?: string;
+  /**
+   * When the newer CA was first seen to be accepted and, once it issued what is shown, first seen so: by who runs now,
+   * whatever went on before. Undefined until then.
+   */
+  readonly seenAt?: number;
 }

@@ -149,7 +149,7 @@ function rotated(o: Observation, action: Extract<Action, { kind: "RotateAuthorit
   const platform = { ...o.platform, authorities: { ...o.platform.authorities, [plane]: next } };
   const members = o.members.map((facts): MemberFacts => ({
     ...facts,
-    trust: { ...facts.trust, [plane]: { accepts: newer, shows: next.current } },
+    trust: { ...facts.trust, [plane]: { accepts: newer, shows: next.current, seenAt: 0 } },
   }));
   return { ...o, platform, members };
 }

@@ -109,10 +109,12 @@ describe("the new CA signs only when every member was seen to accept it", () => 
 
   test("not before clients had their time, which peers do not need", () => {
     const world = rotating(healthy(), BOTH({ ...bundle, since: NOW - 9 * MINUTE }));
-    const seen = trusting(world, trust, { accepts: "new", shows: "old" });
+    const seen = trusting(world, trust, { accepts: "new", shows: "old", seenAt: 1 });
     assert.deepEqual(codes(seen), ["BundleSoaks", "AuthoritySwitched"]);
     const [wait] = decide(seen).holds.filter(({ code }) => code === "BundleSoaks");
     assert.equal(wait?.until, NOW + MINUTE);
+    const late = trusting(world, trust, { accepts: "new", shows: "old", seenAt: NOW - MINUTE });
+    assert.equal(decide(late).holds.find(({ code }) => code === "BundleSoaks")?.until, NOW + 9 * MINUTE);
     const short = edit(seen, { tls: { rotation: { soak: "5m" } } });
     assert.deepEqual(codes(short), ["AuthoritySwitched", "AuthoritySwitched"]);
   });
@@ -123,13 +125,22 @@ describe("the old CA is dropped only when every member was seen to serve a certi
   const trust = ["old", "new"];
 
   test("not while one shows another", () => {
-    const late = trusting(rotating(healthy(), BOTH(reissue)), trust, { accepts: "new", shows: "old" });
+    const late = trusting(rotating(healthy(), BOTH(reissue)), trust, { accepts: "new", shows: "old", seenAt: 1 });
     assert.deepEqual(codesOf(late), ["LeavesUnseen"]);
+  });
+
+  test("not at once after an operator outage: the soak counts from when every member was seen to serve it", () => {
+    const world = rotating(healthy(), BOTH(reissue));
+    const seen = trusting(world, trust, { accepts: "new", shows: "new", seenAt: NOW - 9 * MINUTE });
+    assert.deepEqual(codes(seen), ["LeavesSoak"]);
+    assert.deepEqual(codes({ ...seen, now: NOW + MINUTE }), ["AuthorityRetired", "AuthorityRetired"]);
+    const unknown = trusting(world, trust, { accepts: "new", shows: "new" });
+    assert.deepEqual(codes(unknown), ["LeavesSoak"]);
   });
 
   test("both planes together, so that members restart once for it", () => {
     const world = rotating(healthy(), { client: { ...reissue, since: NOW }, peer: reissue });
-    const seen = trusting(world, trust, { accepts: "new", shows: "new" });
+    const seen = trusting(world, trust, { accepts: "new", shows: "new", seenAt: 1 });
     assert.deepEqual(codes(seen), ["LeavesSoak"]);
     const later = { ...seen, now: NOW + 11 * MINUTE };
     assert.deepEqual(codes(later), ["AuthorityRetired", "AuthorityRetired"]);
@@ -137,9 +148,9 @@ describe("the old CA is dropped only when every member was seen to serve a certi
 
   test("and forgotten when no record names it and everybody was started from its record", () => {
     const drop = { phase: "Drop", current: "new", other: "old", since: NOW } as const;
-    const before = trusting(rotating(healthy(), BOTH(drop)), trust, { accepts: "new", shows: "new" });
+    const before = trusting(rotating(healthy(), BOTH(drop)), trust, { accepts: "new", shows: "new", seenAt: 1 });
     assert.deepEqual(codesOf(before), ["TrustDropping"]);
-    const after = trusting(rotating(healthy(), BOTH(drop)), ["new"], { accepts: "new", shows: "new" });
+    const after = trusting(rotating(healthy(), BOTH(drop)), ["new"], { accepts: "new", shows: "new", seenAt: 1 });
     assert.deepEqual(codesOf(after), ["AuthorityRotated"]);
   });
 });

@@ -75,7 +75,6 @@ function waitOf(view: View, { plane, authority }: Rotation): Outcome | undefined
   const { phase, current, other = "" } = authority;
   const about = (members: readonly MemberView[]) => ({ plane, members: namesOf(members) });
   const look = { unfinished: true, until: view.now + LOOK_MS };
-  const soaked = soakedAt(view, plane, authority);
   switch (phase) {
     case "Steady":
       return undefined;
@@ -85,6 +84,7 @@ function waitOf(view: View, { plane, authority }: Rotation): Outcome | undefined
         return hold(HOLDS.nothing, "TrustRolling", about(lacking), { unfinished: true });
       const unseen = trusting(view, plane).filter(({ trust }) => trust?.[plane]?.accepts !== other);
       if (unseen.length > 0) return hold(HOLDS.nothing, "TrustUnseen", about(unseen), look);
+      const soaked = soakedAt(view, { plane, authority }, trusting(view, plane));
       return soaked > view.now
         ? hold(HOLDS.nothing, "BundleSoaks", { plane, until: soaked }, { until: soaked })
         : undefined;
@@ -92,6 +92,7 @@ function waitOf(view: View, { plane, authority }: Rotation): Outcome | undefined
     case "Reissue": {
       const unseen = showing(view, plane).filter(({ trust }) => trust?.[plane]?.shows !== current);
       if (unseen.length > 0) return hold(HOLDS.nothing, "LeavesUnseen", about(unseen), look);
+      const soaked = soakedAt(view, { plane, authority }, showing(view, plane));
       return soaked > view.now
         ? hold(HOLDS.nothing, "LeavesSoak", { plane, until: soaked }, { until: soaked })
         : undefined;
@@ -121,7 +122,16 @@ function runsWith(member: MemberView, plane: Plane, trust: readonly string[]): b
   return isSame && member.upToDate && (member.healthy || !member.record.run);
 }
 
-/** Peers are all ours, and are seen: only clients need time. */
-function soakedAt({ spec }: View, plane: Plane, { since = 0 }: AuthorityFacts): number {
-  return plane === "client" ? since + millisecondsOf(spec.tls.rotation?.soak ?? DEFAULT_SOAK) : 0;
+/**
+ * Peers are all ours, and are seen: only clients need time. It counts from when the last member was seen to have changed,
+ * since nothing was written for clients either while the operator was away or the cluster was paused.
+ */
+function soakedAt(
+  { spec, now }: View,
+  { plane, authority: { since = 0 } }: Rotation,
+  members: readonly MemberView[],
+): number {
+  if (plane !== "client") return 0;
+  const seen = members.map(({ trust }) => trust?.[plane]?.seenAt ?? now);
+  return Math.max(since, ...seen) + millisecondsOf(spec.tls.rotation?.soak ?? DEFAULT_SOAK);
 }
