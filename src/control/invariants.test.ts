@@ -169,6 +169,13 @@ test("R45: a CA signs, and another is dropped, only when every member was seen t
     return { ...facts, record: { ...facts.record, template: { ...template, tls } } };
   });
   refused(named, to("Steady"), "trust", /demo-2 still trusts the old peer CA/);
+  const leaving = change(named, "demo-2", ({ record }) => ({
+    record: { ...record, leaving: { reason: "it goes", volume: "Retain" } },
+  }));
+  refused(leaving, to("Steady"), "trust", /demo-2 still trusts the old peer CA/);
+  const { list } = leaving.etcd;
+  const members = (list?.members ?? []).filter(({ name }) => name !== "demo-2");
+  allowed({ ...leaving, etcd: { ...leaving.etcd, list: list && { ...list, members } } }, to("Steady"));
 });
 
 test("auth is not enabled where root or the operator logs in by a password that was not set or checked", () => {

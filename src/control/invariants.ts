@@ -12,7 +12,7 @@ import { needsTrust } from "../core/template/effective.ts";
 import { quorum, survivesPromotion, survivesRemoval } from "../core/quorum.ts";
 import type { MemberTemplate } from "../core/record.ts";
 import { triedBy } from "../core/assess/trial.ts";
-import { healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../core/view.ts";
+import { hasLeft, healthyVotersBut, isOrWasVoter, type MemberView, type View } from "../core/view.ts";
 
 export class InvariantViolation extends Error {
   override name = "InvariantViolation";
@@ -83,10 +83,11 @@ function violation(view: View, action: Action): Violation | undefined {
   }
 }
 
-/** Nobody is shown a certificate that it does not accept: said of every member, whoever it is (R45). */
+/** Nobody is shown a certificate that it does not accept: said of every member that etcd has not removed (R45). */
 function rotation(view: View, plane: Plane, to: RotationPhase): Violation | undefined {
   const { other, current } = view.observation.platform.authorities?.[plane] ?? {};
-  for (const { name, record, trust, upToDate } of view.members) {
+  const present = view.members.filter((member) => !hasLeft(view, member));
+  for (const { name, record, trust, upToDate } of present) {
     const { client, peer } = record.template.tls.effective ?? {};
     const recorded = (plane === "client" ? client : peer)?.trust ?? [];
     const { accepts, shows } = trust?.[plane] ?? {};

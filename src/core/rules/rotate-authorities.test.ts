@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { decide } from "../decide.ts";
-import type { AuthorityFacts, MemberTrust, Observation, Plane } from "../observation.ts";
+import type { AuthorityFacts, MemberTrust, Observation, Plane, RotationPhase } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
 import { change, edit, healthy, NOW } from "../testing/cluster.ts";
 import { assertInvariants } from "../testing/naive-invariants.ts";
@@ -153,4 +153,39 @@ describe("the old CA is dropped only when every member was seen to serve a certi
     const after = trusting(rotating(healthy(), BOTH(drop)), ["new"], { accepts: "new", shows: "new", seenAt: 1 });
     assert.deepEqual(codesOf(after), ["AuthorityRotated"]);
   });
+});
+
+test("a removed member whose Pod hangs does not keep a rotation from beginning, going on and ending", () => {
+  const leaving = { reason: "it goes", volume: "Retain" } as const;
+  const hanging = (world: Observation): Observation => {
+    const o = change(world, "demo-3", ({ record }) => ({
+      record: { ...record, leaving },
+      workload: { state: "stopping", since: NOW - 60 * MINUTE } as const,
+      answer: { reachable: false, error: "no answer" } as const,
+      trust: {},
+    }));
+    const { list } = o.etcd;
+    assert.ok(list);
+    const members = list.members.filter(({ name }) => name !== "demo-3");
+    return { ...o, etcd: { ...o.etcd, list: { ...list, members } } };
+  };
+  const due = hanging(rotating(healthy(), { peer: { rotateAt: NOW } }));
+  assert.deepEqual(codes(due), ["AuthorityDue"]);
+  const seen = { accepts: "new", shows: "new", seenAt: 1 };
+  const inPhase = (phase: RotationPhase, trust: readonly string[], current = "new", other = "old") =>
+    hanging(trusting(rotating(healthy(), BOTH({ phase, current, other, since: 1 })), trust, seen));
+  const worlds = [
+    inPhase("Bundle", ["old", "new"], "old", "new"),
+    inPhase("Reissue", ["old", "new"]),
+    inPhase("Drop", ["new"]),
+  ];
+  assert.deepEqual(
+    worlds.map((world) => codesOf(world)),
+    [["AuthoritySwitched"], ["AuthorityRetired"], ["AuthorityRotated"]],
+  );
+  for (const world of worlds)
+    for (const outcome of rotateAuthorities(viewOf(world)))
+      if ("act" in outcome) assertInvariants(world, outcome.act.action);
+  const counted = change(worlds[1]!, "demo-3", ({ record }) => ({ record: { ...record, leaving: undefined } }));
+  assert.deepEqual(codesOf(counted), ["LeavesUnseen"], "one that nobody removed is waited for");
 });

@@ -13,7 +13,7 @@ import type { AuthorityFacts, Plane, RotationPhase } from "../observation.ts";
 import { act, hold } from "../outcome.ts";
 import type { Rule } from "../rule.ts";
 import { needsTrust, PLANES, trustOf } from "../template/effective.ts";
-import { namesOf, type MemberView, type View } from "../view.ts";
+import { hasLeft, namesOf, type MemberView, type View } from "../view.ts";
 
 /** Kubelets take up to 90 seconds to refresh a mounted Secret, and applications some time to notice. */
 const DEFAULT_SOAK = "10m";
@@ -63,7 +63,7 @@ function advance(view: View, { plane, authority }: Rotation): Outcome[] {
 
 /** A rotation restarts everybody twice: it begins only while all are well. */
 function isDue(view: View, { rotateAt }: AuthorityFacts): boolean {
-  return view.now >= rotateAt && view.members.every(isSettled);
+  return view.now >= rotateAt && present(view).every(isSettled);
 }
 
 function isSettled({ healthy, upToDate, record }: MemberView): boolean {
@@ -106,13 +106,18 @@ function waitOf(view: View, { plane, authority }: Rotation): Outcome | undefined
   }
 }
 
+/** Without those that etcd has removed: a Pod of theirs that hangs talks to nobody. */
+function present(view: View): MemberView[] {
+  return view.members.filter((member) => !hasLeft(view, member));
+}
+
 /** Members that check certificates on this plane; also those that leave, as long as they may vote. */
 function trusting(view: View, plane: Plane): MemberView[] {
-  return view.members.filter(({ record }) => needsTrust(record.template, plane));
+  return present(view).filter(({ record }) => needsTrust(record.template, plane));
 }
 
 function showing(view: View, plane: Plane): MemberView[] {
-  return view.members.filter(({ record }) => isSecure(record.template.tls, plane));
+  return present(view).filter(({ record }) => isSecure(record.template.tls, plane));
 }
 
 /** Its record says so, and what runs was started from its record. */
