@@ -51,8 +51,10 @@ export class Recovery {
     for (const { record, volume, workload } of members) {
       if (volume.state !== "ready" || volume.uid !== record.volumeUID) continue;
       const directory = await this.#directory(record.name);
-      // What is being written may look torn: of a running member only what can be read whole counts.
-      if (directory.state === "data" || workload.state !== "running") found[record.name] = directory;
+      // What is being written may look torn: of a process that has not ended only what can be read whole counts.
+      const isWriting = workload.state === "running" || workload.state === "stopping";
+      if (directory.state === "data" || !isWriting) found[record.name] = directory;
+      else this.#known.delete(record.name);
     }
     return found;
   }

@@ -6,8 +6,9 @@ export function hasLostItsData(member: MemberView): boolean {
   const { record, volume, workload, directory, forgot } = member;
   if (forgot !== undefined) return true;
   if (volume.state === "absent" || (volume.state === "ready" && volume.uid !== record.volumeUID)) return true;
-  // Of a running member files may be read half written.
-  const isReadable = directory === undefined || directory.state === "data" || workload.state === "running";
+  // Of a member that runs or is being stopped, files may be read half written.
+  const isWriting = workload.state === "running" || workload.state === "stopping";
+  const isReadable = directory === undefined || directory.state === "data" || isWriting;
   if (record.joined && !isReadable) return true;
   return (exitOf(member)?.data ?? "kept") !== "kept";
 }
