@@ -39,6 +39,11 @@ function lostQuorum(): Observation {
   return { ...wiped, etcd: { ...etcd, highestRevision: 95 } };
 }
 
+const onMachine = (observation: Observation): Observation => ({
+  ...observation,
+  platform: { ...observation.platform, machine: { command: "quorate", dir: "/demo" } },
+});
+
 const world = lostQuorum();
 const planOf = (observation: Observation) => recoveryPlan(viewOf(observation));
 const hash = planOf(world)?.hash ?? "";
@@ -127,11 +132,14 @@ test("another hash, a member that came back, and a cluster with quorum: rejected
   assert.deepEqual(ending(wrong), ["Rejected", "PlanChanged"]);
   const changed = asking(holding(world, "demo-1", { index: 101 }), task);
   assert.deepEqual(ending(changed), ["Rejected", "PlanChanged"]);
-  const back = asking(holding(exited(world, "demo-2"), "demo-2"), task);
+  const back = onMachine(asking(holding(exited(world, "demo-2"), "demo-2"), task));
   assert.deepEqual(ending(back), ["Rejected", "QuorumNotLost"]);
   const unknown = { ...world, members: world.members.map(({ directory: _unread, ...facts }) => facts) };
   assert.deepEqual(ending(asking(unknown, task)), ["Rejected", "RecoveryNotSupported"]);
   assert.deepEqual(ending(asking(healthy(), task)), ["Rejected", "QuorumNotLost"]);
+  const absent = unknown.members.map((facts) => ({ ...facts, volume: { state: "absent" } as const }));
+  const wiped = asking(onMachine({ ...unknown, members: absent }), task);
+  assert.deepEqual(ending(wiped), ["Rejected", "PlanChanged"], "there is nothing left, and it was looked for");
 });
 
 test("everybody is stopped before the data is read, and it is at hand before the old life ends", () => {
@@ -156,7 +164,7 @@ test("one that hangs while it stops is waited for", () => {
 });
 
 test("whatever differs from the approved plan before the old life ends ends it, and members are started again", () => {
-  const rescue = until(asking(world, task), ({ kind }) => kind === "RescueData");
+  const rescue = until(onMachine(asking(world, task)), ({ kind }) => kind === "RescueData");
   const back = holding(rescue, "demo-2");
   const returned = change(back, "demo-2", { workload: { state: "absent" } });
   assert.deepEqual(ending(returned), ["Failed", "QuorumNotLost"]);

@@ -78,11 +78,15 @@ function whyNot(
       reason: "PlanChanged",
       message: `the approved plan is ${task.approve}, and the present one is ${plan.hash}: look at it again, and approve that`,
     };
-  const isUnknown = view.staying.every(({ directory }) => directory === undefined);
-  return isUnknown
+  if (view.observation.platform.machine === undefined)
+    return {
+      reason: "RecoveryNotSupported",
+      message: "what the members' volumes hold cannot be read on this platform: restore a snapshot instead",
+    };
+  return view.staying.every(hasLostItsData)
     ? {
-        reason: "RecoveryNotSupported",
-        message: "what the members' volumes hold cannot be read on this platform: restore a snapshot instead",
+        reason: "PlanChanged",
+        message: "no member has data left to recover from: restore a snapshot into a new cluster instead",
       }
     : {
         reason: "QuorumNotLost",
