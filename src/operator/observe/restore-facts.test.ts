@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ContainerStatus } from "kubernetes-types/core/v1.d.ts";
+import { meaningOf } from "../../core/assess/exit-causes.ts";
 import { RestoreError } from "../../snapshot/restore-error.ts";
 import { writeFailure } from "../../snapshot/stage.ts";
 import { RESTORE_CONTAINERS } from "../names.ts";
@@ -15,7 +16,7 @@ const status = (name: string, more: Partial<ContainerStatus>): ContainerStatus =
   restartCount: 2,
   ...more,
 });
-const { stage, etcdutl } = RESTORE_CONTAINERS;
+const { stage, etcdutl, place } = RESTORE_CONTAINERS;
 
 test("a container that works is a restore on its way", () => {
   const facts = restoreFacts(pod, status(etcdutl, { state: { running: {} } }), "a");
@@ -37,6 +38,18 @@ test("one that failed says what is at fault, also while it is tried again", () =
       "another SHA-256",
     ]);
   }
+});
+
+test("etcdutl cannot be started again over what it left: its Pod has ended, that of the others has not", () => {
+  const terminated = { exitCode: 137, reason: "OOMKilled" };
+  for (const state of [{ terminated }, { waiting: { reason: "CrashLoopBackOff" } }, { running: {} }]) {
+    const ends = [stage, etcdutl, place].map((name) => {
+      const facts = restoreFacts(pod, status(name, { state, lastState: { terminated } }), "a");
+      return facts?.state === "exited" && facts.ended === true;
+    });
+    assert.deepEqual(ends, [false, true, false]);
+  }
+  assert.equal(meaningOf("restore-failed").data, "kept", "so that the Pod is recreated");
 });
 
 test("words that are no answer of ours are shown as they are", () => {

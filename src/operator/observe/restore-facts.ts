@@ -32,6 +32,8 @@ export function restoreFacts(
       startedFrom,
       restarts,
       cause: "restore-failed",
+      // Started again alone it finds what it left and refuses: only another Pod stages the snapshot afresh.
+      ...(name === RESTORE_CONTAINERS.etcdutl && { ended: true }),
       ...failureOf(name, ended),
     };
   if (state?.running)
