@@ -19,7 +19,7 @@ import { clientLeaf } from "../../src/pki/plan.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import { systemRandom } from "../../src/seams/random.ts";
 import { CLUSTER, inOrder, LocalCluster } from "../support/local-cluster.ts";
-import { sampledVersions } from "../support/sample.ts";
+import { EVERY_CASE, sampledVersions } from "../support/sample.ts";
 
 type Kind = "EtcdUser" | "EtcdRole";
 type Spec = Partial<EtcdUserSpec> | Partial<EtcdRoleSpec>;
@@ -206,7 +206,8 @@ for (const version of sampledVersions) {
         return isBack && isCarol && bobs.length === 1 && daves.length === 0 && readers.length === 1;
       };
       await local.until("drift is gone", isRight);
-      assert.ok(performance.now() - began < 30_000, `${Math.round(performance.now() - began)} ms`);
+      const mostMs = EVERY_CASE ? 30_000 : 90_000;
+      assert.ok(performance.now() - began < mostMs, `${Math.round(performance.now() - began)} ms`);
       assert.ok((await auth.userList()).includes("mallory"), "users of others are left alone");
     });
 

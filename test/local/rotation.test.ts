@@ -110,6 +110,7 @@ test("CAs are rotated without a lost write by whichever controller, and leaves w
 
   const told = await client.stop();
   assert.deepEqual(told.unexplained.map(String), [], local.story());
-  assert.ok(told.longestGapMs < 3_000, `no write for ${told.longestGapMs} ms\n${local.story()}`);
+  const mostMs = EVERY_CASE ? 3_000 : 15_000;
+  assert.ok(told.longestGapMs < mostMs, `no write for ${told.longestGapMs} ms\n${local.story()}`);
   assert.ok(told.acknowledged > 500, `${told.acknowledged} writes`);
 });
