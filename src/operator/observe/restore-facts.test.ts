@@ -49,6 +49,10 @@ test("etcdutl cannot be started again over what it left: its Pod has ended, that
     });
     assert.deepEqual(ends, [false, true, false]);
   }
+  const again = { exitCode: 1, finishedAt: "2026-01-01T00:10:00Z" };
+  const facts = restoreFacts(pod, status(etcdutl, { state: { terminated: again } }), "a");
+  const since = facts?.state === "exited" && facts.since;
+  assert.equal(since, Date.parse("2026-01-01T00:00:00Z"), "restarts by the kubelet do not delay another Pod");
   assert.equal(meaningOf("restore-failed").data, "kept", "so that the Pod is recreated");
 });
 

@@ -25,15 +25,17 @@ export function restoreFacts(
   const ended = state?.terminated ?? lastState?.terminated;
   // While it is tried again, what is known is why it failed.
   const isImage = /image/i.test(state?.waiting?.reason ?? "");
+  // Started again alone, etcdutl finds what it left and refuses: only another Pod stages the snapshot afresh. The wait for
+  // that counts from the Pod, since each restart by the kubelet ends a moment later.
+  const isFinal = name === RESTORE_CONTAINERS.etcdutl;
   if (ended && ended.exitCode !== 0 && !isImage)
     return {
       state: "exited",
-      since: since(ended.finishedAt),
+      since: since(isFinal ? undefined : ended.finishedAt),
       startedFrom,
       restarts,
       cause: "restore-failed",
-      // Started again alone it finds what it left and refuses: only another Pod stages the snapshot afresh.
-      ...(name === RESTORE_CONTAINERS.etcdutl && { ended: true }),
+      ...(isFinal && { ended: true }),
       ...failureOf(name, ended),
     };
   if (state?.running)
