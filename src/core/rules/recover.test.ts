@@ -161,6 +161,11 @@ test("one that hangs while it stops is waited for", () => {
   const hangs = change(running, "demo-1", { workload: { state: "stopping", since: 1 } });
   assert.equal(next(hangs), "nothing");
   assert.equal(decide(hangs).holds.at(-1)?.code, "RecoveryAwaitsStop");
+  const unread = onMachine(change(hangs, "demo-1", { directory: undefined }));
+  assert.equal(next(unread), "nothing", "what it is still writing cannot be read, and changes no plan");
+  assert.equal(decide(unread).holds.at(-1)?.code, "RecoveryAwaitsStop");
+  const ended = change(unread, "demo-1", { workload: { state: "absent" }, directory: { state: "empty" } });
+  assert.deepEqual(ending(ended), ["Failed", "PlanChanged"]);
 });
 
 test("whatever differs from the approved plan before the old life ends ends it, and members are started again", () => {

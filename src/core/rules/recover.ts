@@ -41,8 +41,17 @@ export const recover: Rule = (view) => {
   const recovery = recoveries.find(({ status }) => status.phase === "Running") ?? recoveries[0];
   if (!recovery) return [];
   const plan = recoveryPlan(view);
-  const differs = whyNot(view, recovery, plan);
   const isRunning = recovery.status.phase === "Running";
+  const unread = isRunning && !plan ? view.members.filter(isUnreadYet) : [];
+  if (unread[0])
+    return [
+      hold(HOLDS.everything, "RecoveryAwaitsStop", {
+        operation: recovery.name,
+        member: unread[0].name,
+        members: namesOf(unread),
+      }),
+    ];
+  const differs = whyNot(view, recovery, plan);
   if (differs || !plan) return differs ? [ended(view, recovery, isRunning ? "fail" : "reject", differs)] : [];
   // One task at a time: whatever else runs cannot go on without quorum, and its members are about to be replaced.
   const other = open.find((operation) => operation !== recovery && operation.status.phase === "Running");
@@ -154,6 +163,11 @@ function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
       },
     },
   );
+}
+
+/** Until it has stopped, what it holds may be written half and cannot be told: that is no reason to end a recovery. */
+function isUnreadYet({ workload, directory }: MemberView): boolean {
+  return workload.state === "stopping" && directory === undefined;
 }
 
 /** On one machine what has ended is started by nobody but us; a kubelet would start it again. */
