@@ -86,3 +86,12 @@ test("a claim is mounted read-only, by the first step alone", () => {
     false,
   );
 });
+
+test("no variable of the Pod is expanded in what a spec says", () => {
+  const pod = podOf({
+    source: { s3: { bucket: "b", key: "a.db", endpoint: "http://$(AWS_SECRET_ACCESS_KEY).example" } },
+  });
+  const { env } = container(pod, RESTORE_CONTAINERS.stage);
+  const value = env?.find(({ name }) => name === "QUORATE_RESTORE")?.value ?? "";
+  assert.match(value, /http:\/\/\$\$\(AWS_SECRET_ACCESS_KEY\)\.example/);
+});

@@ -13,6 +13,7 @@ import { bumpOf, CA_KEY, ENCRYPTION_KEY, type Restore } from "../../api/bootstra
 import type { MemberRecord } from "../../core/record.ts";
 import { RESTORE_CONTAINERS, ANNOTATIONS } from "../names.ts";
 import { PATHS } from "./config.ts";
+import { literal } from "./literal.ts";
 import { etcdSecurity } from "./security.ts";
 import { VOLUMES } from "./volumes.ts";
 
@@ -56,18 +57,18 @@ export function restoreParts(record: MemberRecord, restore: Restore, images: Res
       "stage",
       PATHS.dataMount,
       "--etcd-version",
-      record.template.version,
+      literal(record.template.version),
       ...source.args,
       `$(${FLAG})`,
     ],
-    env: [flag, { name: "QUORATE_RESTORE", value: JSON.stringify(restore) }, ...source.env],
+    env: [flag, { name: "QUORATE_RESTORE", value: literal(JSON.stringify(restore)) }, ...source.env],
     volumeMounts: [data, ...source.mounts],
   };
   const etcdutl: Container = {
     ...images.etcd,
     name: RESTORE_CONTAINERS.etcdutl,
     command: ["etcdutl"],
-    args: [...etcdutlArguments(record, restore), `$(${FLAG})`],
+    args: [...etcdutlArguments(record, restore).map(literal), `$(${FLAG})`],
     env: [flag],
     securityContext: etcdSecurity(),
     terminationMessagePolicy: "FallbackToLogsOnError",

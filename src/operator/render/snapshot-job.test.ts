@@ -114,3 +114,19 @@ test("a volume is mounted, and a cluster without TLS is dialled without a certif
   assert.ok(!args.includes("--cert"));
   assert.deepEqual(pod.volumes, [{ name: "snapshots", persistentVolumeClaim: { claimName: "backups" } }]);
 });
+
+test("no variable of the Job's Pod is expanded in what a spec says", () => {
+  for (const task of ["save", "delete"] as const) {
+    const s3 = {
+      bucket: "b",
+      prefix: "$(C)",
+      endpoint: "http://$(AWS_SECRET_ACCESS_KEY).example",
+      region: "$(R)",
+    };
+    const evil = snapshotNamed("nightly", { spec: { destination: { s3 } } });
+    const { args } = partsOf(snapshotJob(evil, { ...WISHES, task }));
+    assert.ok(args.includes("http://$$(AWS_SECRET_ACCESS_KEY).example"));
+    assert.ok(args.includes("s3://b/$$(C)/"));
+    assert.doesNotMatch(args.join(" ").replaceAll("$$", ""), /\$/);
+  }
+});

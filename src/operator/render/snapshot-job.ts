@@ -9,6 +9,7 @@ import { jobName, objectID } from "../../core/snapshots/decide.ts";
 import type { SnapshotFacts, SnapshotTask } from "../../core/snapshots/facts.ts";
 import { LABELS, SNAPSHOT_SERVICE_ACCOUNT } from "../names.ts";
 import { keyParts, storeParts } from "./destination.ts";
+import { literal } from "./literal.ts";
 import { etcdSecurity, podSecurity } from "./security.ts";
 
 export interface JobWishes {
@@ -105,7 +106,9 @@ function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, secret }: Jo
         name: CONTAINER,
         image,
         imagePullPolicy: "IfNotPresent",
-        args: ["snapshot", ...verb, ...own, ...etcd.args, ...key.args, ...store.args, store.folder],
+        args: ["snapshot", ...verb, ...own, ...etcd.args, ...key.args, ...store.args, store.folder].map(
+          literal,
+        ),
         ...(store.env.length > 0 && { env: [...store.env] }),
         resources: { requests: { cpu: "50m", memory: "128Mi" } },
         securityContext: etcdSecurity(),
