@@ -33,8 +33,11 @@ export class GivenSecrets {
   /** `known` is as a cache has it, where it has the label. Of its data only what a certificate consists of is kept. */
   async read(namespace: string, name: string, known: Secret | undefined): Promise<Secret | undefined> {
     const before = this.#read.get(name);
+    // One that the cache had and has no more has lost the label, or is gone: no event tells of it from now on.
     const isNewer =
-      known !== undefined && known.metadata?.resourceVersion !== before?.secret?.metadata?.resourceVersion;
+      known === undefined
+        ? before?.until === Infinity
+        : known.metadata?.resourceVersion !== before?.secret?.metadata?.resourceVersion;
     if (before && !isNewer && this.#clock.monotonic() < before.until) return before.secret;
     const found = await findOne(this.#client, secrets, { namespace, name });
     const secret = found && { ...found, data: knownFiles(found.data) };
