@@ -51,10 +51,11 @@ async function execute(context: SnapshotContext, effect: SnapshotEffect): Promis
     case "StartJob":
       return await startJob(context, effect);
     case "DeleteJob":
+      // The Job stays until its Pods are gone, so that the next one never meets a Pod that still writes.
       await client.delete(
         jobs,
         { name: effect.job, namespace },
-        { uid: effect.uid, propagation: "Background" },
+        { uid: effect.uid, propagation: "Foreground" },
       );
       return;
     case "HoldSnapshot":
