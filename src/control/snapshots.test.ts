@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { effectKey, type SnapshotEffect } from "../core/snapshots/effect.ts";
-import { runningSnapshot, snapshotNamed, worldOf } from "../core/testing/snapshots.ts";
+import { runningSnapshot, scheduleNamed, snapshotNamed, worldOf } from "../core/testing/snapshots.ts";
 import type { Clock } from "../seams/clock.ts";
 import { Conflict } from "./platform.ts";
 import { SnapshotKeeper } from "./snapshots.ts";
@@ -37,6 +37,37 @@ test("a Job that cannot be made is tried again with growing waits, and its snaps
   assert.ok(kept.lookAgainAt);
   time.ms = 60_000;
   assert.deepEqual([(await keeper.keep(world)).failures, tried.length], [[], 3]);
+});
+
+test("a snapshot that a schedule cannot create is retried with growing waits, and the schedule tells why", async () => {
+  const schedule = scheduleNamed("hourly");
+  let world = worldOf([], { now: schedule.createdAt + 7_200_000, schedules: [schedule] });
+  const time = { ms: 0 };
+  const tried: string[] = [];
+  let isFull = true;
+  const execute = (effect: SnapshotEffect) => {
+    tried.push(effect.kind);
+    if (effect.kind === "UpdateSchedule")
+      world = { ...world, schedules: [{ ...schedule, status: effect.status }] };
+    return effect.kind === "CreateSnapshot" && isFull
+      ? Promise.reject(new Error("exceeded quota"))
+      : Promise.resolve();
+  };
+  const keeper = new SnapshotKeeper(execute, { monotonic: () => time.ms } as Clock);
+  assert.equal((await keeper.keep(world)).failures.length, 1);
+  assert.equal((await keeper.keep(world)).changed, true);
+  const kept = await keeper.keep(world);
+  assert.deepEqual([kept.changed, tried], [false, ["CreateSnapshot", "UpdateSchedule"]]);
+  assert.ok(kept.lookAgainAt);
+  const [told] = world.schedules ?? [];
+  assert.deepEqual(
+    [told?.status.reason, /exceeded quota/.test(told?.status.message ?? "")],
+    ["SnapshotRefused", true],
+  );
+  isFull = false;
+  time.ms = 2_000;
+  await keeper.keep(world);
+  assert.deepEqual(tried.slice(2), ["CreateSnapshot"]);
 });
 
 test("a snapshot that was changed meanwhile is no failure", async () => {

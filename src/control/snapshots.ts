@@ -37,7 +37,7 @@ export class SnapshotKeeper {
   }
 
   async keep(world: SnapshotWorld, beforeEffect?: () => void): Promise<Kept> {
-    const { effects, lookAgainAt } = decideSnapshots({ ...world, snapshots: this.#withFailures(world) });
+    const { effects, lookAgainAt } = decideSnapshots(this.#withFailures(world));
     const wanted = new Set(effects.map(effectKey));
     const failures: unknown[] = [];
     const waits: number[] = lookAgainAt === undefined ? [] : [lookAgainAt];
@@ -64,12 +64,19 @@ export class SnapshotKeeper {
     return { changed, failures, ...(waits.length > 0 && { lookAgainAt: Math.min(...waits) }) };
   }
 
-  #withFailures({ snapshots }: SnapshotWorld): SnapshotWorld["snapshots"] {
-    if (this.#failed.size === 0) return snapshots;
-    return snapshots.map((snapshot) => {
-      const [, failed] = [...this.#failed].find(([key]) => key.startsWith(`${snapshot.uid} StartJob`)) ?? [];
-      return failed === undefined ? snapshot : { ...snapshot, failure: failed.message };
-    });
+  #withFailures(world: SnapshotWorld): SnapshotWorld {
+    if (this.#failed.size === 0) return world;
+    const { snapshots, schedules = [] } = world;
+    return {
+      ...world,
+      snapshots: snapshots.map((one) => this.#withFailure(one, "StartJob")),
+      schedules: schedules.map((one) => this.#withFailure(one, "CreateSnapshot")),
+    };
+  }
+
+  #withFailure<T extends { readonly uid: string }>(subject: T, kind: SnapshotEffect["kind"]): T {
+    const [, failed] = [...this.#failed].find(([key]) => key.startsWith(`${subject.uid} ${kind}`)) ?? [];
+    return failed === undefined ? subject : { ...subject, failure: failed.message };
   }
 
   /** True for news. */

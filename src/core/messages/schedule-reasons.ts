@@ -14,6 +14,11 @@ export const SCHEDULE_REASONS = {
       "The last snapshot was left out: it could not be started within `spec.startingDeadlineSeconds`, such as while the operator was down.",
     remedy: "Nothing; the next one is taken in time. Raise the deadline if this repeats.",
   },
+  SnapshotRefused: {
+    meaning:
+      "The EtcdSnapshot that is due cannot be created, such as for a quota, an admission policy, or another one of its name. The operator retries at least every five minutes; retention still applies.",
+    remedy: "Resolve what the message says.",
+  },
   Suspended: {
     meaning: "`spec.suspend` is true: no snapshot is taken and none is deleted.",
     remedy: "Set it to false.",

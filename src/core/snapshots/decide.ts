@@ -54,7 +54,7 @@ export function decideSnapshots(world: SnapshotWorld): SnapshotDecision {
   return {
     effects: [
       ...turns.flatMap((turn) => (turn && "effect" in turn ? [turn.effect] : [])),
-      ...planned.flatMap(({ effect }) => effect ?? []),
+      ...planned.flatMap(({ effect, also = [] }) => [...(effect ? [effect] : []), ...also]),
     ],
     ...(times.length > 0 && { lookAgainAt: Math.min(...times) }),
   };

@@ -88,6 +88,8 @@ export interface ScheduleFacts {
   readonly status: EtcdSnapshotScheduleStatus;
   /** Why this release does not understand it. */
   readonly invalid?: string;
+  /** Why its last snapshot could not be created, as far as this controller knows: losing it costs words. */
+  readonly failure?: string;
 }
 
 /** The snapshots and schedules that name a cluster. */

@@ -71,6 +71,27 @@ describe("a schedule", () => {
     assert.equal(turn(schedule, [taken(schedule, START + HOUR / 2)], now).effect?.kind, "CreateSnapshot");
   });
 
+  test("tells why its snapshot cannot be created, retries it, and deletes what the retention does not keep", () => {
+    const refused = hourly({
+      spec: { retention: { keepLast: 1 } },
+      failure: "exceeded quota: etcdsnapshots",
+    });
+    const now = START + 9 * HOUR;
+    const old = [taken(refused, START + HOUR / 2), taken(refused, START + 1.5 * HOUR)];
+    const { effect, also = [] } = turn(refused, old, now);
+    assert.ok(effect?.kind === "UpdateSchedule");
+    const { reason, message = "", conditions = [] } = effect.status;
+    assert.equal(reason, "SnapshotRefused");
+    assert.match(message, /hourly-\d+ cannot be created: exceeded quota: etcdsnapshots/);
+    assert.equal(conditions.find(({ type }) => type === "Ready")?.status, "False");
+    const kinds = (effects: readonly { kind: string }[]) => effects.map(({ kind }) => kind);
+    assert.deepEqual(kinds(also), ["PruneSnapshot", "CreateSnapshot"]);
+    const told = turn({ ...refused, status: effect.status }, old, now);
+    assert.deepEqual([told.effect, kinds(told.also ?? [])], [undefined, ["PruneSnapshot", "CreateSnapshot"]]);
+    const { failure: _none, ...asked } = refused;
+    assert.equal(turn(asked, old, now).effect?.kind, "CreateSnapshot", "nothing is known of a failure");
+  });
+
   test("does nothing while it is suspended, invalid, deleted, or its cluster is gone", () => {
     const now = START + 9 * HOUR;
     const reasonOf = (schedule: ScheduleFacts, isThere = true) => {

@@ -15,6 +15,8 @@ import { isFinal } from "./status.ts";
 /** One effect for each schedule at most, and when there is more to do. */
 export interface ScheduleTurn {
   readonly effect?: SnapshotEffect;
+  /** Beside it, while a snapshot cannot be created: what does not depend on it goes on. */
+  readonly also?: readonly SnapshotEffect[];
   readonly at?: number;
 }
 
@@ -58,6 +60,8 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
   const due = lastTime(cron, zone, last, now);
   const next = nextTime(cron, zone, now);
   const active = own.find((one) => !isFinal(one) && !one.deleting);
+  const gone = pruned(schedule, own)[0];
+  const prune = gone && ({ kind: "PruneSnapshot", snapshot: gone, keeping: good(own).at(-1) } as const);
   if (due !== undefined) {
     const made = own.find(({ name }) => name === scheduledName(schedule, due));
     const late = now - due > (spec.startingDeadlineSeconds ?? Infinity) * 1_000;
@@ -69,10 +73,16 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
       return told(schedule, own, now, { reason, message, next, fields: { lastScheduled: timestamp(due) } });
     }
     // One at a time: it is made as soon as the one before has ended.
-    if (!active) return { effect: { kind: "CreateSnapshot", schedule, at: due }, at: next };
+    if (!active) {
+      const create = { kind: "CreateSnapshot", schedule, at: due } as const;
+      if (schedule.failure === undefined) return { effect: create, at: next };
+      const message = `${scheduledName(schedule, due)} cannot be created: ${schedule.failure}; the operator tries again`;
+      const turn = told(schedule, own, now, { reason: "SnapshotRefused", message, next });
+      // Deleting old ones may be what a quota waits for.
+      return { ...turn, also: [...(prune ? [prune] : []), create] };
+    }
   }
-  const gone = pruned(schedule, own)[0];
-  if (gone) return { effect: { kind: "PruneSnapshot", snapshot: gone, keeping: good(own).at(-1) }, at: next };
+  if (prune) return { effect: prune, at: next };
   const reason = status.reason === "Missed" && !active ? "Missed" : "Scheduled";
   const message = active
     ? `taking ${active.name}`
@@ -173,9 +183,10 @@ function told(
   const active = own.find((one) => !isFinal(one) && !one.deleting);
   const message = sentence(fragment).slice(0, 1024);
   const stalls = reason === "InvalidSchedule";
+  const waits = reason === "ClusterNotFound" || reason === "SnapshotRefused";
   const verdicts = {
-    Ready: stalls || reason === "ClusterNotFound" ? no(reason, message) : yes(reason, message),
-    Reconciling: reason === "ClusterNotFound" ? yes(reason, message) : no(reason, message),
+    Ready: stalls || waits ? no(reason, message) : yes(reason, message),
+    Reconciling: waits ? yes(reason, message) : no(reason, message),
     Stalled: stalls ? yes(reason, message) : no(reason, message),
   };
   const after: EtcdSnapshotScheduleStatus = {
