@@ -19,6 +19,19 @@ export function trustOf({ tls }: Pick<MemberTemplate, "tls">, plane: Plane): rea
   return tls.effective?.[plane]?.trust;
 }
 
+const asked = new WeakMap<MemberTemplate, MemberTemplate>();
+
+/** The template as a spec asks for it, without the CAs that a record names since a rotation. */
+export function withoutEffective(template: MemberTemplate): MemberTemplate {
+  if (template.tls.effective === undefined) return template;
+  let plain = asked.get(template);
+  if (!plain) {
+    const { effective: _named, ...tls } = template.tls;
+    asked.set(template, (plain = { ...template, tls }));
+  }
+  return plain;
+}
+
 /** Templates are compared and hashed by identity where they can be: the same answer is the same object. */
 const known = new WeakMap<MemberTemplate, Map<string, MemberTemplate>>();
 

@@ -96,3 +96,19 @@ test("another spec is another question, also while the answer to the former is a
   assert.deepEqual(await ask(edit(edited, { options: { snapshotCount: 6000 } })), {});
   assert.equal(times(), 2);
 });
+
+test("nobody is asked for a cluster at rest whose CA was rotated: its records name the CA, the spec does not", async () => {
+  const { ask, times } = questions(OK);
+  const rotated = (world: Observation): Observation => ({
+    ...world,
+    members: world.members.map((member) => {
+      const { template } = member.record;
+      const tls = { ...template.tls, effective: { client: { trust: ["a1b2c3"] } } };
+      return { ...member, record: { ...member.record, template: { ...template, tls } } };
+    }),
+  });
+  await ask(rotated(healthy()));
+  assert.equal(times(), 0);
+  await ask(rotated(edited));
+  assert.equal(times(), 1);
+});

@@ -6,6 +6,7 @@
  */
 import type { ClusterFacts, PlatformFacts } from "../../core/observation.ts";
 import { clusterToken, type MemberAddress, type MemberRecord } from "../../core/record.ts";
+import { withoutEffective } from "../../core/template/effective.ts";
 import { templateFor, templateHash } from "../../core/template/template.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KubeError, type KubeReason } from "../../kube/errors.ts";
@@ -58,7 +59,8 @@ export class Preflight {
     const template = templateFor(spec, spec.version);
     const hash = templateHash(template);
     const staying = records.filter(({ leaving }) => leaving === undefined);
-    if (staying.length > 0 && staying.every((one) => templateHash(one.template) === hash)) return TAKEN;
+    if (staying.length > 0 && staying.every((one) => templateHash(withoutEffective(one.template)) === hash))
+      return TAKEN;
     const known = this.#known;
     if (known?.hash === hash && this.#clock.monotonic() < known.until) return known.verdict;
     const verdict = await this.#ask(cluster, pretended(cluster, template, address));
