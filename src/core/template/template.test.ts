@@ -130,6 +130,23 @@ test("what it takes to follow: nothing, a record, other resources, a restart, or
   assert.equal(transition(memory, memoryDebug, { hasData: false }), "restart");
 });
 
+test("another source of certificates restarts nobody: etcd reads its leaves anew", () => {
+  const issuedBy = (name: string) => ({
+    mode: "CertManager" as const,
+    client: { certManager: { server: { name }, operator: { name } } },
+    peer: { certManager: { member: { name } } },
+  });
+  const given = (name: string) => ({
+    mode: "Secrets" as const,
+    client: { secrets: { server: name, operator: "operator" } },
+    peer: { secrets: { member: name } },
+  });
+  for (const tls of [issuedBy, given]) {
+    const of = (name: string) => templateFor(specOf({ tls: tls(name) }), "3.6.16");
+    assert.equal(transition(of("a"), of("b")), "record");
+  }
+});
+
 test("another size: claims grow in place, the limit of an emptyDir needs another Pod, a directory has none", () => {
   const sized = (medium: "Persistent" | "Memory" | "Ephemeral" | "HostPath", size: string) =>
     templateFor(

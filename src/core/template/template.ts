@@ -91,6 +91,7 @@ export function startOf(record: Started): Start {
 function planesOf({ extraSANs: _names, managed: _lives, client, peer, ...rest }: MemberTemplate["tls"]) {
   const withoutSource = ({
     secrets: _source,
+    certManager: _issuers,
     ...plane
   }: NonNullable<MemberTemplate["tls"]["client" | "peer"]>) => plane;
   return {
