@@ -49,7 +49,7 @@ function bucketParts(s3: S3Destination): StoreParts {
     args: [
       ...flag("s3-endpoint", endpoint),
       ...flag("s3-region", region),
-      ...(pathStyle ? ["--s3-path-style"] : []),
+      ...(pathStyle === undefined ? [] : [pathStyle ? "--s3-path-style" : "--s3-virtual-host"]),
       ...(caSecret === undefined ? [] : ["--s3-ca-file", `${CA_DIR}/${CA_KEY}`]),
       ...flag("s3-sse", sse),
       ...flag("s3-kms-key", kmsKey),

@@ -130,3 +130,14 @@ test("no variable of the Job's Pod is expanded in what a spec says", () => {
     assert.doesNotMatch(args.join(" ").replaceAll("$$", ""), /\$/);
   }
 });
+
+test("where the bucket is in requests is as the spec says, and left to the command where it says nothing", () => {
+  const flagsOf = (style: { pathStyle?: boolean }) => {
+    const spec = { destination: { s3: { bucket: "b", ...style } } };
+    const { args } = partsOf(snapshotJob(snapshotNamed("nightly", { spec }), WISHES));
+    return args.filter((arg) => /style|host$/.test(arg));
+  };
+  assert.deepEqual(flagsOf({ pathStyle: true }), ["--s3-path-style"]);
+  assert.deepEqual(flagsOf({ pathStyle: false }), ["--s3-virtual-host"]);
+  assert.deepEqual(flagsOf({}), []);
+});

@@ -31,6 +31,10 @@ export const STORE_FLAGS = {
     kind: "switch",
     help: "bucket in the path, not in the host name (default with --s3-endpoint)",
   },
+  "s3-virtual-host": {
+    kind: "switch",
+    help: "bucket in the host name, also with an endpoint of its own",
+  },
   "s3-ca-file": {
     kind: "text",
     value: "file",
@@ -98,10 +102,12 @@ export async function locationOf(
 ): Promise<Location> {
   if (flags["s3-kms-key"] !== undefined && flags["s3-sse"] !== "aws:kms")
     throw new UsageError("--s3-kms-key needs --s3-sse aws:kms");
+  if (flags["s3-path-style"] && flags["s3-virtual-host"])
+    throw new UsageError("--s3-path-style and --s3-virtual-host exclude each other; give one of them");
   const s3 = {
     endpoint: flags["s3-endpoint"],
     region: flags["s3-region"],
-    pathStyle: flags["s3-path-style"] ? true : undefined,
+    pathStyle: flags["s3-path-style"] ? true : flags["s3-virtual-host"] ? false : undefined,
     caFile: flags["s3-ca-file"],
     profile: flags["s3-profile"],
     sse: flags["s3-sse"],

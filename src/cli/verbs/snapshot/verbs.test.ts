@@ -103,6 +103,14 @@ test("a command line that cannot be meant is refused with what to write instead"
   await assert.rejects(run("copy", `${dir}/`, path.join(dir, "s9.db")), /the target must be one too/);
 });
 
+test("a bucket is in the path or in the host name of requests, not in both", async () => {
+  const hosts = "s3://b/ --s3-endpoint http://127.0.0.1:1 --s3-path-style --s3-virtual-host".split(" ");
+  await assert.rejects(run("ls", ...hosts), {
+    name: "UsageError",
+    message: /--s3-path-style and --s3-virtual-host exclude each other/,
+  });
+});
+
 test("a key without --encrypt is refused, from a file or from the environment", async (t) => {
   const dir = await folderWith(t, 0);
   const env = { QUORATE_SNAPSHOT_KEY: "0f".repeat(32) };

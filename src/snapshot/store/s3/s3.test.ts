@@ -40,6 +40,8 @@ test("regions, endpoints and styles give the address that AWS documents", async 
   assert.deepEqual([origin, base, region], ["https://b.s3.eu-west-1.amazonaws.com", "/", "eu-west-1"]);
   const own = await place("b", { endpoint: "http://minio:9000" });
   assert.deepEqual([own.origin, own.base], ["http://minio:9000", "/b/"]);
+  const host = await place("b", { endpoint: "http://minio:9000", pathStyle: false });
+  assert.deepEqual([host.origin, host.base], ["http://b.minio:9000", "/"]);
   assert.equal((await place("a.b")).base, "/a.b/");
   await assert.rejects(place("b", { endpoint: "minio" }), { kind: "invalid" });
 });
