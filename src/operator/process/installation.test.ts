@@ -21,6 +21,7 @@ function clusterOf(operator?: string, more: object = {}): EtcdCluster {
 function installation(lease: number | "absent" | "denied" = "absent") {
   const patches: unknown[] = [];
   const told: string[] = [];
+  const notes: string[] = [];
   const client = {
     find: () => {
       if (lease === "denied") return Promise.reject(new KubeError("Forbidden", "get Lease", "no"));
@@ -36,10 +37,15 @@ function installation(lease: number | "absent" | "denied" = "absent") {
     client,
     name: "here/quorate",
     serverNow: () => NOW,
-    events: { record: ({ type, reason }) => void told.push(`${type} ${reason}`) },
+    events: {
+      record: ({ type, reason, note }) => {
+        told.push(`${type} ${reason}`);
+        notes.push(note);
+      },
+    },
     log: (level, message) => void told.push(`${level} ${message.slice(0, 17)}`),
   });
-  return { on, patches, told };
+  return { on, patches, told, notes };
 }
 
 test("a cluster without a name on it is claimed in the version that was read, with the finalizer in the same write", async () => {
@@ -60,6 +66,15 @@ test("our own cluster costs no call", async () => {
   const own = clusterOf("here/quorate", { finalizers: HELD });
   assert.equal(await on.claim(KEY, own), own);
   assert.deepEqual(patches, []);
+});
+
+test("whoever is told of another installation is told how to take the cluster over from it", async () => {
+  const { on, notes } = installation("denied");
+  await on.claim(KEY, clusterOf("there/quorate"));
+  assert.match(
+    notes[0] ?? "",
+    /If there\/quorate was uninstalled or no longer follows this namespace, remove the annotation from each cluster: kubectl annotate etcdcluster -n default demo etcd\.quorate\.dev\/operator-$/,
+  );
 });
 
 for (const lease of [10_000, "denied"] as const)

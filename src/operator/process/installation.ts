@@ -105,9 +105,11 @@ export class Installation {
     if (this.#others.get(key) === holder) return;
     this.#others.set(key, holder);
     const { name, log } = this.#options;
+    const { namespace, name: clusterName } = cluster.metadata;
     const note =
       `Two installations of the operator follow this namespace: ${holder} looks after this cluster, and ${name} leaves it alone. ` +
-      `Let only one follow it (--namespace, --exclude-namespace). If ${holder} was uninstalled, remove the annotation ${ANNOTATIONS.operator}.`;
+      `Let only one follow it (--namespace, --exclude-namespace). If ${holder} was uninstalled or no longer follows this namespace, ` +
+      `remove the annotation from each cluster: kubectl annotate etcdcluster -n ${namespace} ${clusterName} ${ANNOTATIONS.operator}-`;
     log("warn", note, clusterFields(key));
     this.#record(cluster, "Warning", "ManagedElsewhere", note);
   }
