@@ -4,6 +4,7 @@
  * different ones would not talk to each other.
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import { ownSecretsOf } from "../../core/auth/objects.ts";
 import { modeOf } from "../../core/config/flags.ts";
 import { ordinalOf, type MemberRecord } from "../../core/record.ts";
 import type { View } from "../../core/view.ts";
@@ -69,7 +70,9 @@ export async function takeGiven(context: ApplyContext, view: View, plane: Plane)
 /** A Secret of the user cannot be where a copy of it, or something else of ours, has to be. */
 export function nameClash(view: Placed, plane: Plane): Problem | undefined {
   const { name: cluster, namespace } = view.observation.cluster;
-  const ours: readonly string[] = Object.values(secretNames(cluster));
+  // Auth can be enabled later.
+  const { root, operator, client = "" } = ownSecretsOf(cluster, false);
+  const ours: readonly string[] = [...Object.values(secretNames(cluster)), root, operator, client];
   const named = Object.entries(view.spec.tls[plane]?.secrets ?? {});
   const [role, name] =
     named.find(([, one]) => ours.includes(one) || ordinalOf(cluster, one) !== undefined) ?? [];
