@@ -33,3 +33,11 @@ test("the roles let the operator list and watch every kind of the table", () => 
   const followed = [...namespaced, ...wide].map(([, { resource }]) => `${resource.group}/${resource.plural}`);
   assert.deepEqual([...mayFollow].toSorted(), followed.toSorted());
 });
+
+test("finalizers may be written only of kinds that own other objects", () => {
+  const owners = NAMESPACED.filter(({ resource }) => resource.endsWith("/finalizers"));
+  assert.deepEqual(
+    owners.map(({ resource }) => resource),
+    ["etcdclusters/finalizers", "etcdmembers/finalizers"],
+  );
+});

@@ -200,7 +200,6 @@ export const NAMESPACED_KINDS = {
     rights: [
       { verbs: ["patch"], why: "the finalizer of a user that is in etcd" },
       { subresource: "status", verbs: ["patch"], why: "whether etcd has the user" },
-      FINALIZERS,
     ],
     users: { edit: WRITE },
   }),
@@ -212,7 +211,6 @@ export const NAMESPACED_KINDS = {
     rights: [
       { verbs: ["patch"], why: "the finalizer of a role that is in etcd" },
       { subresource: "status", verbs: ["patch"], why: "whether etcd has the role" },
-      FINALIZERS,
     ],
     users: { edit: WRITE },
   }),
