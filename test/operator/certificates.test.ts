@@ -8,6 +8,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { after, before, test } from "node:test";
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { EtcdClient } from "../../src/etcd/client.ts";
+import { isEtcdError } from "../../src/etcd/errors.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import { NAMESPACED, verbsOf } from "../../src/operator/process/permissions.ts";
 import { createPki } from "../../src/pki/issue.ts";
@@ -185,9 +186,11 @@ test("certificates of the user are used as they are; other clients and peers are
     const endpoints = [{ name: "own", url: `${scheme}://${host}:2379`, serverName: servername }];
     const client = new EtcdClient({ transport, clock: systemClock, endpoints });
     try {
-      return await client.kv.get("x", { timeoutMs: 3_000 }).then(
+      // A member that is only slow has refused nothing.
+      return await client.kv.get("x", { timeoutMs: 15_000 }).then(
         () => "served",
-        () => "refused",
+        (error: unknown) =>
+          isEtcdError(error, "deadline", "request-timed-out") ? "no answer in time" : "refused",
       );
     } finally {
       await transport.close();
@@ -236,7 +239,10 @@ function shaken(
 ): Promise<string> {
   return new Promise((resolve) => {
     const socket: TLSSocket = connect({ host, port, ...tls, checkServerIdentity: () => undefined });
-    socket.setTimeout(5_000, () => socket.destroy(new Error("no answer")));
+    socket.setTimeout(15_000, () => {
+      resolve("no answer in time");
+      socket.destroy();
+    });
     socket.on("secureConnect", () => socket.write("GET /version HTTP/1.1\r\nHost: own\r\n\r\n"));
     socket.on("data", (answer) => {
       resolve(

@@ -107,6 +107,19 @@ async function becomes(name: string, phase: SnapshotPhase): Promise<EtcdSnapshot
   );
 }
 
+async function deleted(name: string): Promise<void> {
+  await bed.client.delete(`${PATHS.snapshots}/${name}`);
+  await eventually(
+    `snapshot ${name} is gone, after its object`,
+    async () =>
+      await bed.client.get(`${PATHS.snapshots}/${name}`).then(
+        () => false,
+        (error: unknown) => isCode(error, 404),
+      ),
+    PATIENCE,
+  );
+}
+
 test("a snapshot of a running cluster goes into a bucket, and etcd's own tools restore it", async () => {
   await take("once", { destination: bucket("right") });
   const status = await becomes("once", "Succeeded");
@@ -165,18 +178,19 @@ test("a snapshot on a volume is compressed and encrypted, and is deleted with it
   const { uri = "", size = 0, storedSize = 0 } = await becomes("held", "Succeeded");
   assert.match(uri, /^pvc:\/\/backups\/demo\/held-.*\.db\.zst\.enc$/);
   assert.ok(storedSize < size);
-  await bed.client.delete(`${PATHS.snapshots}/held`);
-  await eventually(
-    "it is gone, after its object",
-    async () =>
-      await bed.client.get(`${PATHS.snapshots}/held`).then(
-        () => false,
-        (error: unknown) => isCode(error, 404),
-      ),
-    PATIENCE,
-  );
+  await deleted("held");
   const deletes = running.log.filter((line) => line.startsWith("error"));
   assert.deepEqual(deletes, []);
+});
+
+test("the object in a bucket is deleted before its EtcdSnapshot is gone", async () => {
+  const objects = () =>
+    readdirSync(join(server.dir, "data/backups/prod")).filter((one) => one.startsWith("brief-"));
+  await take("brief", { destination: bucket("right"), deletionPolicy: "Delete" });
+  const { uri = "" } = await becomes("brief", "Succeeded");
+  assert.ok(objects().some((one) => uri === `s3://backups/prod/${one}`));
+  await deleted("brief");
+  assert.deepEqual(objects(), [], "neither the snapshot nor its manifest");
 });
 
 test("a schedule has taken a snapshot in the meantime, and the cluster is backed up", async () => {
