@@ -111,8 +111,7 @@ export class ModelAuthorities {
       const { phase, current, other } = this.#planes[plane];
       const newcomer = phase === "Bundle" ? other : current;
       const shows = this.#shown(server, plane);
-      const accepts =
-        newcomer !== undefined && this.#trusts.get(server)?.[plane].includes(newcomer) === true;
+      const accepts = newcomer !== undefined && this.#trusts.get(server)?.[plane].includes(newcomer) === true;
       // As if somebody had looked at once.
       const times = [
         ...(accepts ? [this.#startedAt.get(server) ?? 0] : []),

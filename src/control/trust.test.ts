@@ -54,7 +54,11 @@ test("a call that is answered shows that the new CA is trusted; the certificate 
   answer = { shown: "by old", served: true };
   assert.deepEqual(await see(), { accepts: "new", shows: "old", seenAt: 1 });
   answer = undefined;
-  assert.deepEqual(await see(), { accepts: "new", shows: "old", seenAt: 1 }, "what a process trusts stays so (R45)");
+  assert.deepEqual(
+    await see(),
+    { accepts: "new", shows: "old", seenAt: 1 },
+    "what a process trusts stays so (R45)",
+  );
   answer = { shown: "by new", served: true };
   assert.deepEqual(await see(), { accepts: "new", shows: "new", seenAt: 1 });
   const before = asked();

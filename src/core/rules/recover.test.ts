@@ -139,7 +139,11 @@ test("another hash, a member that came back, and a cluster with quorum: rejected
   assert.deepEqual(ending(asking(healthy(), task)), ["Rejected", "QuorumNotLost"]);
   const absent = unknown.members.map((facts) => ({ ...facts, volume: { state: "absent" } as const }));
   const wiped = asking(onMachine({ ...unknown, members: absent }), task);
-  assert.deepEqual(ending(wiped), ["Rejected", "PlanChanged"], "there is nothing left, and it was looked for");
+  assert.deepEqual(
+    ending(wiped),
+    ["Rejected", "PlanChanged"],
+    "there is nothing left, and it was looked for",
+  );
 });
 
 test("everybody is stopped before the data is read, and it is at hand before the old life ends", () => {

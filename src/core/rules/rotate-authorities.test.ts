@@ -125,7 +125,11 @@ describe("the old CA is dropped only when every member was seen to serve a certi
   const trust = ["old", "new"];
 
   test("not while one shows another", () => {
-    const late = trusting(rotating(healthy(), BOTH(reissue)), trust, { accepts: "new", shows: "old", seenAt: 1 });
+    const late = trusting(rotating(healthy(), BOTH(reissue)), trust, {
+      accepts: "new",
+      shows: "old",
+      seenAt: 1,
+    });
     assert.deepEqual(codesOf(late), ["LeavesUnseen"]);
   });
 
@@ -148,9 +152,17 @@ describe("the old CA is dropped only when every member was seen to serve a certi
 
   test("and forgotten when no record names it and everybody was started from its record", () => {
     const drop = { phase: "Drop", current: "new", other: "old", since: NOW } as const;
-    const before = trusting(rotating(healthy(), BOTH(drop)), trust, { accepts: "new", shows: "new", seenAt: 1 });
+    const before = trusting(rotating(healthy(), BOTH(drop)), trust, {
+      accepts: "new",
+      shows: "new",
+      seenAt: 1,
+    });
     assert.deepEqual(codesOf(before), ["TrustDropping"]);
-    const after = trusting(rotating(healthy(), BOTH(drop)), ["new"], { accepts: "new", shows: "new", seenAt: 1 });
+    const after = trusting(rotating(healthy(), BOTH(drop)), ["new"], {
+      accepts: "new",
+      shows: "new",
+      seenAt: 1,
+    });
     assert.deepEqual(codesOf(after), ["AuthorityRotated"]);
   });
 });
@@ -186,6 +198,8 @@ test("a removed member whose Pod hangs does not keep a rotation from beginning, 
   for (const world of worlds)
     for (const outcome of rotateAuthorities(viewOf(world)))
       if ("act" in outcome) assertInvariants(world, outcome.act.action);
-  const counted = change(worlds[1]!, "demo-3", ({ record }) => ({ record: { ...record, leaving: undefined } }));
+  const counted = change(worlds[1]!, "demo-3", ({ record }) => ({
+    record: { ...record, leaving: undefined },
+  }));
   assert.deepEqual(codesOf(counted), ["LeavesUnseen"], "one that nobody removed is waited for");
 });
