@@ -47,8 +47,8 @@ export const DEPENDENTS: readonly Dependent[] = [
   },
 ];
 
-/** Time after which an object without a cluster is told for good, and some. */
-const TOLD_MS = 700_000;
+/** Time after which an object without a cluster is told for good, and the rotations of CAs that some ask for have ended. */
+const TOLD_MS = 2 * 60 * 60_000;
 
 /** `most`: how many values of a class are tried on each field. */
 export async function exploreDependent(

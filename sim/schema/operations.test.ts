@@ -65,7 +65,8 @@ test("whatever an operation says, it is refused or told what becomes of it", asy
     }
   const left = () => sim.env.server.list(etcdOperations) as unknown as EtcdOperation[];
   assert.ok(made > 60 && refused > 20 && left().length > 10, `${made} made, ${refused} refused`);
-  await sim.pass(700_000);
+  // Each rotation of a CA leaves clients twice ten minutes.
+  await sim.pass(2 * 60 * 60_000);
   await sim.settle();
   for (const { metadata, spec, status } of left())
     assert.match(

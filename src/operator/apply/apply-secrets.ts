@@ -19,7 +19,7 @@ import type { Plane } from "../../pki/plan.ts";
 import { hex } from "../../seams/random.ts";
 import { isPlaneInUse, secretsByName, textIn, type Certificates } from "./certificates.ts";
 import { Contested } from "./contests.ts";
-import { findOne, keepCreated, keepSecret, relabel } from "./keep.ts";
+import { findOne, keepCreated, keepSecret, relabel, UNCONTESTED } from "./keep.ts";
 import { partsOf } from "./not-made.ts";
 import type { ApplyContext, Outcomes } from "./outcomes.ts";
 import type { Policy } from "./wanted.ts";
@@ -120,7 +120,7 @@ async function issueMember(
 
 /** Other certificates for a member, written into its Secret at once: an operation asked for them. */
 export async function reissueMember(
-  { certificates, client, stores, key, contests }: ApplyContext,
+  { certificates, client, stores, key }: ApplyContext,
   cluster: ClusterFacts,
   record: MemberRecord,
 ): Promise<void> {
@@ -134,14 +134,13 @@ export async function reissueMember(
     throw new Conflict(`the certificates of ${record.name} cannot be issued now`);
   const wanted = memberSecret(cluster, record, { ...files, [FILES.config]: config });
   const isOurs = (found: Secret) => isControlledBy(found, record.uid);
-  const asked = certificates.namesOf(record.name);
-  const { done } = await keepSecret(client, wanted, known, isOurs, contests, asked);
+  const { done } = await keepSecret(client, wanted, known, isOurs, UNCONTESTED);
   if (done !== "changed") throw new Conflict(`Secret ${name} is gone or belongs to another owner`);
 }
 
 /** Other certificates for the operator and the users. */
 export async function reissueClients(
-  { certificates, client, stores, key, contests }: ApplyContext,
+  { certificates, client, stores, key }: ApplyContext,
   cluster: ClusterFacts,
 ): Promise<void> {
   const { secrets } = stores.ownObjects(key);
@@ -155,7 +154,7 @@ export async function reissueClients(
     const files = await certificates.clientFiles(cluster, commonName, undefined);
     if (!files) throw new Conflict(`the certificate of ${commonName} cannot be issued now`);
     const isOurs = (found: Secret) => isControlledBy(found, cluster.uid);
-    await keepSecret(client, render(cluster, files), known, isOurs, contests);
+    await keepSecret(client, render(cluster, files), known, isOurs, UNCONTESTED);
   }
 }
 

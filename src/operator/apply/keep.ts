@@ -86,6 +86,13 @@ export async function keepApplied<T extends KubeObject>(
 /** Files that are not ours may be beside those that are: what others add is no difference, and stays. */
 const OURS: ReadonlySet<string> = new Set(Object.values(FILES));
 
+const TRUST = [FILES.clientCA, FILES.serverCA, FILES.peerCA, "ca.crt"] as const;
+
+/** For certificates that somebody asked for just now: nobody undid anything. */
+export const UNCONTESTED: Pick<Contests, "write"> = {
+  write: async (_resource, _known, _wanted, write) => await write(),
+};
+
 /** Of the files that we write, those that are not wanted any more go. `asked` is what its certificates are issued for. */
 export async function keepSecret(
   client: KubeClient,
@@ -104,7 +111,9 @@ export async function keepSecret(
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = kept.object.metadata ?? {};
   const version = { uid, resourceVersion };
   // A certificate that is issued again is another one each time: what stays the same is what it is issued for.
-  const about = { config: wanted.data?.[FILES.config], asked };
+  // Another CA is another wish: whoever rotates three times in an hour has no opponent.
+  const trust = TRUST.map((file) => wanted.data?.[file]);
+  const about = { config: wanted.data?.[FILES.config], asked, trust };
   const { annotations } = wanted.metadata ?? {};
   const patch = { data, ...(annotations && { metadata: { annotations } }) };
   const write = () => client.patch(secrets, { name, namespace }, patch, version);
