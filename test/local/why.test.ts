@@ -91,5 +91,5 @@ test("two of three wiped: quorum is lost for good", async () => {
   local.run();
   const { message, next } = await stuck("QuorumLost");
   assert.match(message, /demo-1, demo-2 lost their data/);
-  assert.match(next ?? "", /Recover from a surviving member or restore a snapshot/);
+  assert.match(next ?? "", /recover from the data of demo-4: .*recover quorum demo --dir/);
 });
