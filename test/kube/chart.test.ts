@@ -1,6 +1,6 @@
 /** The Helm chart with real Helm: what it renders, what it rejects, and its life on a real API server. */
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -182,7 +182,10 @@ test("it is installed, upgraded with a changed definition, and uninstalled witho
   await onlyTheOperatorRecords("quorate-system");
 
   const newer = join(folder, "newer");
-  cpSync(CHART, newer, { recursive: true, dereference: true });
+  cpSync(CHART, newer, { recursive: true });
+  // A link within is copied as a link, and would lead to the definitions of the repository.
+  rmSync(join(newer, "definitions"), { recursive: true });
+  cpSync(realpathSync(join(CHART, "definitions")), join(newer, "definitions"), { recursive: true });
   const file = join(newer, "definitions/etcd.quorate.dev_etcdclusters.yaml");
   const text = readFileSync(file, "utf8");
   const changed = text.replace(/^(\s*shortNames:\n)/m, "$1      - ecnew\n");
