@@ -2,17 +2,20 @@
  * What was seen, once, before deciding: facts only, as plain data. A platform (Kubernetes, local
  * processes, the simulator) fills it in; `decide` reads nothing else. IDs are etcd's, as lower-case hex.
  */
-import type { RestoreFault } from "../api/bootstrap.ts";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
 import type { AuthorityFacts, MemberTrust, Plane } from "./authority-facts.ts";
 import type { StepClass } from "./action.ts";
 import type { AuthFacts } from "./auth/facts.ts";
+import type { EtcdFacts, MemberAnswer } from "./etcd-facts.ts";
 import type { OperationTask } from "./operations/task.ts";
 import type { SnapshotState } from "./snapshots/facts.ts";
 import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
+import type { NotMade, VolumeFacts, WorkloadFacts } from "./workload-facts.ts";
 
 export type { AuthorityFacts, MemberTrust, Plane, RotationPhase } from "./authority-facts.ts";
+export type { EtcdFacts, EtcdMemberEntry, HashReport, MemberAnswer, UnreachableCause } from "./etcd-facts.ts";
+export type { ExitCause, NotMade, VolumeFacts, WorkloadFacts } from "./workload-facts.ts";
 
 export interface Observation {
   /**
@@ -195,199 +198,4 @@ export interface LostData {
   readonly evidence: string;
   /** The highest revision that was seen before: what a person who accepts the loss names it by. */
   readonly seenRevision: number;
-}
-
-export type VolumeFacts =
-  | { readonly state: "absent" }
-  /**
-   * Not yet, or not any more, to be used. `uid`: there is something to be deleted. `remains`: where the data of a member
-   * on its way out is, which the platform cannot delete.
-   */
-  | { readonly state: "pending"; readonly reason: string; readonly uid?: string; readonly remains?: string }
-  | {
-      readonly state: "ready";
-      readonly uid: string;
-      /** It is smaller than its record asks for and cannot grow, and why: another one has to take its place. */
-      readonly tooSmall?: string;
-    }
-  /** The volume exists but cannot be reached any more (its node or disk is gone). */
-  | { readonly state: "unreachable"; readonly uid: string; readonly reason: string };
-
-/** Why a member's process ended, as etcd's log told it. */
-export type ExitCause =
-  /** An empty directory where the record says joined (H3): found by the local platform, or by etcd at its start. */
-  | "data-missing"
-  /** The data directory cannot be read or fails etcd's checks. */
-  | "data-corrupt"
-  /** etcd's check at the start found another hash at some peer: one of the two is corrupt, nobody knows which (R33). */
-  | "data-differs"
-  /** etcd says that this member was removed from its cluster (R8). */
-  | "removed"
-  /** The joiner's list does not match the member list any more (H7). */
-  | "member-list-mismatch"
-  /** A founder met a cluster that exists already (H2). */
-  | "already-bootstrapped"
-  /** The data was written by a newer minor (R13). */
-  | "data-newer"
-  /** A flag or its value is not understood: the template is wrong, not the member. */
-  | "bad-configuration"
-  /** The disk is full. */
-  | "disk-full"
-  /** Its address is taken by another process. */
-  | "address-in-use"
-  /** It starts from a snapshot, which could not be restored: etcd was not started. */
-  | "restore-failed"
-  /** Ended by a signal from outside, or by us. */
-  | "killed"
-  | "unknown";
-
-/** Why a member has no workload although it should: we could not make it, which says nothing about the member (H16). */
-export interface NotMade {
-  readonly reason:
-    | "PodRefused"
-    | "ObjectRefused"
-    | "AuthorityMissing"
-    | "CertificateNotIssued"
-    | "CertificateNotGiven"
-    | "NameClash";
-  /** What was tried, and who or what is against it. */
-  readonly message: string;
-}
-
-/** `since`: the controller has seen it so, by its own clock, which a node's need not agree with. */
-export type WorkloadFacts =
-  | { readonly state: "absent"; readonly notMade?: NotMade }
-  /** Cannot start yet: unschedulable, image missing, volume not bound. */
-  | {
-      readonly state: "waiting";
-      readonly reason: string;
-      /** No node takes it. */
-      readonly unschedulable?: boolean;
-      /** Its image cannot be had, or cannot be run: its template is wrong, not the member. */
-      readonly badImage?: boolean;
-      /** It is being restored from a snapshot, and `reason` says how far that is. */
-      readonly restoring?: boolean;
-      readonly since: number;
-      readonly startedFrom?: string;
-    }
-  | {
-      readonly state: "running";
-      readonly since: number;
-      readonly startedFrom: string;
-      readonly restarts: number;
-      /** How the run before this one ended; undefined for the first. */
-      readonly lastEnd?: { readonly cause: ExitCause; readonly detail: string };
-      /** The platform can give it other resources while it runs. */
-      readonly resizable?: boolean;
-      /**
-       * What a readiness probe beside it says, asked from elsewhere than here: of a voter, that it serves linearizable
-       * reads. A joiner is not ready before it votes (R36). Undefined where the platform has no such probe.
-       */
-      readonly ready?: boolean;
-    }
-  | {
-      readonly state: "exited";
-      readonly since: number;
-      readonly startedFrom: string;
-      readonly restarts: number;
-      readonly cause: ExitCause;
-      readonly detail: string;
-      /** With `restore-failed`: what is at fault, where that is known. */
-      readonly restore?: RestoreFault;
-      /** Nobody starts it again (an evicted Pod): it has to be taken away and made anew. */
-      readonly ended?: boolean;
-    }
-  /** Being stopped. `lostNode` names a node that will never confirm it. */
-  | {
-      readonly state: "stopping";
-      readonly since: number;
-      readonly startedFrom?: string;
-      readonly lostNode?: string;
-    };
-
-/** Why we could not ask a member, as far as the failure itself tells: where a person would look first. */
-export type UnreachableCause =
-  /** Nothing answers at its address: no process listens there, or packets are lost on the way. */
-  | "network"
-  /** One side does not accept the certificate of the other. */
-  | "certificate"
-  /** etcd answers and refuses: authentication is enabled, and we have no user there (R40). */
-  | "authentication"
-  | "unknown";
-
-export type MemberAnswer =
-  | { readonly reachable: false; readonly error: string; readonly cause?: UnreachableCause }
-  | {
-      readonly reachable: true;
-      readonly memberID: string;
-      readonly clusterID: string;
-      /** "0" when it knows no leader. */
-      readonly leaderID: string;
-      readonly isLearner: boolean;
-      readonly version: string;
-      /** Empty below 3.6. */
-      readonly storageVersion: string;
-      readonly raftIndex: number;
-      readonly raftAppliedIndex: number;
-      readonly raftTerm: number;
-      readonly revision: number;
-      readonly dbSize: number;
-      readonly dbSizeInUse: number;
-      /** The quota that it runs with, where etcd tells it rightly: from 3.6.6 on. */
-      readonly dbSizeQuota?: number;
-      /** A linearizable read through this member succeeded; learners cannot serve one (R17). */
-      readonly linearizable: boolean;
-      /** That read was refused for who we are (R40): whether it would have succeeded is not known. */
-      readonly refused?: boolean;
-      readonly downgrade?: { readonly enabled: boolean; readonly target: string };
-    };
-
-export interface EtcdFacts {
-  /** The member list, from a voter where one answers; undefined when nobody does. */
-  readonly list?: {
-    readonly clusterID: string;
-    /** Confirmed by quorum. Without it the list may be old, and no membership change is possible (R21). */
-    readonly linearizable: boolean;
-    readonly members: readonly EtcdMemberEntry[];
-  };
-  /** The version the whole cluster speaks, e.g. "3.6"; undefined while unknown. */
-  readonly clusterVersion?: string;
-  readonly alarms: readonly { readonly memberID: string; readonly alarm: "NOSPACE" | "CORRUPT" }[];
-  /** The newest comparison of hashes that this controller made; forgotten at its restart. */
-  readonly hashes?: HashReport;
-  /** The newest compaction that this controller asked for. */
-  readonly compacted?: { readonly revision: number; readonly at: number };
-  /** Without quorum: the highest revision that was ever seen of this cluster; 0 where none was. */
-  readonly highestRevision?: number;
-  /** How fast the leader's log grows, where this controller has seen it for a second. */
-  readonly entriesPerSecond?: number;
-  /** How fast the data in use grows (or shrinks), where this controller has seen it for a while. */
-  readonly bytesPerSecond?: number;
-  /** When this controller last nudged a joiner. */
-  readonly nudgedAt?: number;
-  /** When this controller last disarmed NOSPACE, by the ID of the member that had raised it. */
-  readonly disarmedAt?: Readonly<Record<string, number>>;
-  /** When each member was last defragmented by us, by name. */
-  readonly defragmentedAt: Readonly<Record<string, number>>;
-  /** For which operation each member was last defragmented by this controller: its UID, by name. */
-  readonly defragmentedFor?: Readonly<Record<string, string>>;
-}
-
-export interface EtcdMemberEntry {
-  readonly id: string;
-  /** Empty until the member has started and published itself. */
-  readonly name: string;
-  readonly peerURLs: readonly string[];
-  readonly clientURLs: readonly string[];
-  readonly isLearner: boolean;
-  /** The platform knows this peer URL as one that only this cluster can have made. */
-  readonly ours: boolean;
-  /** No record stands for it as far as is known, but that could not be confirmed where records are kept. */
-  readonly recordUnconfirmed?: boolean;
-}
-
-export interface HashReport {
-  readonly at: number;
-  readonly revision: number;
-  readonly byMember: Readonly<Record<string, { readonly hash: number; readonly compactRevision: number }>>;
 }

@@ -6,7 +6,7 @@ import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { ApiError } from "../api/validate.ts";
 import type { Applied, ObjectAction, Platform, PlatformMember, PlatformState } from "../control/platform.ts";
-import { isSecure, modeOf } from "../core/config/flags.ts";
+import { isSecure } from "../core/config/flags.ts";
 import type { ClusterFacts, EtcdMemberEntry } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import type { SnapshotEffect } from "../core/snapshots/effect.ts";
@@ -16,11 +16,12 @@ import type { KubeClient } from "../kube/client.ts";
 import { isControlledBy, refOf } from "../kube/resources.ts";
 import { deadline, type Clock } from "../seams/clock.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
-import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
+import type { EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
+import { Addresses } from "./addresses.ts";
 import { applyObjects } from "./apply/apply.ts";
-import { Certificates, textIn } from "./apply/certificates.ts";
+import { Certificates } from "./apply/certificates.ts";
 import { Rotations } from "./apply/rotations.ts";
 import { Clashes } from "./apply/clashes.ts";
 import type { ClockSkew } from "./observe/clock-skew.ts";
@@ -30,17 +31,9 @@ import { executeAction, type Decided } from "./apply/execute.ts";
 import { executeSnapshot } from "./apply/execute-snapshot.ts";
 import { Contests } from "./apply/contests.ts";
 import { KubeAuth } from "./cache/auth-reads.ts";
-import { externalEndpoints } from "./observe/external.ts";
+import { Credentials } from "./cache/credentials.ts";
 import type { Fence } from "./process/fencing.ts";
-import {
-  ANNOTATIONS,
-  hostOf,
-  isOurPeerURL,
-  PORTS,
-  secretNames,
-  serviceNames,
-  snapshotSecretName,
-} from "./names.ts";
+import { ANNOTATIONS, isOurPeerURL, serviceNames, snapshotSecretName } from "./names.ts";
 import { LiveReads } from "./cache/live-reads.ts";
 import type { NodeClocks } from "./observe/node-clocks.ts";
 import { newcomersBlockedBy, notMadeOf } from "./apply/not-made.ts";
@@ -50,11 +43,9 @@ import { PartWaits } from "./apply/part-waits.ts";
 import { PeerServices } from "./apply/peer-services.ts";
 import { Preflight } from "./apply/preflight.ts";
 import type { EtcdReach } from "./reach.ts";
+import { described } from "./status/described.ts";
 import { Reporter } from "./status/report.ts";
 import { Resizing } from "./apply/resizing.ts";
-import { healthPaths } from "./render/health.ts";
-import { scaleSelector } from "./render/metadata.ts";
-import { warningsOf } from "./render/warnings.ts";
 import { VolumeMarks } from "./apply/volume-marks.ts";
 import { StartLatches } from "./apply/start-latch.ts";
 import type { Stores } from "./cache/stores.ts";
@@ -103,10 +94,9 @@ export class KubePlatform implements Platform {
   readonly #preflight: Preflight;
   readonly #auth: KubeAuth;
   #decided: Decided | undefined;
-  #credentials = "";
+  readonly #credentials: Credentials;
+  readonly #addresses: Addresses;
   readonly #rotations: Rotations;
-  /** Of the certificate that we dial etcd with. */
-  #commonName: string | undefined;
   /** What the last read was made from. */
   #basis: readonly unknown[] = [];
 
@@ -115,6 +105,8 @@ export class KubePlatform implements Platform {
     this.#options = options;
     this.transport = options.reach.transport;
     this.probe = options.reach.probe;
+    this.#credentials = new Credentials(options);
+    this.#addresses = new Addresses(stores, () => this.#decided?.facts);
     this.#reporter = new Reporter(client, stores, clock, key);
     this.#preflight = new Preflight(client, clock);
     const certificates = new Certificates(pki, skew, options.clusterDomain);
@@ -138,10 +130,7 @@ export class KubePlatform implements Platform {
       volumeMarks: new VolumeMarks(client, clock),
       ...(options.image !== undefined && { image: options.image }),
     };
-    this.#rotations = new Rotations(
-      { ...this.#apply, pki, clock, skew, probe: this.probe },
-      { client: (record) => this.endpoint(record), peer: (record) => this.#peerEndpoint(record) },
-    );
+    this.#rotations = new Rotations({ ...this.#apply, pki, clock, skew, probe: this.probe }, this.#addresses);
   }
 
   // The caches hold our own last writes, so that nothing has to be waited for but an answer about a new spec.
@@ -169,7 +158,7 @@ export class KubePlatform implements Platform {
     if (!observed.ok) throw new InvalidCluster(observed.errors);
     const { cluster, platform } = observed.state;
     this.#decided = { object: objects.cluster as EtcdCluster, facts: cluster };
-    this.#useCredentials(cluster);
+    this.#credentials.use(cluster);
     const members = await Promise.all(observed.state.members.map((member) => this.#confirmed(member)));
     const known = new Set(platform.clashes.map(({ object }) => object));
     const clashes = [
@@ -194,7 +183,7 @@ export class KubePlatform implements Platform {
       },
       operations: observed.state.operations,
       ...this.#snapshots(cluster),
-      auth: await this.#auth.objects(cluster, this.#commonName),
+      auth: await this.#auth.objects(cluster, this.#credentials.commonName),
     };
   }
 
@@ -267,78 +256,12 @@ export class KubePlatform implements Platform {
   }
 
   describe(view: View): Promise<Omit<GivenStatus, "plan" | "problems" | "failure">> {
-    const { certificates } = this.#apply;
-    const { name, namespace, spec } = view.observation.cluster;
-    const nodes = view.members.flatMap((member) => {
-      const node = this.#options.stores.pod(`${namespace}/${member.name}`)?.spec?.nodeName;
-      return node ? [[member.name, node] as const] : [];
-    });
-    const expiry = view.members.flatMap((member) => {
-      const at = certificates.expiryOf(member.name);
-      return at === undefined ? [] : [[member.name, at] as const];
-    });
-    const { services } = this.#options.stores.ownObjects(this.#options.key);
-    const clocks = [
-      this.#options.skew.warning,
-      ...new Set(nodes.map(([, node]) => this.#options.nodeClocks.warning(node))),
-    ].filter((warning) => warning !== undefined);
-    return Promise.resolve({
-      externalEndpoints: externalEndpoints(view.observation.cluster, services),
-      selector: scaleSelector(view.observation.cluster),
-      warnings: [
-        ...warningsOf(spec, name),
-        ...certificates.warnings,
-        ...clocks,
-        ...this.#apply.peerServices.warnings(
-          view.observation.cluster,
-          view.members.map(({ record }) => record),
-          services,
-        ),
-      ],
-      nodes: Object.fromEntries(nodes),
-      certificates: {
-        problems: certificates.keeper.problems,
-        ...(certificates.keeper.reason && { reason: certificates.keeper.reason }),
-        expiry: Object.fromEntries(expiry),
-        all: certificates.expiries,
-        now: this.#options.skew.now(),
-      },
-      ...(isSecure(spec.tls, "client") &&
-        modeOf(spec.tls, "client") !== "Secrets" && { clientSecret: secretNames(name).client }),
-    });
+    return Promise.resolve(described(this.#apply, this.#options, view));
   }
 
-  /** By the Pod's address, so that nothing waits for DNS; the certificate is checked by the member's name. */
-  endpoint({ name, template }: MemberRecord): Endpoint {
-    const { facts } = this.#decided ?? {};
-    const scheme = isSecure(template.tls, "client") ? "https" : "http";
-    const serverName = facts && hostOf(facts, name);
-    return {
-      name,
-      url: `${scheme}://${this.#hostOf(name)}:${PORTS.client}`,
-      ...(serverName && { serverName }),
-    };
-  }
-
-  #peerEndpoint(record: MemberRecord): Endpoint {
-    return { ...this.endpoint(record), url: `https://${this.#hostOf(record.name)}:${PORTS.peer}` };
-  }
-
-  metricsURL({ name }: Pick<MemberRecord, "name">): string {
-    return `http://${this.#hostOf(name)}:${PORTS.metrics}`;
-  }
-
-  /** As its kubelet asks. */
-  readyURL(record: MemberRecord): string {
-    return `${this.metricsURL(record)}${healthPaths(record.template.version, record).ready}`;
-  }
-
-  /** A Pod's address as it stands in a URL. */
-  #hostOf(member: string): string {
-    const { namespace } = this.#decided?.facts ?? {};
-    const address = this.#options.stores.pod(`${namespace}/${member}`)?.status?.podIP ?? "127.0.0.1";
-    return address.includes(":") ? `[${address}]` : address;
-  }
+  readonly endpoint = (record: MemberRecord) => this.#addresses.client(record);
+  readonly metricsURL = (record: Pick<MemberRecord, "name">) => this.#addresses.metricsURL(record);
+  readonly readyURL = (record: MemberRecord) => this.#addresses.readyURL(record);
 
   isOurs(peerURL: string): boolean {
     return this.#decided !== undefined && isOurPeerURL(this.#decided.facts, peerURL);
@@ -375,25 +298,5 @@ export class KubePlatform implements Platform {
     return stores
       .ownObjects(key)
       .services.some((service) => service.metadata?.name === client && isControlledBy(service, uid));
-  }
-
-  /** What we dial etcd with, from our own Secret; it is replaced there when it is due. */
-  #useCredentials(cluster: ClusterFacts): void {
-    const { operator } = secretNames(cluster.name);
-    const { secrets } = this.#options.stores.ownObjects(this.#options.key);
-    const secret = secrets.find(({ metadata }) => metadata?.name === operator);
-    if (!secret || !isControlledBy(secret, cluster.uid)) return;
-    const version = `${secret.metadata?.uid} ${secret.metadata?.resourceVersion}`;
-    const [ca, cert, key] = ["ca.crt", "tls.crt", "tls.key"].map((file) => textIn(secret, file));
-    if (version === this.#credentials || !ca || !cert || !key) return;
-    this.#credentials = version;
-    try {
-      this.#options.reach.setCredentials({ ca, cert, key });
-      this.#commonName = this.#options.pki.inspect({
-        certificate: { text: cert, where: `Secret ${operator}` },
-      }).commonName;
-    } catch {
-      // Somebody wrote nonsense there: the certificates are looked at on this very pass, and issued anew.
-    }
   }
 }

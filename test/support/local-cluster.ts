@@ -5,15 +5,14 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import process from "node:process";
 import type { EtcdClusterSpec, EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { execute } from "../../src/control/execute.ts";
 import type { Pass } from "../../src/control/loop.ts";
-import { describeEntry, type TranscriptEntry } from "../../src/control/transcript.ts";
+import type { TranscriptEntry } from "../../src/control/transcript.ts";
 import type { Act } from "../../src/core/action.ts";
 import { decide } from "../../src/core/decide.ts";
-import type { MemberAddress, MemberRecord } from "../../src/core/record.ts";
+import type { MemberRecord } from "../../src/core/record.ts";
 import { viewOf, type MemberView, type View } from "../../src/core/view.ts";
 import { EtcdClient } from "../../src/etcd/client.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
@@ -23,44 +22,24 @@ import { Controller } from "../../src/local/controller.ts";
 import { createCluster } from "../../src/local/create.ts";
 import { layout, type Layout } from "../../src/local/layout.ts";
 import { connectWith } from "../../src/local/machine.ts";
-import type { LocalPlatform } from "../../src/local/platform.ts";
 import { Store } from "../../src/local/store.ts";
-import { createPki } from "../../src/pki/issue.ts";
-import { systemClock, type Clock } from "../../src/seams/clock.ts";
+import { systemClock } from "../../src/seams/clock.ts";
 import { systemDisk } from "../../src/seams/disk.ts";
-import type { Pki } from "../../src/seams/pki.ts";
-import { systemProcesses, type Processes, type RunningProcess } from "../../src/seams/processes.ts";
-import { systemRandom } from "../../src/seams/random.ts";
 import { etcdOf } from "./etcd-cluster.ts";
-import { blockPorts } from "./free-ports.ts";
-import { dataSeams } from "./data-seams.ts";
+import {
+  hurriedClock,
+  rememberedProcesses,
+  seams,
+  standBetween,
+  type Child,
+  type LocalOptions,
+} from "./local-seams.ts";
+import { nameOf, storyOf } from "./local-story.ts";
+
+export { inOrder } from "./local-story.ts";
 
 export const CLUSTER = "demo";
 const PATIENCE_MS = 150_000;
-
-const seams = {
-  disk: systemDisk,
-  clock: systemClock,
-  random: systemRandom,
-  ports: blockPorts,
-  pki: createPki(systemClock, systemRandom),
-  ...dataSeams,
-  env: { PATH: process.env["PATH"] },
-};
-
-export interface LocalOptions {
-  /** Called when a member's process has ended and before anybody hears of it. */
-  readonly onExit?: (dataDir: string) => void;
-  /** How much faster time passes for what measures durations. */
-  readonly hurry?: number;
-  /** Changes the spec after this platform's own checks, for what they would refuse. */
-  readonly unchecked?: (spec: EtcdClusterSpec) => EtcdClusterSpec;
-  /** Where a newcomer listens, if not where it is known to be: something stands in between. */
-  readonly between?: (address: MemberAddress, basePort: number) => MemberAddress;
-  /** Called before a member's process is started. */
-  readonly onSpawn?: (member: string) => Promise<void>;
-  readonly pki?: Pki;
-}
 
 export class LocalCluster {
   /** Side by side with others of other tests, so that they see each other's ports. */
@@ -71,7 +50,7 @@ export class LocalCluster {
   readonly troubles: unknown[] = [];
   readonly #options: LocalOptions;
   /** Every etcd process that was started. */
-  readonly children: (RunningProcess & { readonly member: string })[] = [];
+  readonly children: Child[] = [];
   readonly #closing: (() => Promise<void> | void)[] = [];
   /** The spec as it passed the checks. */
   #spec: EtcdClusterSpec | undefined;
@@ -126,10 +105,10 @@ export class LocalCluster {
       seams: {
         ...seams,
         pki: this.#options.pki ?? seams.pki,
-        clock: this.#clock(),
+        clock: hurriedClock(this.#options),
         transport,
         probe,
-        processes: this.#processes(),
+        processes: rememberedProcesses(this.files, this.children, this.#options),
         connect: connectWith(systemClock),
       },
       install: async (version) => (await etcdOf(version)).etcd,
@@ -143,47 +122,7 @@ export class LocalCluster {
       onTrouble: (error) => this.troubles.push(error),
     });
     this.#opened.push(this.#controller);
-    this.#standBetween(this.#controller.platform);
-  }
-
-  /** Changes the addresses that newcomers are offered; their records then carry them for life. */
-  #standBetween(platform: LocalPlatform): void {
-    const { between } = this.#options;
-    if (between === undefined) return;
-    const read = platform.read.bind(platform);
-    platform.read = async () => {
-      const [state, cluster] = await Promise.all([read(), this.store.cluster()]);
-      if (state === undefined || cluster === undefined) return state;
-      const offers = state.platform.offers.map((offer) => ({
-        ...offer,
-        address: between(offer.address, cluster.basePort),
-      }));
-      return { ...state, platform: { ...state.platform, offers } };
-    };
-  }
-
-  #clock(): Clock {
-    const { hurry } = this.#options;
-    if (hurry === undefined) return systemClock;
-    return { ...systemClock, monotonic: () => hurry * systemClock.monotonic() };
-  }
-
-  /** Real processes, remembered, so that the test's end is theirs. */
-  #processes(): Processes {
-    const spawn: Processes["spawn"] = async (request) => {
-      const member = path.basename(request.log, ".log");
-      await this.#options.onSpawn?.(member);
-      const child = await systemProcesses.spawn(request);
-      this.children.push({ ...child, member, signal: (signal) => child.signal(signal) });
-      const { onExit } = this.#options;
-      if (onExit === undefined) return child;
-      const exit = child.exit.then((end) => {
-        onExit(this.files.volume(member).data);
-        return end;
-      });
-      return { ...child, exit, signal: (signal) => child.signal(signal) };
-    };
-    return { ...systemProcesses, spawn };
+    standBetween(this.#controller.platform, () => this.store, this.#options);
   }
 
   /** Lets the controller work by itself. */
@@ -336,14 +275,7 @@ export class LocalCluster {
 
   /** What happened, for the message of a failed test. */
   story(): string {
-    const pass = this.#controller?.loop.latest;
-    const holds = pass?.decision.holds.map(({ rule, message }) => `  holds: ${rule}: ${message}`) ?? [];
-    const failure = pass?.failure ? [`  failed: ${JSON.stringify(pass.failure)}`] : [];
-    const members = pass?.observation.members.map(
-      ({ record, workload }) => `  ${record.name}: ${JSON.stringify(workload)}`,
-    );
-    const steps = this.steps.map((entry) => `  ${describeEntry(entry)}`);
-    return [...steps, ...holds, ...failure, ...(members ?? []), ...this.troubles.map(String)].join("\n");
+    return storyOf(this.steps, this.#controller?.loop.latest, this.troubles);
   }
 
   /** Loses a member's data as an emptied tmpfs would: the process dies, the volume is there and empty. */
@@ -379,22 +311,6 @@ export class LocalCluster {
   }
 }
 
-function nameOf({ step, member }: TranscriptEntry): string {
-  return member === undefined ? step : `${step} ${member}`;
-}
-
 function manifestOf(spec: EtcdClusterSpecInput): unknown {
   return { apiVersion: API_VERSION, kind: "EtcdCluster", metadata: { name: CLUSTER }, spec };
-}
-
-/** True when the steps happened in this order, others between them. */
-export function inOrder(done: readonly string[], ...wanted: readonly (string | RegExp)[]): boolean {
-  let at = 0;
-  for (const want of wanted) {
-    const isIt = (step: string) => (typeof want === "string" ? step === want : want.test(step));
-    const found = done.findIndex((step, index) => index >= at && isIt(step));
-    if (found < 0) return false;
-    at = found + 1;
-  }
-  return true;
 }

@@ -17,7 +17,8 @@ import { clientSecret, memberSecret, operatorSecret, passwordSecret } from "../r
 import { secrets as secretResource } from "../resources.ts";
 import type { Plane } from "../../pki/plan.ts";
 import { hex } from "../../seams/random.ts";
-import { isPlaneInUse, secretsByName, textIn, type Certificates } from "./certificates.ts";
+import type { Certificates } from "./certificates.ts";
+import { isPlaneInUse, secretsByName, textIn } from "./secret-files.ts";
 import { Contested } from "./contests.ts";
 import { findOne, keepCreated, keepSecret, relabel, UNCONTESTED } from "./keep.ts";
 import { partsOf } from "./not-made.ts";

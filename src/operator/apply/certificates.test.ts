@@ -7,7 +7,8 @@ import { inspect } from "../../pki/inspect.ts";
 import { PLANES, type Plane } from "../../pki/plan.ts";
 import { systemClock } from "../../seams/clock.ts";
 import { systemRandom } from "../../seams/random.ts";
-import { Certificates, isPlaneInUse, textIn } from "./certificates.ts";
+import { Certificates } from "./certificates.ts";
+import { isPlaneInUse, textIn } from "./secret-files.ts";
 import { FILES } from "../render/config.ts";
 import { memberSecret } from "../render/secret.ts";
 

@@ -3,44 +3,25 @@
  * of members, the operator and the users, made anew when they are due (R45). What is in place is judged from
  * the caches, so that nothing is asked of the API server for it.
  */
-import { Buffer } from "node:buffer";
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { lifetimesOf } from "../../api/lifetimes.ts";
 import { isGiven, isSecure } from "../../core/config/flags.ts";
-import { sameContent } from "../../core/hash.ts";
 import type { ClusterFacts, NotMade } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { isControlledBy } from "../../kube/resources.ts";
 import { bundleOf, trustedBy, type Authority } from "../../pki/authority.ts";
 import { Keeper, type CertificateTime, type Leaf } from "../../pki/keeper.ts";
-import { caOf, clientLeaf, givenLeaf, judgeCa, memberLeaf, PLANES, type Plane } from "../../pki/plan.ts";
+import { caOf, clientLeaf, givenLeaf, judgeCa, PLANES, type Plane } from "../../pki/plan.ts";
 import { splitBundle } from "../../pki/bundle.ts";
 import { memberSans } from "../../pki/sans.ts";
 import { managed, type Given, type Problem } from "../../pki/source.ts";
 import { PkiError, type LeafSpec, type Pem, type Pki } from "../../seams/pki.ts";
 import { trustOf } from "../../core/template/effective.ts";
-import { certificateNames, neededNames } from "../names.ts";
+import { neededNames } from "../names.ts";
 import { authorityIn } from "./authority-secret.ts";
 import { FILES } from "../render/config.ts";
 import { caSecret, type TLSFiles } from "../render/secret.ts";
-
-const PLANE_FILES = {
-  client: { pemFile: FILES.serverPem, caFile: FILES.clientCA },
-  peer: { pemFile: FILES.peerPem, caFile: FILES.peerCA },
-} as const;
-
-/** The cached Secrets of the cluster, by name. */
-export type SecretsByName = ReadonlyMap<string, Secret>;
-
-export function secretsByName(secrets: readonly Secret[]): SecretsByName {
-  return new Map(secrets.map((secret) => [secret.metadata?.name ?? "", secret]));
-}
-
-interface KnownLeaf {
-  /** What it was made from. */
-  readonly by: { readonly extra: readonly string[]; readonly given: boolean; readonly lifeMs: number };
-  readonly spec: LeafSpec;
-}
+import { LeafSpecs } from "./leaf-specs.ts";
+import { pemIn, PLANE_FILES, textIn } from "./secret-files.ts";
 
 /** A leaf that is due and cannot be renewed is looked at again this late, not on every pass. */
 const RETRY_MS = 10_000;
@@ -55,12 +36,12 @@ export class Certificates {
   readonly #authorities = new Map<Plane, Authority>();
   /** Members that have no certificate and cannot be given one. */
   readonly #unissued = new Map<string, NotMade>();
-  /** Of one cluster, whose name and namespace never change. */
-  readonly #leaves = new Map<string, KnownLeaf>();
+  readonly #specs: LeafSpecs;
 
   constructor(pki: Pki, time: CertificateTime, clusterDomain?: string) {
     this.#pki = pki;
     this.clusterDomain = clusterDomain;
+    this.#specs = new LeafSpecs(clusterDomain);
     this.#time = time;
     this.keeper = new Keeper(pki, time, { retryMs: RETRY_MS });
   }
@@ -77,13 +58,13 @@ export class Certificates {
 
   /** The names and addresses that the certificates of a member are issued for. */
   namesOf(member: string): unknown {
-    return leavesOf(member).map((leaf) => this.#leaves.get(leaf)?.spec.sans);
+    return leavesOf(member).map((leaf) => this.#specs.sansOf(leaf));
   }
 
   forget(member: string): void {
     this.#unissued.delete(member);
     for (const name of leavesOf(member)) {
-      this.#leaves.delete(name);
+      this.#specs.forget(name);
       this.keeper.forget(name);
     }
   }
@@ -173,7 +154,10 @@ export class Certificates {
       const source = this.keeper.source(plane);
       // What a load balancer is called is known to nobody who makes a certificate beforehand.
       const extra = source?.kind === "gives" ? [] : external;
-      const spec = this.#memberLeaf(cluster, record, plane, [...template.tls.extraSANs, ...extra]);
+      const spec = this.#specs.of(cluster, record, plane, {
+        extra: [...template.tls.extraSANs, ...extra],
+        given: source?.kind === "gives",
+      });
       if (source === undefined) {
         this.keeper.report(`${name} ${plane}`, undefined);
         const kept = present && this.#withoutAuthority(`${name} ${plane}`, present, plane);
@@ -328,32 +312,6 @@ export class Certificates {
     return pair && source && { certificate: pair.certificate, key: pair.key, ca: source.trust.text };
   }
 
-  /** Every pass asks, and the names hardly ever change. */
-  #memberLeaf(cluster: ClusterFacts, record: MemberRecord, plane: Plane, extra: readonly string[]): LeafSpec {
-    const name = `${record.name} ${plane}`;
-    const given = this.keeper.source(plane)?.kind === "gives";
-    const by = { extra, given, lifeMs: lifetimesOf(cluster.spec.tls).leafMs };
-    const known = this.#leaves.get(name);
-    if (known && sameContent(known.by, by)) return known.spec;
-    if (given) {
-      const hosts = neededNames(cluster, record, plane);
-      const { sans } = memberSans({ hosts, ...(plane === "client" && { extra }) });
-      const spec = givenLeaf(record.name, plane, sans);
-      this.#leaves.set(name, { by, spec });
-      return spec;
-    }
-    const { hosts, domains } = certificateNames(cluster, record, plane, this.clusterDomain);
-    // R46: etcd looks the address of a peer up under the names in its certificate; our own loopback counts too.
-    const { sans } = memberSans({
-      hosts: [...hosts, "127.0.0.1", "::1"],
-      domains,
-      ...(plane === "client" && { extra }),
-    });
-    const spec = memberLeaf(record.name, plane, sans, by.lifeMs);
-    this.#leaves.set(name, { by, spec });
-    return spec;
-  }
-
   /** Certificate and key are in one file, or in two. */
   #leaf(
     name: string,
@@ -373,28 +331,4 @@ export class Certificates {
 /** By these names a member's leaves are remembered and told. */
 function leavesOf(member: string): string[] {
   return [...PLANES.map((plane) => `${member} ${plane}`), `${member} peer client`];
-}
-
-/** Decoded each time: those of a few hundred clusters would hold megabytes. */
-export function textIn({ data }: Secret, file: string): string | undefined {
-  const encoded = data?.[file];
-  return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString();
-}
-
-function pemIn(secret: Secret, file: string, where: string): Pem | undefined {
-  const text = textIn(secret, file);
-  return text === undefined ? undefined : { text, where: `${where}, ${file}` };
-}
-
-/** Whether a member was ever given certificates of this plane: then its authority must not be another one. */
-export function isPlaneInUse(
-  plane: Plane,
-  records: readonly MemberRecord[],
-  secrets: SecretsByName,
-): boolean {
-  const { caFile: file } = PLANE_FILES[plane];
-  return records.some(({ name, uid }) => {
-    const secret = secrets.get(name);
-    return secret !== undefined && isControlledBy(secret, uid) && secret.data?.[file] !== undefined;
-  });
 }

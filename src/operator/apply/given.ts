@@ -16,7 +16,7 @@ import type { Pem } from "../../seams/pki.ts";
 import { CERT_MANAGER, whyNotIssued, type Certificate } from "../cert-manager.ts";
 import { CLIENTS, issuedNames, secretNames } from "../names.ts";
 import { FILES } from "../render/config.ts";
-import { secretsByName, textIn, type SecretsByName } from "./certificates.ts";
+import { secretsByName, textIn, type SecretsByName } from "./secret-files.ts";
 import type { ApplyContext } from "./outcomes.ts";
 
 /** What of a view names Secrets. */

@@ -8,7 +8,8 @@ import { memberName, type MemberRecord } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { PLANES } from "../../pki/plan.ts";
 import { authorityName } from "./authority-secret.ts";
-import { isPlaneInUse, secretsByName, type Certificates } from "./certificates.ts";
+import type { Certificates } from "./certificates.ts";
+import { isPlaneInUse, secretsByName } from "./secret-files.ts";
 import { takenBy } from "../observe/observe-objects.ts";
 import type { ApplyContext } from "./outcomes.ts";
 

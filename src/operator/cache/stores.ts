@@ -12,28 +12,20 @@ import type { EtcdUser } from "../../api/etcd-user.ts";
 import type { EtcdSnapshotSchedule } from "../../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { isReason, KubeError } from "../../kube/errors.ts";
+import { isReason } from "../../kube/errors.ts";
 import type { Log } from "../../kube/log.ts";
-import { Reflector, type ReflectorOptions } from "../../kube/reflector.ts";
 import { refOf, type KubeObject } from "../../kube/resources.ts";
-import type { Scope } from "../../kube/scope.ts";
 import type { Store } from "../../kube/store.ts";
-import { backoffMs, type Backoff } from "../../seams/backoff.ts";
-import { sleep, type Clock } from "../../seams/clock.ts";
+import type { Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
-import {
-  entriesOf,
-  NAMESPACED_KINDS,
-  WIDE_KINDS,
-  type Kind,
-  type NamespacedKinds,
-  type WideKinds,
-} from "../kinds.ts";
+import { NAMESPACED_KINDS, WIDE_KINDS, type Kind } from "../kinds.ts";
 import type { Certificate } from "../cert-manager.ts";
-import { ANNOTATIONS, LABELS } from "../names.ts";
+import { ANNOTATIONS } from "../names.ts";
 import type { ClusterObjects } from "../observe/observe-objects.ts";
 import type { SnapshotObjects } from "../observe/snapshot-facts.ts";
-import { etcdClusters, jobs } from "../resources.ts";
+import { jobs } from "../resources.ts";
+import { cachesIn, cachesOf, type Cache, type Space, type Wide } from "./kind-caches.ts";
+import { OptionalCaches } from "./optional-caches.ts";
 import type { CatchingCache } from "./take-over.ts";
 
 export interface StoresOptions {
@@ -46,8 +38,6 @@ export interface StoresOptions {
   readonly excludedNamespaces?: readonly string[];
   readonly log: Log;
 }
-
-type Shared = Pick<ReflectorOptions<KubeObject, never>, "client" | "clock" | "random" | "log">;
 
 /** Everything of one cluster, by its cache. */
 export interface OwnObjects {
@@ -74,62 +64,16 @@ export interface CacheFacts {
   readonly optional?: boolean;
 }
 
-type CacheOf<K> = K extends Kind<infer T, infer I> ? Reflector<T, I | "cluster"> : never;
-type Space = { readonly [N in keyof NamespacedKinds]: CacheOf<NamespacedKinds[N]> };
-type Wide = { readonly [N in keyof WideKinds]: CacheOf<WideKinds[N]> };
-
-/** A cache with its kind, whatever its objects are. */
-interface Cache {
-  readonly kind: Kind;
-  readonly reflector: Reflector<KubeObject, "cluster">;
-}
-
-/** The caches of a table, in one namespace or in all. */
-function cachesOf<C>(
-  table: NamespacedKinds | WideKinds,
-  shared: Shared,
-  where: Pick<Scope, "namespace" | "notNamespaces"> = {},
-): C {
-  const caches = entriesOf(table).map(([name, { resource, labelled, keep, clusters, indexes }]) => {
-    const scope = {
-      ...where,
-      ...(labelled && { labels: { [LABELS.cluster]: true as const } }),
-    };
-    // A cluster is found by its own key.
-    const cluster = clusters && resource.kind !== etcdClusters.kind ? { cluster: clusters } : undefined;
-    const options = {
-      ...shared,
-      resource,
-      scope,
-      indexes: { ...cluster, ...indexes },
-      ...(keep && { keep }),
-    };
-    return [name, new Reflector<KubeObject, string>(options)];
-  });
-  return Object.fromEntries(caches) as C;
-}
-
-function cachesIn(table: NamespacedKinds | WideKinds, space: Space | Wide): Cache[] {
-  return entriesOf(table).map(([name, kind]) => ({
-    kind,
-    reflector: (space as unknown as Record<string, Cache["reflector"]>)[name] as Cache["reflector"],
-  }));
-}
-
 export class Stores {
-  readonly #options: StoresOptions;
   readonly #spaces: ReadonlyMap<string, Space>;
   readonly #wide: Wide;
-  /** Caches that are not filled, because the API server refuses or does not serve what they hold. */
-  readonly #refused = new Set<object>();
-  /** Those of them that a cluster has asked for. */
-  readonly #wanted = new Set<object>();
+  readonly #optional: OptionalCaches;
   #life: AbortSignal | undefined;
 
   constructor(options: StoresOptions) {
     const { namespaces, excludedNamespaces, client, clock, random, log } = options;
     const shared = { client, clock, random, log };
-    this.#options = options;
+    this.#optional = new OptionalCaches(shared);
     const all = excludedNamespaces ? { notNamespaces: excludedNamespaces } : {};
     this.#spaces = new Map(
       (namespaces ?? [ALL]).map((name) => [
@@ -148,11 +92,11 @@ export class Stores {
     const optional = all.filter(
       ({ kind: { ifRefused } }) => ifRefused !== undefined && ifRefused !== "OnDemand",
     );
-    for (const { kind, reflector } of all) if (kind.ifRefused === "OnDemand") this.#refused.add(reflector);
+    for (const cache of all) if (cache.kind.ifRefused === "OnDemand") this.#optional.onDemand(cache);
     this.#life = signal;
     await Promise.all([
       ...needed.map(({ reflector }) => reflector.store.whenSynced(signal)),
-      ...optional.map((cache) => this.#startIfGiven(cache, signal)),
+      ...optional.map((cache) => this.#optional.start(cache, signal)),
     ]);
   }
 
@@ -162,11 +106,7 @@ export class Stores {
     if (!space) return false;
     const { certificates: reflector } = space;
     const cache = cachesIn(NAMESPACED_KINDS, space).find((one) => one.reflector === (reflector as object));
-    if (cache && this.#life && !this.#wanted.has(reflector)) {
-      this.#wanted.add(reflector);
-      this.#startIfGiven(cache, this.#life).catch(() => undefined);
-    }
-    return reflector.store.synced && !this.#refused.has(reflector);
+    return cache !== undefined && this.#optional.demand(cache, this.#life);
   }
 
   /** Every cache that is filled, to be waited for by who begins to act. */
@@ -342,48 +282,7 @@ export class Stores {
   }
 
   #filled(): Cache[] {
-    return this.#every().filter(({ reflector }) => !this.#refused.has(reflector));
-  }
-
-  async #startIfGiven({ kind, reflector }: Cache, signal: AbortSignal): Promise<void> {
-    const { log } = this.#options;
-    const { resource, ifRefused } = kind;
-    const refusal = await this.#refusal(kind, reflector.scope, signal);
-    if (refusal) {
-      this.#refused.add(reflector);
-      const next = ifRefused !== "DoWithout" ? `; asking again every ${RETRY_MS / 1000} s` : "";
-      log("info", `cannot read ${resource.plural}: ${refusal.message}${next}`);
-      // Nothing waits for it, and it ends with the process.
-      if (ifRefused !== "DoWithout") this.#startLater({ kind, reflector }, signal).catch(() => undefined);
-      return;
-    }
-    this.#refused.delete(reflector);
-    reflector.start();
-    await reflector.store.whenSynced(signal);
-  }
-
-  async #startLater({ kind, reflector }: Cache, signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#options;
-    do await sleep(clock, RETRY_MS, signal);
-    while (await this.#refusal(kind, reflector.scope, signal));
-    this.#refused.delete(reflector);
-    log("info", `following ${kind.resource.plural} from now on`);
-    reflector.start();
-  }
-
-  /** Asked until it is answered: a cache that may not be filled would be waited for without end. */
-  async #refusal({ resource }: Kind, scope: Scope, signal: AbortSignal): Promise<KubeError | undefined> {
-    const { client, clock, random } = this.#options;
-    for (let failures = 1; ; failures++) {
-      try {
-        for await (const _ of client.pages<KubeObject>(resource, scope, { pageSize: 1, signal })) break;
-        return undefined;
-      } catch (error) {
-        if (isReason(error, "Forbidden", "NotFound")) return error;
-        if (signal.aborted || !(error instanceof KubeError)) throw error;
-        await sleep(clock, backoffMs(failures, ASK_AGAIN, random), signal);
-      }
-    }
+    return this.#every().filter(({ reflector }) => !this.#optional.isRefused(reflector));
   }
 }
 
@@ -391,10 +290,6 @@ export class Stores {
 function unlessRefused(error: unknown): void {
   if (!isReason(error, "Forbidden", "NotFound")) throw error;
 }
-
-const ASK_AGAIN: Backoff = { firstMs: 200, longestMs: 5_000 };
-/** A definition or a role that an administrator applies. */
-const RETRY_MS = 15_000;
 
 /** No namespace has this name. */
 const ALL = "*";

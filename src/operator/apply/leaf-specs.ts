@@ -1,0 +1,64 @@
+/** What the certificates of members are to hold: issued for every name they are dialled by, or given with those they need. */
+import { lifetimesOf } from "../../api/lifetimes.ts";
+import { sameContent } from "../../core/hash.ts";
+import type { ClusterFacts } from "../../core/observation.ts";
+import type { MemberRecord } from "../../core/record.ts";
+import { givenLeaf, memberLeaf, type Plane } from "../../pki/plan.ts";
+import { memberSans } from "../../pki/sans.ts";
+import type { LeafSpec } from "../../seams/pki.ts";
+import { certificateNames, neededNames } from "../names.ts";
+
+interface KnownLeaf {
+  /** What it was made from. */
+  readonly by: { readonly extra: readonly string[]; readonly given: boolean; readonly lifeMs: number };
+  readonly spec: LeafSpec;
+}
+
+/** Of one cluster, whose name and namespace never change. */
+export class LeafSpecs {
+  readonly #clusterDomain: string | undefined;
+  readonly #known = new Map<string, KnownLeaf>();
+
+  constructor(clusterDomain: string | undefined) {
+    this.#clusterDomain = clusterDomain;
+  }
+
+  /** Every pass asks, and the names hardly ever change. */
+  of(
+    cluster: ClusterFacts,
+    record: MemberRecord,
+    plane: Plane,
+    { extra, given }: Pick<KnownLeaf["by"], "extra" | "given">,
+  ): LeafSpec {
+    const name = `${record.name} ${plane}`;
+    const by = { extra, given, lifeMs: lifetimesOf(cluster.spec.tls).leafMs };
+    const known = this.#known.get(name);
+    if (known && sameContent(known.by, by)) return known.spec;
+    if (given) {
+      const hosts = neededNames(cluster, record, plane);
+      const { sans } = memberSans({ hosts, ...(plane === "client" && { extra }) });
+      const spec = givenLeaf(record.name, plane, sans);
+      this.#known.set(name, { by, spec });
+      return spec;
+    }
+    const { hosts, domains } = certificateNames(cluster, record, plane, this.#clusterDomain);
+    // R46: etcd looks the address of a peer up under the names in its certificate; our own loopback counts too.
+    const { sans } = memberSans({
+      hosts: [...hosts, "127.0.0.1", "::1"],
+      domains,
+      ...(plane === "client" && { extra }),
+    });
+    const spec = memberLeaf(record.name, plane, sans, by.lifeMs);
+    this.#known.set(name, { by, spec });
+    return spec;
+  }
+
+  /** The names in a certificate, by the name of the leaf. */
+  sansOf(leaf: string): LeafSpec["sans"] | undefined {
+    return this.#known.get(leaf)?.spec.sans;
+  }
+
+  forget(leaf: string): void {
+    this.#known.delete(leaf);
+  }
+}
