@@ -30,7 +30,9 @@ export type Denial =
   /** A Pod is deleted and hangs. */
   | { readonly do: "stick"; readonly pick: number; readonly forMs: number }
   /** Somebody adds a member of his own to etcd's list, which never starts. */
-  | { readonly do: "foreign"; readonly learner: boolean };
+  | { readonly do: "foreign"; readonly learner: boolean }
+  /** A member counts a peer as lost although it is connected to it, until their connection breaks (R19). */
+  | { readonly do: "doubt"; readonly pick: number };
 
 /** Each kind of denial, and whether schedules are drawn with it. */
 export const denials = {
@@ -39,6 +41,7 @@ export const denials = {
   contest: true,
   stick: true,
   foreign: true,
+  doubt: true,
   "strip records": true,
   "lost authority": true,
   "nodes forbidden": true,
@@ -87,6 +90,7 @@ const deeds: Partial<Record<DenialName, Drawn>> = {
   ],
   stick: (random) => [{ do: "stick", pick: random.between(0, 999), forMs: random.pick(LONG) }],
   foreign: (random) => [{ do: "foreign", learner: random.chance(0.5) }],
+  doubt: (random) => [{ do: "doubt", pick: random.between(0, 999) }],
   "strip records": (random) => [
     {
       do: "hand",

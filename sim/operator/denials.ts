@@ -36,6 +36,8 @@ export function deny(sim: OperatorSimulation, deed: Denial, lasting: Lasting): s
       return stick(sim, deed, lasting);
     case "foreign":
       return foreign(sim, deed, lasting);
+    case "doubt":
+      return doubt(sim, deed);
   }
 }
 
@@ -134,4 +136,13 @@ function foreign(sim: OperatorSimulation, { learner }: Of<"foreign">, lasting: L
     if (error instanceof Refusal) return `a foreign member is refused: ${error.message}`;
     throw error;
   }
+}
+
+function doubt(sim: OperatorSimulation, { pick }: Of<"doubt">): string | undefined {
+  const running = sim.env.world.network.all().filter((one) => one.runs);
+  const one = running[pick % Math.max(1, running.length)];
+  const other = running[(pick + 1) % Math.max(1, running.length)];
+  if (!one || !other || one === other) return undefined;
+  one.doubt(other);
+  return `${one.key} counts ${other.key} as lost`;
 }

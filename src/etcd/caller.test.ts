@@ -62,12 +62,29 @@ test("a write that was never sent, or that a learner refused, goes to the next m
   assert.deepEqual(asked(), ["KV.Put a", "KV.Put b", "KV.Put c"]);
 });
 
-test("what the whole cluster refuses is not asked of others", async () => {
-  const { client, asked } = clientOf(() => refused("UNAVAILABLE", "unhealthy cluster"));
+test("a member that sees its peers as lost is not the last one asked for a change of members (R19)", async () => {
+  const { client, asked } = clientOf(({ endpoint }) =>
+    endpoint === "a" ? refused("UNAVAILABLE", "unhealthy cluster") : { member: { ID: 4n }, members: [] },
+  );
+  await client.cluster.memberAdd(["http://x:2380"]);
+  await client.kv.put("k", "v");
+  assert.deepEqual(asked(), ["Cluster.MemberAdd a", "Cluster.MemberAdd b", "KV.Put b"]);
+});
+
+test("a change of members that every member refuses is refused, also when another does not answer", async () => {
+  const { client, asked } = clientOf(({ endpoint }) =>
+    endpoint === "c" ? notSent() : refused("UNAVAILABLE", "unhealthy cluster"),
+  );
   await assert.rejects(client.cluster.memberAdd(["http://x:2380"]), {
     kind: "unhealthy-cluster",
     retryable: true,
   });
+  assert.equal(asked().length, 3);
+});
+
+test("what is refused by what all members share is not asked of others", async () => {
+  const { client, asked } = clientOf(() => refused("FAILED_PRECONDITION", "not enough started members"));
+  await assert.rejects(client.cluster.memberAdd(["http://x:2380"]));
   assert.equal(asked().length, 1);
 });
 

@@ -63,6 +63,12 @@ const elsewhere: ReadonlySet<EtcdErrorKind> = new Set<EtcdErrorKind>([
   "rpc-not-supported-for-learner",
 ]);
 
+/**
+ * Refusals by what only the member that was asked sees. Its view of its peers can be wrong for as long as its streams
+ * hold: a message that failed late marks a peer as inactive, and nothing marks it as active again (R19).
+ */
+const ownView: ReadonlySet<EtcdErrorKind> = new Set<EtcdErrorKind>(["unhealthy-cluster"]);
+
 /** With credentials at hand, these mean "authenticate (again)"; etcd refused the call before doing it. */
 const needsToken: ReadonlySet<EtcdErrorKind> = new Set<EtcdErrorKind>([
   "auth-invalid-token",
@@ -143,7 +149,9 @@ export class Caller {
         return answer;
       } catch (error) {
         if (!(error instanceof EtcdError)) throw error;
-        last = error;
+        // A refusal tells more than that another member did not answer.
+        if (last === undefined || !ownView.has(last.kind)) last = error;
+        if (ownView.has(error.kind)) continue;
         if (!elsewhere.has(error.kind)) throw error;
         this.endpoints.failed(endpoint, this.clock.monotonic());
         if (!options.repeatable && error.outcome === "unknown") throw error;

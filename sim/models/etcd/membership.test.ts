@@ -58,6 +58,16 @@ test("an add is refused until voters have been connected for five seconds (R19)"
   lab.calls.memberAdd(lab.leader(), [peerURL("d")], true);
 });
 
+test("a member that counts a connected peer as lost refuses an add, and the others do not (R19)", () => {
+  const lab = new Lab();
+  lab.found("abc");
+  const [one, two] = ["a", "b", "c"].map((name) => lab.at(name));
+  one!.doubt(two!);
+  lab.pass(20_000);
+  refuses("unhealthy", () => lab.calls.memberAdd(one!, [peerURL("d")], true));
+  lab.calls.memberAdd(two!, [peerURL("d")], true);
+});
+
 test("with one of three down any add is refused, and the dead one can be removed (R19, H14)", () => {
   for (const version of ["3.5.35", "3.6.16", "3.7.3"]) {
     const lab = new Lab();

@@ -355,7 +355,9 @@ export class Raft {
     for (const a of servers) {
       for (const b of servers) {
         if (a === b) continue;
-        if (!this.#network.connected(a, b)) a.activeSince.delete(b.key);
+        const connected = this.#network.connected(a, b);
+        if (!connected) a.doubts.delete(b.key);
+        if (!connected || a.doubts.has(b.key)) a.activeSince.delete(b.key);
         else if (!a.activeSince.has(b.key)) a.activeSince.set(b.key, this.#scheduler.now);
       }
       for (const key of a.activeSince.keys()) if (!this.#network.get(key)) a.activeSince.delete(key);

@@ -50,6 +50,8 @@ export class Server {
   readonly timers: Scheduled[] = [];
   /** Since when it has been connected to each other process, by key. */
   readonly activeSince = new Map<string, number>();
+  /** Processes that it counts as lost although it is connected to them, until a connection breaks (R19). */
+  readonly doubts = new Set<string>();
 
   constructor(start: ServerStart, config: ServerConfig, now: number) {
     this.start = start;
@@ -57,6 +59,12 @@ export class Server {
     this.minor = minorNumber(start.version);
     this.config = config;
     this.bootedAt = now;
+  }
+
+  /** From now on it counts a process as lost that it is connected to. */
+  doubt(other: Server): void {
+    this.doubts.add(other.key);
+    this.activeSince.delete(other.key);
   }
 
   get key(): string {
