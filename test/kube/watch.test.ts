@@ -11,6 +11,8 @@ import type { Http2Transport } from "../../src/kube/transport.ts";
 import type { KubeTransport } from "../../src/seams/kube-transport.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
+import { bedPaths } from "../../testbed/paths.ts";
+import { endOwned } from "../../testbed/processes.ts";
 import { up } from "../../testbed/testbed.ts";
 import {
   apiServerPid,
@@ -182,7 +184,7 @@ test("an API server killed in the middle of changes and started again: the store
     });
   }).catch(() => undefined);
   await eventually("writes are under way", () => reflector.store.get(`${NAMESPACE}/w50`));
-  process.kill(apiServerPid(bed), "SIGKILL");
+  await endOwned(bedPaths(bed.name).dir, ({ role }) => role === "kube-apiserver");
   await eventually("the loss is noticed", () => reflector.trouble !== undefined && refused > 0);
   const restarting = performance.now();
   (await up({ name: bed.name })).client.close();

@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { bedPaths } from "../../testbed/paths.ts";
-import { ownedProcesses } from "../../testbed/processes.ts";
+import { endOwned } from "../../testbed/processes.ts";
 import { up } from "../../testbed/testbed.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { apiServerPid, configOf, relayTo } from "../support/kube-runtime.ts";
@@ -47,8 +47,7 @@ const outages: Readonly<Record<string, Outage>> = {
     happens: async () => {
       // With those that would otherwise back off from it for longer than anybody wants to wait here.
       const plane = ["kube-apiserver", "kube-scheduler", "kube-controller-manager"];
-      for (const { role, pid } of ownedProcesses(bedPaths(bed.name).dir))
-        if (plane.includes(role)) process.kill(pid, "SIGKILL");
+      await endOwned(bedPaths(bed.name).dir, ({ role }) => plane.includes(role));
       const again = await up({ name: bed.name, kubelet: "process", backoffMs: { first: 200, max: 2_000 } });
       again.client.close();
     },
