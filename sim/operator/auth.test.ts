@@ -45,6 +45,12 @@ function reasonOf({ env }: OperatorSimulation, kind: Kind | undefined, name: str
   return object && json(object["status"])["reason"];
 }
 
+function textIn({ env }: OperatorSimulation, name: string, file: string): string | undefined {
+  const data = env.server.get(secrets, `${NAMESPACE}/${name}`)?.["data"];
+  const encoded = data && json(data)[file];
+  return typeof encoded === "string" ? Buffer.from(encoded, "base64").toString() : undefined;
+}
+
 function begun(options: { seed: number; operators?: number }): OperatorSimulation {
   const sim = new OperatorSimulation(SPEC, options);
   create(sim, "EtcdRole", "app", { permissions: [{ access: "ReadWrite", key: "app/", prefix: true }] });
@@ -154,4 +160,59 @@ test("a wrong role and a missing password are told with the field, and leave etc
   assert.equal(reasonOf(sim, users, "carol"), "PasswordMissing");
   assert.ok(!authOf(sim).users.has("wrong"));
   assert.equal(authOf(sim).users.get("carol")?.password, "secret");
+});
+
+test("a user's own certificate is issued once it is in etcd, follows a CA rotation, and ends after the user", async () => {
+  const sim = begun({ seed: 47 });
+  const moves = new Moves(sim);
+  create(sim, "EtcdUser", "orders", { roles: ["app"], certificate: {} });
+  await sim.settle();
+  assert.equal(textIn(sim, "orders-etcd-tls", "tls.crt"), undefined, "auth is not asked for");
+  moves.perform({ do: "edit", change: { auth: ENABLED, tls: { rotation: { soak: "30s" } } } });
+  await sim.settle();
+  assert.equal(reasonOf(sim, users, "orders"), "Applied");
+  const first = textIn(sim, "orders-etcd-tls", "tls.crt");
+  const published = () => textIn(sim, `${NAME}-client-tls`, "ca.crt");
+  assert.ok(first !== undefined && textIn(sim, "orders-etcd-tls", "tls.key"));
+  assert.equal(textIn(sim, "orders-etcd-tls", "ca.crt"), published());
+  await staysQuiet(sim);
+  const before = published();
+  moves.perform({ do: "operate", task: "rotateCertificates", all: true, pick: 0 });
+  const certificates = () => published()?.split("BEGIN").length ?? 0;
+  for (const count of [3, 2]) {
+    for (let left = 200; certificates() !== count; left--) {
+      assert.ok(left > 0, `ca.crt has ${count - 1} CAs`);
+      await sim.pass(20_000);
+    }
+  }
+  await sim.settle();
+  assert.notEqual(published(), before);
+  assert.equal(textIn(sim, "orders-etcd-tls", "ca.crt"), published());
+  assert.notEqual(textIn(sim, "orders-etcd-tls", "tls.crt"), first);
+  assert.deepEqual(wrongWith(sim), []);
+  assert.equal(sim.user({ method: "DELETE", path: path("etcdusers", "orders") }).status, 200);
+  for (let left = 300; textIn(sim, "orders-etcd-tls", "tls.crt") !== undefined; left--) {
+    assert.ok(left > 0, "its Secret goes with it");
+    await sim.pass(100);
+  }
+  assert.ok(!authOf(sim).users.has("orders"));
+  await sim.settle();
+  assert.deepEqual(wrongWith(sim), []);
+});
+
+test("a certificate cannot be issued into a Secret of another owner; the user is told, and the cluster serves", async () => {
+  const sim = begun({ seed: 48 });
+  secret(sim, "orders-etcd-tls", "not a certificate");
+  create(sim, "EtcdUser", "orders", { roles: ["app"], certificate: {} });
+  new Moves(sim).perform({ do: "edit", change: { auth: ENABLED } });
+  await sim.pass(60_000);
+  assert.equal(reasonOf(sim, users, "orders"), "CertificatePending");
+  assert.ok(authOf(sim).users.has("orders"));
+  assert.equal(textIn(sim, "orders-etcd-tls", "password"), "not a certificate");
+  const at = `/api/v1/namespaces/${NAMESPACE}/secrets/orders-etcd-tls`;
+  assert.equal(sim.user({ method: "DELETE", path: at }).status, 200);
+  await sim.settle();
+  assert.equal(reasonOf(sim, users, "orders"), "Applied");
+  assert.ok(textIn(sim, "orders-etcd-tls", "tls.crt"));
+  assert.deepEqual(wrongWith(sim), []);
 });

@@ -60,13 +60,13 @@ export function endStateOf(sim: OperatorSimulation): OperatorEndState {
   function countOf({ env }: OperatorSimulation, kind: Kind): number {
     const all = kind === pods ? env.memberPods() : env.server.list(kind);
     const found = all.filter(({ metadata }) => metadata.namespace === NAMESPACE);
-    // What snapshots need comes on top; passwords stay when auth is disabled, and people have Secrets of their own.
+    // What snapshots need comes on top; passwords stay when auth is disabled, and people and users have Secrets of their own.
     if (kind === secrets)
       return found.filter(
         ({ metadata, type }) =>
           metadata.name !== secretNames(NAME).snapshot &&
           type !== "kubernetes.io/basic-auth" &&
-          metadata.ownerReferences?.length,
+          metadata.ownerReferences?.some((owner) => owner.kind !== "EtcdUser"),
       ).length;
     if (kind !== claims) return found.length;
     const current = new Set(env.members().map(({ metadata }) => claimName(metadata.name)));

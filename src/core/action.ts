@@ -3,6 +3,7 @@
  * out is mechanical, idempotent, and can be written to a log a person reads.
  */
 import type { AuthObjectStatus } from "../api/auth-object.ts";
+import type { EtcdUserStatus } from "../api/etcd-user.ts";
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
 import type { ObjectKind } from "./auth/diff.ts";
 import type { AuthChange } from "./auth/facts.ts";
@@ -113,7 +114,9 @@ export type Action =
       readonly name: string;
       readonly uid: string;
       readonly resourceVersion: string;
-      readonly change: { readonly applied: boolean } | { readonly status: AuthObjectStatus };
+      readonly change:
+        | { readonly applied: boolean }
+        | { readonly status: AuthObjectStatus & Pick<EtcdUserStatus, "certificate"> };
     };
 
 export type OperationPurpose =

@@ -15,7 +15,7 @@ import {
 } from "../core/auth/objects.ts";
 import { Passwords } from "../control/passwords.ts";
 import type { Action } from "../core/action.ts";
-import type { AuthObjects, PasswordFacts } from "../core/auth/facts.ts";
+import type { AuthObjects, PasswordFacts, UserFacts } from "../core/auth/facts.ts";
 import type { Credentials } from "../etcd/caller.ts";
 import { hex } from "../seams/random.ts";
 import { AuthStore } from "./auth-store.ts";
@@ -75,6 +75,14 @@ export class LocalAuth {
       ownSecrets,
       canActAsRoot: byCertificate && canActAsRoot,
     };
+  }
+
+  /** Those that have a certificate of their own, or are about to. */
+  async certified(): Promise<UserFacts[]> {
+    const { objects } = await this.users.list();
+    return objects
+      .map(({ object, applied }) => userFacts(object as EtcdUser, applied))
+      .filter(({ certificate, deleting }) => certificate && !deleting);
   }
 
   #credentials(from: readonly { readonly user: string; readonly secret: string }[]): Credentials[] {

@@ -6,6 +6,7 @@
 import path from "node:path";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import { lifetimesOf, type Lifetimes } from "../api/lifetimes.ts";
+import type { UserCertificate, UserFacts } from "../core/auth/facts.ts";
 import { isSecure } from "../core/config/flags.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { bundleOf, trustedBy, type Authority } from "../pki/authority.ts";
@@ -46,6 +47,9 @@ export interface CertificateState {
   readonly expiry: Readonly<Record<string, number>>;
   readonly all: readonly { readonly name: string; readonly expires: number }[];
 }
+
+/** An EtcdUser by its object, and its name in etcd. */
+export type CertifiedUser = Pick<UserFacts, "object" | "name">;
 
 /** A leaf as it should be, and where. */
 interface Wanted {
@@ -131,19 +135,21 @@ export class Certificates {
     return { ca: source.trust.text, cert: issued.certificate, key: issued.key };
   }
 
-  /** Makes and renews what these members need. */
+  /** Makes and renews what these members and users need. */
   async ensure(
     cluster: string,
     records: readonly MemberRecord[],
     spec: EtcdClusterSpec["tls"],
+    users: readonly CertifiedUser[] = [],
   ): Promise<CertificateReport> {
     const lives = lifetimesOf(spec);
     const wanted = [
-      ...this.#clientLeaves(spec, lives),
+      ...this.#clientLeaves(spec, lives, users),
       ...records.flatMap((record) => this.#leavesOf(record, lives)),
     ];
     const due: number[] = [];
     let changed = false;
+    if (users.length > 0) await this.#disk.makeDirectory(this.#layout.userCertificates);
     const planes = new Set(wanted.map(({ plane }) => plane));
     for (const plane of planes) changed = (await this.#ensureAuthority(cluster, plane, lives)) || changed;
     await Promise.all(
@@ -173,15 +179,15 @@ export class Certificates {
       const first = this.#keeper.expiry(leaves.map(({ file }) => file));
       if (first !== undefined) expiry[record.name] = first;
     }
-    const all = this.#keeper.ends.map(({ name, expires }) => ({
-      name: path.basename(name).replace(/\.(pem|crt)$/, ""),
-      expires,
-    }));
+    // Those of users are told with their users.
+    const all = this.#keeper.ends
+      .filter(({ name }) => path.dirname(name) !== this.#layout.userCertificates)
+      .map(({ name, expires }) => ({ name: path.basename(name).replace(/\.(pem|crt)$/, ""), expires }));
     return { problems: this.#keeper.problems, expiry, all };
   }
 
   /** For whoever only looks; what is kept here is known. */
-  async #learnExpiry({ file, plane }: Wanted): Promise<void> {
+  async #learnExpiry({ file, plane }: Pick<Wanted, "file" | "plane">): Promise<void> {
     if (this.#keeper.expiry([file]) !== undefined) return;
     const [pem, trust] = [await this.#read(file), await this.#read(this.caFile(plane))];
     if (pem && trust) this.#keeper.serves(file, pem, trust);
@@ -196,14 +202,39 @@ export class Certificates {
     }
   }
 
-  /** Other certificates for a member, or, without one, for the user and the controller. */
+  /** Of users that ask for one, from what is in place, by the names of their objects. */
+  async userFacts(users: readonly UserFacts[]): Promise<Record<string, UserCertificate>> {
+    const found: [string, UserCertificate][] = [];
+    for (const { object, certificate, deleting } of users) {
+      if (!certificate || deleting) continue;
+      const secret = this.#layout.userCertificate(object);
+      const wanted = { file: secret, plane: "client" } as const;
+      await this.#learnExpiry(wanted);
+      const expires = this.#keeper.expiry([secret]);
+      const problem = this.#keeper.problem(secret);
+      found.push([
+        object,
+        { secret, ...(expires !== undefined && { expires }), ...(problem !== undefined && { problem }) },
+      ]);
+    }
+    return Object.fromEntries(found);
+  }
+
+  async removeUser(object: string): Promise<void> {
+    const file = this.#layout.userCertificate(object);
+    this.#keeper.forget(file);
+    await this.#disk.remove(file);
+  }
+
+  /** Other certificates for a member, or, without one, for the users and the controller. */
   async reissue(
     record: MemberRecord | undefined,
     spec: EtcdClusterSpec["tls"],
     cluster: string,
+    users: readonly CertifiedUser[] = [],
   ): Promise<void> {
     const lives = lifetimesOf(spec);
-    const wanted = record ? this.#leavesOf(record, lives) : this.#clientLeaves(spec, lives);
+    const wanted = record ? this.#leavesOf(record, lives) : this.#clientLeaves(spec, lives, users);
     for (const plane of new Set(wanted.map((one) => one.plane)))
       await this.#ensureAuthority(cluster, plane, lives);
     for (const { file, plane, leaf } of wanted) {
@@ -226,13 +257,16 @@ export class Certificates {
     return path.join(this.#layout.pki, name);
   }
 
-  #clientLeaves(spec: EtcdClusterSpec["tls"], { leafMs }: Lifetimes): Wanted[] {
+  #clientLeaves(
+    spec: EtcdClusterSpec["tls"],
+    { leafMs }: Lifetimes,
+    users: readonly CertifiedUser[],
+  ): Wanted[] {
     if (!isSecure(spec, "client")) return [];
-    return ["user", "controller"].map((who) => ({
-      file: this.#file(`${who}.pem`),
-      plane: "client",
-      leaf: clientLeaf(`quorate-${who}`, leafMs),
-    }));
+    return [
+      ...["user", "controller"].map((who) => [this.#file(`${who}.pem`), `quorate-${who}`] as const),
+      ...users.map(({ object, name }) => [this.#layout.userCertificate(object), name] as const),
+    ].map(([file, commonName]) => ({ file, plane: "client", leaf: clientLeaf(commonName, leafMs) }));
   }
 
   #leavesOf({ name, template }: MemberRecord, { leafMs } = lifetimesOf(template.tls)): Wanted[] {

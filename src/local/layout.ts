@@ -27,6 +27,9 @@ export interface Layout {
   readonly roles: string;
   user(name: string): string;
   role(name: string): string;
+  /** Certificate and key of an EtcdUser in one file. */
+  readonly userCertificates: string;
+  userCertificate(user: string): string;
   /** A directory for each Secret, and the file with the password in it. */
   secret(name: string): string;
   password(secret: string): string;
@@ -66,6 +69,8 @@ export function layout(dir: string): Layout {
     roles: under("roles"),
     user: (name) => under("users", `${name}.json`),
     role: (name) => under("roles", `${name}.json`),
+    userCertificates: under("pki", "users"),
+    userCertificate: (user) => under("pki", "users", `${user}.pem`),
     secret: (name) => under("secrets", name),
     password: (secret) => under("secrets", secret, "password"),
     member: (name) => under("members", `${name}.json`),

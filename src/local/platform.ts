@@ -13,6 +13,8 @@ import {
   type PlatformMember,
   type PlatformState,
 } from "../control/platform.ts";
+import { certifiedUsers } from "../core/auth/certified.ts";
+import type { AuthObjects } from "../core/auth/facts.ts";
 import { clientURLOf } from "../core/config/flags.ts";
 import type { MemberDirectory, OperationFacts } from "../core/observation.ts";
 import { inOrderOfCreation, operationFacts } from "../core/operations/task.ts";
@@ -173,8 +175,13 @@ export class LocalPlatform implements Platform {
         ),
       },
       operations,
-      auth: await this.auth.read(cluster, this.#options.seams.connect !== undefined),
+      auth: await this.#auth(cluster),
     };
+  }
+
+  async #auth(cluster: StoredCluster): Promise<AuthObjects> {
+    const objects = await this.auth.read(cluster, this.#options.seams.connect !== undefined);
+    return { ...objects, certificates: await this.certificates.userFacts(objects.users) };
   }
 
   async #offers(
@@ -208,7 +215,8 @@ export class LocalPlatform implements Platform {
   async apply(view: View): Promise<Applied> {
     const { cluster } = view.observation;
     const records = view.members.map((member) => member.record);
-    const certificates = await this.certificates.ensure(cluster.name, records, cluster.spec.tls);
+    const users = certifiedUsers(view);
+    const certificates = await this.certificates.ensure(cluster.name, records, cluster.spec.tls, users);
     if (certificates.changed || !this.#hasCredentials) await this.#offerCredentials();
     let changed = await this.auth.ensure(cluster);
     for (const record of records) changed = (await this.volumes.ensure(record, cluster.uid)) || changed;
@@ -302,6 +310,9 @@ export class LocalPlatform implements Platform {
         await this.operations.remove(action.operation, action.uid);
         return;
       case "UpdateAuthObject":
+        // It is gone from etcd: what it logged in with goes before it is forgotten.
+        if (action.of === "EtcdUser" && "applied" in action.change && !action.change.applied)
+          await this.certificates.removeUser(action.name);
         return await this.auth.update(action);
     }
   }
@@ -310,7 +321,8 @@ export class LocalPlatform implements Platform {
     const [cluster, members] = await Promise.all([this.store.cluster(), this.store.members()]);
     const record = members.find(({ record: { name } }) => name === member)?.record;
     if (!cluster || (member !== undefined && !record)) throw new Conflict("the member no longer exists");
-    await this.certificates.reissue(record, cluster.spec.tls, cluster.name);
+    const users = record ? [] : (await this.auth.certified()).filter(({ applied }) => applied);
+    await this.certificates.reissue(record, cluster.spec.tls, cluster.name, users);
     if (record === undefined) await this.#offerCredentials();
   }
 

@@ -8,6 +8,7 @@
  *   Service                 -peers, -client, -learners, -<ordinal>-peer (a member's), and the cluster's own name
  *   Secret                  -client-ca, -peer-ca, -operator, -client-tls, -snapshot-tls, -<ordinal> (a member's)
  *   Secret, Certificate     -operator-issued, -client-issued, -<ordinal>-server-issued, -<ordinal>-peer-issued
+ *                           of EtcdUsers -etcd-tls and -etcd-issued (after the name of the object)
  *                           with auth also -root, -operator-auth and -client-auth
  *   EtcdMember, Pod, claim  -<ordinal> (claims with data- in front)
  *   PodDisruptionBudget     nothing: there is one per cluster
@@ -176,6 +177,8 @@ export const issuedNames = {
     `${member}-${plane === "client" ? "server" : "peer"}-issued`,
   operator: (cluster: string) => `${cluster}-operator-issued`,
   client: (cluster: string) => `${cluster}-client-issued`,
+  /** Of an EtcdUser, whose name is the only one of its kind in the namespace. */
+  user: (object: string) => `${object}-etcd-issued`,
 } as const;
 
 /** Common names: who a client is to etcd. */

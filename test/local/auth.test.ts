@@ -3,103 +3,17 @@
  * do what their roles say and no more, drift, bad input, and a controller that is gone between any two steps.
  */
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { X509Certificate } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
-import type { EtcdRoleSpec } from "../../src/api/etcd-role.ts";
-import type { EtcdUserSpec } from "../../src/api/etcd-user.ts";
+import type { EtcdUser } from "../../src/api/etcd-user.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
-import { EtcdClient } from "../../src/etcd/client.ts";
-import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
-import type { AuthObject } from "../../src/local/auth-store.ts";
-import { operations, type Subject } from "../../src/local/operations.ts";
-import { createPki } from "../../src/pki/issue.ts";
-import { clientLeaf } from "../../src/pki/plan.ts";
-import { systemClock } from "../../src/seams/clock.ts";
-import { systemRandom } from "../../src/seams/random.ts";
+import { operations } from "../../src/local/operations.ts";
+import { apply, find, hasReason, remove, setPassword, Somebody, subjectOf } from "../support/local-auth.ts";
 import { CLUSTER, inOrder, LocalCluster } from "../support/local-cluster.ts";
 import { EVERY_CASE, sampledVersions } from "../support/sample.ts";
-
-type Kind = "EtcdUser" | "EtcdRole";
-type Spec = Partial<EtcdUserSpec> | Partial<EtcdRoleSpec>;
-
-function subjectOf(local: LocalCluster): Subject {
-  const { platform, loop } = local.controller;
-  return { platform, layout: local.files, wake: () => loop.wake() } as unknown as Subject;
-}
-
-async function apply(local: LocalCluster, kind: Kind, name: string, spec: Spec): Promise<void> {
-  await operations.applyAuthObject(subjectOf(local), {
-    apiVersion: API_VERSION,
-    kind,
-    metadata: { name },
-    spec: { cluster: CLUSTER, ...spec },
-  });
-}
-
-async function remove(local: LocalCluster, kind: Kind, name: string): Promise<void> {
-  await operations.deleteAuthObject(subjectOf(local), { kind, name });
-}
-
-async function find(local: LocalCluster, kind: Kind, name: string): Promise<AuthObject | undefined> {
-  const { users, roles } = local.controller.platform.auth;
-  return await (kind === "EtcdUser" ? users : roles).get(name);
-}
-
-async function hasReason(local: LocalCluster, kind: Kind, name: string, reason: string): Promise<string> {
-  let message = "";
-  await local.until(`${kind} ${name} is ${reason}`, async () => {
-    const { status } = (await find(local, kind, name)) ?? {};
-    message = status?.message ?? "";
-    return status?.reason === reason;
-  });
-  return message;
-}
-
-function setPassword(local: LocalCluster, secret: string, password: string): void {
-  const file = local.files.password(secret);
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, `${password}\n`);
-}
-
-/** A client of somebody else than the controller. */
-class Somebody {
-  readonly #transport = new GrpcTransport({ clock: systemClock });
-  readonly client: EtcdClient;
-
-  private constructor(
-    local: LocalCluster,
-    tls: { ca: string; cert: string; key: string } | undefined,
-    login?: { user: string; password: string },
-  ) {
-    if (tls) this.#transport.setCredentials(tls);
-    const endpoints = local.view().members.map(({ record }) => local.controller.platform.endpoint(record));
-    this.client = new EtcdClient({
-      transport: this.#transport,
-      clock: systemClock,
-      endpoints,
-      ...(login && { credentials: login }),
-    });
-  }
-
-  static byPassword(local: LocalCluster, user: string, password: string): Somebody {
-    return new Somebody(local, undefined, { user, password });
-  }
-
-  /** By a certificate of the client CA with this common name. */
-  static async byCertificate(local: LocalCluster, commonName: string): Promise<Somebody> {
-    const read = (name: string) => readFileSync(path.join(local.files.pki, name), "utf8");
-    const ca = { certificate: read("ca-client.crt"), key: read("ca-client.key") };
-    const pki = createPki(systemClock, systemRandom);
-    const leaf = await pki.issueLeaf({ ca, leaf: clientLeaf(commonName) });
-    return new Somebody(local, { ca: ca.certificate, cert: leaf.certificate, key: leaf.key });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#transport.close();
-  }
-}
 
 const denied = { kind: "permission-denied" } as const;
 const enabled: EtcdClusterSpecInput["auth"] = { enabled: true, clientRoles: ["all-reader"] };
@@ -130,7 +44,7 @@ for (const version of sampledVersions) {
     await apply(local, "EtcdRole", "range", { permissions: [{ access: "Write", key: "a", rangeEnd: "c" }] });
     setPassword(local, "carol-password", "first secret");
     await apply(local, "EtcdUser", "alice", { roles: ["all-reader"] });
-    await apply(local, "EtcdUser", "bob", { roles: ["orders-writer"] });
+    await apply(local, "EtcdUser", "bob", { roles: ["orders-writer"], certificate: {} });
     await apply(local, "EtcdUser", "carol", { roles: ["range"], passwordSecret: "carol-password" });
     await apply(local, "EtcdUser", "dave", { roles: [] });
     await apply(local, "EtcdUser", "erin", { roles: ["root"], name: "erin@example.com" });
@@ -139,6 +53,7 @@ for (const version of sampledVersions) {
       const message = await hasReason(local, "EtcdUser", "alice", "AuthDisabled");
       assert.match(message, /spec\.auth\.enabled/);
       assert.deepEqual(await (await local.client()).auth.userList(), []);
+      assert.ok(!existsSync(local.files.userCertificate("bob")), "a certificate could do everything now");
     });
 
     await local.edit({ auth: enabled });
@@ -156,7 +71,8 @@ for (const version of sampledVersions) {
     );
 
     await using alice = await Somebody.byCertificate(local, "alice");
-    await using bob = await Somebody.byCertificate(local, "bob");
+    await hasReason(local, "EtcdUser", "bob", "Applied");
+    await using bob = Somebody.byOwnCertificate(local, "bob");
     await using carol = await Somebody.byCertificate(local, "carol");
     await using dave = await Somebody.byCertificate(local, "dave");
     await using erin = await Somebody.byCertificate(local, "erin@example.com");
@@ -180,6 +96,17 @@ for (const version of sampledVersions) {
       assert.ok(await published.client.kv.get("orders/1"));
       await assert.rejects(published.client.kv.put("orders/1", "y"), denied);
       for (const stranger of [nobody, member]) await assert.rejects(stranger.client.kv.get("b"));
+    });
+
+    await t.test("a user's own certificate is for its owner's eyes, and its end is told", async () => {
+      const file = local.files.userCertificate("bob");
+      assert.equal(statSync(file).mode & 0o777, 0o600);
+      const { status } = (await find(local, "EtcdUser", "bob")) as EtcdUser;
+      assert.equal(status?.certificate?.secret, file);
+      assert.equal(
+        Date.parse(status.certificate.expires),
+        Date.parse(new X509Certificate(readFileSync(file)).validTo),
+      );
     });
 
     await t.test("what somebody changes by hand is put right within 30 seconds", async () => {
@@ -224,7 +151,7 @@ for (const version of sampledVersions) {
     });
 
     await t.test("bad input is told with its field, and leaves etcd as it is", async () => {
-      await apply(local, "EtcdUser", "bob", { roles: ["orders-writer", "no-such-role"] });
+      await apply(local, "EtcdUser", "bob", { roles: ["orders-writer", "no-such-role"], certificate: {} });
       assert.match(await hasReason(local, "EtcdUser", "bob", "UnknownRole"), /^spec\.roles: .*no-such-role/i);
       rmSync(local.files.secret("carol-password"), { recursive: true });
       local.controller.loop.wake();
@@ -238,7 +165,11 @@ for (const version of sampledVersions) {
       await assert.rejects(apply(local, "EtcdUser", "root", {}), /Quorate's own/);
       await assert.rejects(apply(local, "EtcdUser", `${CLUSTER}-1`, {}), /member/);
       await assert.rejects(apply(local, "EtcdRole", "root", {}), /built into etcd/);
-      await apply(local, "EtcdUser", "bob", { roles: ["orders-writer"] });
+      await assert.rejects(
+        apply(local, "EtcdUser", "bob", { roles: ["orders-writer"] }),
+        /cannot be removed/,
+      );
+      await apply(local, "EtcdUser", "bob", { roles: ["orders-writer"], certificate: {} });
       await hasReason(local, "EtcdUser", "bob", "Applied");
       assert.ok(local.controller.loop.latest?.status.conditions?.some((one) => one.type === "AuthReady"));
     });
@@ -271,6 +202,7 @@ for (const version of sampledVersions) {
       assert.ok(!(await erin.client.auth.userList()).includes("bob"));
       assert.ok(!(await erin.client.auth.roleList()).includes("orders-writer"));
       await assert.rejects(bob.client.kv.put("orders/1", "x"));
+      assert.ok(!existsSync(local.files.userCertificate("bob")));
     });
 
     await t.test("a controller whose user was deleted lets itself back in as root, and says so", async () => {
@@ -309,6 +241,8 @@ for (const version of sampledVersions) {
     await apply(local, "EtcdUser", "app", { roles: ["app"], passwordSecret: "app" });
     await local.edit({ auth: { enabled: true, rootPasswordSecret: "my-root", clientRoles: ["app"] } });
     await local.settled();
+    await apply(local, "EtcdUser", "certified", { certificate: {} });
+    assert.match(await hasReason(local, "EtcdUser", "certified", "CertificateUnavailable"), /plaintext/);
     await using root = Somebody.byPassword(local, "root", "given by me");
     await using app = Somebody.byPassword(local, "app", "app secret");
     const generated = readFileSync(local.files.password(`${CLUSTER}-client-auth`), "utf8").trim();

@@ -4,6 +4,7 @@
  */
 import type { AuthObjectStatus } from "../../api/auth-object.ts";
 import type { PermissionSpec } from "../../api/etcd-role.ts";
+import type { EtcdUserStatus } from "../../api/etcd-user.ts";
 
 export interface AuthFacts extends AuthObjects {
   /** What etcd has; undefined while nobody had a reason to ask, or could. */
@@ -23,6 +24,8 @@ export interface AuthObjects {
   readonly passwords: Readonly<Record<string, PasswordFacts>>;
   /** The Secrets with the passwords of users that Quorate makes itself. */
   readonly ownSecrets: OwnSecrets;
+  /** The certificates of users' own, by the names of their objects; absent for one that is not there yet. */
+  readonly certificates?: Readonly<Record<string, UserCertificate>>;
   /** We can issue ourselves a certificate that etcd takes for root's (R55). */
   readonly canActAsRoot: boolean;
 }
@@ -37,6 +40,13 @@ export interface OwnSecrets {
 /** A number that is another one whenever the password is; it means nothing outside of this process. */
 export type PasswordFacts = { readonly version: number } | { readonly problem: string };
 
+/** Where it is and when it ends, or why there is none, or no newer one. */
+export interface UserCertificate {
+  readonly secret: string;
+  readonly expires?: number;
+  readonly problem?: string;
+}
+
 interface ObjectFacts {
   /** Of the object, which may be another name than in etcd. */
   readonly object: string;
@@ -50,11 +60,13 @@ interface ObjectFacts {
   readonly applied: boolean;
   /** In etcd. */
   readonly name: string;
-  readonly status: AuthObjectStatus;
+  readonly status: AuthObjectStatus & Pick<EtcdUserStatus, "certificate">;
 }
 
 export interface UserFacts extends ObjectFacts {
   readonly passwordSecret?: string;
+  /** It asks for a certificate of its own. */
+  readonly certificate?: true;
   readonly roles: readonly string[];
 }
 

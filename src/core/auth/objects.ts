@@ -23,8 +23,13 @@ function objectFacts(object: Described, applied: boolean) {
 }
 
 export function userFacts(user: EtcdUser, applied: boolean): UserFacts {
-  const { passwordSecret, roles } = user.spec;
-  return { ...objectFacts(user, applied), roles, ...(passwordSecret !== undefined && { passwordSecret }) };
+  const { passwordSecret, roles, certificate } = user.spec;
+  return {
+    ...objectFacts(user, applied),
+    roles,
+    ...(passwordSecret !== undefined && { passwordSecret }),
+    ...(certificate && { certificate: true }),
+  };
 }
 
 export function roleFacts(role: EtcdRole, applied: boolean): RoleFacts {

@@ -1,5 +1,6 @@
 /** What a change does and what is wrong with a user, in words. No password is ever in them. */
 import type { AuthChange } from "./facts.ts";
+import type { CertificateObstacle } from "./obstacle.ts";
 import { sayRange } from "./permission.ts";
 import { QUORATE, type AuthProblem } from "./wanted.ts";
 
@@ -37,12 +38,23 @@ export function sayChange(change: AuthChange): string {
 
 const VERBS = { Read: "read", Write: "write", ReadWrite: "read and write" } as const;
 
+const OBSTACLES: Readonly<Record<CertificateObstacle, (user: string) => string>> = {
+  Plaintext: () =>
+    "clients of this cluster use plaintext (spec.tls of the EtcdCluster), so nobody logs in by certificate; delete the EtcdUser and create it with passwordSecret instead",
+  NoClientAuth: () =>
+    "etcd asks clients for no certificate (spec.tls.clientAuth of the EtcdCluster is None), so nobody logs in by one; set it to Required, or delete the EtcdUser and create it with passwordSecret instead",
+  OwnCertificates: (user) =>
+    `the client certificates of this cluster are your own (spec.tls mode Secrets of the EtcdCluster), so Quorate cannot issue one; issue one with the common name ${user} from your CA, delete the EtcdUser and create it without certificate`,
+};
+
 export function sayProblem(problem: AuthProblem): string {
   switch (problem.reason) {
     case "UnknownRole":
       return `no role is named ${problem.roles.join(", ")}; create an EtcdRole for it, or correct the name`;
     case "PasswordMissing":
       return `the password cannot be read from Secret ${problem.secret}: ${problem.why}`;
+    case "CertificateUnavailable":
+      return OBSTACLES[problem.why](problem.user);
     case "NameTaken":
       if (problem.by === QUORATE)
         return `Quorate itself uses the user ${problem.name}; create an EtcdUser with another name instead`;

@@ -1,10 +1,12 @@
 /** What EtcdUsers and EtcdRoles are told: whether etcd has them as described, and if not, what has to be corrected. */
 import type { AuthObjectStatus } from "../../api/auth-object.ts";
+import type { EtcdUserStatus } from "../../api/etcd-user.ts";
 import type { Action } from "../action.ts";
 import type { AuthReason } from "../messages/auth-reasons.ts";
-import { condition, findCondition, no, sentence, yes } from "../status/condition.ts";
+import { condition, findCondition, no, sentence, timestamp, yes } from "../status/condition.ts";
 import type { View } from "../view.ts";
 import { authSteps, type AuthStep, type ObjectKind } from "./diff.ts";
+import { certificateOf } from "./certified.ts";
 import type { AuthFacts, RoleFacts, UserFacts } from "./facts.ts";
 import { sayProblem } from "./say.ts";
 import { usersOfRole, wantedAuth, type AuthProblem, type WantedAuth } from "./wanted.ts";
@@ -35,20 +37,36 @@ export function tellAuth(view: View): readonly AuthWrite[] {
   const steps = etcd ? authSteps(view, facts, etcd) : [];
   const around = { view, facts, wanted: wantedAuth(view, facts), steps };
   return [
-    ...facts.users.flatMap((user) => telling(view, "EtcdUser", user, verdictOnUser(around, user))),
+    ...facts.users.flatMap((user) => {
+      const verdict = verdictOnUser(around, user);
+      return telling(view, "EtcdUser", user, verdict, toldCertificate(facts, user));
+    }),
     ...facts.roles.flatMap((role) => telling(view, "EtcdRole", role, verdictOnRole(around, role))),
   ];
 }
 
-function telling({ now }: View, of: ObjectKind, facts: Facts, verdict: AuthVerdict | undefined): AuthWrite[] {
+function telling(
+  { now }: View,
+  of: ObjectKind,
+  facts: Facts,
+  verdict: AuthVerdict | undefined,
+  certificate?: EtcdUserStatus["certificate"],
+): AuthWrite[] {
   const { status, generation, object: name, uid, resourceVersion } = facts;
   if (!verdict) return [];
   const isTold =
     status.reason === verdict.reason &&
     status.message === textOf(verdict) &&
-    status.observedGeneration === generation;
-  const change = { status: authStatus(facts, verdict, now) };
+    status.observedGeneration === generation &&
+    status.certificate?.secret === certificate?.secret &&
+    status.certificate?.expires === certificate?.expires;
+  const change = { status: { ...authStatus(facts, verdict, now), ...(certificate && { certificate }) } };
   return isTold ? [] : [{ kind: "UpdateAuthObject", of, name, uid, resourceVersion, change }];
+}
+
+function toldCertificate(facts: AuthFacts, user: UserFacts): EtcdUserStatus["certificate"] {
+  const { secret, expires } = certificateOf(facts, user) ?? {};
+  return secret === undefined || expires === undefined ? undefined : { secret, expires: timestamp(expires) };
 }
 
 /** As much of it as its field holds. */
@@ -99,7 +117,25 @@ function common(view: View, { etcd }: AuthFacts): AuthVerdict | undefined {
 function verdictOnUser(around: Around, of: UserFacts): AuthVerdict | undefined {
   if (of.deleting) return undefined;
   const problem = around.wanted.users.find((user) => user.of === of)?.problem;
-  return common(around.view, around.facts) ?? stalled(problem) ?? progress(around, of, `user ${of.name}`);
+  return (
+    common(around.view, around.facts) ??
+    stalled(problem) ??
+    certified(around.facts, of, progress(around, of, `user ${of.name}`))
+  );
+}
+
+function certified(facts: AuthFacts, of: UserFacts, done: AuthVerdict): AuthVerdict {
+  return (done.is === "Ready" ? uncertified(facts, of) : undefined) ?? done;
+}
+
+/** Once nothing else is to be done for it. */
+function uncertified(facts: AuthFacts, of: UserFacts): AuthVerdict | undefined {
+  if (!of.certificate) return undefined;
+  const { expires, problem } = certificateOf(facts, of) ?? {};
+  const pending = (message: string) =>
+    ({ is: "Reconciling", reason: "CertificatePending", message }) as const;
+  if (problem !== undefined) return pending(`spec.certificate: ${problem}`);
+  return expires === undefined ? pending("issuing the certificate of the user") : undefined;
 }
 
 function verdictOnRole(around: Around, of: RoleFacts): AuthVerdict | undefined {

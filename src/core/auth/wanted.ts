@@ -5,6 +5,7 @@
 import { ROOT } from "../../api/auth-names.ts";
 import type { View } from "../view.ts";
 import type { AuthFacts, Permission, RoleFacts, UserFacts } from "./facts.ts";
+import { certificateObstacle, type CertificateObstacle } from "./obstacle.ts";
 import { own } from "./own.ts";
 import { wantedPermissions } from "./permission.ts";
 
@@ -33,6 +34,12 @@ export type AuthProblem =
       readonly field: string;
       readonly secret: string;
       readonly why: string;
+    }
+  | {
+      readonly reason: "CertificateUnavailable";
+      readonly field: string;
+      readonly user: string;
+      readonly why: CertificateObstacle;
     }
   | { readonly reason: "NameTaken"; readonly field: string; readonly name: string; readonly by: string };
 
@@ -73,7 +80,7 @@ export function wantedAuth({ spec }: View, facts: AuthFacts): WantedAuth {
       ),
       ...users.map((of) => {
         const { name, roles: granted, passwordSecret } = of;
-        const problem = takenByQuorate(of, facts) ?? taken(of, users);
+        const problem = takenByQuorate(of, facts) ?? taken(of, users) ?? notCertified(of, spec);
         const secret = passwordSecret === undefined ? {} : { secret: passwordSecret };
         const user: WantedUser = { name, roles: granted, ...secret, of, own: false };
         return problem ? { ...user, problem } : withProblem(user, facts, known);
@@ -128,6 +135,11 @@ export function isOwnName({ self }: AuthFacts, name: string): boolean {
 
 function takenByQuorate({ name }: UserFacts, facts: AuthFacts): AuthProblem | undefined {
   return isOwnName(facts, name) ? { reason: "NameTaken", field: "spec.name", name, by: QUORATE } : undefined;
+}
+
+function notCertified({ certificate, name }: UserFacts, spec: View["spec"]): AuthProblem | undefined {
+  const why = certificate ? certificateObstacle(spec) : undefined;
+  return why && { reason: "CertificateUnavailable", field: "spec.certificate", user: name, why };
 }
 
 /** The first of a name has it. */

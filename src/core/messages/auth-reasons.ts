@@ -33,6 +33,16 @@ export const AUTH_REASONS = {
     meaning: "Its Secret does not exist, or has no usable key `password`. The user stays in etcd as it was.",
     remedy: "Create the Secret with the key `password`, or correct `spec.passwordSecret`.",
   },
+  CertificateUnavailable: {
+    meaning:
+      "It asks for a certificate, and Quorate cannot issue certificates to clients of this cluster. The user stays in etcd as it was.",
+    remedy: "As the message says: use `passwordSecret`, or a certificate of your own CA.",
+  },
+  CertificatePending: {
+    meaning: "Its certificate is not issued yet, or cannot be renewed. One that it has stays in use.",
+    remedy:
+      "Nothing, unless the message names something: a Secret of the same name that belongs to another owner, a CA that is damaged or expired, or a Certificate that cert-manager has not issued.",
+  },
   NameTaken: {
     meaning:
       "An older object describes the same user or role of the cluster, or Quorate itself uses the user.",

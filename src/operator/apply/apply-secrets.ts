@@ -3,6 +3,8 @@
  * file, which is rewritten as soon as its record or the latch says something else (I3, H3).
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import { userSecretName } from "../../api/etcd-user.ts";
+import type { UserFacts } from "../../core/auth/facts.ts";
 import { isSecure, modeOf } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { View } from "../../core/view.ts";
@@ -13,7 +15,8 @@ import { ANNOTATIONS, CLIENTS, memberSecretName, secretNames } from "../names.ts
 import { externalAddresses } from "../observe/external.ts";
 import { configFile, FILES } from "../render/config.ts";
 import { clusterLabels } from "../render/metadata.ts";
-import { clientSecret, memberSecret, operatorSecret, passwordSecret } from "../render/secret.ts";
+import { clientSecret, memberSecret, operatorSecret, passwordSecret, userSecret } from "../render/secret.ts";
+import { usersFor } from "../records/auth-object.ts";
 import { secrets as secretResource } from "../resources.ts";
 import type { Plane } from "../../pki/plan.ts";
 import { hex } from "../../seams/random.ts";
@@ -38,11 +41,34 @@ export async function issueSecret(
   if (secret.of === "authority") return await issueAuthority(context, view, wanted, secret.plane, outcomes);
   if (secret.of === "member") return await issueMember(context, view, wanted, secret.record, outcomes);
   if (secret.of === "password") return await makePassword(context, view, wanted, secret.user, outcomes);
+  if (secret.of === "user") return await issueUser(context, view, wanted, secret.user, outcomes);
   const { client, certificates, contests } = context;
   const files = await certificates.clientFiles(view.observation.cluster, secret.commonName, known);
   if (files === undefined) return false;
   const object = secret.render(view.observation.cluster, files);
   return outcomes.note(secretResource, await keepSecret(client, object, known, isOurs, contests));
+}
+
+/** What goes wrong here is also told to the user whose certificate it is. */
+async function issueUser(
+  { client, certificates, contests }: ApplyContext,
+  view: View,
+  { known, isOurs }: Issue,
+  user: UserFacts,
+  outcomes: Outcomes,
+): Promise<boolean> {
+  const { cluster } = view.observation;
+  try {
+    const files = await certificates.users.files(cluster, user, known);
+    const kept =
+      files && (await keepSecret(client, userSecret(cluster, user, files), known, isOurs, contests));
+    const isThere = kept !== undefined && outcomes.note(secretResource, kept);
+    certificates.users.note(user.object, undefined);
+    return isThere;
+  } catch (error) {
+    certificates.users.note(user.object, error instanceof Error ? error.message : String(error));
+    throw error;
+  }
 }
 
 const PASSWORD_BYTES = 24;
@@ -156,6 +182,15 @@ export async function reissueClients(
     if (!files) throw new Conflict(`the certificate of ${commonName} cannot be issued now`);
     const isOurs = (found: Secret) => isControlledBy(found, cluster.uid);
     await keepSecret(client, render(cluster, files), known, isOurs, UNCONTESTED);
+  }
+  for (const user of usersFor(stores.usersOf(key)).filter(({ certificate }) => certificate)) {
+    const known = secrets.find(({ metadata }) => metadata?.name === userSecretName(user.object));
+    // One that has none yet is given one by and by.
+    if (!known || !isControlledBy(known, user.uid)) continue;
+    const files = await certificates.users.files(cluster, user, undefined);
+    if (!files) throw new Conflict(`the certificate of EtcdUser ${user.object} cannot be issued now`);
+    const isOurs = (found: Secret) => isControlledBy(found, user.uid);
+    await keepSecret(client, userSecret(cluster, user, files), known, isOurs, UNCONTESTED);
   }
 }
 

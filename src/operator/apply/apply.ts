@@ -3,6 +3,7 @@
  * cannot be made, because an object of somebody else's has its name (I9), say, keeps nothing else from being made.
  */
 import type { Applied } from "../../control/platform.ts";
+import { certifiedUsers } from "../../core/auth/certified.ts";
 import { modeOf } from "../../core/config/flags.ts";
 import type { View } from "../../core/view.ts";
 import { PLANES } from "../../pki/plan.ts";
@@ -20,6 +21,7 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
     waits.clear();
     outcomes.changed = true;
   });
+  certificates.users.keepOnly(certifiedUsers(view));
   const list = wantedObjects(view, cachedOf(context, view));
   // Of a spec that cannot be understood, it is not known what it wants.
   const isKnown = view.observation.cluster.invalid === undefined;
@@ -30,6 +32,7 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
   waits.keepOnly(outcomes.parts);
   const times = [
     certificates.keeper.lookAgainAt,
+    certificates.users.lookAgainAt,
     given.lookAgainAt,
     waits.lookAgainAt,
     latches.lookAgainAt,

@@ -22,6 +22,7 @@ import { FILES } from "../render/config.ts";
 import { caSecret, type TLSFiles } from "../render/secret.ts";
 import { LeafSpecs } from "./leaf-specs.ts";
 import { pemIn, PLANE_FILES, textIn } from "./secret-files.ts";
+import { UserCertificates } from "./user-certificates.ts";
 
 /** A leaf that is due and cannot be renewed is looked at again this late, not on every pass. */
 const RETRY_MS = 10_000;
@@ -31,6 +32,7 @@ export class Certificates {
   readonly #time: CertificateTime;
   readonly clusterDomain: string | undefined;
   readonly keeper: Keeper;
+  readonly users: UserCertificates;
   /** The Secret that a plane's authority was read from. */
   readonly #readFrom = new Map<Plane, Secret>();
   readonly #authorities = new Map<Plane, Authority>();
@@ -44,6 +46,7 @@ export class Certificates {
     this.#specs = new LeafSpecs(clusterDomain);
     this.#time = time;
     this.keeper = new Keeper(pki, time, { retryMs: RETRY_MS });
+    this.users = new UserCertificates(pki, time, this.keeper);
   }
 
   /** When the first certificate of a member ends. */

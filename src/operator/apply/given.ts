@@ -18,9 +18,10 @@ import { CLIENTS, issuedNames, secretNames } from "../names.ts";
 import { FILES } from "../render/config.ts";
 import { secretsByName, textIn, type SecretsByName } from "./secret-files.ts";
 import type { ApplyContext } from "./outcomes.ts";
+import { userLeaf } from "./user-certificates.ts";
 
 /** What of a view names Secrets. */
-type Placed = Pick<View, "spec"> & { readonly observation: Pick<View["observation"], "cluster"> };
+type Placed = Pick<View, "spec"> & { readonly observation: Pick<View["observation"], "cluster" | "auth"> };
 
 /** A Secret by the field that names it, or its issuer, and what to say while it is not there. */
 interface Named {
@@ -119,16 +120,14 @@ export function placesOf(
     const trust = records.map(({ name }) => member(name));
     const operator = pending("operator", issuedNames.operator(cluster));
     const user = pending("operator", issuedNames.client(cluster));
+    const ofUsers = (view.observation.auth?.users ?? [])
+      .filter(({ certificate, applied }) => certificate && applied)
+      .map(({ object }) => [userLeaf(object), pending("operator", issuedNames.user(object))] as const);
     return {
       member,
       trust,
       clients: new Map(
-        plane === "client"
-          ? [
-              [CLIENTS.operator, operator],
-              [CLIENTS.user, user],
-            ]
-          : [],
+        plane === "client" ? [[CLIENTS.operator, operator], [CLIENTS.user, user], ...ofUsers] : [],
       ),
       accepts: plane === "client" ? [operator] : trust,
     };

@@ -1,4 +1,7 @@
 /** What cert-manager is asked for: a Certificate for each member and plane, one for the operator and one for clients. */
+import type { OwnerReference } from "kubernetes-types/meta/v1.d.ts";
+import { certifiedUsers } from "../../core/auth/certified.ts";
+import type { UserFacts } from "../../core/auth/facts.ts";
 import { modeOf } from "../../core/config/flags.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
@@ -15,6 +18,7 @@ import {
   memberObjectLabels,
   ownedByCluster,
   ownedByMember,
+  ownedByUser,
 } from "../render/metadata.ts";
 import { secrets } from "../resources.ts";
 import { applied, named, nameOf, patched } from "./entries.ts";
@@ -28,8 +32,12 @@ export function issuedOf(view: View, plane: Plane, cached: Cached): Wanted[] {
   if (modeOf(view.spec.tls, plane) !== "CertManager" || !cached.hasCertManager) return [];
   const { cluster } = view.observation;
   const records = view.members.map(({ record }) => record);
+  const users = certifiedUsers(view);
   const external = externalAddresses(cluster, cached.services);
-  const wanted = wantedCertificates(cluster, records, plane, external, cached.clusterDomain);
+  const wanted = [
+    ...wantedCertificates(cluster, records, plane, external, cached.clusterDomain),
+    ...(plane === "client" ? users.flatMap((user) => certificateOfUser(cluster, user)) : []),
+  ];
   return wanted.flatMap(({ object, owner }) => {
     const known = named(cached.secrets, nameOf(object));
     const { ownerReferences = [], annotations, deletionTimestamp } = known?.metadata ?? {};
@@ -68,6 +76,8 @@ interface Issue {
   readonly issuer: IssuerRef;
   readonly sans?: Sans;
   readonly record?: MemberRecord;
+  /** Where it is neither the member's nor the cluster's. */
+  readonly owner?: OwnerReference;
 }
 
 /** All of a plane whose mode is CertManager; none of another. */
@@ -112,7 +122,18 @@ function wantedCertificates(
   return [...ofMembers, ...ofClients].filter((one) => one !== undefined);
 }
 
-function certificate({ cluster, name, commonName, usages, issuer, sans, record }: Issue): Certificate {
+/** From the issuer of client certificates; its Secret is copied to that of the user, with the CA of the servers. */
+function certificateOfUser(cluster: ClusterFacts, user: UserFacts): WantedCertificate[] {
+  const issuer = cluster.spec.tls.client?.certManager?.operator;
+  if (!issuer) return [];
+  const name = issuedNames.user(user.object);
+  const issue = { cluster, name, commonName: user.name, usages: USAGES.client, issuer };
+  return [{ object: certificate({ ...issue, owner: ownedByUser(user) }), owner: user.uid }];
+}
+
+function certificate(issue: Issue): Certificate {
+  const { cluster, name, commonName, usages, issuer, sans, record } = issue;
+  const owner = issue.owner ?? (record ? ownedByMember(record) : ownedByCluster(cluster));
   const labels = { ...(record ? memberObjectLabels(cluster, record) : clusterLabels(cluster)) };
   return {
     apiVersion: `${CERT_MANAGER}/v1`,
@@ -122,7 +143,7 @@ function certificate({ cluster, name, commonName, usages, issuer, sans, record }
       namespace: cluster.namespace,
       labels,
       ...annotationsOf(cluster),
-      ownerReferences: [record ? ownedByMember(record) : ownedByCluster(cluster)],
+      ownerReferences: [owner],
     },
     spec: {
       secretName: name,

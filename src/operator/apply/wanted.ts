@@ -5,6 +5,9 @@
 import type { PersistentVolumeClaim, Pod, Secret } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
+import { userSecretName } from "../../api/etcd-user.ts";
+import { certifiedUsers } from "../../core/auth/certified.ts";
+import type { UserFacts } from "../../core/auth/facts.ts";
 import { missingRole } from "../../core/assess/size.ts";
 import { canonical, shortHash } from "../../core/hash.ts";
 import { isGiven, isSecure, modeOf } from "../../core/config/flags.ts";
@@ -91,6 +94,8 @@ type Issued =
   | { readonly of: "authority"; readonly plane: Plane }
   | { readonly of: "member"; readonly record: MemberRecord }
   | { readonly of: "client"; readonly commonName: string; readonly render: typeof clientSecret }
+  /** The certificate of an EtcdUser. */
+  | { readonly of: "user"; readonly user: UserFacts }
   /** A password that nobody gave, made once. */
   | { readonly of: "password"; readonly user: string };
 
@@ -198,6 +203,11 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
     ...(view.observation.snapshots && names.snapshotSecretName(cluster) === own.snapshot
       ? [client(own.snapshot, names.CLIENTS.snapshot, snapshotSecret)]
       : []),
+    ...certifiedUsers(view).map((user) => ({
+      part: `Secret ${userSecretName(user.object)}`,
+      needs: [partOf("client")],
+      ...issue(userSecretName(user.object), user.uid, { of: "user", user }),
+    })),
     ...generatedPasswords(cluster).map(({ secret, user }) => ({
       part: `Secret ${secret}`,
       ...issue(secret, cluster.uid, { of: "password", user }),

@@ -93,6 +93,7 @@ export class KubeAuth {
       users,
       roles: rolesFor(this.#stores.rolesOf(this.#key)),
       passwords,
+      certificates: this.#certificates.users.facts(users, this.#stores.ownObjects(this.#key).secrets),
       ownSecrets,
       canActAsRoot: byCertificate && this.#reach.connect !== undefined && canIssue(this.#certificates),
     };

@@ -5,6 +5,7 @@
 import type { LabelSelector, OwnerReference } from "kubernetes-types/meta/v1.d.ts";
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { API_VERSION } from "../../api/metadata.ts";
+import type { UserFacts } from "../../core/auth/facts.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { startHash } from "../../core/template/template.ts";
@@ -87,6 +88,11 @@ export function ownedByCluster({ name, uid }: Identity): OwnerReference {
 /** `controller: true` is what lets `kubectl drain` evict a Pod (H14). */
 export function ownedByMember({ name, uid }: Pick<MemberRecord, "name" | "uid">): OwnerReference {
   return owner("EtcdMember", name, uid);
+}
+
+/** Without the right to its finalizers, which blocking its deletion takes where the API server restricts that. */
+export function ownedByUser({ object: name, uid }: Pick<UserFacts, "object" | "uid">): OwnerReference {
+  return { ...owner("EtcdUser", name, uid), blockOwnerDeletion: false };
 }
 
 function owner(kind: string, name: string, uid: string): OwnerReference {

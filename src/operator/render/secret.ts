@@ -4,6 +4,8 @@
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { Buffer } from "node:buffer";
+import { userSecretName } from "../../api/etcd-user.ts";
+import type { UserFacts } from "../../core/auth/facts.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { memberSecretName, secretNames } from "../names.ts";
 import { givenBy, withGiven } from "./given.ts";
@@ -12,6 +14,7 @@ import {
   memberObjectLabels,
   ownedByCluster,
   ownedByMember,
+  ownedByUser,
   type Identity,
 } from "./metadata.ts";
 
@@ -66,7 +69,21 @@ export function snapshotSecret(cluster: Identity, files: TLSFiles): Secret {
   return tlsSecret(cluster, secretNames(cluster.name).snapshot, files);
 }
 
-function tlsSecret(cluster: Identity, name: string, { certificate, key, ca }: TLSFiles): Secret {
+/** Of an EtcdUser, with which it goes. */
+export function userSecret(
+  cluster: Identity,
+  user: Pick<UserFacts, "object" | "uid">,
+  files: TLSFiles,
+): Secret {
+  return tlsSecret(cluster, userSecretName(user.object), files, ownedByUser(user));
+}
+
+function tlsSecret(
+  cluster: Identity,
+  name: string,
+  { certificate, key, ca }: TLSFiles,
+  owner = ownedByCluster(cluster),
+): Secret {
   const secret: Secret = {
     apiVersion: "v1",
     kind: "Secret",
@@ -74,7 +91,7 @@ function tlsSecret(cluster: Identity, name: string, { certificate, key, ca }: TL
       name,
       namespace: cluster.namespace,
       labels: clusterLabels(cluster),
-      ownerReferences: [ownedByCluster(cluster)],
+      ownerReferences: [owner],
     },
     type: "kubernetes.io/tls",
     data: encoded({ "tls.crt": certificate, "tls.key": key, "ca.crt": ca }),

@@ -5,6 +5,7 @@ import type { EtcdClusterStatus, MemberStatus } from "../../api/etcd-cluster-sta
 import type { Pass } from "../../control/loop.ts";
 import type { HoldReason } from "../../core/action.ts";
 import { foreignMembers } from "../../core/assess/foreign.ts";
+import type { UserCertificate } from "../../core/auth/facts.ts";
 import { viewOf } from "../../core/view.ts";
 import type { MetricDefinition, Sample } from "./metrics-registry.ts";
 import { METRICS } from "./metrics-table.ts";
@@ -26,6 +27,7 @@ export class ClusterSeries {
   #status: EtcdClusterStatus = {};
   #desired = 0;
   #foreign = 0;
+  #users: Readonly<Record<string, UserCertificate>> = {};
   #waits: ReadonlySet<HoldReason> = new Set();
   #problems = false;
   #failure: Pass["failure"];
@@ -61,6 +63,7 @@ export class ClusterSeries {
     this.#problems = problems.length > 0;
     this.#status = status;
     this.#desired = observation.cluster.spec.replicas;
+    this.#users = observation.auth?.certificates ?? {};
     this.#foreign = foreignMembers(viewOf(observation)).length;
     return { failed, begun };
   }
@@ -106,6 +109,12 @@ export class ClusterSeries {
       METRICS.certificateExpiry,
       certificates.map(({ name, expires }) =>
         ofCluster(Math.round((Date.parse(expires) - now) / 1000), name),
+      ),
+    ];
+    yield [
+      METRICS.userCertificateExpiry,
+      Object.entries(this.#users).flatMap(([user, { expires }]) =>
+        expires === undefined ? [] : [ofCluster(Math.round((expires - now) / 1000), user)],
       ),
     ];
     yield [

@@ -185,6 +185,12 @@ export const METRICS = {
     [...CLUSTER, "certificate"],
     "Seconds until a certificate expires, by its name in status.certificates: each of a member's, the CAs', the operator's and the clients'; negative once expired.",
   ),
+  userCertificateExpiry: metric(
+    "gauge",
+    "user_certificate_expiry_seconds",
+    [...CLUSTER, "user"],
+    "Seconds until the certificate of an EtcdUser expires, by the name of the EtcdUser; negative once expired.",
+  ),
   cpu: standard(
     "counter",
     "process_cpu_seconds_total",

@@ -8,6 +8,7 @@ import { etcdMemberStatusSchema } from "../../../../src/api/etcd-member.ts";
 import { authObjectStatusSchema } from "../../../../src/api/auth-object.ts";
 import { etcdOperationStatusSchema } from "../../../../src/api/etcd-operation.ts";
 import { etcdSnapshotScheduleStatusSchema } from "../../../../src/api/etcd-snapshot-schedule.ts";
+import { etcdUserStatusSchema } from "../../../../src/api/etcd-user.ts";
 import { etcdSnapshotStatusSchema } from "../../../../src/api/etcd-snapshot.ts";
 import { API_VERSION } from "../../../../src/api/metadata.ts";
 import { joinPath } from "../../../../src/api/path.ts";
@@ -26,7 +27,7 @@ const STATUS: Readonly<Record<string, Resource["schema"]>> = {
   EtcdOperation: etcdOperationStatusSchema,
   EtcdSnapshot: etcdSnapshotStatusSchema,
   EtcdSnapshotSchedule: etcdSnapshotScheduleStatusSchema,
-  EtcdUser: authObjectStatusSchema,
+  EtcdUser: etcdUserStatusSchema,
   EtcdRole: authObjectStatusSchema,
 };
 
