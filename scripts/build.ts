@@ -1,9 +1,9 @@
 /**
  * `npm run build`: bundles every program into dist/ and starts each once. With `--executable` also writes executables
  * that need no Node, for every machine or the one that `--machine` names; with `--image` dist/quorate-image.tar, the
- * operator's image; `--name` names it as another registry would.
+ * operator's image; `--name` names it as another registry would. Each comes with its bill of materials (.cdx.json).
  */
-import { statSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -11,6 +11,7 @@ import { bundle } from "./build/bundle.ts";
 import type { Machine } from "./build/elf.ts";
 import { buildExecutables, MACHINES } from "./build/executable.ts";
 import { buildImage } from "./build/image.ts";
+import { sbomOf } from "./build/sbom.ts";
 import { smoke } from "./build/smoke.ts";
 import { IMAGE } from "./generators/install/deployment.ts";
 
@@ -26,7 +27,7 @@ const machines = values.machine?.map(machineNamed) ?? MACHINES;
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = `${root}dist`;
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
-for (const { program, path, bytes } of await bundle(root, folder)) {
+for (const { program, path, bytes, packages } of await bundle(root, folder)) {
   const version = await smoke(process.execPath, path);
   console.log(`dist/${program}.mjs  ${(bytes / 1024).toFixed(0)} KiB  ${version}`);
   if (!values.image || program !== "quorate") continue;
@@ -36,6 +37,11 @@ for (const { program, path, bytes } of await bundle(root, folder)) {
   const archive = megabytes(statSync(image.path).size);
   console.log(`dist/quorate-image.tar  ${archive}, ${megabytes(image.bytes)} unpacked, ${took}`);
   console.log(`  ${values.name} ${image.digest}`);
+  const artifact = { name: "quorate-image", sha256: image.digest.replace("sha256:", "") };
+  const node = `node-linux-${process.arch}`;
+  const sbom = sbomOf(root, { packages, node, files: image.libraries, artifact });
+  writeFileSync(`${folder}/quorate-image.cdx.json`, `${JSON.stringify(sbom, undefined, 2)}\n`);
+  console.log(`  dist/quorate-image.cdx.json  ${sbom.components.length} components`);
 }
 
 if (values.executable) {

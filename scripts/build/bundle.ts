@@ -4,7 +4,7 @@
  */
 import { chmodSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { build, type BuildOptions } from "esbuild";
+import { build, type BuildOptions, type Metafile } from "esbuild";
 import { lazyBuiltins, oneLanguage } from "./plugins.ts";
 
 /** Program → where it begins. */
@@ -16,6 +16,8 @@ export interface Bundle {
   readonly program: string;
   readonly path: string;
   readonly bytes: number;
+  /** Whose code is in it, as locations of the lock: `node_modules/zod`. */
+  readonly packages: readonly string[];
 }
 
 /** Packages in CommonJS call `require` for Node's own modules; an ES module has none unless given one. */
@@ -37,13 +39,14 @@ const OPTIONS = {
   plugins: [lazyBuiltins, oneLanguage],
   legalComments: "linked",
   logLevel: "warning",
+  metafile: true,
 } as const satisfies BuildOptions;
 
 export async function bundle(root: string, folder: string): Promise<Bundle[]> {
   return await Promise.all(
     Object.entries(programs).map(async ([program, entry]) => {
       const path = join(folder, `${program}.mjs`);
-      await build({
+      const { metafile } = await build({
         ...OPTIONS,
         absWorkingDir: root,
         entryPoints: [entry],
@@ -53,15 +56,35 @@ export async function bundle(root: string, folder: string): Promise<Bundle[]> {
         banner: { js: `${REQUIRE}\n${NODE_24}` },
       });
       chmodSync(path, 0o755);
-      return { program, path, bytes: statSync(path).size };
+      return { program, path, bytes: statSync(path).size, packages: packagesOf(metafile) };
     }),
   );
 }
 
 /** In CommonJS, the only form that Node 24 runs from within an executable. */
-export async function bundleForExecutable(root: string, folder: string): Promise<string> {
+export async function bundleForExecutable(
+  root: string,
+  folder: string,
+): Promise<Pick<Bundle, "path" | "packages">> {
   const outfile = join(folder, "quorate.cjs");
   const entryPoints = [programs["quorate"] ?? ""];
-  await build({ ...OPTIONS, absWorkingDir: root, entryPoints, outfile, format: "cjs" });
-  return outfile;
+  const { metafile } = await build({
+    ...OPTIONS,
+    absWorkingDir: root,
+    entryPoints,
+    outfile,
+    format: "cjs",
+  });
+  return { path: outfile, packages: packagesOf(metafile) };
+}
+
+/** node_modules may be a link to elsewhere: what counts is the path from there. */
+function packagesOf({ outputs }: Metafile): string[] {
+  const files = Object.values(outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : [])),
+  );
+  const locations = files.map(
+    (file) => /node_modules\/(?:@[^/]+\/)?[^/]+(?:\/node_modules\/(?:@[^/]+\/)?[^/]+)*/.exec(file)?.[0],
+  );
+  return [...new Set(locations.filter((location) => location !== undefined))].toSorted();
 }

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { bundleForExecutable } from "./bundle.ts";
 import { machineOf, noteOf, withNote, type Machine } from "./elf.ts";
+import { sbomOf, sha256Of } from "./sbom.ts";
 import { packagedNode, type PackagedNode } from "./packaged-node.ts";
 import { smoke } from "./smoke.ts";
 
@@ -27,7 +28,7 @@ export interface Executable {
   readonly version?: string;
 }
 
-/** Writes `<folder>/quorate-linux-<machine>` for each machine, and the licenses of what is in them. */
+/** Writes `<folder>/quorate-linux-<machine>` for each machine, with its bill of materials, and the licenses of what is in them. */
 export async function buildExecutables(
   root: string,
   folder: string,
@@ -36,7 +37,7 @@ export async function buildExecutables(
 ): Promise<Executable[]> {
   const work = mkdtempSync(join(tmpdir(), "quorate-executable-"));
   try {
-    const script = await bundleForExecutable(root, work);
+    const { path: script, packages } = await bundleForExecutable(root, work);
     const made: Executable[] = [];
     for (const machine of machines) {
       const node = await packagedNode(root, machine, tell);
@@ -44,6 +45,9 @@ export async function buildExecutables(
       const path = join(folder, `quorate-linux-${machine}`);
       tell(`writing ${path}`);
       made.push(await write(path, machine, readFileSync(node.path), blob));
+      const artifact = { name: `quorate-linux-${machine}`, sha256: sha256Of(path) };
+      const sbom = sbomOf(root, { packages, node: `node-linux-${machine}`, artifact });
+      writeFileSync(`${path}.cdx.json`, `${JSON.stringify(sbom, undefined, 2)}\n`);
       const licenses = [node.license, `${script}.LEGAL.txt`].map((file) => readFileSync(file, "utf8"));
       writeFileSync(join(folder, "quorate-linux.LICENSES.txt"), licenses.join("\n\n"));
     }

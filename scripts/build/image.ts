@@ -34,6 +34,8 @@ export interface BuiltImage {
   /** Of the files in it: what a node keeps. */
   readonly bytes: number;
   readonly digest: string;
+  /** Of the system, which Node needs. */
+  readonly libraries: readonly string[];
 }
 
 /** Puts `<folder>/quorate-image.tar` there, from the bundle at `bundle`. */
@@ -59,7 +61,7 @@ export async function buildImage(
     const digest = writeImage(store, spec);
     const path = join(folder, "quorate-image.tar");
     writeFileSync(path, imageTar(store, digest, name));
-    return { path, bytes: sizeOf(spec.files), digest };
+    return { path, bytes: sizeOf(spec.files), digest, libraries };
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

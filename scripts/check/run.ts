@@ -3,6 +3,7 @@
  * A check that throws has failed; the others still run.
  */
 import { generators } from "../generators.ts";
+import { audit } from "./audit.ts";
 import type { Check } from "./check.ts";
 import { documents } from "./documents.ts";
 import { cleanText, fileSize, introductions } from "./files.ts";
@@ -29,11 +30,13 @@ export const checks: readonly Check[] = [
   labels,
   documents,
   lock,
+  audit,
 ];
 
 export interface CheckResult {
   readonly name: string;
   readonly findings: readonly string[];
+  readonly notes?: readonly string[];
   readonly ms: number;
 }
 
@@ -49,13 +52,14 @@ export async function runChecks(
   const work = async () => {
     for (let check = waiting.shift(); check; check = waiting.shift()) {
       const started = performance.now();
+      const notes: string[] = [];
       let findings: string[];
       try {
-        findings = await check.run(repo);
+        findings = await check.run(repo, (text) => notes.push(text));
       } catch (error) {
         findings = [`the check itself failed: ${error instanceof Error ? error.stack : String(error)}`];
       }
-      const result = { name: check.name, findings, ms: performance.now() - started };
+      const result = { name: check.name, findings, notes, ms: performance.now() - started };
       results.push(result);
       tell(result);
     }

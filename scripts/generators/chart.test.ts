@@ -42,7 +42,7 @@ test("an object of the manifests that no part of the chart takes is an error, no
     (file) => manifests(file) as Manifest[],
   );
   assert.throws(
-    () => templates([...(wide ?? []), stranger], one ?? []),
+    () => templates([...(wide ?? []), stranger], one ?? [], []),
     /no part of the chart takes ConfigMap quorate: add it to PARTS/,
   );
 });

@@ -32,7 +32,8 @@ export const helmChart: Generator = {
       ],
       [`${CHART}/values.schema.json`, valuesSchema(values)],
     ]);
-    for (const [file, text] of templates(wide, objectsOf("config/install-namespaced.yaml")))
+    const namespaced = objectsOf("config/install-namespaced.yaml");
+    for (const [file, text] of templates(wide, namespaced, objectsOf("config/metrics-secure.yaml")))
       files.set(`${CHART}/templates/${file}`, `{{- /* ${GENERATED} */ -}}\n${text}`);
     return files;
   },

@@ -33,6 +33,11 @@ const wrong: readonly [args: string[], says: RegExp][] = [
     /--cluster-domain: may have at most 87 characters/,
   ],
   [["--etcd-image-repository", "mirror/etcd:v3.6.16"], /--etcd-image-repository "mirror.*without tag/],
+  [["--metrics-certificates", "/tls"], /--metrics-certificates is for --metrics-secure/],
+  [
+    ["--metrics-secure", "--metrics-certificates", "/nowhere"],
+    /--metrics-certificates \/nowhere: \/nowhere\/tls.crt: there is no such file; mount a Secret/,
+  ],
   [["--no-such-option"], /no-such-option/],
 ];
 

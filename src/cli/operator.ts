@@ -2,18 +2,22 @@
  * `quorate operator`: runs the Kubernetes operator in the foreground, in a Pod or anywhere with a kubeconfig, until
  * it is told to stop.
  */
+import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import manifest from "../../package.json" with { type: "json" };
 import { IMAGE_REPOSITORY, repositoryFormat } from "../api/etcd-cluster-spec.ts";
 import { KubeConfigError, loadConfig } from "../kube/config.ts";
 import { isReason } from "../kube/errors.ts";
-import { atLeast, LOG_LEVELS, logLine, type Log, type LogLevel } from "../kube/log.ts";
+import { atLeast, LOG_LEVELS, logLine, textOf, type Log, type LogLevel } from "../kube/log.ts";
 import { openEndpoints } from "../operator/serve/endpoints.ts";
 import { OperatorMetrics, type ProcessFacts } from "../operator/serve/metrics.ts";
 import { CLUSTER_DOMAIN } from "../operator/names.ts";
 import { Unmet } from "../operator/process/requirements.ts";
 import { Operator, type OperatorOptions } from "../operator/runtime.ts";
-import { parseAddress, type Address } from "../operator/serve/serve.ts";
+import type { Reviews } from "../operator/serve/reviews.ts";
+import { parseAddress, type Address, type Protection } from "../operator/serve/serve.ts";
+import { serverCertificate } from "../operator/serve/server-certificate.ts";
+import { createPki } from "../pki/issue.ts";
 import { systemDisk } from "../seams/disk.ts";
 import { UsageError, type CliIo } from "./io.ts";
 
@@ -39,6 +43,9 @@ Options:
       --image <name>             the operator's own image, which Pods run that take or read snapshots; default: $QUORATE_IMAGE
       --health-address <addr>    /healthz and /readyz; default: ${defaultAddress("health")}, "off" to disable
       --metrics-address <addr>   /metrics; default: ${defaultAddress("metrics")}, "off" to disable
+      --metrics-secure           serve /metrics by HTTPS, to accounts of Kubernetes that may get /metrics
+      --metrics-certificates <dir>
+                                 with tls.crt and tls.key for it; default: a certificate that the process issues itself
       --log-level <level>        ${LOG_LEVELS.join(", ")}; default: ${DEFAULT_LEVEL}
   -h, --help
 
@@ -61,12 +68,14 @@ const OPTIONS = {
   image: { type: "string" },
   "health-address": { type: "string" },
   "metrics-address": { type: "string" },
+  "metrics-secure": { type: "boolean" },
+  "metrics-certificates": { type: "string" },
   "log-level": { type: "string" },
 } as const;
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const { clock, random } = io;
-  const { wishes, metricsAddress, healthAddress, logLevel } = readOptions(args, io);
+  const { wishes, metricsAddress, healthAddress, logLevel, metricsSecure } = readOptions(args, io);
   const log = atLeast(logLevel, jsonLog(io));
   const startedAt = clock.now();
   const metrics = new OperatorMetrics({
@@ -74,7 +83,9 @@ export async function run(args: string[], io: CliIo): Promise<number> {
     version: manifest.version,
     process: () => processFacts(startedAt),
   });
-  const endpoints = await openEndpoints({ clock, metrics, metricsAddress, healthAddress });
+  let reviews: Reviews | undefined;
+  const protection = metricsSecure && (await protectedBy(metricsSecure, io, log, () => reviews));
+  const endpoints = await openEndpoints({ clock, metrics, metricsAddress, healthAddress, protection });
   try {
     const options = await wishes();
     const hooks = {
@@ -85,6 +96,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
       timed: metrics.timed.bind(metrics),
     };
     const operator = new Operator({ ...options, clock, random, disk: systemDisk, log, hooks });
+    reviews = operator.reviews;
     endpoints.watch({
       queue: operator.queue,
       leads: () => operator.leads,
@@ -121,6 +133,30 @@ function isExpected(error: unknown): error is Error {
   );
 }
 
+interface MetricsSecure {
+  /** Of the certificate; the process issues its own where there is none. */
+  readonly directory: string | undefined;
+}
+
+/** The endpoint is open before there is an operator that can ask: then nobody is let in yet. */
+async function protectedBy(
+  { directory }: MetricsSecure,
+  { clock, random, env }: CliIo,
+  log: Log,
+  reviews: () => Reviews | undefined,
+): Promise<Protection> {
+  const namespace = env["POD_NAMESPACE"];
+  const names = ["localhost", hostname(), ...(namespace ? [`quorate-metrics.${namespace}.svc`] : [])];
+  const options = { clock, log, pki: createPki(clock, random), disk: systemDisk, directory, names };
+  const certificate = await serverCertificate(options).catch((error: unknown) => {
+    throw new UsageError(`--metrics-certificates ${directory ?? ""}: ${textOf(error)}`);
+  });
+  return {
+    certificate,
+    judge: async (authorization, path) => (await reviews()?.judge(authorization, path)) ?? "unknown",
+  };
+}
+
 type Wishes = Pick<
   OperatorOptions,
   "config" | "namespaces" | "excludedNamespaces" | "lease" | "clusterDomain" | "imageRepository" | "image"
@@ -131,6 +167,7 @@ interface Given {
   readonly metricsAddress: Address | undefined;
   readonly healthAddress: Address | undefined;
   readonly logLevel: LogLevel;
+  readonly metricsSecure: MetricsSecure | undefined;
 }
 
 function readOptions(args: string[], io: CliIo): Given {
@@ -146,7 +183,11 @@ function readOptions(args: string[], io: CliIo): Given {
   const image = values.image ?? (io.env["QUORATE_IMAGE"] || undefined);
   if (image === "" || (image !== undefined && /\s/.test(image)))
     throw new UsageError(`--image ${JSON.stringify(image)}: must be the name of an image`);
+  const directory = values["metrics-certificates"];
+  if (directory !== undefined && !values["metrics-secure"])
+    throw new UsageError("--metrics-certificates is for --metrics-secure: add that, or remove the directory");
   return {
+    metricsSecure: values["metrics-secure"] ? { directory } : undefined,
     metricsAddress: address("metrics-address", values["metrics-address"] ?? defaultAddress("metrics")),
     logLevel: levelOf(values["log-level"] ?? DEFAULT_LEVEL),
     healthAddress: address("health-address", values["health-address"] ?? defaultAddress("health")),

@@ -33,6 +33,7 @@ import { Orphans } from "./apply/orphans.ts";
 import { overTheWire, type EtcdReach } from "./reach.ts";
 import { clusterFields } from "./status/cluster-log.ts";
 import { checkRequirements } from "./process/requirements.ts";
+import { Reviews } from "./serve/reviews.ts";
 import { clusterSources } from "./cache/sources.ts";
 import { Stores, type CacheFacts } from "./cache/stores.ts";
 import { TakeOver, type CatchingUp } from "./cache/take-over.ts";
@@ -96,6 +97,8 @@ const FIELD_MANAGER = "quorate";
 
 export class Operator {
   readonly identity: string;
+  /** Who may read what it serves. */
+  readonly reviews: Reviews;
   readonly #options: OperatorOptions;
   readonly #http: KubeTransport;
   readonly #plain: KubeClient;
@@ -137,6 +140,7 @@ export class Operator {
     this.#skew = new ClockSkew(clock, serverTime);
     const bounded = limited(serverTime.listening(this.#http), clock);
     this.#plain = new KubeClient({ ...shared, transport: bounded });
+    this.reviews = new Reviews(this.#plain, clock);
     const client = new KubeClient({
       ...shared,
       transport: fencedTransport(bounded, this.#fence),

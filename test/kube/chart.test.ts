@@ -88,6 +88,56 @@ test("for chosen namespaces it has the rights of config/install-namespaced.yaml 
   assert.deepEqual(role?.rules.flatMap(({ resources }) => resources).toSorted(), ["nodes", "storageclasses"]);
 });
 
+test("the policies for tenants and for secure defaults follow their values", async () => {
+  type Binding = Manifest & { spec: { validationActions: string[]; matchResources?: object } };
+  const render = async (...values: string[]) => {
+    const objects = await helm.template(...values.flatMap((value) => ["--set", value]));
+    const bindings = ofKind(objects, "ValidatingAdmissionPolicyBinding") as Binding[];
+    const named = (aspect: string) =>
+      bindings.filter(({ metadata }) => metadata.name.includes(`-${aspect}.`));
+    return { text: JSON.stringify(objects), tenants: named("tenants"), secure: named("secure") };
+  };
+  const warned = await render(
+    "admissionPolicies.tenants=Warn",
+    "admissionPolicies.secureDefaults=All",
+    "etcdImageRepository=mirror.example/etcd",
+    "admissionPolicies.imageRepositories={registry.example:5000/etcd}",
+  );
+  assert.ok(warned.tenants.length >= 4);
+  for (const { spec } of warned.tenants) assert.deepEqual(spec.validationActions, ["Warn"]);
+  assert.deepEqual(
+    warned.secure.map(({ spec }) => spec.matchResources),
+    [undefined],
+  );
+  const list = "['gcr.io/etcd-development/etcd', 'mirror.example/etcd', 'registry.example:5000/etcd']";
+  assert.ok(warned.text.includes(`repository in ${list}`));
+  const own = await render("watch.namespaces={team-a}", "admissionPolicies.secureDefaults=All");
+  const matchLabels = { "kubernetes.io/metadata.name": "team-a" };
+  assert.deepEqual(
+    own.secure.map(({ spec }) => spec.matchResources),
+    [{ namespaceSelector: { matchLabels } }],
+  );
+  const without = await render(
+    "admissionPolicies.tenants=Disabled",
+    "admissionPolicies.secureDefaults=Disabled",
+  );
+  assert.deepEqual([...without.tenants, ...without.secure], []);
+});
+
+test("with metrics.secure it has the roles of config/metrics-secure.yaml, and the options for them", async () => {
+  const rendered = await helm.template("--set", "metrics.secure=true,metrics.certificateSecret=metrics-tls");
+  for (const object of manifests("metrics-secure.yaml"))
+    assert.deepEqual(byPath(rendered).get(pathOf(object)), object);
+  const seen = JSON.stringify(ofKind(rendered, "Deployment"));
+  for (const part of [
+    '"--metrics-secure","--metrics-certificates=/etc/quorate/metrics"',
+    '"volumes":[{"name":"metrics-certificates","secret":{"secretName":"metrics-tls"}}]',
+    '"volumeMounts":[{"mountPath":"/etc/quorate/metrics","name":"metrics-certificates","readOnly":true}]',
+    '"prometheus.io/scheme":"https"',
+  ])
+    assert.ok(seen.includes(part), `${part} in ${seen}`);
+});
+
 test("every value reaches the objects", async () => {
   const digest = `sha256:${"a".repeat(64)}`;
   const values = {
@@ -157,6 +207,8 @@ const WRONG: readonly [values: string, says: RegExp][] = [
   ["replicas=two", /replicas: Invalid type\. Expected: integer, given: string/],
   ["image.digest=sha256:1", /image\.digest: Does not match pattern/],
   ["image.pullPolicy=Sometimes", /image\.pullPolicy must be one of the following/],
+  ["admissionPolicies.tenants=Off", /admissionPolicies\.tenants must be one of the following/],
+  ["metrics.certificateSecret=tls", /metrics\.certificateSecret: only with metrics\.secure=true/],
   ["watch.namespaces={Team A}", /watch\.namespaces\.0: Does not match pattern/],
   ["extraArgs={verbose}", /extraArgs\.0: Does not match pattern/],
   [

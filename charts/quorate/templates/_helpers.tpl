@@ -26,7 +26,33 @@
 {{- end -}}
 {{- end -}}
 
+{{- /* A list of CEL: what everybody may name as image.repository. */}}
+{{- define "quorate.imageRepositories" -}}
+['gcr.io/etcd-development/etcd'
+{{- with .Values.etcdImageRepository }}, '{{ . }}'{{ end }}
+{{- range .Values.admissionPolicies.imageRepositories }}, '{{ . }}'{{ end }}]
+{{- end -}}
+
+{{- define "quorate.volumes" -}}
+{{- with .Values.metrics.certificateSecret -}}
+- name: metrics-certificates
+  secret:
+    secretName: {{ . }}
+{{- end -}}
+{{- end -}}
+
+{{- define "quorate.volumeMounts" -}}
+{{- with .Values.metrics.certificateSecret -}}
+- name: metrics-certificates
+  mountPath: /etc/quorate/metrics
+  readOnly: true
+{{- end -}}
+{{- end -}}
+
 {{- define "quorate.args" -}}
+{{- if and .Values.metrics.certificateSecret (not .Values.metrics.secure) -}}
+{{- fail "metrics.certificateSecret: only with metrics.secure=true" -}}
+{{- end -}}
 {{- if and .Values.watch.namespaces .Values.watch.excludedNamespaces -}}
 {{- fail "watch.excludedNamespaces: only while watch.namespaces is empty. Leave the excluded ones out of watch.namespaces instead." -}}
 {{- end -}}
@@ -46,6 +72,12 @@
 {{- end }}
 {{- with .Values.etcdImageRepository }}
 - --etcd-image-repository={{ . }}
+{{- end }}
+{{- if .Values.metrics.secure }}
+- --metrics-secure
+{{- if .Values.metrics.certificateSecret }}
+- --metrics-certificates=/etc/quorate/metrics
+{{- end }}
 {{- end }}
 {{- if ne .Values.logLevel "info" }}
 - --log-level={{ .Values.logLevel }}

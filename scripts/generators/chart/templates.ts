@@ -2,6 +2,8 @@
  * The templates of the chart, each from objects of config/install.yaml or config/install-namespaced.yaml: what is not
  * a value there is in the chart as it is in them.
  */
+import { SECURE, SECURE_LABEL, SECURE_VALUE } from "../install/policy-secure.ts";
+import { ALLOWED_REPOSITORIES, TENANTS } from "../install/policy-tenants.ts";
 import { NAMESPACE, ONE_NAMESPACE, OPERATOR, type Manifest } from "../install/metadata.ts";
 import { Holes } from "./holes.ts";
 
@@ -27,6 +29,54 @@ const kind =
   (object: Manifest) =>
     kinds.includes(object.kind);
 const isOperators = ({ metadata: { name } }: Manifest) => name === OPERATOR || name === `${OPERATOR}-lease`;
+
+const isPolicy = kind("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding");
+const isPolicyFor = (aspect: string) => (object: Manifest) =>
+  isPolicy(object) && object.metadata.name.includes(`-${aspect}.`);
+
+/** Policies that can be switched on their own; those for all namespaces, or those for each of some. */
+function switchedPolicies(prefix: "" | "namespaced-", when: string): Part[] {
+  const values = "$.Values.admissionPolicies";
+  return [
+    {
+      file: `${prefix}tenant-policies`,
+      when: `and ${when} (ne ${values}.tenants "Disabled")`,
+      isFor: isPolicyFor(TENANTS),
+      change: (object, holes) =>
+        "policyName" in (object["spec"] as Fields)
+          ? withSpec(object, { validationActions: [holes.hole(`${values}.tenants`)] })
+          : object,
+    },
+    {
+      file: `${prefix}secure-policy`,
+      when: `and ${when} (ne ${values}.secureDefaults "Disabled")`,
+      isFor: isPolicyFor(SECURE),
+      change: (object, holes) =>
+        "policyName" in (object["spec"] as Fields)
+          ? withSpec(object, {
+              matchResources: holes.block((indent) => secureSelector(indent, prefix !== "")),
+            })
+          : object,
+    },
+    { file: `${prefix}admission-policies`, when: `and ${when}`, isFor: isPolicy },
+  ];
+}
+
+function withSpec(object: Shape, fields: Fields): object {
+  return { ...object, spec: { ...(object["spec"] as Fields), ...fields } };
+}
+
+/** By the label of the namespace, unless it is for all of them. */
+function secureSelector(indent: number, perNamespace: boolean): string {
+  const at = " ".repeat(indent);
+  const labelled = `{{- if eq $.Values.admissionPolicies.secureDefaults "Labelled" }}`;
+  const head = `${at}matchResources:\n${at}  namespaceSelector:\n${at}    matchLabels:`;
+  const own = `${at}      kubernetes.io/metadata.name: {{ $namespace }}`;
+  const label = `${at}      ${SECURE_LABEL}: ${SECURE_VALUE}`;
+  return perNamespace
+    ? `${head}\n${own}\n${at}${labelled}\n${label}\n${at}{{- end }}`
+    : `${at}${labelled}\n${head}\n${label}\n${at}{{- end }}`;
+}
 
 /** Of config/install.yaml; the first part that an object is for takes it. */
 const PARTS: readonly Part[] = [
@@ -78,11 +128,7 @@ const PARTS: readonly Part[] = [
       },
     }),
   },
-  {
-    file: "admission-policies",
-    when: "and .Values.admissionPolicies.enabled (not .Values.watch.namespaces)",
-    isFor: kind("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
-  },
+  ...switchedPolicies("", "$.Values.admissionPolicies.enabled (not $.Values.watch.namespaces)"),
 ];
 
 /** Of config/install-namespaced.yaml: once for each namespace that the operator manages. */
@@ -98,11 +144,7 @@ const NAMESPACED_PARTS: readonly Part[] = [
     }),
   },
   { file: "namespaced-user-roles", when: "$.Values.rbac.userRoles", isFor: kind("Role") },
-  {
-    file: "namespaced-admission-policies",
-    when: "$.Values.admissionPolicies.enabled",
-    isFor: kind("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
-  },
+  ...switchedPolicies("namespaced-", "$.Values.admissionPolicies.enabled"),
 ];
 
 function isForLeases(rule: { apiGroups?: string[] }): boolean {
@@ -110,7 +152,11 @@ function isForLeases(rule: { apiGroups?: string[] }): boolean {
 }
 
 /** File in templates/ → content. */
-export function templates(wide: readonly Manifest[], namespaced: readonly Manifest[]): Map<string, string> {
+export function templates(
+  wide: readonly Manifest[],
+  namespaced: readonly Manifest[],
+  metrics: readonly Manifest[],
+): Map<string, string> {
   const files = new Map<string, string>();
   // Helm makes the Namespace, and definitions.yaml reads config/crd.
   const untaken = new Set(wide.filter((object) => !kind("Namespace", "CustomResourceDefinition")(object)));
@@ -127,6 +173,9 @@ export function templates(wide: readonly Manifest[], namespaced: readonly Manife
     for (const object of objects) rest.delete(object);
     if (objects.length > 0) files.set(`${part.file}.yaml`, perNamespace(part, objects));
   }
+  const secure = "and .Values.rbac.create .Values.metrics.secure";
+  const metricsPart = { file: "metrics-roles", when: secure, isFor: () => true };
+  files.set("metrics-roles.yaml", conditional(metricsPart, metrics));
   files.set("cluster-reads.yaml", clusterReads(wide, namespaced));
   return files;
 }
@@ -170,6 +219,8 @@ function generalText(value: string, holes: Holes, path: readonly string[]): stri
     isPolicyName(value)
   )
     return holes.hole("$namespace") + value.slice(ONE_NAMESPACE.length);
+  if (value.includes(ALLOWED_REPOSITORIES))
+    return value.replace(ALLOWED_REPOSITORIES, holes.hole('include "quorate.imageRepositories" $'));
   if (value === OPERATOR || value.startsWith(`${OPERATOR}-`))
     return holes.hole(NAME) + value.slice(OPERATOR.length);
   return value;
@@ -188,6 +239,10 @@ function deployment(object: Shape, holes: Holes): object {
   spec.replicas = holes.hole("int .Values.replicas");
   const { metadata, spec: pod } = spec.template;
   metadata.labels["more"] = holes.more(".Values.podLabels");
+  metadata.annotations["scheme"] = holes.block((indent) => {
+    const at = " ".repeat(indent);
+    return `${at}{{- if .Values.metrics.secure }}\n${at}prometheus.io/scheme: https\n${at}{{- end }}`;
+  });
   metadata.annotations["more"] = holes.more(".Values.podAnnotations");
   const [container = {}] = pod["containers"] as Fields[];
   const { env = [] } = container as { env?: unknown[] };
@@ -217,8 +272,14 @@ function deployment(object: Shape, holes: Holes): object {
         args,
         env: [...env.map((one) => ownImage(one, holes)), holes.more(".Values.extraEnv")],
         resources: holes.field("resources", ".Values.resources"),
+        volumeMounts: holes.field(
+          "volumeMounts",
+          'include "quorate.volumeMounts" $ | fromYamlArray',
+          optional,
+        ),
       },
     ],
+    volumes: holes.field("volumes", 'include "quorate.volumes" $ | fromYamlArray', optional),
   };
   return { ...object, spec };
 }

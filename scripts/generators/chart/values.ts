@@ -115,6 +115,21 @@ export function chartValues(defaults: Defaults): Group {
         FLAG,
         true,
       ),
+      tenants: value(
+        "What happens to a request whose author may not do in the namespace what it would have the operator do (docs/tenants.md): Deny, Warn, Audit (in the audit log of the API server), or Disabled for no such policies.",
+        { enum: ["Deny", "Warn", "Audit", "Disabled"] },
+        "Deny",
+      ),
+      imageRepositories: value(
+        "Repositories that everybody may name in image.repository, beside etcdImageRepository and the etcd project's own.",
+        { type: "array", items: { type: "string", pattern: "^[a-z0-9][a-z0-9._:/-]*$" }, uniqueItems: true },
+        [],
+      ),
+      secureDefaults: value(
+        "Where plaintext, clients without a certificate and Pods that run as root are rejected: Labelled (in namespaces with the label etcd.quorate.dev/secure-defaults=enforce), All, or Disabled.",
+        { enum: ["Labelled", "All", "Disabled"] },
+        "Labelled",
+      ),
     }),
     clusterDomain: value(
       "DNS domain of the Kubernetes cluster. Empty: cluster.local.",
@@ -155,6 +170,18 @@ export function chartValues(defaults: Defaults): Group {
     }),
     disruptionBudget: group("A drain evicts one replica at a time.", {
       enabled: value("A PodDisruptionBudget.", FLAG, true),
+    }),
+    metrics: group("Who may read the metrics.", {
+      secure: value(
+        "HTTPS, and only accounts of Kubernetes that may get /metrics: bind the ClusterRole quorate-metrics-reader to your scraper. Brings ClusterRoles, also with watch.namespaces.",
+        FLAG,
+        false,
+      ),
+      certificateSecret: value(
+        "With secure: a Secret with tls.crt and tls.key for the endpoint. Empty: each process issues its own, which scrapers cannot verify.",
+        TEXT,
+        "",
+      ),
     }),
     metricsService: group("A headless Service, so that each replica is scraped.", {
       enabled: value("On port 8080.", FLAG, true),

@@ -5,7 +5,8 @@
  */
 import { GROUP } from "../../../src/api/metadata.ts";
 import { DESTRUCTIVE_OPERATIONS } from "../../../src/api/status-words.ts";
-import { metadata, type Manifest } from "./metadata.ts";
+import type { Manifest } from "./metadata.ts";
+import { mayDo, policy } from "./policy-objects.ts";
 
 /**
  * Another owner would have the garbage collector delete the record, for which a person needs the right to delete it.
@@ -15,9 +16,14 @@ const SAME_OWNERS =
   "has(object.metadata.ownerReferences) == has(oldObject.metadata.ownerReferences) && (!has(object.metadata.ownerReferences) || object.metadata.ownerReferences == oldObject.metadata.ownerReferences)";
 
 /**
- * Policies are cluster-wide. One that is for a single namespace is named after it and bound to it, so that whoever
- * removes an installation takes no protection away from another.
+ * Operators, by a right and not by a name, so that several installations do not lock each other out. Only service
+ * accounts: a person who may do anything is still kept from a slip of the hand.
  */
+const NOT_AN_OPERATOR = {
+  name: "not-an-operator",
+  expression: `!(request.userInfo.username.startsWith('system:serviceaccount:') && ${mayDo(GROUP, "etcdmembers", "record")})`,
+};
+
 export function memberPolicy(onlyIn?: string): Manifest[] {
   const record = "'EtcdMember ' + request.name + ' is the operator\\'s record of what runs. '";
   const instead =
@@ -25,7 +31,7 @@ export function memberPolicy(onlyIn?: string): Manifest[] {
   return policy("etcdmembers", onlyIn, {
     operations: ["CREATE", "UPDATE"],
     matchConditions: [
-      { name: "not-an-operator", expression: `!(${isOperator()})` },
+      NOT_AN_OPERATOR,
       {
         // The garbage collector, the namespace controller and migrations: they touch no spec.
         name: "not-the-control-plane",
@@ -33,11 +39,13 @@ export function memberPolicy(onlyIn?: string): Manifest[] {
           "request.userInfo.username != 'system:kube-controller-manager' && !('system:serviceaccounts:kube-system' in request.userInfo.groups)",
       },
     ],
-    validation: {
-      expression: `request.operation == 'UPDATE' && object.spec == oldObject.spec && ${SAME_OWNERS}`,
-      messageExpression: `request.operation == 'CREATE' ? 'EtcdMembers are made by the operator. Change spec.replicas of an EtcdCluster instead.' : ${record} + ${instead}`,
-      message: "EtcdMembers are the operator's records: change the EtcdCluster instead",
-    },
+    validations: [
+      {
+        expression: `request.operation == 'UPDATE' && object.spec == oldObject.spec && ${SAME_OWNERS}`,
+        messageExpression: `request.operation == 'CREATE' ? 'EtcdMembers are made by the operator. Change spec.replicas of an EtcdCluster instead.' : ${record} + ${instead}`,
+        message: "EtcdMembers are the operator's records: change the EtcdCluster instead",
+      },
+    ],
   });
 }
 
@@ -56,63 +64,12 @@ export function operationPolicy(onlyIn?: string): Manifest[] {
     // Its spec never changes afterwards.
     operations: ["CREATE"],
     matchConditions: [{ name: "destructive", expression: asks }],
-    validation: {
-      expression: mayDo("etcdoperations", "destroy"),
-      messageExpression: `'This operation (' + ${given} + ') ${why}' + request.namespace + ', which ${grants}; ' + request.userInfo.username + ' does not have it.'`,
-      message: `creating this operation (${names}) needs the verb destroy on etcdoperations.${GROUP}`,
-    },
+    validations: [
+      {
+        expression: mayDo(GROUP, "etcdoperations", "destroy"),
+        messageExpression: `'This operation (' + ${given} + ') ${why}' + request.namespace + ', which ${grants}; ' + request.userInfo.username + ' does not have it.'`,
+        message: `creating this operation (${names}) needs the verb destroy on etcdoperations.${GROUP}`,
+      },
+    ],
   });
-}
-
-/**
- * By a right and not by a name, so that several installations do not lock each other out. Only service accounts: a
- * person who may do anything is still kept from a slip of the hand.
- */
-function isOperator(): string {
-  return `request.userInfo.username.startsWith('system:serviceaccount:') && ${mayDo("etcdmembers", "record")}`;
-}
-
-/** A CEL expression: whether RBAC gives whoever asks this verb on this kind, in the namespace of the request. */
-function mayDo(plural: string, verb: string): string {
-  return `authorizer.group('${GROUP}').resource('${plural}').namespace(request.namespace).check('${verb}').allowed()`;
-}
-
-interface Policy {
-  readonly operations: readonly ("CREATE" | "UPDATE")[];
-  readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
-  readonly validation: {
-    readonly expression: string;
-    readonly messageExpression: string;
-    readonly message: string;
-  };
-}
-
-function policy(plural: string, onlyIn: string | undefined, content: Policy): Manifest[] {
-  const { operations, matchConditions, validation } = content;
-  const name = `${onlyIn === undefined ? "" : `${onlyIn}.`}${plural}.${GROUP}`;
-  const rule = { apiGroups: [GROUP], apiVersions: ["*"], operations, resources: [plural] };
-  const selected = { matchLabels: { "kubernetes.io/metadata.name": onlyIn } };
-  return [
-    {
-      apiVersion: "admissionregistration.k8s.io/v1",
-      kind: "ValidatingAdmissionPolicy",
-      metadata: metadata(name),
-      spec: {
-        failurePolicy: "Fail",
-        matchConstraints: { resourceRules: [rule] },
-        matchConditions,
-        validations: [{ ...validation, reason: "Forbidden" }],
-      },
-    },
-    {
-      apiVersion: "admissionregistration.k8s.io/v1",
-      kind: "ValidatingAdmissionPolicyBinding",
-      metadata: metadata(name),
-      spec: {
-        policyName: name,
-        validationActions: ["Deny"],
-        ...(onlyIn !== undefined && { matchResources: { namespaceSelector: selected } }),
-      },
-    },
-  ];
 }

@@ -3,6 +3,7 @@ import {
   CLUSTER_WIDE,
   LEASE,
   NAMESPACED,
+  REVIEWS,
   verbsOf,
   type Permission,
 } from "../../../src/operator/process/permissions.ts";
@@ -49,6 +50,22 @@ export function leaseRole(namespace: string): Manifest[] {
   return [
     { apiVersion: `${RBAC}/v1`, kind: "Role", metadata: metadata(name, namespace), rules: rules(LEASE) },
     binding("RoleBinding", "Role", name, namespace),
+  ];
+}
+
+/** For --metrics-secure: that the operator may ask who may read metrics, and a role for those who do. */
+export function metricsRoles(namespace: string): Manifest[] {
+  const asking = `${OPERATOR}-metrics-auth`;
+  const wide = (name: string, content: object): Manifest => ({
+    apiVersion: `${RBAC}/v1`,
+    kind: "ClusterRole",
+    metadata: metadata(name),
+    ...content,
+  });
+  return [
+    wide(asking, { rules: rules(REVIEWS) }),
+    binding("ClusterRoleBinding", "ClusterRole", asking, namespace),
+    wide(`${OPERATOR}-metrics-reader`, { rules: [{ nonResourceURLs: ["/metrics"], verbs: ["get"] }] }),
   ];
 }
 

@@ -93,6 +93,22 @@ export const LEASE: readonly Permission[] = [
   },
 ];
 
+/** Cluster-wide, with --metrics-secure only. */
+export const REVIEWS: readonly Permission[] = [
+  {
+    group: "authentication.k8s.io",
+    resource: "tokenreviews",
+    verbs: ["create"],
+    why: "whose token asks for the metrics",
+  },
+  {
+    group: "authorization.k8s.io",
+    resource: "subjectaccessreviews",
+    verbs: ["create"],
+    why: "whether its account may read them",
+  },
+];
+
 /** All that a permission grants. */
 export function verbsOf({ verbs, rarely = [] }: Permission): KubeVerb[] {
   return [...verbs, ...rarely];

@@ -3,22 +3,29 @@
  * goes, so that no number of idle connections keeps a probe from being answered.
  */
 import type { Server } from "node:http";
+import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 
 export const MOST_CONNECTIONS = 100;
 
-export function limitConnections(server: Server, most = MOST_CONNECTIONS): void {
-  // A set keeps the order of insertion: the first has been silent for the longest.
-  const open = new Set<Socket>();
-  const heardFrom = (socket: Socket) => {
-    if (open.delete(socket)) open.add(socket);
-  };
+export function limitConnections(server: Server | TlsServer, most = MOST_CONNECTIONS): void {
+  // By the other end, which is the same on a connection and on the TLS inside it. A map keeps the order of insertion:
+  // the first has been silent for the longest.
+  const open = new Map<string, Socket>();
+  const endOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
   server.on("connection", (socket: Socket) => {
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
+    const end = endOf(socket);
+    open.set(end, socket);
+    socket.once("close", () => {
+      if (open.get(end) === socket) open.delete(end);
+    });
     if (open.size <= most) return;
-    const [silent] = open;
+    const [silent] = open.values();
     silent?.destroy();
   });
-  server.on("request", ({ socket }) => heardFrom(socket));
+  server.on("request", ({ socket: asking }: { socket: Socket }) => {
+    const end = endOf(asking);
+    const socket = open.get(end);
+    if (socket && open.delete(end)) open.set(end, socket);
+  });
 }

@@ -8,7 +8,7 @@ import { ProgressMonitor, judgeLife, judgeReadiness, lifeFacts, type StoreFacts 
 import type { OperatorMetrics, Sources } from "./metrics.ts";
 import { CONTENT_TYPE } from "./metrics-registry.ts";
 import type { CatchingUp } from "../cache/take-over.ts";
-import { serve, verdictAnswer, type Address, type Served } from "./serve.ts";
+import { serve, verdictAnswer, type Address, type Protection, type Served } from "./serve.ts";
 
 export interface EndpointsOptions {
   readonly clock: Clock;
@@ -16,6 +16,8 @@ export interface EndpointsOptions {
   /** Absent: not served. */
   readonly metricsAddress?: Address | undefined;
   readonly healthAddress?: Address | undefined;
+  /** Of the metrics; without it, whoever reaches them reads them. */
+  readonly protection?: Protection | undefined;
 }
 
 /** What there is to look at once the operator has begun. */
@@ -46,9 +48,13 @@ export async function openEndpoints(options: EndpointsOptions): Promise<Endpoint
   metrics.watch({ lagMs: () => progress.lagMs, leads: () => subjects?.leads() ?? false });
   const ended = () => stores().flatMap((store) => (store.ended ? [`the cache of ${store.resource}`] : []));
   const opened: Served[] = [];
-  const open = async (address: Address | undefined, paths: Parameters<typeof serve>[1]) => {
+  const open = async (
+    address: Address | undefined,
+    paths: Parameters<typeof serve>[1],
+    protection?: Protection,
+  ) => {
     if (address === undefined) return undefined;
-    const served = await serve(address, paths);
+    const served = await serve(address, paths, protection);
     opened.push(served);
     return served.port;
   };
@@ -58,9 +64,11 @@ export async function openEndpoints(options: EndpointsOptions): Promise<Endpoint
   };
   try {
     return {
-      metricsPort: await open(metricsAddress, {
-        "/metrics": () => ({ status: 200, type: CONTENT_TYPE, body: metrics.text() }),
-      }),
+      metricsPort: await open(
+        metricsAddress,
+        { "/metrics": () => ({ status: 200, type: CONTENT_TYPE, body: metrics.text() }) },
+        options.protection,
+      ),
       healthPort: await open(healthAddress, {
         "/healthz": () =>
           verdictAnswer(judgeLife(lifeFacts(progress, subjects?.queue, ended(), catchingUp()))),

@@ -1,11 +1,15 @@
 /**
  * The two small HTTP servers of the operator: metrics, and health. Each answers GET and HEAD for the paths it is
- * given, says no to the rest, and reads no bodies. Plain HTTP: what they tell is no secret within a cluster.
+ * given, says no to the rest, and reads no bodies. Plain HTTP: what they tell is no secret within a cluster. Where it is
+ * to be one, the server takes a certificate and asks who is asking.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { limitConnections } from "./connections.ts";
 import type { Verdict } from "./health.ts";
+import type { Judgement } from "./reviews.ts";
+import type { ServerCertificate } from "./server-certificate.ts";
 
 export interface Answer {
   readonly status: number;
@@ -35,10 +39,17 @@ export interface Served {
   close(): Promise<void>;
 }
 
+/** TLS, and for whom it is. */
+export interface Protection {
+  readonly certificate: ServerCertificate;
+  judge(authorization: string | undefined, path: string): Promise<Judgement>;
+}
+
+const LIMITS = { keepAliveTimeout: 5_000, headersTimeout: 5_000, requestTimeout: 10_000 };
+
 /** Rejects when it cannot listen there. */
-export async function serve(address: Address, paths: Paths): Promise<Served> {
-  const limits = { keepAliveTimeout: 5_000, headersTimeout: 5_000, requestTimeout: 10_000 };
-  const server = createServer(limits, (request, response) => answer(paths, request, response));
+export async function serve(address: Address, paths: Paths, protection?: Protection): Promise<Served> {
+  const server = protection ? protectedServer(paths, protection) : plainServer(paths);
   limitConnections(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -48,16 +59,61 @@ export async function serve(address: Address, paths: Paths): Promise<Served> {
     port: (server.address() as AddressInfo).port,
     close: () =>
       new Promise((resolve) => {
+        protection?.certificate.stop();
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
 }
 
-function answer(paths: Paths, request: IncomingMessage, response: ServerResponse): void {
-  const { status, type, body } = answerFor(paths, request.method ?? "GET", request.url ?? "/");
-  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) });
+function plainServer(paths: Paths): Server {
+  return createServer(LIMITS, (request, response) => send(request, response, answerTo(paths, request)));
+}
+
+function protectedServer(paths: Paths, protection: Protection): TlsServer {
+  const { certificate } = protection;
+  const { first } = certificate;
+  const tls = { cert: first.certificate, key: first.key, minVersion: "TLSv1.2" as const };
+  const server = createTlsServer({ ...LIMITS, ...tls, handshakeTimeout: 5_000 }, (request, response) => {
+    const [path = "/"] = (request.url ?? "/").split("?", 1);
+    protection
+      .judge(request.headers.authorization, path)
+      .then((judgement) => refusals[judgement] ?? answerTo(paths, request))
+      .catch((error: unknown) => text(500, `${error instanceof Error ? error.message : String(error)}\n`))
+      .then(
+        (answer) => send(request, response, answer),
+        () => response.destroy(),
+      );
+  });
+  certificate.onChange(({ certificate: cert, key }) => server.setSecureContext({ ...tls, cert, key }));
+  return server;
+}
+
+const refusals: Partial<Record<Judgement, Answer>> = {
+  unauthenticated: text(401, "unauthorized: send a token of Kubernetes as Authorization: Bearer\n"),
+  forbidden: text(
+    403,
+    "forbidden: the token's account needs the verb get on this path (the ClusterRole quorate-metrics-reader)\n",
+  ),
+  refused: text(
+    500,
+    "the operator may not create TokenReviews or SubjectAccessReviews: apply config/metrics-secure.yaml\n",
+  ),
+  unknown: text(503, "the API server did not answer whether the token is valid: try again\n"),
+  busy: text(503, "too many tokens are being checked: try again\n"),
+};
+
+function send(request: IncomingMessage, response: ServerResponse, { status, type, body }: Answer): void {
+  response.writeHead(status, {
+    "content-type": type,
+    "content-length": Buffer.byteLength(body),
+    ...(status === 401 && { "www-authenticate": "Bearer" }),
+  });
   response.end(request.method === "HEAD" ? undefined : body);
+}
+
+function answerTo(paths: Paths, { method = "GET", url = "/" }: IncomingMessage): Answer {
+  return answerFor(paths, method, url);
 }
 
 export function answerFor(paths: Paths, method: string, url: string): Answer {

