@@ -63,6 +63,6 @@ export class Rescues {
   rescuedKeys = (dir: DataDir): readonly string[] => [...dir.olderCopy(dir.log.length).state.keys.keys()];
 
   keysIn(restore: Restore | undefined): readonly string[] {
-    return this.#snapshots.get(restore?.source.file?.path ?? "") ?? RESTORED_KEYS;
+    return this.#snapshots.get(restore?.source?.file?.path ?? "") ?? RESTORED_KEYS;
   }
 }

@@ -21,6 +21,17 @@ export const bootstrapExamples: readonly Example[] = [
     good: restore({ source: { file: { path: "/backups/demo.db" } } }),
   },
   {
+    title: "an EtcdSnapshot and a place",
+    path: "spec.bootstrap.restore",
+    bad: restore({ snapshot: "nightly" }),
+    good: restore({ snapshot: "nightly", source: undefined }),
+  },
+  {
+    title: "another checksum than that of the EtcdSnapshot",
+    path: "spec.bootstrap.restore.snapshot",
+    bad: restore({ snapshot: "nightly", source: undefined, checksum: "a".repeat(64) }),
+  },
+  {
     title: "a bucket with its scheme",
     path: "spec.bootstrap.restore.source.s3.bucket",
     bad: restore({ source: { s3: { ...S3, bucket: "s3://backups" } } }),

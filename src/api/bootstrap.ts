@@ -113,8 +113,15 @@ const bumpFormat: Rule<number | string> = {
   check: (bump) => bump === "Auto" || bump === "None" || /^[1-9][0-9]{0,14}$/.test(String(bump)),
 };
 
-export const restoreSchema = z.strictObject({
-  source: withRules(sourceFields, oneSource).describe("Where the snapshot is."),
+const restoreFields = z.strictObject({
+  snapshot: objectName().optional().meta({
+    kubernetesOnly: "refuse",
+    description:
+      "Name of an EtcdSnapshot in the same namespace that has succeeded. Where it is, its checksum and its encryption key follow from it.",
+  }),
+  source: withRules(sourceFields, oneSource)
+    .optional()
+    .describe("Where the snapshot is, if it is not that of an EtcdSnapshot."),
   checksum: withRules(text(64), checksumFormat)
     .optional()
     .describe(
@@ -139,6 +146,24 @@ export const restoreSchema = z.strictObject({
     ),
 });
 
+type RestoreFields = z.output<typeof restoreFields>;
+
+const snapshotOrSource: Rule<RestoreFields> = {
+  cel: "has(self.snapshot) != has(self.source)",
+  message: "restore must name either snapshot (an EtcdSnapshot) or source (a place)",
+  check: ({ snapshot, source }) => (snapshot === undefined) !== (source === undefined),
+};
+
+const snapshotSaysIt: Rule<RestoreFields> = {
+  cel: "!has(self.snapshot) || (!has(self.checksum) && !has(self.encryption))",
+  fieldPath: ".snapshot",
+  message: "the EtcdSnapshot says its checksum and its key: remove checksum and encryption",
+  check: ({ snapshot, checksum, encryption }) =>
+    snapshot === undefined || (checksum === undefined && encryption === undefined),
+};
+
+export const restoreSchema = withRules(restoreFields, snapshotOrSource, snapshotSaysIt);
+
 export const bootstrapSchema = z.strictObject({
   restore: restoreSchema.describe(
     "Start from a snapshot: the first member is restored from it, and the others join.",
@@ -155,7 +180,9 @@ export function bumpOf({ revisionBump = "Auto" }: Pick<Restore, "revisionBump">)
 }
 
 export type Restore = z.output<typeof restoreSchema>;
-export type RestoreSource = Restore["source"];
+export type RestoreSource = NonNullable<Restore["source"]>;
+/** What a member is restored from: where it is is known. */
+export type RestoreRecipe = Restore & { readonly source: RestoreSource };
 
 /** What stands in the way of a restore, as far as code has to tell it. */
 export const RESTORE_FAULTS = [

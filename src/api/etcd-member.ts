@@ -4,7 +4,7 @@
  * can go on from the objects alone. On one machine the same record is a file.
  */
 import { z } from "zod";
-import type { Restore } from "./bootstrap.ts";
+import type { RestoreRecipe } from "./bootstrap.ts";
 import type { Image } from "./etcd-cluster-spec.ts";
 import { API_VERSION, conditionsSchema, metadataSchema, type Metadata } from "./metadata.ts";
 import type { EtcdOptions } from "./options.ts";
@@ -59,7 +59,7 @@ const recipeSchema = z
   .looseObject({})
   .describe(
     "Set on the first member of a cluster that starts from a snapshot: spec.bootstrap.restore of the cluster. The member starts only with data that was restored from it.",
-  ) as unknown as z.ZodType<Restore, Restore>;
+  ) as unknown as z.ZodType<RestoreRecipe, RestoreRecipe>;
 
 const url = (meaning: string) => text(512).describe(meaning);
 

@@ -2,6 +2,7 @@
  * What was seen, once, before deciding: facts only, as plain data. A platform (Kubernetes, local
  * processes, the simulator) fills it in; `decide` reads nothing else. IDs are etcd's, as lower-case hex.
  */
+import type { RestoreRecipe } from "../api/bootstrap.ts";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
 import type { AuthorityFacts, MemberTrust, Plane } from "./authority-facts.ts";
@@ -97,6 +98,8 @@ export interface PlatformFacts {
   readonly refusedWorkload?: string;
   /** Asked beforehand, the platform could not say whether it would, and why: nobody stops until it can. */
   readonly unverifiedWorkload?: string;
+  /** What the EtcdSnapshot that the spec names comes to. */
+  readonly restoreFrom?: RestoreRecipe;
   /** Why this platform cannot start a cluster from the snapshot that the spec names. */
   readonly restoreRefused?: { readonly field: string; readonly message: string };
   /** Why no workload could be made for a newcomer now: none is begun until it can. */

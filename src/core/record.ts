@@ -4,7 +4,7 @@
  * of it is kept in the operator's own memory, and nothing is read back from status.
  */
 import { canonical, shortHash } from "./hash.ts";
-import type { Restore } from "../api/bootstrap.ts";
+import type { Restore, RestoreRecipe } from "../api/bootstrap.ts";
 import type {
   EffectiveTLS,
   InitialPeer,
@@ -33,7 +33,7 @@ export interface MemberRecord {
   /** Founders: the whole first cluster. Joiners: the member list at the moment they may start (H7). */
   readonly initialCluster: readonly InitialPeer[];
   /** A founder that starts from a snapshot, and from nothing else: alone, the others join it. */
-  readonly restore?: Restore | undefined;
+  readonly restore?: RestoreRecipe | undefined;
   /** etcd's ID, as hex, from the moment it is known. */
   readonly memberID?: string;
   /** The volume on which it may start, and may have started; no other is ever used (H2, I4). */
@@ -81,7 +81,7 @@ export interface ClusterMarks {
     readonly operation: string;
     readonly survivor: string;
     readonly revision: number;
-    readonly restore: Restore;
+    readonly restore: RestoreRecipe;
   };
   /** The highest ordinal ever given out, so that names are never reused even when every record is gone. */
   readonly highestOrdinal: number;
@@ -109,9 +109,11 @@ export function isEstablished(clusterUID: string, marks: ClusterMarks): boolean 
   return marks.established?.token === clusterToken(clusterUID, marks);
 }
 
-/** Tells one recipe of a restore from another. */
+/** Tells one recipe of a restore from another, by what was asked for: what followed from an EtcdSnapshot is no part of it. */
 export function restoreHash(restore: Restore | undefined): string | undefined {
-  return restore && shortHash(canonical(restore));
+  if (restore === undefined) return undefined;
+  const { snapshot, revisionBump } = restore;
+  return shortHash(canonical(snapshot === undefined ? restore : { snapshot, revisionBump }));
 }
 
 export function memberName(cluster: string, ordinal: number): string {

@@ -2,11 +2,11 @@
  * Restores of first members on one machine, for a loop that must not wait: asking answers at once, and the restore goes
  * on in the background. Nothing of it is remembered: a directory with a log in it was restored, an empty one was not.
  */
-import type { Restore, RestoreFault } from "../api/bootstrap.ts";
+import type { RestoreRecipe, RestoreFault } from "../api/bootstrap.ts";
 import type { MemberRecord } from "../core/record.ts";
 
 export interface RestoreRequest {
-  readonly restore: Restore;
+  readonly restore: RestoreRecipe;
   readonly record: MemberRecord;
   /** The volume's own directory, and the data directory in it. */
   readonly volume: string;

@@ -2,7 +2,7 @@
  * What a kubelet does for Pods: starts members that should run, starts again those that ended, kills those that hang.
  * Whether one should run follows from its record and its volume.
  */
-import type { Restore } from "../api/bootstrap.ts";
+import type { RestoreRecipe } from "../api/bootstrap.ts";
 import type { Applied } from "../control/platform.ts";
 import { shouldRun } from "../core/assess/should-run.ts";
 import type { MemberRecord } from "../core/record.ts";
@@ -106,7 +106,7 @@ export class Supervisor {
   }
 
   /** A first member that starts from a snapshot: never without it, and never again over what is there (I4). */
-  async #isRestored(record: MemberRecord, restore: Restore): Promise<boolean> {
+  async #isRestored(record: MemberRecord, restore: RestoreRecipe): Promise<boolean> {
     const { workloads, volumes, restores, layout } = this.#options;
     const { name } = record;
     if (!(await volumes.isEmpty(name))) return true;

@@ -153,6 +153,7 @@ export class KubePlatform implements Platform {
       unread,
       imageRepository: this.#options.imageRepository,
       image: this.#options.image,
+      snapshot: (name) => stores.snapshot(`${refOf(key).namespace}/${name}`),
       notMade: (member) => notMadeOf(this.#apply, member),
     });
     if (!observed.ok) throw new InvalidCluster(observed.errors);

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
-import type { Restore } from "../api/bootstrap.ts";
+import type { RestoreRecipe } from "../api/bootstrap.ts";
 import { systemDisk } from "../seams/disk.ts";
 import { fetchForRestore, SNAPSHOT_FILE, sourceURI } from "./fetch.ts";
 import { manifestName, writeManifest } from "./manifest.ts";
@@ -22,7 +22,7 @@ writeFileSync(good, file);
 
 let number = 0;
 
-function fetching(source: string, more: Partial<Restore> = {}, etcdVersion = "3.6.16") {
+function fetching(source: string, more: Partial<RestoreRecipe> = {}, etcdVersion = "3.6.16") {
   const directory = path.join(dir, `volume-${++number}`);
   const context = { ...surroundings, cwd: "/", env: {}, disk: systemDisk };
   const restore = { source: { file: { path: source } }, ...more };

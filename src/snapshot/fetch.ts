@@ -3,7 +3,7 @@
  * read to its end and checked. Only then is there a file, and only that file is ever restored.
  */
 import { pathToFileURL } from "node:url";
-import type { Restore, RestoreSource } from "../api/bootstrap.ts";
+import type { RestoreRecipe, RestoreSource } from "../api/bootstrap.ts";
 import { freeBytes } from "../seams/disk.ts";
 import { findSnapshot, type Entry } from "./catalog.ts";
 import { openLocation, type Location, type LocationContext } from "./location.ts";
@@ -13,7 +13,7 @@ import { FileStore } from "./store/file.ts";
 import type { SnapshotFacts } from "./inspect.ts";
 
 export interface FetchOptions extends Decryption {
-  readonly restore: Restore;
+  readonly restore: RestoreRecipe;
   /** That the cluster will run: its etcdutl restores the file. */
   readonly etcdVersion: string;
   /** On the volume; made if it is not there. */
@@ -117,7 +117,7 @@ function mebibytes(bytes: number): string {
   return `${Math.ceil(bytes / 2 ** 20)} MiB`;
 }
 
-function requireChecksum({ checksum }: Restore, sha256: string, uri: string): void {
+function requireChecksum({ checksum }: RestoreRecipe, sha256: string, uri: string): void {
   if (checksum !== undefined && checksum !== sha256)
     throw new RestoreError(
       "checksum",

@@ -3,7 +3,7 @@
  * the version that will run on it, and put in its place as a whole. Whatever ends it half way leaves the place empty.
  */
 import path from "node:path";
-import { bumpOf, type Restore } from "../api/bootstrap.ts";
+import { bumpOf, type RestoreRecipe } from "../api/bootstrap.ts";
 import { snapshotRestore } from "../etcd/etcdutl.ts";
 import type { InstalledEtcd } from "../etcd/install/ensure.ts";
 import { hex } from "../seams/random.ts";
@@ -11,7 +11,7 @@ import { fetchForRestore, SNAPSHOT_FILE, type FetchOptions } from "./fetch.ts";
 import { RestoreError, restoreErrorOf } from "./restore-error.ts";
 
 export interface RestoreOptions extends Omit<FetchOptions, "directory" | "progress" | "etcdVersion"> {
-  readonly restore: Restore;
+  readonly restore: RestoreRecipe;
   /** The volume's own directory; attempts are made in it, since only within it a rename is whole. */
   readonly volume: string;
   /** Inside the volume; may exist if it is empty. */

@@ -7,7 +7,7 @@ import { copyFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "
 import os from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import type { Restore } from "../../src/api/bootstrap.ts";
+import type { RestoreRecipe } from "../../src/api/bootstrap.ts";
 import type { EtcdClient } from "../../src/etcd/client.ts";
 import type { WaitCode } from "../../src/core/action.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
@@ -56,7 +56,7 @@ before(async () => {
   saved = await save(VERSION);
 });
 
-const restoreOf = (path: string, more: Partial<Restore> = {}) => ({
+const restoreOf = (path: string, more: Partial<RestoreRecipe> = {}) => ({
   bootstrap: { restore: { source: { file: { path } }, ...more } },
 });
 

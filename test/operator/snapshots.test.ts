@@ -225,3 +225,23 @@ test("a snapshot outlives its cluster, and one of a cluster that is gone is told
   const { metadata } = await bed.client.get<EtcdSnapshot>(`${PATHS.snapshots}/once`);
   assert.equal(metadata.deletionTimestamp, undefined);
 });
+
+test("another cluster starts from the EtcdSnapshot by its name, although its own cluster is gone", async () => {
+  const again = new ClusterOnBed(bed, "again", running);
+  await again.create({ replicas: 1, bootstrap: { restore: { snapshot: "absent" } } });
+  await eventually(
+    "the missing EtcdSnapshot is told",
+    async () => {
+      const { conditions = [] } = await again.status();
+      return conditions.some(
+        ({ reason, message }) => reason === "RestoreRefused" && message.includes("no EtcdSnapshot absent"),
+      );
+    },
+    PATIENCE,
+  );
+  await again.edit({ bootstrap: { restore: { snapshot: "once" } } });
+  await again.converged(1);
+  const { kv } = await again.etcd();
+  assert.equal((await kv.range("key/", { prefix: true })).count, 20);
+  await again.close();
+});

@@ -7,7 +7,7 @@
  * From a snapshot one founder begins alone, which is restored before etcd starts; the others join it. So there is one
  * restored copy, and nobody needs the file twice. Until the cluster was seen, another recipe begins anew as well.
  */
-import type { Restore, RestoreFault } from "../../api/bootstrap.ts";
+import type { Restore, RestoreFault, RestoreRecipe } from "../../api/bootstrap.ts";
 import { exitOf } from "../assess/exit-causes.ts";
 import { awaitVolume, noAddress, offer } from "../assess/newcomer.ts";
 import { hiddenQuorum } from "../assess/out-of-reach.ts";
@@ -32,7 +32,7 @@ export const firstBoot: Rule = (view) => {
   if (lost.length > 0 && mayBeginAnew) {
     return [foundAgain(view, "FounderLostVolume", lost)];
   }
-  const wanted = restoreHash(recipeOf(view));
+  const wanted = restoreHash(askedOf(view));
   const outdated = founders.filter(({ record }) => restoreHash(record.restore) !== wanted);
   if (outdated.length > 0 && mayBeginAnew) return [foundAgain(view, "RestoreEdited", outdated)];
   const { template } = targetOf(view);
@@ -64,8 +64,8 @@ export const firstBoot: Rule = (view) => {
   ];
 };
 
-/** What the first member starts from; once quorum was recovered, what was rescued then, and never nothing. */
-function recipeOf({ spec, observation }: View): Restore | undefined {
+/** What the first member is to start from; once quorum was recovered, what was rescued then, and never nothing. */
+function askedOf({ spec, observation }: View): Restore | undefined {
   return observation.cluster.marks.recovered?.restore ?? spec.bootstrap?.restore;
 }
 
@@ -85,8 +85,9 @@ function restoreOf(view: View, { name: member, record, workload }: MemberView): 
 }
 
 /** The field of the spec that a person has to look at. */
-function fieldOf(fault: RestoreFault, { source }: Restore): string {
+function fieldOf(fault: RestoreFault, { source, snapshot }: RestoreRecipe): string {
   const restore = "spec.bootstrap.restore";
+  if (snapshot !== undefined && fault !== "version" && fault !== "space") return `${restore}.snapshot`;
   const place = source.s3 ? "s3" : source.pvc ? "pvc" : "file";
   switch (fault) {
     case "not-found":
@@ -170,10 +171,13 @@ function begin(view: View): readonly Outcome[] {
   const { cluster } = view.observation;
   const { step, template } = targetOf(view);
   if (step.kind === "refused") return [holdFor(HOLDS.everything, step.why)];
-  const restore = recipeOf(view);
-  const { restoreRefused } = view.observation.platform;
-  if (restore === view.spec.bootstrap?.restore && restore && restoreRefused)
-    return [hold(HOLDS.everything, "RestoreRefused", restoreRefused)];
+  const asked = askedOf(view);
+  const { restoreRefused, restoreFrom } = view.observation.platform;
+  const isOfSpec = asked !== undefined && asked === view.spec.bootstrap?.restore;
+  if (isOfSpec && restoreRefused)
+    return [hold(HOLDS.everything, "RestoreRefused", restoreRefused, { until: view.now + ASKED_AGAIN_MS })];
+  const restore = asked && recipeOf(asked, restoreFrom);
+  if (asked && !restore) return [hold(HOLDS.everything, "RestoreRefused", NO_RECIPE)];
   const founders = restore ? 1 : view.spec.replicas;
   const ordinals = Array.from({ length: founders }, (_, i) => view.nextOrdinal + i);
   const plan = ordinals.flatMap((ordinal) => {
@@ -185,12 +189,25 @@ function begin(view: View): readonly Outcome[] {
   return [create(view, first, template, plan, restore)];
 }
 
+/** A snapshot that is being taken may be there soon, and nothing else tells. */
+const ASKED_AGAIN_MS = 10_000;
+
+const NO_RECIPE = {
+  field: "spec.bootstrap.restore.snapshot",
+  message: "there are no EtcdSnapshots here: name a source",
+};
+
+function recipeOf(asked: Restore, known: RestoreRecipe | undefined): RestoreRecipe | undefined {
+  const { source } = asked;
+  return source === undefined ? known : { ...asked, source };
+}
+
 function create(
   view: View,
   ordinal: number,
   template: MemberTemplate,
   plan: NewMemberRecord["initialCluster"],
-  restore?: Restore,
+  restore?: RestoreRecipe,
 ): Outcome {
   const name = memberName(view.observation.cluster.name, ordinal);
   const address = offer(view, ordinal);

@@ -140,3 +140,26 @@ test("a restored founder that lost its volume before it was seen is restored aga
   assert.equal(end.members[0]?.record.restore !== undefined, true);
   assert.ok(end.members.every(({ record }) => record.token.endsWith("-2")));
 });
+
+test("an EtcdSnapshot is settled in the record when the member is made, and its object going away changes nothing", () => {
+  const world = asked(restoring({ snapshot: "nightly" }));
+  const restoreFrom = { snapshot: "nightly", ...S3, checksum: "a".repeat(64) };
+  const known = { ...world, platform: { ...world.platform, restoreFrom } };
+  const { act } = decide(known);
+  assert.deepEqual(act?.action.kind === "CreateMember" && act.action.record.restore, restoreFrom);
+  assert.ok(act);
+  const { restoreFrom: _gone, ...platform } = known.platform;
+  const begun = predict(known, act.action);
+  assert.notEqual(decide({ ...begun, platform }).act?.code, "RestoreEdited");
+  const end = run({ ...begun, platform });
+  assert.equal(decide(end).converged, true);
+});
+
+test("without it nothing is begun, and it is asked for again", () => {
+  const world = asked(restoring({ snapshot: "nightly" }));
+  const restoreRefused = { field: "spec.bootstrap.restore.snapshot", message: "not yet" };
+  const { act, lookAgainAt } = decide({ ...world, platform: { ...world.platform, restoreRefused } });
+  assert.equal(act, undefined);
+  assert.ok((lookAgainAt ?? 0) > NOW);
+  assert.equal(decide(world).holds[0]?.code, "RestoreRefused");
+});

@@ -5,7 +5,6 @@
 import type { Node, PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
-import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import type { EtcdOperation } from "../../api/etcd-operation.ts";
 import type { ApiError } from "../../api/validate.ts";
@@ -21,6 +20,7 @@ import { operationsFor } from "../records/operation-object.ts";
 import { ANNOTATIONS, claimName, LABELS, MEMBER_FINALIZER, memberAddress, ordinalInName } from "../names.ts";
 import { hostDirectory } from "../render/volumes.ts";
 import { workloadOf, type PodContext } from "./pod-facts.ts";
+import { restoreOf, type RestoreContext } from "./restore-source.ts";
 import { volumeOf } from "./volume-facts.ts";
 
 /** Of the cluster's namespace; more than the cluster's own does no harm. */
@@ -42,12 +42,11 @@ export type ObservedObjects = { ok: true; state: PlatformState } | { ok: false; 
 /** More newcomers than this never join at once. */
 const OFFERS = 12;
 
-export interface ObservedAs extends Pick<PodContext, "now" | "nodeAheadMs" | "isResizable" | "notMade"> {
+export interface ObservedAs
+  extends Pick<PodContext, "now" | "nodeAheadMs" | "isResizable" | "notMade">, RestoreContext {
   readonly fenced: boolean;
   /** The operator's, for clusters that name none. */
   readonly imageRepository?: string | undefined;
-  /** The operator's own image. */
-  readonly image?: string | undefined;
   /** What peers dial newcomers by (H15). */
   readonly dialled?: "Service" | "Pod";
   /** Whether a restart in place would read the file of a member that has joined. */
@@ -72,6 +71,7 @@ export function observeObjects(
     dialled = "Service",
     imageRepository,
     image,
+    snapshot,
   }: ObservedAs,
 ): ObservedObjects {
   const own = objects.members.filter(
@@ -144,31 +144,11 @@ export function observeObjects(
     highestLeftover,
     unavailableVersions: {},
     clashes,
-    ...restoreRefused(cluster.spec, image),
+    ...restoreOf(cluster.spec, { image, snapshot }),
     ...(opened !== undefined && { opened }),
   };
   const operations = operationsFor(cluster.uid, objects.operations ?? []);
   return { ok: true, state: { cluster, members: sorted, platform, operations } };
-}
-
-/** What of `spec.bootstrap` cannot be done here. */
-function restoreRefused(
-  { bootstrap }: Pick<EtcdClusterSpec, "bootstrap">,
-  image: string | undefined,
-): Pick<PlatformFacts, "restoreRefused"> {
-  if (bootstrap === undefined) return {};
-  const { file } = bootstrap.restore.source;
-  if (file !== undefined)
-    return {
-      restoreRefused: {
-        field: "spec.bootstrap.restore.source.file",
-        message: "Pods cannot read a file of this machine: use s3, or pvc for a file on a volume",
-      },
-    };
-  if (image !== undefined) return {};
-  const message =
-    "the operator does not know its own image, which reads the snapshot: start it with --image or QUORATE_IMAGE";
-  return { restoreRefused: { field: "spec.bootstrap.restore", message } };
 }
 
 /** Its deletion is not ours to delay any more: it is as good as gone, whoever else still holds it. */

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Restore } from "../../api/bootstrap.ts";
+import type { RestoreRecipe } from "../../api/bootstrap.ts";
 import { specOf } from "../../core/testing/cluster.ts";
 import { ANNOTATIONS, RESTORE_CONTAINERS } from "../names.ts";
 import { clusterWith, memberOf } from "../testing/rendered.ts";
 import { memberPod } from "./pod.ts";
 
-const S3: Restore = { source: { s3: { bucket: "backups", key: "prod/demo.db" } } };
+const S3: RestoreRecipe = { source: { s3: { bucket: "backups", key: "prod/demo.db" } } };
 const IMAGE = "registry.example/quorate:1";
 
-function podOf(restore: Restore | undefined, { joined = false, image = IMAGE } = {}) {
+function podOf(restore: RestoreRecipe | undefined, { joined = false, image = IMAGE } = {}) {
   const view = clusterWith(specOf());
   const record = { ...memberOf(view), joined, restore };
   const how = { role: "voter", gated: false, ...(image !== "" && { image }) } as const;

@@ -9,7 +9,7 @@
  * the record that the member has joined.
  */
 import type { Container, EnvVar, Volume, VolumeMount } from "kubernetes-types/core/v1.d.ts";
-import { bumpOf, CA_KEY, ENCRYPTION_KEY, type Restore } from "../../api/bootstrap.ts";
+import { bumpOf, CA_KEY, ENCRYPTION_KEY, type RestoreRecipe } from "../../api/bootstrap.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { RESTORE_CONTAINERS, ANNOTATIONS } from "../names.ts";
 import { PATHS } from "./config.ts";
@@ -35,7 +35,11 @@ export interface RestoreImages {
   readonly etcd: Pick<Container, "image" | "imagePullPolicy" | "resources">;
 }
 
-export function restoreParts(record: MemberRecord, restore: Restore, images: RestoreImages): RestoreParts {
+export function restoreParts(
+  record: MemberRecord,
+  restore: RestoreRecipe,
+  images: RestoreImages,
+): RestoreParts {
   const data: VolumeMount = { name: VOLUMES.data, mountPath: PATHS.dataMount };
   const flag: EnvVar = {
     name: FLAG,
@@ -84,7 +88,7 @@ export function restoreParts(record: MemberRecord, restore: Restore, images: Res
   return { initContainers: [stage, etcdutl, place], volumes: source.volumes };
 }
 
-function etcdutlArguments({ name, token, address }: MemberRecord, restore: Restore): string[] {
+function etcdutlArguments({ name, token, address }: MemberRecord, restore: RestoreRecipe): string[] {
   const bump = bumpOf(restore);
   return [
     "snapshot",
@@ -108,7 +112,7 @@ interface SourceParts {
 }
 
 /** Secrets are only ever named: what is in them does not pass through the operator. */
-function sourceParts({ source: { s3, pvc }, encryption }: Restore): SourceParts {
+function sourceParts({ source: { s3, pvc }, encryption }: RestoreRecipe): SourceParts {
   const credentials = s3?.credentialsSecret;
   const secretEnv = (key: string, optional: boolean): EnvVar => ({
     name: key,

@@ -1,6 +1,6 @@
 /** `quorate snapshot stage` and `place`: the steps of a restore in a member's Pod, before and after etcdutl. */
 import { writeFile } from "node:fs/promises";
-import { bootstrapSchema, type Restore } from "../../../api/bootstrap.ts";
+import { bootstrapSchema, type RestoreRecipe } from "../../../api/bootstrap.ts";
 import { systemDisk } from "../../../seams/disk.ts";
 import { restoreErrorOf } from "../../../snapshot/restore-error.ts";
 import { placeRestored, stageSnapshot, writeFailure } from "../../../snapshot/stage.ts";
@@ -76,12 +76,14 @@ export const place = plainVerb(
   },
 );
 
-function recipeOf(io: CliIo): Restore {
+function recipeOf(io: CliIo): RestoreRecipe {
   const text = io.env["QUORATE_RESTORE"];
   if (!text)
     throw new UsageError("QUORATE_RESTORE is not set: it has to hold spec.bootstrap.restore as JSON");
   try {
-    return bootstrapSchema.parse({ restore: JSON.parse(text) as unknown }).restore;
+    const { source, ...rest } = bootstrapSchema.parse({ restore: JSON.parse(text) as unknown }).restore;
+    if (source === undefined) throw new TypeError("source is missing");
+    return { ...rest, source };
   } catch (error) {
     throw new UsageError(
       `QUORATE_RESTORE is not a valid spec.bootstrap.restore: ${(error as Error).message}`,
@@ -90,7 +92,7 @@ function recipeOf(io: CliIo): Restore {
 }
 
 /** A claim is a directory here. */
-function atClaim(restore: Restore, directory: string | undefined): Restore {
+function atClaim(restore: RestoreRecipe, directory: string | undefined): RestoreRecipe {
   const { pvc } = restore.source;
   if (pvc === undefined) return restore;
   if (directory === undefined) throw new UsageError("source.pvc needs --claim-dir");

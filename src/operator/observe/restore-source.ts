@@ -1,0 +1,79 @@
+/** Where the snapshot of `spec.bootstrap.restore` is, as Pods find it; or why there is none to start from. */
+import type { Restore, RestoreRecipe, RestoreSource } from "../../api/bootstrap.ts";
+import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
+import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
+import type { PlatformFacts } from "../../core/observation.ts";
+
+export interface RestoreContext {
+  /** The operator's own image. */
+  readonly image?: string | undefined;
+  /** An EtcdSnapshot of the same namespace. */
+  readonly snapshot?: ((name: string) => EtcdSnapshot | undefined) | undefined;
+}
+
+type Found = Pick<PlatformFacts, "restoreRefused" | "restoreFrom">;
+
+const FIELD = "spec.bootstrap.restore";
+
+export function restoreOf(
+  { bootstrap }: Pick<EtcdClusterSpec, "bootstrap">,
+  { image, snapshot }: RestoreContext,
+): Found {
+  if (bootstrap === undefined) return {};
+  const { restore } = bootstrap;
+  if (restore.source?.file !== undefined)
+    return refused(
+      `${FIELD}.source.file`,
+      "Pods cannot read a file of this machine: use s3, or pvc for a file on a volume",
+    );
+  if (image === undefined)
+    return refused(
+      FIELD,
+      "the operator does not know its own image, which reads the snapshot: start it with --image or QUORATE_IMAGE",
+    );
+  return restore.snapshot === undefined
+    ? {}
+    : fromSnapshot(restore, restore.snapshot, snapshot?.(restore.snapshot));
+}
+
+function fromSnapshot(restore: Restore, name: string, snapshot: EtcdSnapshot | undefined): Found {
+  const field = `${FIELD}.snapshot`;
+  if (snapshot === undefined) return refused(field, `there is no EtcdSnapshot ${name} in this namespace`);
+  const { phase, uri, sha256 } = snapshot.status ?? {};
+  const source = sourceOf(snapshot, uri);
+  if (phase !== "Succeeded" || source === undefined)
+    return refused(
+      field,
+      `the EtcdSnapshot ${name} has not succeeded (${phase ?? "Pending"}), so there is nothing to restore`,
+    );
+  const { encryption } = snapshot.spec;
+  const recipe: RestoreRecipe = {
+    ...restore,
+    source,
+    ...(sha256 !== undefined && { checksum: sha256 }),
+    ...(encryption && { encryption }),
+  };
+  return { restoreFrom: recipe };
+}
+
+/** The store of its destination, with the object that its URI names. */
+function sourceOf({ spec }: EtcdSnapshot, uri = ""): RestoreSource | undefined {
+  const { s3, pvc } = spec.destination;
+  if (s3) {
+    const { bucket, endpoint, region, pathStyle, credentialsSecret, caSecret } = s3;
+    const key = after(uri, `s3://${bucket}/`);
+    const how = { endpoint, region, pathStyle, credentialsSecret, caSecret };
+    const given = Object.fromEntries(Object.entries(how).filter(([, value]) => value !== undefined));
+    return key === undefined ? undefined : { s3: { bucket, key, ...given } };
+  }
+  const path = pvc && after(uri, `pvc://${pvc.claimName}/`);
+  return pvc && path !== undefined ? { pvc: { claimName: pvc.claimName, path } } : undefined;
+}
+
+function after(text: string, begin: string): string | undefined {
+  return text.startsWith(begin) && text.length > begin.length ? text.slice(begin.length) : undefined;
+}
+
+function refused(field: string, message: string): Found {
+  return { restoreRefused: { field, message } };
+}
