@@ -48,10 +48,42 @@ export const bootstrapExamples: readonly Example[] = [
     good: restore({ source: { s3: { ...S3, region: "eu-central-1" } } }),
   },
   {
-    title: "an endpoint with a path",
+    title: "an endpoint with a query",
     path: "spec.bootstrap.restore.source.s3.endpoint",
-    bad: restore({ source: { s3: { ...S3, endpoint: "https://minio.example/backups" } } }),
+    bad: restore({ source: { s3: { ...S3, endpoint: "https://minio.example/?a=b" } } }),
     good: restore({ source: { s3: { ...S3, endpoint: "https://minio.example:9000", pathStyle: true } } }),
+  },
+  {
+    title: "a folder of Google Cloud Storage",
+    path: "spec.bootstrap.restore.source.gcs.key",
+    bad: restore({ source: { gcs: { bucket: "backups", key: "prod/" } } }),
+    good: restore({
+      source: { gcs: { bucket: "backups", key: "prod/demo.db", credentialsSecret: "google" } },
+    }),
+  },
+  {
+    title: "a bucket of Google Cloud Storage with its scheme",
+    path: "spec.bootstrap.restore.source.gcs.bucket",
+    bad: restore({ source: { gcs: { bucket: "gs://backups", key: "demo.db" } } }),
+  },
+  {
+    title: "an endpoint of Google Cloud Storage with a path",
+    path: "spec.bootstrap.restore.source.gcs.endpoint",
+    bad: restore({ source: { gcs: { bucket: "backups", key: "demo.db", endpoint: "https://gcs/storage" } } }),
+    good: restore({ source: { gcs: { bucket: "backups", key: "demo.db", endpoint: "https://gcs:4443" } } }),
+  },
+  {
+    title: "an account of Azure with its domain",
+    path: "spec.bootstrap.restore.source.azure.account",
+    bad: restore({
+      source: { azure: { account: "a.blob.core.windows.net", container: "etcd", key: "demo.db" } },
+    }),
+  },
+  {
+    title: "a container of Azure with its scheme",
+    path: "spec.bootstrap.restore.source.azure.container",
+    bad: restore({ source: { azure: { account: "backups1", container: "azblob://etcd", key: "demo.db" } } }),
+    good: restore({ source: { azure: { account: "backups1", container: "etcd", key: "prod/demo.db" } } }),
   },
   {
     title: "a relative path",

@@ -2,15 +2,11 @@
  * How a cluster comes to its first data: empty, or from a snapshot. Read once, at the first boot.
  */
 import { z } from "zod";
+import { encryptionSchema } from "./destination.ts";
 import { objectName } from "./labels.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { integerOrText, text } from "./scalars.ts";
-
-const bucketFormat: Rule<string> = {
-  cel: "self.matches('^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$')",
-  message: "bucket must be the name of a bucket, without s3:// and without a path",
-  check: (bucket) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket),
-};
+import { placeSchema, storeFields } from "./stores.ts";
 
 const keyFormat: Rule<string> = {
   cel: "size(self) > 0 && !self.startsWith('/') && !self.endsWith('/') && !self.contains('//')",
@@ -19,28 +15,11 @@ const keyFormat: Rule<string> = {
   check: (key) => key !== "" && !key.startsWith("/") && !key.endsWith("/") && !key.includes("//"),
 };
 
-const regionFormat: Rule<string> = {
-  cel: "self.matches('^[a-z0-9-]+$')",
-  message: "region must be the name of a region, like eu-central-1",
-  check: (region) => /^[a-z0-9-]+$/.test(region),
-};
-
-const endpointFormat: Rule<string> = {
-  cel: "self.matches('^https?://[^/?#@ ]+/?$')",
-  message: "endpoint must be a URL with a host and nothing behind it, like https://minio.example:9000",
-  check: (endpoint) => /^https?:\/\/[^/?#@ ]+\/?$/.test(endpoint),
-};
-
 const pathFormat: Rule<string> = {
   cel: "self.startsWith('/') && !self.endsWith('/') && !self.contains('..')",
   message: "path must be the absolute path of a file, without '..', like /backups/etcd-53a6.db",
   check: (path) => path.startsWith("/") && !path.endsWith("/") && !path.includes(".."),
 };
-
-/** The key of a Secret with CA certificates. */
-export const CA_KEY = "ca.crt";
-/** The key of a Secret with an encryption key. */
-export const ENCRYPTION_KEY = "key";
 
 const claimPathFormat: Rule<string> = {
   cel: "size(self) > 0 && !self.startsWith('/') && !self.endsWith('/') && !self.contains('..')",
@@ -48,58 +27,29 @@ const claimPathFormat: Rule<string> = {
   check: (path) => path !== "" && !path.startsWith("/") && !path.endsWith("/") && !path.includes(".."),
 };
 
-const s3ObjectSchema = z.strictObject({
-  bucket: withRules(text(63), bucketFormat).describe("Name of the bucket."),
-  key: withRules(text(900), keyFormat).describe("Name of the object in the bucket."),
-  region: withRules(text(64), regionFormat)
-    .optional()
-    .describe("Region of the bucket. Default: that of the environment, or us-east-1."),
-  endpoint: withRules(text(512), endpointFormat)
-    .optional()
-    .describe("Endpoint of another provider than AWS, like https://minio.example:9000."),
-  pathStyle: z
-    .boolean()
-    .optional()
-    .describe(
-      "Whether the bucket is in the path of requests and not in the host name. Default: true with an endpoint.",
-    ),
-  credentialsSecret: objectName().optional().meta({
-    kubernetesOnly: "warn",
-    description:
-      "Name of a Secret with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN for temporary ones. If absent, the identity of the Pod's service account is used (IRSA, Pod Identity; spec.pod.serviceAccountName); on one machine that of the environment.",
-  }),
-  caSecret: objectName()
-    .optional()
-    .meta({
-      kubernetesOnly: "warn",
-      description: `Name of a Secret whose key ${CA_KEY} has the CA certificates of the endpoint.`,
-    }),
-});
+const key = withRules(text(900), keyFormat).describe("Name of the object in it.");
 
-const sourceFields = z.strictObject({
-  s3: s3ObjectSchema.optional().describe("An object in Amazon S3 or a compatible store."),
-  file: z
-    .strictObject({ path: withRules(text(4096), pathFormat).describe("Absolute path of the file.") })
-    .optional()
-    .describe("A file on this machine. Rejected on Kubernetes: use pvc there."),
-  pvc: z
-    .strictObject({
-      claimName: objectName().describe("Name of a PersistentVolumeClaim in the same namespace."),
+const sourceSchema = placeSchema(
+  {
+    s3: z.strictObject({ ...storeFields.s3, key }),
+    gcs: z.strictObject({ ...storeFields.gcs, key }),
+    azure: z.strictObject({ ...storeFields.azure, key }),
+    pvc: z.strictObject({
+      ...storeFields.pvc,
       path: withRules(text(512), claimPathFormat).describe("Path of the file on the volume."),
-    })
-    .optional()
-    .meta({
-      kubernetesOnly: "refuse",
-      description:
-        "A file on the volume of a PersistentVolumeClaim, which the first member's Pod mounts read-only.",
     }),
-});
-
-const oneSource: Rule<z.output<typeof sourceFields>> = {
-  cel: "[has(self.s3), has(self.pvc), has(self.file)].exists_one(given, given)",
-  message: "source must name exactly one place: s3, pvc or file",
-  check: (source) => Object.values(source).filter((place) => place !== undefined).length === 1,
-};
+    file: z.strictObject({
+      path: withRules(text(4096), pathFormat).describe("Absolute path of the file."),
+    }),
+  },
+  {
+    s3: "An object in Amazon S3 or a compatible store.",
+    gcs: "An object in Google Cloud Storage.",
+    azure: "A blob in Azure Blob Storage.",
+    pvc: "A file on the volume of a PersistentVolumeClaim, which the first member's Pod mounts read-only.",
+    file: "A file on this machine. Rejected on Kubernetes: use pvc there.",
+  },
+);
 
 const checksumFormat: Rule<string> = {
   cel: "self.matches('^[0-9a-f]{64}$')",
@@ -119,26 +69,17 @@ const restoreFields = z.strictObject({
     description:
       "Name of an EtcdSnapshot in the same namespace that has succeeded. Where it is, its checksum and its encryption key follow from it.",
   }),
-  source: withRules(sourceFields, oneSource)
-    .optional()
-    .describe("Where the snapshot is, if it is not that of an EtcdSnapshot."),
+  source: sourceSchema.optional().describe("Where the snapshot is, if it is not that of an EtcdSnapshot."),
   checksum: withRules(text(64), checksumFormat)
     .optional()
     .describe(
       "SHA-256 of the plain snapshot, before compression and encryption. A snapshot with another one is not restored. The hash in the snapshot itself and its manifest are checked in any case.",
     ),
-  encryption: z
-    .strictObject({
-      keySecret: objectName().describe(
-        `Name of a Secret whose key \`${ENCRYPTION_KEY}\` has the encryption key: 32 bytes, raw, hexadecimal or base64.`,
-      ),
-    })
-    .optional()
-    .meta({
-      kubernetesOnly: "warn",
-      description:
-        "The key of an encrypted snapshot; a snapshot that is not encrypted is then not restored. On one machine the key comes from QUORATE_SNAPSHOT_KEY.",
-    }),
+  encryption: encryptionSchema.optional().meta({
+    kubernetesOnly: "warn",
+    description:
+      "The key of an encrypted snapshot; a snapshot that is not encrypted is then not restored. On one machine the key comes from QUORATE_SNAPSHOT_KEY.",
+  }),
   revisionBump: withRules(integerOrText(), bumpFormat)
     .optional()
     .describe(

@@ -1,35 +1,19 @@
 /**
- * Where snapshots are kept: exactly one store, with the fields that `quorate snapshot` takes as flags. Shared by every
- * resource that writes or reads snapshots, so that a destination can be copied from one to another.
+ * Where snapshots are kept: a folder in exactly one store, with the fields that `quorate snapshot` takes as flags. Shared
+ * by every resource that writes snapshots, so that a destination can be copied from one to another.
  */
 import { z } from "zod";
 import { objectName } from "./labels.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { text } from "./scalars.ts";
+import { pattern, placeSchema, storeFields } from "./stores.ts";
 
-/** The keys of a Secret with credentials: the names of AWS's own variables. */
-export const CREDENTIAL_KEYS = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] as const;
-/** Only temporary credentials have it. */
-export const OPTIONAL_CREDENTIAL_KEY = "AWS_SESSION_TOKEN";
-/** The key of a Secret with CA certificates. */
-export const CA_KEY = "ca.crt";
 /** The key of a Secret with an encryption key. */
 export const ENCRYPTION_KEY = "key";
 
-const BUCKET_PATTERN = "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$";
-const REGION_PATTERN = "^[a-z0-9-]+$";
-const ENDPOINT_PATTERN = "^https?://[^/?#]+(/[^?#]*)?$";
 /** Of printable ASCII without quotes and backslashes, so that what stands in a URI needs no escaping. */
 const PATH_PATTERN = "^[A-Za-z0-9!_.*()=@+,:-]+(/[A-Za-z0-9!_.*()=@+,:-]+)*/?$";
 const CLIMBS = /(^|\/)\.{1,2}(\/|$)/;
-
-function pattern(expression: string, message: string): Rule<string> {
-  return {
-    cel: `self.matches('${expression}')`,
-    message,
-    check: (value) => new RegExp(expression).test(value),
-  };
-}
 
 const plainPath: Rule<string> = pattern(
   PATH_PATTERN,
@@ -53,47 +37,34 @@ const kmsKeyIsUsed: Rule<S3Fields> = {
   check: ({ sse, kmsKey }) => kmsKey === undefined || sse === "aws:kms",
 };
 
+const prefix = path(512)
+  .optional()
+  .describe("Folder in it, such as prod/etcd. Clusters may share one; object names differ.");
+
 const s3Schema = withRules(
   z.strictObject({
-    bucket: withRules(
-      text(63),
-      pattern(
-        BUCKET_PATTERN,
-        "must be the name of a bucket: 3 to 63 lower-case letters, digits, dots and dashes",
-      ),
-    ).describe("Name of the bucket. It has to exist."),
-    prefix: path(512)
-      .optional()
-      .describe("Folder in the bucket, such as prod/etcd. Clusters may share one; object names differ."),
-    endpoint: withRules(
-      text(512),
-      pattern(ENDPOINT_PATTERN, "must be a URL such as https://minio.example.com:9000, without a query"),
-    )
-      .optional()
-      .describe("URL of a compatible store. Amazon S3 if absent."),
-    region: withRules(text(64), pattern(REGION_PATTERN, "must be the name of a region, such as eu-central-1"))
-      .optional()
-      .describe("Region of the bucket; us-east-1 if absent and the environment names none."),
-    pathStyle: z
-      .boolean()
-      .optional()
-      .describe("Bucket in the path instead of the host name; true if absent and endpoint is set."),
-    credentialsSecret: objectName()
-      .optional()
-      .describe(
-        `Name of a Secret with the keys ${CREDENTIAL_KEYS.join(" and ")}, and ${OPTIONAL_CREDENTIAL_KEY} for temporary ones. If absent, the identity of the service account is used (IRSA, Pod Identity).`,
-      ),
-    caSecret: objectName()
-      .optional()
-      .describe(`Name of a Secret whose key ${CA_KEY} has the CA certificates of the endpoint.`),
+    ...storeFields.s3,
+    prefix,
     sse: z.enum(["AES256", "aws:kms"]).optional().describe("Encryption by the store."),
     kmsKey: text(2048).min(1).optional().describe("ID of the KMS key for sse: aws:kms."),
   }),
   kmsKeyIsUsed,
 );
 
+const gcsSchema = z.strictObject({
+  ...storeFields.gcs,
+  prefix,
+  kmsKey: text(2048).min(1).optional().describe("Name of the Cloud KMS key for encryption by the store."),
+});
+
+const azureSchema = z.strictObject({
+  ...storeFields.azure,
+  prefix,
+  encryptionScope: text(63).min(3).optional().describe("Encryption scope for encryption by the store."),
+});
+
 const pvcSchema = z.strictObject({
-  claimName: objectName().describe("Name of a PersistentVolumeClaim in the same namespace."),
+  ...storeFields.pvc,
   path: path(512).optional().describe("Folder on the volume; it is created. The top if absent."),
 });
 
@@ -107,26 +78,15 @@ const fileSchema = z.strictObject({
   path: withRules(text(1024), absolute).describe("Directory of this machine; it is created."),
 });
 
-type Stores = { s3?: object; pvc?: object; file?: object };
-
-const exactlyOneStore: Rule<Stores> = {
-  cel: "[has(self.s3), has(self.pvc), has(self.file)].exists_one(given, given)",
-  message: "set exactly one of s3, pvc, file",
-  check: ({ s3, pvc, file }) => [s3, pvc, file].filter((given) => given !== undefined).length === 1,
-};
-
-export const destinationSchema = withRules(
-  z.strictObject({
-    s3: s3Schema.optional().describe("A bucket of Amazon S3 or of a compatible store."),
-    pvc: pvcSchema
-      .optional()
-      .meta({ kubernetesOnly: "refuse" })
-      .describe("A PersistentVolumeClaim. The volume is mounted by the Job that reads or writes it."),
-    file: fileSchema
-      .optional()
-      .describe("A directory of the machine. Only for clusters of `quorate local`; rejected on Kubernetes."),
-  }),
-  exactlyOneStore,
+export const destinationSchema = placeSchema(
+  { s3: s3Schema, gcs: gcsSchema, azure: azureSchema, pvc: pvcSchema, file: fileSchema },
+  {
+    s3: "A bucket of Amazon S3 or of a compatible store.",
+    gcs: "A bucket of Google Cloud Storage.",
+    azure: "A container of Azure Blob Storage.",
+    pvc: "A PersistentVolumeClaim. The volume is mounted by the Job that reads or writes it.",
+    file: "A directory of the machine. Only for clusters of `quorate local`; rejected on Kubernetes.",
+  },
 );
 
 export const encryptionSchema = z.strictObject({
@@ -136,4 +96,3 @@ export const encryptionSchema = z.strictObject({
 });
 
 export type Destination = z.output<typeof destinationSchema>;
-export type S3Destination = z.output<typeof s3Schema>;

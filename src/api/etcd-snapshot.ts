@@ -26,7 +26,7 @@ export const takingFields = {
   serviceAccountName: objectName()
     .optional()
     .describe(
-      "Service account of the Pods that read and write the store, for IRSA or Pod Identity. If absent, quorate-snapshot, which is created without any rights. No token of Kubernetes is mounted either way.",
+      "Service account of the Pods that read and write the store, for IRSA, Pod Identity or workload identity. If absent, quorate-snapshot, which is created without any rights. No token of Kubernetes is mounted either way.",
     )
     .meta({ kubernetesOnly: "warn" }),
   activeDeadlineSeconds: int(60, 604_800)
@@ -91,7 +91,9 @@ const count = (meaning: string) => int(0, Number.MAX_SAFE_INTEGER).optional().de
 export const snapshotFactsFields = {
   uri: text(2048)
     .optional()
-    .describe("Where the object is: s3://bucket/name, pvc://claim/name, file:///path."),
+    .describe(
+      "Where the object is: s3://bucket/name, gs://bucket/name, azblob://container/name, pvc://claim/name, file:///path.",
+    ),
   size: count("Bytes of the snapshot, before compression and encryption."),
   storedSize: count("Bytes of the object in the store."),
   sha256: text(64).optional().describe("SHA-256 of the snapshot, in hexadecimal."),

@@ -48,6 +48,67 @@ export const snapshotExamples: readonly SnapshotExample[] = [
       deletionPolicy: "Delete",
     },
   },
+  {
+    title: "a bucket of Google Cloud Storage, with everything",
+    spec: {
+      destination: {
+        gcs: {
+          bucket: "my_backups.example.com",
+          prefix: "prod/etcd",
+          endpoint: "https://gcs.example.com:4443",
+          credentialsSecret: "google",
+          caSecret: "gcs-ca",
+          kmsKey: "projects/p/locations/eu/keyRings/r/cryptoKeys/k",
+        },
+      },
+    },
+  },
+  {
+    title: "a container of Azure, with everything",
+    spec: {
+      destination: {
+        azure: {
+          account: "backups1",
+          container: "etcd-prod",
+          prefix: "prod",
+          endpoint: "https://azurite.example.com:10000/backups1",
+          credentialsSecret: "azure",
+          caSecret: "azurite-ca",
+          encryptionScope: "scope-1",
+        },
+      },
+    },
+  },
+  {
+    title: "a container without an account",
+    spec: { destination: { azure: { container: "etcd" } } } as unknown as Partial<EtcdSnapshotSpec>,
+    refusedAt: "spec.destination.azure.account",
+  },
+  {
+    title: "an account that cannot exist",
+    spec: { destination: { azure: { account: "My-Account", container: "etcd" } } },
+    refusedAt: "spec.destination.azure.account",
+  },
+  {
+    title: "a container with two dashes in a row",
+    spec: { destination: { azure: { account: "backups1", container: "etcd--prod" } } },
+    refusedAt: "spec.destination.azure.container",
+  },
+  {
+    title: "a bucket of Google Cloud Storage in capitals",
+    spec: { destination: { gcs: { bucket: "Backups" } } },
+    refusedAt: "spec.destination.gcs.bucket",
+  },
+  {
+    title: "an endpoint of Google Cloud Storage with a path",
+    spec: { destination: { gcs: { bucket: "backups", endpoint: "https://gcs.example.com/storage" } } },
+    refusedAt: "spec.destination.gcs.endpoint",
+  },
+  {
+    title: "a user in an endpoint",
+    spec: s3({ endpoint: "https://user:word@minio.example.com" }),
+    refusedAt: "spec.destination.s3.endpoint",
+  },
   { title: "a volume", spec: { destination: { pvc: { claimName: "backups", path: "prod/" } } } },
   { title: "a directory", spec: { destination: { file: { path: "/var/backups" } } } },
   { title: "no store", spec: { destination: {} }, refusedAt: "spec.destination" },

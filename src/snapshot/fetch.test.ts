@@ -6,7 +6,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import type { RestoreRecipe } from "../api/bootstrap.ts";
 import { systemDisk } from "../seams/disk.ts";
-import { fetchForRestore, SNAPSHOT_FILE, sourceURI } from "./fetch.ts";
+import { fetchForRestore, SNAPSHOT_FILE } from "./fetch.ts";
 import { manifestName, writeManifest } from "./manifest.ts";
 import { RestoreError, restoreErrorOf } from "./restore-error.ts";
 import { StoreError } from "./store/store.ts";
@@ -90,10 +90,4 @@ test("faults of stores are told apart, so that only those that pass are retried"
   assert.equal(restoreErrorOf(new StoreError("full", "no")).fault, "space");
   assert.equal(restoreErrorOf(new RestoreError("key", "no")).fault, "key");
   assert.equal(restoreErrorOf("?").fault, "failed");
-});
-
-test("a source is told as a person would write it", () => {
-  assert.equal(sourceURI({ s3: { bucket: "b", key: "a/b.db" } }), "s3://b/a/b.db");
-  assert.equal(sourceURI({ file: { path: "/a b.db" } }), "file:///a%20b.db");
-  assert.equal(sourceURI({ file: { path: "/a#b?c%20.db" } }), "file:///a%23b%3Fc%2520.db");
 });

@@ -2,11 +2,11 @@
  * Brings the snapshot that a cluster is to start from onto a volume: found, of the right version, with room for it,
  * read to its end and checked. Only then is there a file, and only that file is ever restored.
  */
-import { pathToFileURL } from "node:url";
-import type { RestoreRecipe, RestoreSource } from "../api/bootstrap.ts";
+import type { RestoreRecipe } from "../api/bootstrap.ts";
 import { freeBytes } from "../seams/disk.ts";
 import { findSnapshot, type Entry } from "./catalog.ts";
 import { openLocation, type Location, type LocationContext } from "./location.ts";
+import { sourceURI, storeSettings, type StoreFiles } from "./place.ts";
 import { SnapshotReader, type Decryption } from "./read.ts";
 import { RestoreError } from "./restore-error.ts";
 import { FileStore } from "./store/file.ts";
@@ -18,8 +18,8 @@ export interface FetchOptions extends Decryption {
   readonly etcdVersion: string;
   /** On the volume; made if it is not there. */
   readonly directory: string;
-  readonly context: Omit<LocationContext, "s3">;
-  readonly caFile?: string | undefined;
+  readonly context: Omit<LocationContext, "s3" | "gcs" | "azure">;
+  readonly files?: StoreFiles;
   readonly signal: AbortSignal;
   readonly progress?: (done: number, of: number | undefined) => void;
 }
@@ -61,16 +61,9 @@ export async function fetchForRestore(options: FetchOptions): Promise<SnapshotFa
   return reader.facts;
 }
 
-async function locate({ restore, context, caFile }: FetchOptions): Promise<Location> {
-  const { s3 } = restore.source;
-  const settings = { endpoint: s3?.endpoint, region: s3?.region, pathStyle: s3?.pathStyle, caFile };
-  return await openLocation(sourceURI(restore.source), { ...context, s3: settings });
-}
-
-/** As a person would write it. */
-export function sourceURI({ s3, pvc, file }: RestoreSource): string {
-  if (pvc) return `pvc://${pvc.claimName}/${pvc.path}`;
-  return s3 ? `s3://${s3.bucket}/${s3.key}` : pathToFileURL(file?.path ?? "").href;
+async function locate({ restore, context, files }: FetchOptions): Promise<Location> {
+  const settings = storeSettings(restore.source, files);
+  return await openLocation(sourceURI(restore.source), { ...context, ...settings });
 }
 
 async function requireSnapshot({ store, name }: Location, signal: AbortSignal): Promise<Entry> {

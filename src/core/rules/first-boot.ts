@@ -8,6 +8,7 @@
  * restored copy, and nobody needs the file twice. Until the cluster was seen, another recipe begins anew as well.
  */
 import type { Restore, RestoreFault, RestoreRecipe } from "../../api/bootstrap.ts";
+import type { StoreKind } from "../../api/stores.ts";
 import { exitOf } from "../assess/exit-causes.ts";
 import { awaitVolume, noAddress, offer } from "../assess/newcomer.ts";
 import { hiddenQuorum } from "../assess/out-of-reach.ts";
@@ -84,16 +85,26 @@ function restoreOf(view: View, { name: member, record, workload }: MemberView): 
   return [];
 }
 
+/** The fields of a source that name an object, and where it is. */
+const NAMED_BY: Readonly<Record<StoreKind, { readonly object: string; readonly place: string }>> = {
+  s3: { object: "key", place: "bucket" },
+  gcs: { object: "key", place: "bucket" },
+  azure: { object: "key", place: "container" },
+  pvc: { object: "path", place: "path" },
+  file: { object: "path", place: "path" },
+};
+
 /** The field of the spec that a person has to look at. */
 function fieldOf(fault: RestoreFault, { source, snapshot }: RestoreRecipe): string {
   const restore = "spec.bootstrap.restore";
   if (snapshot !== undefined && fault !== "version" && fault !== "space") return `${restore}.snapshot`;
-  const place = source.s3 ? "s3" : source.pvc ? "pvc" : "file";
+  const stores = Object.keys(NAMED_BY) as StoreKind[];
+  const store = stores.find((one) => source[one] !== undefined) ?? "file";
   switch (fault) {
     case "not-found":
-      return `${restore}.source.${place}.${source.s3 ? "key" : "path"}`;
+      return `${restore}.source.${store}.${NAMED_BY[store].object}`;
     case "no-place":
-      return `${restore}.source.${place}.${source.s3 ? "bucket" : "path"}`;
+      return `${restore}.source.${store}.${NAMED_BY[store].place}`;
     case "key":
       return `${restore}.encryption`;
     case "checksum":

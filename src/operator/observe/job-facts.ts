@@ -7,9 +7,9 @@ import type { ContainerStatus, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdSnapshotSpec } from "../../api/etcd-snapshot.ts";
 import type { JobFacts, JobState, SnapshotTask } from "../../core/snapshots/facts.ts";
 import { isControlledBy } from "../../kube/resources.ts";
+import { folderURI } from "../../snapshot/place.ts";
 import { parseResult, type JobResult } from "../../snapshot/result.ts";
 import { LABELS } from "../names.ts";
-import { shownURI } from "../render/destination.ts";
 
 const TASKS: readonly SnapshotTask[] = ["save", "delete"];
 
@@ -53,7 +53,7 @@ function stateOf(
   if (complete) {
     const result = pods.map(resultOf).find((one) => one?.ok);
     const { object, ...facts } = result?.ok ? (result.snapshot ?? {}) : {};
-    const taken = object !== undefined && { taken: { ...facts, uri: shownURI(destination, object) } };
+    const taken = object !== undefined && { taken: { ...facts, uri: `${folderURI(destination)}${object}` } };
     return { is: "succeeded", agoMs: agoMs(complete), ...taken };
   }
   if (failed) return { is: "failed", agoMs: agoMs(failed), ...whyFailed(failed, pods) };

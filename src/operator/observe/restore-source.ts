@@ -1,8 +1,9 @@
 /** Where the snapshot of `spec.bootstrap.restore` is, as Pods find it; or why there is none to start from. */
-import type { Restore, RestoreRecipe, RestoreSource } from "../../api/bootstrap.ts";
+import type { Restore, RestoreRecipe } from "../../api/bootstrap.ts";
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
 import type { PlatformFacts } from "../../core/observation.ts";
+import { sourceAt } from "../../snapshot/place.ts";
 
 export interface RestoreContext {
   /** The operator's own image. */
@@ -24,7 +25,7 @@ export function restoreOf(
   if (restore.source?.file !== undefined)
     return refused(
       `${FIELD}.source.file`,
-      "Pods cannot read a file of this machine: use s3, or pvc for a file on a volume",
+      "Pods cannot read a file of this machine: use s3, gcs or azure, or pvc for a file on a volume",
     );
   if (image === undefined)
     return refused(
@@ -39,8 +40,8 @@ export function restoreOf(
 function fromSnapshot(restore: Restore, name: string, snapshot: EtcdSnapshot | undefined): Found {
   const field = `${FIELD}.snapshot`;
   if (snapshot === undefined) return refused(field, `there is no EtcdSnapshot ${name} in this namespace`);
-  const { phase, uri, sha256 } = snapshot.status ?? {};
-  const source = sourceOf(snapshot, uri);
+  const { phase, uri = "", sha256 } = snapshot.status ?? {};
+  const source = sourceAt(snapshot.spec.destination, uri);
   if (phase !== "Succeeded" || source === undefined)
     return refused(
       field,
@@ -54,24 +55,6 @@ function fromSnapshot(restore: Restore, name: string, snapshot: EtcdSnapshot | u
     ...(encryption && { encryption }),
   };
   return { restoreFrom: recipe };
-}
-
-/** The store of its destination, with the object that its URI names. */
-function sourceOf({ spec }: EtcdSnapshot, uri = ""): RestoreSource | undefined {
-  const { s3, pvc } = spec.destination;
-  if (s3) {
-    const { bucket, endpoint, region, pathStyle, credentialsSecret, caSecret } = s3;
-    const key = after(uri, `s3://${bucket}/`);
-    const how = { endpoint, region, pathStyle, credentialsSecret, caSecret };
-    const given = Object.fromEntries(Object.entries(how).filter(([, value]) => value !== undefined));
-    return key === undefined ? undefined : { s3: { bucket, key, ...given } };
-  }
-  const path = pvc && after(uri, `pvc://${pvc.claimName}/`);
-  return pvc && path !== undefined ? { pvc: { claimName: pvc.claimName, path } } : undefined;
-}
-
-function after(text: string, begin: string): string | undefined {
-  return text.startsWith(begin) && text.length > begin.length ? text.slice(begin.length) : undefined;
 }
 
 function refused(field: string, message: string): Found {

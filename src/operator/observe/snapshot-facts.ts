@@ -65,7 +65,7 @@ export function schedulesFrom({ schedules }: SnapshotObjects): ScheduleFacts[] {
 }
 
 const NO_FILES =
-  "spec.destination.file names a directory of one machine, which Kubernetes does not have: use s3 or pvc";
+  "spec.destination.file names a directory of one machine, which Kubernetes does not have: use s3, gcs, azure or pvc";
 
 /** `now` is compared with times that the API server and kubelets wrote. */
 export function snapshotsFrom(

@@ -27,21 +27,27 @@ export interface PodWishes {
 }
 
 export function memberPod(cluster: Identity, record: MemberRecord, how: PodWishes): Pod {
+  const restore = restoreOf(record, how);
   return {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
       name: record.name,
       namespace: cluster.namespace,
-      labels: memberLabels(cluster, record, how.role),
+      labels: { ...restore?.labels, ...memberLabels(cluster, record, how.role) },
       annotations: memberAnnotations(cluster, record),
       ownerReferences: [ownedByMember(record)],
     },
-    spec: podSpec(cluster, record, how),
+    spec: podSpec(cluster, record, how, restore),
   };
 }
 
-function podSpec(cluster: Identity, record: MemberRecord, how: PodWishes): PodSpec {
+function podSpec(
+  cluster: Identity,
+  record: MemberRecord,
+  how: PodWishes,
+  restore: RestoreParts | undefined,
+): PodSpec {
   const { image, storage, pod } = record.template;
   const {
     // Not of the Pod's spec, or with a default of ours.
@@ -55,7 +61,6 @@ function podSpec(cluster: Identity, record: MemberRecord, how: PodWishes): PodSp
     securityContext,
     ...asTheyAre
   } = pod;
-  const restore = restoreOf(record, how);
   return {
     ...(withoutEmpty(asTheyAre) as Partial<PodSpec>),
     hostname: record.name,

@@ -95,3 +95,17 @@ test("no variable of the Pod is expanded in what a spec says", () => {
   const value = env?.find(({ name }) => name === "QUORATE_RESTORE")?.value ?? "";
   assert.match(value, /http:\/\/\$\$\(AWS_SECRET_ACCESS_KEY\)\.example/);
 });
+
+test("Google Cloud Storage and Azure are reached with mounted files, or with the identity of the Pod", () => {
+  const gcs = podOf({ source: { gcs: { bucket: "b", key: "a.db", credentialsSecret: "google" } } });
+  const variables = container(gcs, "fetch-snapshot").env?.map(({ name }) => name);
+  assert.ok(variables?.includes("GOOGLE_APPLICATION_CREDENTIALS"));
+  const azure = { account: "acc", container: "c", key: "a.db" };
+  const withSecret = podOf({ source: { azure: { ...azure, credentialsSecret: "azure", caSecret: "ca" } } });
+  const { args } = container(withSecret, "fetch-snapshot");
+  assert.ok(args?.includes("/etc/quorate/store-credentials") && args.includes("--store-ca-file"));
+  const label = (pod: ReturnType<typeof podOf>) => pod.metadata?.labels?.["azure.workload.identity/use"];
+  assert.equal(label(withSecret), undefined);
+  assert.equal(label(podOf({ source: { azure } })), "true");
+  assert.equal(label(podOf({ source: { azure } }, { joined: true })), undefined);
+});

@@ -9,24 +9,26 @@
  * the record that the member has joined.
  */
 import type { Container, EnvVar, Volume, VolumeMount } from "kubernetes-types/core/v1.d.ts";
-import { bumpOf, CA_KEY, ENCRYPTION_KEY, type RestoreRecipe } from "../../api/bootstrap.ts";
+import { bumpOf, type RestoreRecipe } from "../../api/bootstrap.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { RESTORE_CONTAINERS, ANNOTATIONS } from "../names.ts";
 import { PATHS } from "./config.ts";
 import { literal } from "./literal.ts";
 import { etcdSecurity } from "./security.ts";
+import { accessLabels, accessParts, CLAIM_DIR, keyParts, type AccessParts } from "./store-access.ts";
 import { VOLUMES } from "./volumes.ts";
 
 const FLAG = "QUORATE_RESTORE_FLAG";
-const CA_DIR = "/etc/quorate/store-ca";
-const KEY_DIR = "/etc/quorate/encryption";
-const CLAIM_DIR = "/snapshots";
+/** Of mounted Secrets: a member's Pod may have no group of its own. */
+const FILE_MODE = 0o444;
 /** Where `quorate snapshot stage` leaves the file and takes the directory from. */
 const STAGE = `${PATHS.dataMount}/restore`;
 
 export interface RestoreParts {
   readonly initContainers: Container[];
-  readonly volumes: Volume[];
+  readonly volumes: readonly Volume[];
+  /** Of the Pod, by which clouds give it an identity. */
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 export interface RestoreImages {
@@ -85,7 +87,11 @@ export function restoreParts(
     env: [flag],
     volumeMounts: [data],
   };
-  return { initContainers: [stage, etcdutl, place], volumes: source.volumes };
+  return {
+    initContainers: [stage, etcdutl, place],
+    volumes: source.volumes,
+    labels: accessLabels(restore.source),
+  };
 }
 
 function etcdutlArguments({ name, token, address }: MemberRecord, restore: RestoreRecipe): string[] {
@@ -104,62 +110,19 @@ function etcdutlArguments({ name, token, address }: MemberRecord, restore: Resto
   ];
 }
 
-interface SourceParts {
-  readonly args: readonly string[];
-  readonly env: readonly EnvVar[];
-  readonly mounts: readonly VolumeMount[];
-  readonly volumes: Volume[];
-}
-
-/** Secrets are only ever named: what is in them does not pass through the operator. */
-function sourceParts({ source: { s3, pvc }, encryption }: RestoreRecipe): SourceParts {
-  const credentials = s3?.credentialsSecret;
-  const secretEnv = (key: string, optional: boolean): EnvVar => ({
-    name: key,
-    valueFrom: { secretKeyRef: { name: credentials ?? "", key, ...(optional && { optional }) } },
-  });
-  const files = [
-    ...(s3?.caSecret === undefined
-      ? []
-      : [{ name: "store-ca", secret: s3.caSecret, key: CA_KEY, dir: CA_DIR, flag: "--s3-ca-file" }]),
-    ...(encryption === undefined
-      ? []
-      : [
-          {
-            name: "encryption-key",
-            secret: encryption.keySecret,
-            key: ENCRYPTION_KEY,
-            dir: KEY_DIR,
-            flag: "--encryption-key-file",
-          },
-        ]),
-  ];
-  const claim: Volume[] = pvc
-    ? [{ name: "snapshots", persistentVolumeClaim: { claimName: pvc.claimName, readOnly: true } }]
-    : [];
+/** The Secrets and the claim of the source. */
+function sourceParts({ source, encryption }: RestoreRecipe): AccessParts {
+  const access = accessParts(source, { mode: FILE_MODE, readOnly: true });
+  const key = keyParts(encryption?.keySecret, FILE_MODE);
   return {
     args: [
-      ...files.flatMap(({ flag, dir, key }) => [flag, `${dir}/${key}`]),
-      ...(pvc ? ["--claim-dir", CLAIM_DIR] : []),
+      ...(access.caFile === undefined ? [] : ["--store-ca-file", access.caFile]),
+      ...access.args,
+      ...key.args,
+      ...(source.pvc ? ["--claim-dir", CLAIM_DIR] : []),
     ],
-    env:
-      credentials === undefined
-        ? []
-        : [
-            secretEnv("AWS_ACCESS_KEY_ID", false),
-            secretEnv("AWS_SECRET_ACCESS_KEY", false),
-            secretEnv("AWS_SESSION_TOKEN", true),
-          ],
-    mounts: [
-      ...files.map(({ name, dir }) => ({ name, mountPath: dir, readOnly: true })),
-      ...(pvc ? [{ name: "snapshots", mountPath: CLAIM_DIR, readOnly: true }] : []),
-    ],
-    volumes: [
-      ...files.map(({ name, secret, key }) => ({
-        name,
-        secret: { secretName: secret, defaultMode: 0o444, items: [{ key, path: key }] },
-      })),
-      ...claim,
-    ],
+    env: access.env,
+    mounts: [...access.mounts, ...key.mounts],
+    volumes: [...access.volumes, ...key.volumes],
   };
 }

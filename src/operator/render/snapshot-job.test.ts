@@ -141,3 +141,51 @@ test("where the bucket is in requests is as the spec says, and left to the comma
   assert.deepEqual(flagsOf({ pathStyle: false }), ["--s3-virtual-host"]);
   assert.deepEqual(flagsOf({}), []);
 });
+
+test("Google Cloud Storage: the key file of a service account is mounted and named by a variable", () => {
+  const gcs = {
+    bucket: "backups",
+    prefix: "prod",
+    endpoint: "https://gcs:4443",
+    credentialsSecret: "google",
+    caSecret: "gcs-ca",
+    kmsKey: "projects/p/key",
+  };
+  const { args, env, pod, container } = partsOf(
+    snapshotJob(snapshotNamed("a", { spec: { destination: { gcs } } }), WISHES),
+  );
+  assert.match(
+    args.join(" "),
+    /--gcs-endpoint https:\/\/gcs:4443 --gcs-ca-file \/etc\/quorate\/store-ca\/ca.crt --gcs-kms-key projects\/p\/key gs:\/\/backups\/prod\/$/,
+  );
+  const file = "/etc/quorate/store-credentials/credentials.json";
+  assert.deepEqual(env, [{ name: "GOOGLE_APPLICATION_CREDENTIALS", value: file }]);
+  assert.deepEqual(pod.volumes?.find(({ name }) => name === "store-credentials")?.secret, {
+    secretName: "google",
+    defaultMode: 0o440,
+    items: [{ key: "credentials.json", path: "credentials.json" }],
+  });
+  assert.ok(container.volumeMounts?.every(({ readOnly }) => readOnly));
+});
+
+test("Azure: key or signature are read from the mounted Secret; without one the Pod asks for its workload identity", () => {
+  const azure = {
+    account: "acc",
+    container: "backups",
+    endpoint: "https://azurite/acc",
+    encryptionScope: "s-1",
+  };
+  const jobOf = (more: object) =>
+    snapshotJob(snapshotNamed("a", { spec: { destination: { azure: { ...azure, ...more } } } }), WISHES);
+  const { args, env, pod } = partsOf(jobOf({ credentialsSecret: "azure" }));
+  assert.match(
+    args.join(" "),
+    /--azure-account acc --azure-endpoint https:\/\/azurite\/acc --azure-encryption-scope s-1 --azure-credentials-dir \/etc\/quorate\/store-credentials azblob:\/\/backups\/$/,
+  );
+  assert.deepEqual(env, []);
+  assert.equal(pod.volumes?.find(({ name }) => name === "store-credentials")?.secret?.secretName, "azure");
+  const label = (job: ReturnType<typeof jobOf>) =>
+    job.spec?.template.metadata?.labels?.["azure.workload.identity/use"];
+  assert.equal(label(jobOf({ credentialsSecret: "azure" })), undefined);
+  assert.equal(label(jobOf({})), "true");
+});

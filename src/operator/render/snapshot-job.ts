@@ -3,14 +3,15 @@
  * Kubernetes. Its labels are met by no selector of a cluster, and its Pods are retried by Kubernetes within its deadline.
  */
 import type { Job } from "kubernetes-types/batch/v1.d.ts";
-import type { PodSpec, ServiceAccount, Volume, VolumeMount } from "kubernetes-types/core/v1.d.ts";
+import type { PodSpec, ServiceAccount } from "kubernetes-types/core/v1.d.ts";
 import { API_VERSION } from "../../api/metadata.ts";
 import { jobName, objectID } from "../../core/snapshots/decide.ts";
 import type { SnapshotFacts, SnapshotTask } from "../../core/snapshots/facts.ts";
 import { LABELS, SNAPSHOT_SERVICE_ACCOUNT } from "../names.ts";
-import { keyParts, storeParts } from "./destination.ts";
+import { storeParts } from "./destination.ts";
 import { literal } from "./literal.ts";
 import { etcdSecurity, podSecurity } from "./security.ts";
+import { accessLabels, keyParts, type MountedParts } from "./store-access.ts";
 
 export interface JobWishes {
   readonly namespace: string;
@@ -30,6 +31,8 @@ const KEEP_SECONDS = 86_400;
 const CONTAINER = "snapshot";
 /** Exit codes of the command that another attempt would end with too: what was asked is wrong, or not allowed. */
 const DEFINITE = [2, 4];
+/** Of mounted Secrets: for the group of the Pod alone. */
+const FILE_MODE = 0o440;
 const TLS_DIR = "/etc/quorate/etcd";
 const RESULT_FILE = "/dev/termination-log";
 
@@ -58,7 +61,10 @@ export function snapshotJob(snapshot: SnapshotFacts, wishes: JobWishes): Job {
           { action: "FailJob", onExitCodes: { containerName: CONTAINER, operator: "In", values: DEFINITE } },
         ],
       },
-      template: { metadata: { labels }, spec: podSpec(snapshot, wishes) },
+      template: {
+        metadata: { labels: { ...accessLabels(spec.destination), ...labels } },
+        spec: podSpec(snapshot, wishes),
+      },
     },
   };
 }
@@ -83,8 +89,8 @@ function jobLabels(
 
 function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, secret }: JobWishes): PodSpec {
   const { spec } = snapshot;
-  const store = storeParts(spec.destination);
-  const key = keyParts(task === "save" ? spec.encryption?.keySecret : undefined);
+  const store = storeParts(spec.destination, FILE_MODE);
+  const key = keyParts(task === "save" ? spec.encryption?.keySecret : undefined, FILE_MODE);
   const etcd = task === "save" ? etcdParts(endpoints, secret) : NOTHING;
   const verb =
     task === "save"
@@ -119,15 +125,9 @@ function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, secret }: Jo
   };
 }
 
-interface Parts {
-  readonly args: readonly string[];
-  readonly volumes: readonly Volume[];
-  readonly mounts: readonly VolumeMount[];
-}
+const NOTHING: MountedParts = { args: [], volumes: [], mounts: [] };
 
-const NOTHING: Parts = { args: [], volumes: [], mounts: [] };
-
-function etcdParts(endpoints: readonly string[], secretName: string | undefined): Parts {
+function etcdParts(endpoints: readonly string[], secretName: string | undefined): MountedParts {
   const args = ["--endpoints", endpoints.join(",")];
   if (secretName === undefined) return { ...NOTHING, args };
   return {
@@ -140,7 +140,7 @@ function etcdParts(endpoints: readonly string[], secretName: string | undefined)
       "--key",
       `${TLS_DIR}/tls.key`,
     ],
-    volumes: [{ name: "etcd-tls", secret: { secretName, defaultMode: 0o440 } }],
+    volumes: [{ name: "etcd-tls", secret: { secretName, defaultMode: FILE_MODE } }],
     mounts: [{ name: "etcd-tls", mountPath: TLS_DIR, readOnly: true }],
   };
 }

@@ -180,3 +180,16 @@ test("the text that Azure has signed names headers and parameters in its order",
   assert.match(signature, /^SharedKey account:[A-Za-z0-9+/]{43}=$/);
   assert.notEqual(signature, sharedKey({ ...request, path: "/c/a" }, "account", Buffer.from("key")));
 });
+
+test("a mounted Secret of Azure is used instead of the environment, and one without a key is refused", async (t) => {
+  const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-azure-"));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  const settings = { account: "acc", credentialsDir: dir };
+  const env = { AZURE_STORAGE_KEY: Buffer.from("of the environment").toString("base64") };
+  await assert.rejects(resolvePlace(settings, env), /neither the key AZURE_STORAGE_KEY nor/);
+  writeFileSync(path.join(dir, "AZURE_STORAGE_SAS_TOKEN"), "?sv=1&sig=a%2Bb\n");
+  const { key, sas } = await resolvePlace(settings, env);
+  assert.deepEqual([key, sas], [undefined, { sv: "1", sig: "a+b" }]);
+  writeFileSync(path.join(dir, "AZURE_STORAGE_KEY"), `${Buffer.from("secret").toString("base64")}\n`);
+  assert.equal((await resolvePlace(settings, env)).key?.toString(), "secret");
+});

@@ -65,6 +65,11 @@ export const STORE_FLAGS = {
     help: "blob endpoint of the account (default: $AZURE_STORAGE_BLOB_ENDPOINT, then Azure's own)",
   },
   "azure-ca-file": { kind: "text", value: "file", help: "CA certificates of --azure-endpoint" },
+  "azure-credentials-dir": {
+    kind: "text",
+    value: "directory",
+    help: "directory with a file AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN (default: variables of these names)",
+  },
   "azure-encryption-scope": {
     kind: "text",
     value: "name",
@@ -122,6 +127,7 @@ export async function locationOf(
     account: flags["azure-account"],
     endpoint: flags["azure-endpoint"],
     caFile: flags["azure-ca-file"],
+    credentialsDir: flags["azure-credentials-dir"],
     encryptionScope: flags["azure-encryption-scope"],
   };
   return await openLocation(text, { ...io, disk: systemDisk, s3, gcs, azure }, options);

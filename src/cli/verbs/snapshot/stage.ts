@@ -31,7 +31,8 @@ export const stage = plainVerb(
     flags: {
       "etcd-version": { kind: "text", value: "version", help: "etcd that the cluster will run" },
       "claim-dir": { kind: "text", value: "directory", help: "where the claim of source.pvc is mounted" },
-      "s3-ca-file": STORE_FLAGS["s3-ca-file"],
+      "store-ca-file": { kind: "text", value: "file", help: "CA certificates of the store" },
+      "azure-credentials-dir": STORE_FLAGS["azure-credentials-dir"],
       ...KEY_FLAGS,
       ...SAME_FLAG,
     },
@@ -48,7 +49,7 @@ export const stage = plainVerb(
         restore: atClaim(restore, flags["claim-dir"]),
         etcdVersion,
         volume: args.volume,
-        caFile: flags["s3-ca-file"],
+        files: { caFile: flags["store-ca-file"], credentialsDir: flags["azure-credentials-dir"] },
         context: { ...io, disk: systemDisk },
         ...(await decryptionOf(flags, io)),
         signal: io.signal,

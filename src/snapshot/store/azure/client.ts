@@ -116,11 +116,11 @@ export class AzureClient {
   async #resolve(): Promise<Opened> {
     const { azure, env, clock } = this.#options;
     const place = await resolvePlace(azure, env);
-    const http = new HttpClient(place.ca);
+    const tokens = HttpClient.forTokens(place.ca);
     return {
       place,
-      http,
-      token: new Renewed(clock, async (signal) => await findToken(env, clock, http, signal)),
+      http: new HttpClient(place.ca),
+      token: new Renewed(clock, async (signal) => await findToken(env, clock, tokens, signal)),
     };
   }
 }

@@ -1,6 +1,8 @@
 /** Which storage account is meant, and by what it is opened: flags, then the variables of Azure's own tools. */
+import { stat } from "node:fs/promises";
+import path from "node:path";
+import { readCa, readSecretFile } from "../http/token.ts";
 import { StoreError } from "../store.ts";
-import { readCa } from "../http/token.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -8,6 +10,8 @@ export interface AzureSettings {
   readonly account?: string | undefined;
   readonly endpoint?: string | undefined;
   readonly caFile?: string | undefined;
+  /** A directory with a file AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, which is used instead of the environment. */
+  readonly credentialsDir?: string | undefined;
   /** Encryption by the store, with a key that the scope names. */
   readonly encryptionScope?: string | undefined;
 }
@@ -48,8 +52,13 @@ export async function resolvePlace(settings: AzureSettings, env: Env): Promise<A
       `the Azure endpoint ${given} is not a URL: use https://account.blob.core.windows.net`,
     );
   const url = new URL(given);
-  const key = env["AZURE_STORAGE_KEY"] || connection["accountkey"];
-  const sas = env["AZURE_STORAGE_SAS_TOKEN"] || connection["sharedaccesssignature"];
+  const { key, sas } =
+    settings.credentialsDir === undefined
+      ? {
+          key: env["AZURE_STORAGE_KEY"] || connection["accountkey"],
+          sas: env["AZURE_STORAGE_SAS_TOKEN"] || connection["sharedaccesssignature"],
+        }
+      : await credentialsIn(settings.credentialsDir);
   return {
     account,
     origin: url.origin,
@@ -58,6 +67,21 @@ export async function resolvePlace(settings: AzureSettings, env: Env): Promise<A
     key: key ? Buffer.from(key, "base64") : undefined,
     sas: sas ? Object.fromEntries(new URLSearchParams(sas.replace(/^\?/, ""))) : undefined,
   };
+}
+
+/** What a mounted Secret holds: one file for each of its keys. */
+async function credentialsIn(directory: string): Promise<{ key?: string; sas?: string }> {
+  const read = async (name: string) =>
+    (await stat(path.join(directory, name)).catch(() => undefined)) === undefined
+      ? undefined
+      : (await readSecretFile(path.join(directory, name), "the Azure credentials")).trim();
+  const [key, sas] = [await read("AZURE_STORAGE_KEY"), await read("AZURE_STORAGE_SAS_TOKEN")];
+  if (key) return { key };
+  if (sas) return { sas };
+  throw new StoreError(
+    "denied",
+    "the Secret with the Azure credentials has neither the key AZURE_STORAGE_KEY nor AZURE_STORAGE_SAS_TOKEN: add one of them",
+  );
 }
 
 /** `Name=value;Name=value`, names in any case. */

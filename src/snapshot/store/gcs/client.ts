@@ -120,11 +120,12 @@ export class GcsClient {
         "invalid",
         `the endpoint ${given} is not a URL: use https://host or http://host:port`,
       );
-    const http = new HttpClient(await readCa(gcs.caFile));
+    const ca = await readCa(gcs.caFile);
+    const context = { env, clock, http: HttpClient.forTokens(ca) };
     const token = emulator
       ? undefined
-      : new Renewed(clock, async (signal) => await findToken({ env, clock, http }, signal));
-    return { origin: new URL(given).origin, http, token };
+      : new Renewed(clock, async (signal) => await findToken(context, signal));
+    return { origin: new URL(given).origin, http: new HttpClient(ca), token };
   }
 }
 

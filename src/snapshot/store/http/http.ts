@@ -1,6 +1,7 @@
 /** One HTTP request, with its answer whole or as a stream. What fails without an answer is a `NetworkError`. */
 import * as http from "node:http";
 import * as https from "node:https";
+import { rootCertificates } from "node:tls";
 
 export interface HttpRequest {
   readonly method: string;
@@ -35,12 +36,17 @@ const LARGEST_ANSWER = 16 * 1024 * 1024;
 
 /** Connections that are kept open between requests, with the authorities that they trust. */
 export class HttpClient {
+  /** With the public authorities too: tokens come from elsewhere than the endpoint that the certificates are of. */
+  static forTokens(ca: string | undefined): HttpClient {
+    return new HttpClient(ca === undefined ? undefined : [...rootCertificates, ca]);
+  }
+
   readonly #secure: https.Agent;
   readonly #plain: http.Agent;
 
-  constructor(ca?: string) {
+  constructor(ca?: string | readonly string[]) {
     const options = { keepAlive: true, maxSockets: 16 };
-    this.#secure = new https.Agent({ ...options, ...(ca !== undefined && { ca }) });
+    this.#secure = new https.Agent({ ...options, ...(ca !== undefined && { ca: [ca].flat() }) });
     this.#plain = new http.Agent(options);
   }
 
