@@ -234,7 +234,7 @@ test("another cluster starts from the EtcdSnapshot by its name, although its own
     async () => {
       const { conditions = [] } = await again.status();
       return conditions.some(
-        ({ reason, message }) => reason === "RestoreRefused" && message.includes("no EtcdSnapshot absent"),
+        ({ reason, message }) => reason === "RestoreFailed" && message.includes("no EtcdSnapshot absent"),
       );
     },
     PATIENCE,
