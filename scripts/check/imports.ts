@@ -156,7 +156,14 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   // Processes and disk are ports, so that the simulator can stand in for both.
   "node:child_process": ["src/seams/", "src/etcd/install/", "src/cli/"],
   // A store of snapshots is a port itself, and the one of files moves gigabytes, which `Disk` is not made for.
-  "node:fs": ["src/recovery/rescue.ts", "src/seams/", "src/etcd/install/", "src/cli/", "src/snapshot/store/"],
+  "node:fs": [
+    "src/recovery/rescue.ts",
+    "src/recovery/erase.ts",
+    "src/seams/",
+    "src/etcd/install/",
+    "src/cli/",
+    "src/snapshot/store/",
+  ],
 };
 
 export const importDirections: Check = {

@@ -6,7 +6,10 @@ import type { RestoreFault } from "../../src/api/bootstrap.ts";
 import { ANNOTATIONS, ETCD_CONTAINER, RESTORE_CONTAINERS } from "../../src/operator/names.ts";
 import { FILES, PATHS } from "../../src/operator/render/config.ts";
 import { RESTORE_FLAG } from "../../src/operator/render/restore-flag.ts";
+import { ERASE_CONTAINER, ERASE_VOLUME } from "../../src/operator/render/erase-pod.ts";
 import { VOLUMES } from "../../src/operator/render/volumes.ts";
+import { ERASE_REFUSED } from "../../src/recovery/erase.ts";
+import { writeResult } from "../../src/snapshot/result.ts";
 import { RestoreError } from "../../src/snapshot/restore-error.ts";
 import { writeFailure } from "../../src/snapshot/stage.ts";
 import { isValidAt } from "../machine/model-pki.ts";
@@ -18,6 +21,8 @@ import type { EtcdWorld } from "../models/etcd/world.ts";
 import type { Ending, Hooks, Running, Start } from "../models/kube/nodes/hooks.ts";
 import { items, json } from "../models/kube/object.ts";
 import { SNAPSHOT_CONTAINER, type SnapshotPods } from "./snapshot-pods.ts";
+
+export type EraseFault = "refused" | "failed" | "hang";
 
 /** A kubelet keeps the last of it. */
 const LOG_LINES = 20;
@@ -49,6 +54,11 @@ export class Disks implements DataDirs {
 
   free(): void {
     this.#full.clear();
+  }
+
+  /** Which disks hold data. */
+  get paths(): readonly string[] {
+    return [...this.#dirs.keys()];
   }
 
   of(disk: string): DataDir | undefined {
@@ -124,8 +134,27 @@ export class EtcdPods implements Hooks {
     this.#disks.gone(disk);
   }
 
+  /** What befalls processes that delete a directory: each failure once, the others for good. */
+  readonly eraseFaults: EraseFault[] = [];
+
+  /** Does at once what the real command does. */
+  #erase(start: Start): Running {
+    const { pod, disks } = start;
+    const [container] = items(json(pod["spec"])["containers"]).map(json);
+    const name = String(items(container?.["args"])[2]).split("/").at(-1);
+    const [fault] = this.eraseFaults;
+    if (fault === "failed") this.eraseFaults.shift();
+    const refusal = { ok: false, reason: ERASE_REFUSED, message: "it was not deleted: a test" } as const;
+    if (fault === undefined) this.#disks.gone(`${disks[ERASE_VOLUME]}/${name}`);
+    if (fault === "refused") start.ended({ exitCode: 1, reason: "Error", message: writeResult(refusal) });
+    else if (fault === "failed") start.ended({ exitCode: 1, reason: "Error" });
+    else if (fault === undefined) start.ended({ exitCode: 0, reason: "Completed" });
+    return { stop: () => start.ended({ exitCode: 143, reason: "Error" }), kill: () => {} };
+  }
+
   onStart(start: Start): Running | undefined {
     if (start.container === SNAPSHOT_CONTAINER) return this.#snapshots?.start(start);
+    if (start.container === ERASE_CONTAINER) return this.#erase(start);
     if (start.container !== ETCD_CONTAINER) return undefined;
     const disk = start.disks[VOLUMES.data] ?? "";
     const given = start.files(VOLUMES.config)[FILES.config] ?? "";

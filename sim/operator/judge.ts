@@ -102,8 +102,8 @@ export function wrongWith(sim: OperatorSimulation): string[] {
   expect("voters", end.voters, replicas);
   expect("learners", end.learners, learners);
   for (const one of ["etcdmembers", "pods"]) expect(one, end.objects[one], size);
-  const inPods = cluster.spec.storage.medium === "Memory";
-  expect("claims", end.objects["persistentvolumeclaims"], inPods ? 0 : size);
+  const isClaimed = cluster.spec.storage.medium === "Persistent";
+  expect("claims", end.objects["persistentvolumeclaims"], isClaimed ? size : 0);
   expect("secrets", end.objects["secrets"], size + OF_THE_CLUSTER.secrets);
   // Of each member that its peers dial by a Service.
   const ofMembers = sim.env.members().filter(({ spec }) => hasPeerService(spec)).length;

@@ -16,7 +16,7 @@ import type { NotMade, VolumeFacts, WorkloadFacts } from "./workload-facts.ts";
 
 export type { AuthorityFacts, MemberTrust, Plane, RotationPhase } from "./authority-facts.ts";
 export type { EtcdFacts, EtcdMemberEntry, HashReport, MemberAnswer, UnreachableCause } from "./etcd-facts.ts";
-export type { ExitCause, NotMade, VolumeFacts, WorkloadFacts } from "./workload-facts.ts";
+export type { Clearing, DataLeft, ExitCause, NotMade, VolumeFacts, WorkloadFacts } from "./workload-facts.ts";
 
 export interface Observation {
   /**

@@ -170,11 +170,6 @@ export function ownVolume({ record, volume }: MemberView): string | undefined {
     : undefined;
 }
 
-/** Where the data of a member on its way out stays, if the platform cannot delete it. */
-export function dataLeft({ volume }: MemberView): string | undefined {
-  return volume.state === "pending" ? volume.remains : undefined;
-}
-
 /**
  * Votes, or, while nobody tells who votes, did so by its record: who has joined, and every founder, which etcd lists from
  * the start. One that is still a learner says so itself, and cannot bring a quorum back (R17).

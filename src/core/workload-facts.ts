@@ -1,13 +1,33 @@
 /** Facts of an observation about what a platform keeps for a member: its volume and its workload (a Pod, a process). */
 import type { RestoreFault } from "../api/bootstrap.ts";
 
+/** Where the data of a member on its way out is, and why it stays there. */
+export interface DataLeft {
+  readonly where: string;
+  readonly why: string;
+}
+
+export interface Clearing {
+  /** When this controller, or the one before it, began. */
+  readonly since: number;
+  readonly where: string;
+  /** What keeps it from being over, if that is known. */
+  readonly why?: string;
+}
+
 export type VolumeFacts =
   | { readonly state: "absent" }
   /**
-   * Not yet, or not any more, to be used. `uid`: there is something to be deleted. `remains`: where the data of a member
-   * on its way out is, which the platform cannot delete.
+   * Not yet, or not any more, to be used. `uid`: there is something to be deleted. `clearing`: its deletion was asked
+   * for, and takes a while. `remains`: the platform cannot delete it, or could not.
    */
-  | { readonly state: "pending"; readonly reason: string; readonly uid?: string; readonly remains?: string }
+  | {
+      readonly state: "pending";
+      readonly reason: string;
+      readonly uid?: string;
+      readonly clearing?: Clearing;
+      readonly remains?: DataLeft;
+    }
   | {
       readonly state: "ready";
       readonly uid: string;

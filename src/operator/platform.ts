@@ -22,6 +22,7 @@ import type { Random } from "../seams/random.ts";
 import { Addresses } from "./addresses.ts";
 import { applyObjects } from "./apply/apply.ts";
 import { Certificates } from "./apply/certificates.ts";
+import { Erasures } from "./apply/erasures.ts";
 import { Rotations } from "./apply/rotations.ts";
 import { Clashes } from "./apply/clashes.ts";
 import type { ClockSkew } from "./observe/clock-skew.ts";
@@ -97,6 +98,7 @@ export class KubePlatform implements Platform {
   readonly #credentials: Credentials;
   readonly #addresses: Addresses;
   readonly #rotations: Rotations;
+  readonly #erasures: Erasures;
   /** What the last read was made from. */
   #basis: readonly unknown[] = [];
 
@@ -107,6 +109,7 @@ export class KubePlatform implements Platform {
     this.probe = options.reach.probe;
     this.#credentials = new Credentials(options);
     this.#addresses = new Addresses(stores, () => this.#decided?.facts);
+    this.#erasures = new Erasures(options);
     this.#reporter = new Reporter(client, stores, clock, key);
     this.#preflight = new Preflight(client, clock);
     const certificates = new Certificates(pki, skew, options.clusterDomain);
@@ -155,6 +158,7 @@ export class KubePlatform implements Platform {
       image: this.#options.image,
       snapshot: (name) => stores.snapshot(`${refOf(key).namespace}/${name}`),
       notMade: (member) => notMadeOf(this.#apply, member),
+      erasure: (member, pod) => this.#erasures.of(member, pod),
     });
     if (!observed.ok) throw new InvalidCluster(observed.errors);
     const { cluster, platform } = observed.state;
@@ -236,8 +240,13 @@ export class KubePlatform implements Platform {
         : decided;
     if (action.kind === "RotateAuthority") return await this.#rotations.rotate(facts, action);
     if (action.kind === "ReissueCertificates") return await this.#rotations.reissue(facts, action.member);
+    const object = "member" in action ? stores.member(`${facts.namespace}/${action.member}`) : undefined;
+    const medium = object?.spec.template.storage.medium;
+    if (object && action.kind === "DeleteVolume" && medium === "HostPath")
+      return await this.#erasures.begin(facts, object);
     await executeAction(client, stores, this.#decided, action);
     if (action.kind === "DeleteMember") {
+      this.#erasures.forget(object?.metadata.uid ?? "");
       this.#apply.certificates.forget(action.member);
       this.#apply.resizing.forget(action.member);
     }

@@ -1,12 +1,15 @@
 /** Media and volumes: what each needs, growth in place, and the swap through newcomers where a volume cannot follow. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { ANNOTATIONS } from "../../src/operator/names.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { registerImage } from "../../testbed/kubelet/images.ts";
+import { nodeDir } from "../../testbed/kubelet/volumes.ts";
+import { bedPaths } from "../../testbed/paths.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
 import { OperatorChecker } from "../support/operator-checker.ts";
@@ -15,11 +18,19 @@ let bed: TestTestbed;
 let running: Running;
 const clusters: ClusterOnBed[] = [];
 const host = mkdtempSync(path.join(os.tmpdir(), "quorate-host-"));
+const IMAGE = "registry.example/quorate:dev";
+const ROOT = path.join(import.meta.dirname, "..", "..");
 const soon = { withinMs: 60_000 };
 
 before(async () => {
   bed = await upWithDefinitions();
-  running = startOperator(bed);
+  // The command from sources, at the place where it is on this machine.
+  registerImage(bed.name, IMAGE, {
+    mounts: { [ROOT]: ROOT },
+    entrypoint: [process.execPath, path.join(ROOT, "src", "cli", "main.ts")],
+    cmd: ["operator"],
+  });
+  running = startOperator(bed, { image: IMAGE });
 });
 
 after(async () => {
@@ -40,9 +51,13 @@ async function remove(cluster: ClusterOnBed): Promise<void> {
   await cluster.gone(`${PATHS.clusters}/${cluster.name}`);
 }
 
-test("HostPath: a member stays on the node that has its directory, and comes back there with its data", async () => {
+test("HostPath: a member stays on the node that has its directory, comes back there with its data, and takes it along", async () => {
   const cluster = clusterOf("host");
-  await cluster.create({ replicas: 1, storage: { medium: "HostPath", size: "1Gi", hostPath: host } });
+  const retention = { onDelete: "Delete" } as const;
+  await cluster.create({
+    replicas: 1,
+    storage: { medium: "HostPath", size: "1Gi", hostPath: host, retention },
+  });
   await cluster.converged(1);
   const [pod] = await cluster.pods();
   await eventually("its node is remembered", async () => {
@@ -50,9 +65,9 @@ test("HostPath: a member stays on the node that has its directory, and comes bac
     return member?.metadata.annotations?.[ANNOTATIONS.node] === pod?.spec?.nodeName;
   });
   const [member] = await cluster.members();
-  const path = pod?.spec?.volumes?.find(({ name }) => name === "data")?.hostPath?.path;
+  const directory = pod?.spec?.volumes?.find(({ name }) => name === "data")?.hostPath?.path;
   assert.equal(
-    path,
+    directory,
     `${host}/default/host.${(await cluster.get()).metadata.uid}/host-1.${member?.metadata.uid}`,
   );
   const client = await cluster.etcd();
@@ -71,7 +86,13 @@ test("HostPath: a member stays on the node that has its directory, and comes bac
   assert.equal(again?.spec?.nodeName, pod?.spec?.nodeName);
   const found = await (await cluster.etcd()).kv.range("kept", { timeoutMs: 5_000 });
   assert.equal(found.kvs.length, 1);
+  const onNode = path.join(
+    nodeDir({ dir: bedPaths(bed.name).kubelet }, pod?.spec?.nodeName ?? ""),
+    directory ?? "",
+  );
+  assert.ok(existsSync(onNode));
   await remove(cluster);
+  assert.ok(!existsSync(onNode), "its directory is deleted by a Pod on its node");
 });
 
 test("a claim grows in place where its class can, without a restart", async () => {

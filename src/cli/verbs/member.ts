@@ -4,7 +4,7 @@ import { verbGroup } from "../verb.ts";
 export const verb = verbGroup(
   {
     name: "member",
-    summary: "replace, fence or unfence a member",
+    summary: "replace, fence or unfence a member, or erase what is left of one",
     examples: [
       { does: "A new member for one whose disk is suspect", line: "member replace demo-2" },
       { does: "Clients and leadership away from a member that stays", line: "member fence demo-2" },
@@ -14,5 +14,6 @@ export const verb = verbGroup(
     replace: async () => (await import("./member-replace.ts")).verb,
     fence: async () => (await import("./member-fence.ts")).fence,
     unfence: async () => (await import("./member-fence.ts")).unfence,
+    erase: async () => (await import("./member-erase.ts")).verb,
   },
 );

@@ -38,6 +38,12 @@ export const REASONS = {
     remedy:
       "Usually nothing. If a Pod hangs in Terminating, check its node; once the node is gone for good, delete the Node object or force-delete the Pod.",
   },
+  DataBeingDeleted: {
+    meaning:
+      "A Pod on the node deletes the HostPath directory of a member that has left, because `storage.retention` is Delete.",
+    remedy:
+      "Nothing. After 5 minutes the directory is left where it is, and an event names the node, the directory and the cause.",
+  },
   Resizing: {
     meaning: "A member gets new CPU or memory resources without a restart.",
     remedy: "Nothing. If the kubelet cannot resize it in place, the member is restarted instead.",

@@ -34,8 +34,17 @@ export const REMOVALS = {
     example: LEAVING,
   }),
   DataRemains: step({
+    say: ({ member, where, why }: { member: string; where: string; why: string }) =>
+      `deleting the record of ${member}; its data remains in ${where}: ${why}. Remove it when you no longer need it`,
+    example: {
+      member: "demo-2",
+      where: "/var/lib/etcd/default/demo.5c7e0f7a/demo-2.b1d6f0c2 on node-1",
+      why: "the node no longer exists",
+    },
+  }),
+  DataBeingDeleted: wait("DataBeingDeleted", {
     say: ({ member, where }: { member: string; where: string }) =>
-      `deleting the record of ${member}; its data remains in ${where}, which the operator cannot delete: remove it when you no longer need it`,
+      `waiting for the data of ${member} in ${where} to be deleted`,
     example: {
       member: "demo-2",
       where: "/var/lib/etcd/default/demo.5c7e0f7a/demo-2.b1d6f0c2 on node-1",

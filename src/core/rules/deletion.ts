@@ -5,7 +5,10 @@
 import { act, hold } from "../outcome.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
-import { dataLeft, namesOf, ownVolume } from "../view.ts";
+import { clearanceOf, type Clearance } from "../assess/clearance.ts";
+import { namesOf } from "../view.ts";
+
+const RETAINED: Clearance = { next: "none" };
 
 export const deletion: Rule = (view) => {
   const { cluster, platform } = view.observation;
@@ -23,19 +26,31 @@ export const deletion: Rule = (view) => {
   if (stopping.length > 0) {
     return [hold(HOLDS.everything, "WaitingForStop", { members: namesOf(stopping) })];
   }
-  for (const member of view.members) {
-    const volumeUID = ownVolume(member);
-    if (view.spec.storage.retention.onDelete === "Delete" && volumeUID !== undefined) {
-      return [act("life", "VolumesDeleted", {}, { kind: "DeleteVolume", member: member.name, volumeUID })];
+  const isDeleted = view.spec.storage.retention.onDelete === "Delete";
+  const clearances = view.members.map((member) => ({
+    member: member.name,
+    clearance: isDeleted ? clearanceOf(view, member) : RETAINED,
+  }));
+  // All of them are asked for before the first is waited for.
+  for (const { member, clearance } of clearances) {
+    if (clearance.next === "delete") {
+      const { volumeUID } = clearance;
+      return [act("life", "VolumesDeleted", {}, { kind: "DeleteVolume", member, volumeUID })];
     }
   }
-  const [member] = view.members;
-  if (member) {
-    const deletes = { kind: "DeleteMember", member: member.name } as const;
-    const where = dataLeft(member);
-    return view.spec.storage.retention.onDelete === "Delete" && where !== undefined
-      ? [act("life", "DataRemains", { member: member.name, where }, deletes)]
-      : [act("life", "ClusterDeleted", {}, deletes)];
+  for (const { member, clearance } of clearances) {
+    if (clearance.next === "wait") {
+      const { where, until } = clearance;
+      return [hold(HOLDS.everything, "DataBeingDeleted", { member, where }, { until })];
+    }
+  }
+  const [first] = clearances;
+  if (first) {
+    const { member, clearance } = first;
+    const deletes = { kind: "DeleteMember", member } as const;
+    if (clearance.next !== "leave") return [act("life", "ClusterDeleted", {}, deletes)];
+    const { where, why } = clearance;
+    return [act("life", "DataRemains", { member, where, why }, deletes)];
   }
   return [act("life", "NothingLeft", {}, { kind: "FinishDeletion" })];
 };

@@ -149,3 +149,41 @@ test("a replacement is remembered for an hour, with those of that hour, and only
   });
   assert.deepEqual(kept(gone({ reason: "it goes", volume: "Retain" })), { highestOrdinal: 2 });
 });
+
+test("a directory on a node is deleted, waited for without keeping anything back, and left behind when it hangs", () => {
+  const leaves = { reason: "it goes", volume: "Delete" } as const;
+  const at = (volume: MemberFacts["volume"], later = 0): Observation => {
+    const { list } = five.etcd;
+    const out = {
+      ...five,
+      now: five.now + later,
+      cluster: { ...five.cluster, marks: { ...five.cluster.marks, highestOrdinal: 5 } },
+      etcd: {
+        ...five.etcd,
+        list: list && { ...list, members: list.members.filter(({ name }) => name !== "demo-5") },
+      },
+    };
+    return change(record(out, "demo-5", { leaving: leaves }), "demo-5", {
+      workload: { state: "absent" },
+      volume,
+    });
+  };
+  const pending = { state: "pending", reason: "its directory" } as const;
+  const where = "/data/demo-5 on node-1";
+  const clearing = { since: five.now, where };
+  const uid = five.members.at(-1)!.record.volumeUID!;
+  assert.deepEqual(says(finishRemovals, at({ ...pending, uid })), ["heal: delete volume demo-5"]);
+  assert.deepEqual(says(finishRemovals, at({ ...pending, uid, clearing })), ["heal: delete volume demo-5"]);
+  assert.deepEqual(says(finishRemovals, at({ ...pending, clearing })), ["DataBeingDeleted for 300000 ms"]);
+  const params = (o: Observation) =>
+    finishRemovals(viewOf(o)).map((one) => "act" in one && [one.act.code, one.act.params]);
+  const why = "it could not be deleted within 5 min";
+  for (const volume of [
+    { ...pending, clearing },
+    { ...pending, uid, clearing },
+  ])
+    assert.deepEqual(params(at(volume, 300_000)), [["DataRemains", { member: "demo-5", where, why }]]);
+  const gone = { ...pending, remains: { where, why: "the node no longer exists" } };
+  assert.deepEqual(params(at(gone)), [["DataRemains", { member: "demo-5", ...gone.remains }]]);
+  assert.deepEqual(says(finishRemovals, at({ state: "absent" })), ["heal: delete member demo-5"]);
+});

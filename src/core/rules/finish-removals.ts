@@ -10,7 +10,8 @@ import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { ordinalOf } from "../record.ts";
-import { dataLeft, healthyVotersBut, ownVolume, type MemberView, type View } from "../view.ts";
+import { healthyVotersBut, type MemberView, type View } from "../view.ts";
+import { clearanceOf } from "../assess/clearance.ts";
 import { successor } from "../assess/successor.ts";
 
 /** Replacements are limited by the hour (`repair.maxReplacementsPerHour`); older ones are forgotten. */
@@ -57,21 +58,28 @@ function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
   if (workload.state === "stopping" && !workload.lostNode)
     return [remember(view, member) ?? stillStopping(view, member, workload.since)];
   // A volume that somebody put in the place of its own is not ours to delete (I9).
-  const volumeUID = ownVolume(member);
   // Nor is one whose data a recovery had to choose from: it may hold what the survivor lacks.
   const isSpared = formerLife && view.observation.cluster.marks.recovered !== undefined;
-  if (record.leaving?.volume === "Delete" && volumeUID !== undefined && !isSpared) {
-    return [act("heal", "MemberLeaving", why, { kind: "DeleteVolume", member: member.name, volumeUID })];
-  }
-  return [remember(view, member) ?? deleteRecord(member, why)];
-}
-
-function deleteRecord(member: MemberView, why: { readonly member: string; readonly cause: string }): Outcome {
   const deletes = { kind: "DeleteMember", member: member.name } as const;
-  const where = dataLeft(member);
-  return member.record.leaving?.volume === "Delete" && where !== undefined
-    ? act("heal", "DataRemains", { member: member.name, where }, deletes)
-    : act("heal", "MemberLeaving", why, deletes);
+  if (record.leaving?.volume === "Delete" && !isSpared) {
+    const clearance = clearanceOf(view, member);
+    if (clearance.next === "delete") {
+      const { volumeUID } = clearance;
+      return [act("heal", "MemberLeaving", why, { kind: "DeleteVolume", member: member.name, volumeUID })];
+    }
+    if (clearance.next === "wait") {
+      const { where, until } = clearance;
+      const told = { member: member.name, where };
+      return [
+        remember(view, member) ?? hold(HOLDS.nothing, "DataBeingDeleted", told, { unfinished: true, until }),
+      ];
+    }
+    if (clearance.next === "leave") {
+      const left = { member: member.name, where: clearance.where, why: clearance.why };
+      return [remember(view, member) ?? act("heal", "DataRemains", left, deletes)];
+    }
+  }
+  return [remember(view, member) ?? act("heal", "MemberLeaving", why, deletes)];
 }
 
 /** That its name was used and, where it was broken, when it was replaced; undefined once the cluster has it. */

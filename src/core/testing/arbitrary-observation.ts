@@ -146,6 +146,11 @@ const volumeOf = (ordinal: number): fc.Arbitrary<VolumeFacts> =>
     fc.constant({ state: "ready", uid: "another" }),
     fc.constant({ state: "absent" }),
     fc.constant({ state: "pending", reason: "not bound" }),
+    past.map((since) => ({
+      state: "pending" as const,
+      reason: "it is being deleted",
+      clearing: { since, where: "/data on node-1" },
+    })),
     fc.constant({ state: "unreachable", uid: `v${ordinal}`, reason: "node gone" }),
   );
 

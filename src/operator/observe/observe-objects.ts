@@ -18,7 +18,9 @@ import { readCluster } from "../records/cluster-object.ts";
 import { belongsTo, isFenced, recordOf } from "../records/member-object.ts";
 import { operationsFor } from "../records/operation-object.ts";
 import { ANNOTATIONS, claimName, LABELS, MEMBER_FINALIZER, memberAddress, ordinalInName } from "../names.ts";
+import { erasePodName } from "../render/erase-pod.ts";
 import { hostDirectory } from "../render/volumes.ts";
+import type { Erasure } from "./erasure.ts";
 import { workloadOf, type PodContext } from "./pod-facts.ts";
 import { restoreOf, type RestoreContext } from "./restore-source.ts";
 import { volumeOf } from "./volume-facts.ts";
@@ -55,6 +57,8 @@ export interface ObservedAs
   readonly opened?: boolean;
   /** Claims and Pods, by name, of which nobody knows whether they exist, and why. */
   readonly unread?: ReadonlyMap<string, string>;
+  /** How far the deletion of a member's directory is; the Pod that does it, if there is one. */
+  readonly erasure?: (member: EtcdMember, pod: Pod | undefined) => Erasure;
 }
 
 export function observeObjects(
@@ -72,6 +76,7 @@ export function observeObjects(
     imageRepository,
     image,
     snapshot,
+    erasure,
   }: ObservedAs,
 ): ObservedObjects {
   const own = objects.members.filter(
@@ -117,6 +122,7 @@ export function observeObjects(
         node: object.metadata.annotations?.[ANNOTATIONS.node],
         ...(record.template.storage.medium === "HostPath" && {
           directory: hostDirectory(cluster, record, object.metadata.annotations?.[ANNOTATIONS.directory]),
+          ...(erasure && { erasure: erasure(object, pods.get(erasePodName(record))) }),
         }),
         ending: cluster.deleting || record.leaving !== undefined,
       }),

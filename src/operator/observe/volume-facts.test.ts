@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import type { Node, PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import { healthy } from "../../core/testing/cluster.ts";
+import type { Erasure } from "./erasure.ts";
 import { volumeOf } from "./volume-facts.ts";
 
 const [first] = healthy().members;
@@ -115,10 +116,39 @@ test("what is on its way out already is not deleted again and again", () => {
   assert.equal(volumeOf(on("Memory"), { pod, ending }).state, "pending");
   assert.deepEqual(volumeOf(on("HostPath"), { node: "node-1", directory: "/d/demo-1", ending }), {
     state: "pending",
-    reason: "its directory remains on node-1",
-    remains: "/d/demo-1 on node-1",
+    reason: "its directory remains: /d/demo-1 on node-1",
+    remains: { where: "/d/demo-1 on node-1", why: "the operator cannot delete it" },
   });
   assert.deepEqual(volumeOf(on("HostPath"), { directory: "/d/demo-1", ending }), { state: "absent" });
+  // Nor is the directory of a Pod that never ends on its lost node.
+  const lost: Pod = { metadata: { deletionTimestamp }, spec: { nodeName: "node-1", containers: [] } };
+  const without = new Map<string, Node>();
+  const facts = volumeOf(on("HostPath"), { pod: lost, nodes: without, directory: "/d/demo-1", ending });
+  assert.deepEqual(facts.state === "pending" && facts.remains, {
+    where: "/d/demo-1 on node-1",
+    why: "the node no longer exists",
+  });
+});
+
+test("the directory of a member that leaves is there to be deleted, being deleted, deleted, or left behind", () => {
+  const at = (erasure: Erasure) =>
+    volumeOf(on("HostPath"), { node: "node-1", directory: "/d/demo-1", ending: true, erasure });
+  const where = "/d/demo-1 on node-1";
+  const wanted = { state: "pending", reason: "its directory is to be deleted", uid: record.uid };
+  assert.deepEqual(at({ is: "wanted" }), wanted);
+  const begun = { since: 5, why: "a quota" };
+  assert.deepEqual(at({ is: "wanted", begun }), { ...wanted, clearing: { where, ...begun } });
+  assert.deepEqual(at({ is: "running", since: 5 }), {
+    state: "pending",
+    reason: "its directory is being deleted",
+    clearing: { where, since: 5 },
+  });
+  assert.deepEqual(at({ is: "done" }), { state: "absent" });
+  assert.deepEqual(at({ is: "impossible", why: "no image" }), {
+    state: "pending",
+    reason: `its directory remains: ${where}`,
+    remains: { where, why: "no image" },
+  });
 });
 
 test("H4: in memory and on ephemeral disk the Pod is the volume", () => {

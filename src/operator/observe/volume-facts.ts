@@ -7,6 +7,7 @@ import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { VolumeFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { wantedClaimSize } from "../render/claim.ts";
+import type { Erasure } from "./erasure.ts";
 
 export interface VolumeObjects {
   readonly claim?: PersistentVolumeClaim;
@@ -17,6 +18,8 @@ export interface VolumeObjects {
   /** With medium HostPath: the node that its directory is on, as far as it is known, and the directory. */
   readonly node?: string;
   readonly directory?: string;
+  /** How far the deletion of that directory is. */
+  readonly erasure?: Erasure;
   /** Why nobody knows whether its claim, or the Pod that is its volume, still exists. */
   readonly unread?: string;
   /** The member is on its way out: what is left of its volume is nobody's concern but the deletion's. */
@@ -106,19 +109,46 @@ function podFacts({ pod, ending }: VolumeObjects): VolumeFacts {
 /** The directory is named after the record's UID, so that the two are one. */
 function hostFacts(
   { uid }: MemberRecord,
-  { pod, nodes, node: pinned, directory, ending }: VolumeObjects,
+  { pod, nodes, node: pinned, directory, ending, erasure = NO_IMAGE }: VolumeObjects,
 ): VolumeFacts {
   const node = pod?.spec?.nodeName ?? pinned;
-  // Nothing of ours runs on the node to delete it with. Without a node nothing was ever started in it.
-  if (ending && !pod)
-    return node === undefined
-      ? { state: "absent" }
-      : {
-          state: "pending",
-          reason: `its directory remains on ${node}`,
-          remains: `${directory ?? "its directory"} on ${node}`,
-        };
+  // On a lost node a Pod never ends, and nothing waits for it.
+  const isOver = !pod || pod.metadata?.deletionTimestamp !== undefined;
+  if (ending && isOver) {
+    // Without a node nothing was ever started in it.
+    if (node === undefined) return { state: "absent" };
+    const isGone = nodes !== undefined && !nodes.has(node);
+    const where = `${directory ?? "its directory"} on ${node}`;
+    return cleared(uid, where, isGone ? { is: "impossible", why: "the node no longer exists" } : erasure);
+  }
   if (node && nodes && !nodes.has(node))
     return { state: "unreachable", uid, reason: `its node ${node} no longer exists` };
   return { state: "ready", uid };
+}
+
+/** Nothing of ours can run on the node to delete it with. */
+const NO_IMAGE: Erasure = { is: "impossible", why: "the operator cannot delete it" };
+
+function cleared(uid: string, where: string, erasure: Erasure): VolumeFacts {
+  switch (erasure.is) {
+    case "done":
+      return { state: "absent" };
+    case "impossible":
+      return {
+        state: "pending",
+        reason: `its directory remains: ${where}`,
+        remains: { where, why: erasure.why },
+      };
+    case "running": {
+      const { is: _, ...clearing } = erasure;
+      return { state: "pending", reason: "its directory is being deleted", clearing: { where, ...clearing } };
+    }
+    case "wanted":
+      return {
+        state: "pending",
+        reason: "its directory is to be deleted",
+        uid,
+        ...(erasure.begun && { clearing: { where, ...erasure.begun } }),
+      };
+  }
 }
