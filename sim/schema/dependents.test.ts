@@ -10,7 +10,7 @@ test("every kind that is created beside a cluster is explored", () => {
 
 for (const dependent of DEPENDENTS)
   test(`whatever an ${dependent.kind} says, it is refused or told what becomes of it`, async () => {
-    const reports = await exploreDependent(dependent, 2);
+    const reports = await exploreDependent(dependent, 1);
     assert.deepEqual(
       reports.flatMap(({ failures }) => failures),
       [],

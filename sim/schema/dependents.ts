@@ -8,7 +8,7 @@ import { resourceSchema, type SchemaNode } from "../../src/api/json-schema.ts";
 import { resources } from "../../src/api/resources.ts";
 import { OPERATIONS, type OperationName } from "../../src/api/status-words.ts";
 import { ours } from "../models/kube/kinds/ours.ts";
-import { json, type Json } from "../models/kube/object.ts";
+import { items, json, type Json } from "../models/kube/object.ts";
 import { NAME, NAMESPACE } from "../operator/environment.ts";
 import { wrongWith } from "../operator/judge.ts";
 import { OperatorSimulation } from "../operator/simulation.ts";
@@ -18,7 +18,9 @@ import { valuesOf, type Value } from "./values.ts";
 
 interface Dependent {
   readonly kind: string;
-  /** The least spec that is accepted and has room for the field that these steps lead to. */
+  /** What the cluster's spec needs for them, beside its size and version. */
+  readonly cluster?: object;
+  /** The least spec that is accepted beside the field that these steps lead to. */
   readonly least: (steps: readonly string[]) => Json;
   /** What is wrong with what the operator told the object in the end; undefined where nothing is. */
   readonly untold: (status: Json) => string | undefined;
@@ -35,24 +37,78 @@ const TASKS: Readonly<Record<OperationName, Json>> = {
   collectReport: {},
 };
 
+const STORES: Readonly<Record<string, Json>> = {
+  s3: { bucket: "backups" },
+  pvc: { claimName: "data" },
+  file: { path: "/var/backups" },
+};
+
+/** The deadline is short: a Pod that waits for a Secret or a claim that does not exist ends by it. */
+function leastTaking(steps: readonly string[]): Json {
+  const [first, second = ""] = steps;
+  const store = first === "destination" && second in STORES ? second : "s3";
+  const needs = steps.at(-1) === "kmsKey" ? { sse: "aws:kms" } : {};
+  return {
+    cluster: NAME,
+    destination: { [store]: { ...STORES[store], ...needs } },
+    activeDeadlineSeconds: 60,
+  };
+}
+
+const endsAs =
+  (...phases: readonly string[]) =>
+  ({ phase }: Json) =>
+    phases.includes(String(phase)) ? undefined : `it is ${String(phase)} in the end`;
+
+const isTold =
+  (...reasons: readonly string[]) =>
+  ({ reason, message }: Json) =>
+    reasons.includes(String(reason)) ? undefined : `it is told ${String(reason)}: ${String(message)}`;
+
+const AUTH_REASONS = ["Applied", "UnknownRole", "PasswordMissing", "NameTaken", "ClusterNotFound"];
+const auth = { enabled: true, clientRoles: [] };
+
 export const DEPENDENTS: readonly Dependent[] = [
   {
     kind: "EtcdOperation",
-    least: ([first]) => {
+    least: ([first, ...more]) => {
       const task = OPERATIONS.find((name) => name === first) ?? "collectReport";
-      return { cluster: NAME, [task]: TASKS[task] };
+      // Further in, only the field at hand: what is an alternative to it would be refused for itself.
+      return { cluster: NAME, [task]: more.length > 0 ? {} : TASKS[task] };
     },
-    untold: ({ phase }) =>
-      phase === "Succeeded" || phase === "Rejected" ? undefined : `it is ${String(phase)} in the end`,
+    untold: endsAs("Succeeded", "Rejected"),
+  },
+  { kind: "EtcdSnapshot", least: leastTaking, untold: endsAs("Succeeded", "Failed", "Rejected") },
+  {
+    kind: "EtcdSnapshotSchedule",
+    // No snapshot is due while this lasts: those are explored above.
+    least: (steps) => ({ ...leastTaking(steps), schedule: "0 0 1 1 *" }),
+    untold: isTold("Scheduled", "Suspended", "InvalidSchedule", "ClusterNotFound"),
+  },
+  {
+    kind: "EtcdUser",
+    cluster: { auth },
+    least: () => ({ cluster: NAME }),
+    untold: isTold(...AUTH_REASONS),
+  },
+  {
+    kind: "EtcdRole",
+    cluster: { auth },
+    least: ([first]) => ({
+      cluster: NAME,
+      ...(first === "permissions" && { permissions: [{ access: "Read", key: "a" }] }),
+    }),
+    untold: isTold(...AUTH_REASONS),
   },
 ];
 
-/** Time after which an object without a cluster is told for good, and the rotations of CAs that some ask for have ended. */
-const TOLD_MS = 2 * 60 * 60_000;
+/** At most: they are told one after the other, and each may wait for ten minutes for a cluster, or rotate a CA. */
+const TOLD_MS = 48 * 60 * 60_000;
+const LOOK_MS = 10 * 60_000;
 
 /** `most`: how many values of a class are tried on each field. */
 export async function exploreDependent(
-  { kind, least, untold }: Dependent,
+  { kind, cluster, least, untold }: Dependent,
   most = Infinity,
 ): Promise<FieldReport[]> {
   const resource = resources.find((one) => one.kind === kind);
@@ -60,7 +116,7 @@ export async function exploreDependent(
   if (!resource || !model) throw new RangeError(`there is no kind ${kind}`);
   const node: SchemaNode = resourceSchema(resource.schema).schema.properties?.["spec"] ?? {};
   const path = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/${resource.plural}`;
-  const sim = new OperatorSimulation({ replicas: 1, version: "3.6.16" }, { seed: 1 });
+  const sim = new OperatorSimulation({ replicas: 1, version: "3.6.16", ...cluster }, { seed: 1 });
   await sim.settle();
   const fields = fieldsOf(node).filter(({ kind: shape }) => shape !== "object");
   const reports: (FieldReport & { readonly failures: Failure[] })[] = [];
@@ -103,14 +159,15 @@ export async function exploreDependent(
       else reports.at(-1)?.failures.push({ plan, message: `the API server answers ${status}` });
     }
   }
-  await sim.pass(TOLD_MS);
+  const left = () => sim.env.server.list(model).filter(({ metadata }) => made.has(metadata.name));
+  const isUntold = (object: Json) => untold(json(object["status"])) !== undefined;
+  for (let passed = 0; passed < TOLD_MS && left().some(isUntold); passed += LOOK_MS) await sim.pass(LOOK_MS);
   await sim.settle();
-  for (const object of sim.env.server.list(model)) {
+  for (const object of left()) {
     const of = made.get(object.metadata.name);
     const wrong = untold(json(object["status"]));
-    if (!of) continue;
-    if (wrong === undefined) of.report.counts.reported += 1;
-    else of.report.failures.push({ plan: of.plan, message: wrong });
+    if (wrong === undefined && of) of.report.counts.reported += 1;
+    else of?.report.failures.push({ plan: of.plan, message: wrong ?? "" });
   }
   const wrong = [...sim.troubles, ...wrongWith(sim)];
   const [first] = reports;
@@ -125,15 +182,13 @@ function someOf(node: SchemaNode, most: number): Value[] {
   );
 }
 
-/** The least spec with the value in its place, and beside it what else is required there. */
+/** The least spec with the value in its place. */
 function specWith(least: Json, { steps }: Field, value: unknown): Json {
-  const put = (base: unknown, rest: readonly string[]): unknown => {
-    const [first, ...more] = rest;
+  const put = (base: unknown, [first, ...more]: readonly string[]): unknown => {
     if (first === undefined) return value;
-    if (first === ITEM) return [put(undefined, more)];
+    if (first === ITEM) return [put(items(base)[0], more)];
     if (first === VALUE) return { key: put(undefined, more) };
-    // Further in, only the field at hand: what is an alternative to it would be refused for itself.
-    return { ...(rest === steps && json(base)), [first]: put(undefined, more) };
+    return { ...json(base), [first]: put(json(base)[first], more) };
   };
   return put(least, steps) as Json;
 }

@@ -26,12 +26,10 @@ const WRITTEN_BY_PEOPLE: Readonly<Record<string, boolean | "created">> = {
   // Made and changed by the operator alone; its rules are tried in src/api/member-examples.ts.
   EtcdMember: false,
   EtcdOperation: "created",
-  // Written once; its rules are tried in src/api/snapshot-examples.ts.
-  EtcdSnapshot: false,
-  EtcdSnapshotSchedule: false,
-  // Explored in users.test.ts.
-  EtcdUser: false,
-  EtcdRole: false,
+  EtcdSnapshot: "created",
+  EtcdSnapshotSchedule: "created",
+  EtcdUser: "created",
+  EtcdRole: "created",
 };
 
 /** The kinds that need a line in dependents.ts. */

@@ -92,7 +92,7 @@ async function exploreDependents(): Promise<FieldReport[]> {
   const wanted = (path: string) => values.field === undefined || path.endsWith(values.field);
   const reports: FieldReport[] = [];
   for (const dependent of DEPENDENTS)
-    if (values.field === undefined || values.field.startsWith(dependent.kind))
+    if (values.field === undefined || values.field.startsWith(`${dependent.kind} `))
       reports.push(...(await exploreDependent(dependent)).filter(({ path }) => wanted(path)));
   for (const { failures } of reports)
     for (const { plan, message } of failures) say(`FAILS  ${plan}: ${message}`);

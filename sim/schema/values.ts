@@ -50,6 +50,8 @@ const WORDS: readonly string[] = [
   "GOGC",
   "limits.memory",
   "status.podIP",
+  "30 2 * * *",
+  "Europe/Berlin",
 ];
 const EDGES: readonly string[] = [
   "",
