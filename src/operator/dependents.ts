@@ -5,8 +5,8 @@
  */
 import type { EtcdOperation } from "../api/etcd-operation.ts";
 import { operationFacts } from "../core/operations/task.ts";
-import { FINAL, isFinished, statusAfter, type OperationVerdict } from "../core/operations/status.ts";
-import { sentence, timestamp } from "../core/status/condition.ts";
+import { FINAL, isFinished, isTold, statusAfter, type OperationVerdict } from "../core/operations/status.ts";
+import { timestamp } from "../core/status/condition.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isReason } from "../kube/errors.ts";
 import { textOf, type Log } from "../kube/log.ts";
@@ -106,12 +106,10 @@ export class Dependents {
     const age = skew.serverNow() - facts.createdAt;
     const verdict = verdictOn(operation, cluster, age);
     if (!verdict) return [];
-    const { phase, reason, message } = operation.status ?? {};
-    const isTold =
-      phase === verdict.phase && reason === verdict.reason && message === sentence(verdict.message);
+    const told = isTold(operation.status, verdict);
     // A cache that is behind must not end an operation for good.
-    if (!isTold && FINAL.has(verdict.phase) && (await this.#exists(operation))) return [AGAIN_MS];
-    if (!isTold) await reportOperation(client, operation, statusAfter(facts, verdict, clock.now()));
+    if (!told && FINAL.has(verdict.phase) && (await this.#exists(operation))) return [AGAIN_MS];
+    if (!told) await reportOperation(client, operation, statusAfter(facts, verdict, clock.now()));
     if (FINAL.has(verdict.phase)) return [(operation.spec.ttlSecondsAfterFinished ?? Infinity) * 1000];
     return verdict.reason === "ClusterNotFound" ? [AWAIT_CLUSTER_MS - age] : [];
   }

@@ -42,18 +42,28 @@ export function isFinished({ status }: OperationFacts): boolean {
 
 const LONGEST = 1024;
 
+/** Whether the status says it already, as far as its field holds it. */
+export function isTold(status: EtcdOperationStatus | undefined, verdict: OperationVerdict): boolean {
+  return (
+    status?.phase === verdict.phase &&
+    status.reason === verdict.reason &&
+    status.message === messageOf(verdict)
+  );
+}
+
+function messageOf({ message }: Pick<OperationVerdict, "message">): string {
+  return sentence(message).slice(0, LONGEST);
+}
+
 export function statusAfter(
   { status: before, generation, task }: OperationFacts,
   change: StatusChange,
   now: number,
 ): EtcdOperationStatus {
   const { phase, reason, step, settled, report } = change;
-  const message = sentence(change.message).slice(0, LONGEST);
+  const message = messageOf(change);
   const at = timestamp(now);
-  const steps = step && [
-    ...(before.steps ?? []),
-    { at, ...step, message: sentence(step.message).slice(0, LONGEST) },
-  ];
+  const steps = step && [...(before.steps ?? []), { at, ...step, message: messageOf(step) }];
   const seen = { now, generation };
   const verdicts = {
     Ready: phase === "Succeeded" ? yes(reason, message) : no(reason, message),

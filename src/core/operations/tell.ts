@@ -6,11 +6,10 @@
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
 import type { Action, Decision, Hold } from "../action.ts";
 import type { OperationFacts } from "../observation.ts";
-import { sentence } from "../status/condition.ts";
 import { sayHold } from "../status/readiness.ts";
 import type { View } from "../view.ts";
 import { collectReport } from "./collect-report.ts";
-import { isFinished, writeStatus, type StatusChange } from "./status.ts";
+import { isFinished, isTold, writeStatus, type StatusChange } from "./status.ts";
 import { currentOf } from "./table.ts";
 
 export type OperationWrite = Extract<Action, { kind: "UpdateOperation" }>;
@@ -38,8 +37,7 @@ export function tellOperations(
 
 function telling(view: View, operation: OperationFacts, change: StatusChange): Telling[] {
   const { status } = operation;
-  const sameWord = status.phase === change.phase && status.reason === change.reason;
-  if (sameWord && status.message === sentence(change.message)) return [];
+  if (isTold(status, change)) return [];
   const purpose = {
     Succeeded: "succeed",
     Failed: "fail",
@@ -50,7 +48,7 @@ function telling(view: View, operation: OperationFacts, change: StatusChange): T
   return [
     {
       write: writeStatus(operation, change, purpose[change.phase] as OperationWrite["purpose"], view.now),
-      wordsOnly: sameWord,
+      wordsOnly: status.phase === change.phase && status.reason === change.reason,
     },
   ];
 }
