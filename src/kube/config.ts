@@ -89,7 +89,7 @@ async function fromKubeconfig(
   const namespace = textIn(context.fields, "namespace");
   return {
     ...clusterPart(cluster, env),
-    ...(user && userPart(user, cluster)),
+    ...(user && userPart(user, cluster, env)),
     ...(namespace !== undefined && { namespace }),
   };
 }

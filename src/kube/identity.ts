@@ -39,7 +39,7 @@ export class Identity {
     this.#clock = clock;
     const { exec, oidc } = config;
     if (exec !== undefined) this.#source = new ExecCredentials(exec, { clock, disk, programs });
-    else if (oidc !== undefined) this.#source = new OidcCredentials(oidc, clock, disk);
+    else if (oidc !== undefined) this.#source = new OidcCredentials(oidc, { clock, disk });
   }
 
   /** What is good now; the same object as long as nothing changed. */

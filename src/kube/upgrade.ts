@@ -2,13 +2,14 @@
  * A request that turns its connection into something else (a WebSocket). HTTP/2 has no such thing here, so it gets a
  * connection of its own over HTTP/1.1, through the same proxy and with the same credentials as all other calls.
  */
-import { request as requestHttp, type IncomingMessage } from "node:http";
+import { request as requestHttp } from "node:http";
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import { connectTo, type Target } from "../http2/dial.ts";
 import { connectFailure, ended } from "../http2/failure.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { KubeResponse } from "../seams/kube-transport.ts";
+import { readBody } from "./answer.ts";
 
 export type Upgraded =
   | { readonly ok: true; readonly socket: Socket; readonly head: Buffer; readonly headers: Headers }
@@ -28,9 +29,6 @@ export interface UpgradeRequest {
   readonly connectMs: number;
   readonly signal: AbortSignal;
 }
-
-/** More than any Status. */
-const LONGEST_ANSWER = 1 << 20;
 
 export async function upgrade(request: UpgradeRequest): Promise<Upgraded> {
   const { target, context, ca, path, headers, clock, connectMs, signal } = request;
@@ -62,7 +60,7 @@ export async function upgrade(request: UpgradeRequest): Promise<Upgraded> {
       resolve({ ok: true, socket, head, headers: response.headers });
     });
     call.once("response", (response) => {
-      read(response).then(
+      readBody(response).then(
         (body) => {
           settled();
           socket.destroy();
@@ -73,20 +71,4 @@ export async function upgrade(request: UpgradeRequest): Promise<Upgraded> {
     });
     call.end();
   });
-}
-
-async function read(response: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length <= LONGEST_ANSWER) chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString("utf8");
-  if (!response.headers["content-type"]?.includes("json")) return text;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
 }

@@ -11,11 +11,18 @@ export interface DiskEntry {
   readonly size: number;
 }
 
+export interface WriteOptions {
+  /** For this user only. */
+  readonly private?: boolean;
+  /** A file of the person's own: what a symbolic link leads to is replaced, and its owner stays. */
+  readonly inPlace?: boolean;
+}
+
 export interface Disk {
   /** The text of a file; undefined when there is none. */
   read(file: string): Promise<string | undefined>;
   /** Replaces a file as a whole: a reader, or a crash, sees the old text or the new one. */
-  write(file: string, text: string, options?: { readonly private?: boolean }): Promise<void>;
+  write(file: string, text: string, options?: WriteOptions): Promise<void>;
   /** Makes a file that must not exist yet; false when it does. */
   create(file: string, text: string): Promise<boolean>;
   /** Makes a directory and those above it, for this user only. */
@@ -71,11 +78,13 @@ export const systemDisk: Disk = {
   read: (file) => doing("read", file, async () => await unlessMissing(fs.readFile(file, "utf8"), undefined)),
   write: (file, text, options) =>
     doing("write", file, async () => {
+      const target = options?.inPlace === true ? await unlessMissing(fs.realpath(file), file) : file;
       // Beside the target, so that the rename stays within one file system; one writer per directory.
-      const staged = path.join(path.dirname(file), `.${path.basename(file)}.new`);
+      const staged = path.join(path.dirname(target), `.${path.basename(target)}.new`);
       await writeSynced(staged, text, "w", options?.private === true ? 0o600 : 0o644);
-      await fs.rename(staged, file);
-      await syncDirectory(path.dirname(file));
+      if (options?.inPlace === true) await keepOwner(target, staged);
+      await fs.rename(staged, target);
+      await syncDirectory(path.dirname(target));
     }),
   create: (file, text) =>
     doing("create", file, async () => {
@@ -168,6 +177,12 @@ async function writeSynced(file: string, text: string, flag: "w" | "wx", mode: n
   await using handle = await fs.open(file, flag, mode);
   await handle.writeFile(text);
   await handle.sync();
+}
+
+/** As root, a file of another person's must not become root's. */
+async function keepOwner(from: string, to: string): Promise<void> {
+  const [old, own] = [await unlessMissing(fs.stat(from), undefined), await fs.stat(to)];
+  if (old && own.uid === 0 && (old.uid !== 0 || old.gid !== own.gid)) await fs.chown(to, old.uid, old.gid);
 }
 
 /** Makes a rename durable; some file systems cannot sync a directory, and then it need not be done. */

@@ -15,6 +15,7 @@ import type { KubeRequest, KubeTransport } from "../../src/seams/kube-transport.
 import { eventually } from "../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
 import { clientOn, reflectorOf, relayTo, transportTo } from "../support/kube-runtime.ts";
+import { issuerOf } from "../support/issuer.ts";
 import { connectProxy, socksProxy } from "../support/proxies.ts";
 
 const API_VERSION = "client.authentication.k8s.io/v1";
@@ -154,6 +155,36 @@ test("a token that is refused in the midst of a watch is replaced, and the watch
   assert.equal(runs(), 2);
   assert.equal(lists, 1, "nothing was listed again");
   assert.ok(await client.find(configMaps, { namespace: "default", name: "later" }));
+});
+
+test("an OpenID Connect token that expired is refreshed at its issuer, used, and written to the kubeconfig", async () => {
+  // What this API server takes for a token is one of a service account: the issuer hands out such.
+  const issuer = await issuerOf(() => tokenOf("second"));
+  closing.push(() => issuer.close());
+  const expired = `e30.${Buffer.from(JSON.stringify({ exp: 1 })).toString("base64url")}.x`;
+  const config = {
+    "idp-issuer-url": issuer.url,
+    "idp-certificate-authority-data": Buffer.from(issuer.ca).toString("base64"),
+    "client-id": "quorate",
+    "id-token": expired,
+    "refresh-token": issuer.refreshToken(),
+  };
+  const user = { "auth-provider": { name: "oidc", config } };
+  const transport = await connected("oidc", user);
+  assert.equal((await whoAmI(transport)).username, "system:serviceaccount:default:second");
+  const file = readFileSync(join(dir, "oidc"), "utf8");
+  assert.ok(file.includes(issuer.refreshToken()) && !file.includes(expired), file);
+  // The next process finds a token that is good, and asks nobody.
+  const next = transportTo(await loadConfig(systemDisk, {}, { file: join(dir, "oidc") }));
+  closing.push(() => next.close());
+  await whoAmI(next);
+  assert.equal(issuer.refreshToken(), "refresh-1");
+  // And one that has the refresh token of before is told what to do.
+  const late = await connected("oidc-late", user);
+  await assert.rejects(
+    clientOn(late).list(configMaps),
+    /could not be refreshed: .*\/token answered with HTTP status 400 \(invalid_grant: used already\); log in again/,
+  );
 });
 
 test("a plugin that is not there is reported with its install hint", async () => {

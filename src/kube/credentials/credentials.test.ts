@@ -1,4 +1,4 @@
-/** Credentials that come from somewhere else: a plugin, and OpenID Connect. The clock is moved by hand. */
+/** Credentials that a plugin gives. The clock is moved by hand. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Disk } from "../../seams/disk.ts";
@@ -7,7 +7,6 @@ import { Identity } from "../identity.ts";
 import type { ExecPlugin } from "../kubeconfig/types.ts";
 import { ManualClock } from "../testing.ts";
 import { ExecCredentials } from "./exec.ts";
-import { OidcCredentials } from "./oidc.ts";
 
 const PLUGIN: ExecPlugin = {
   apiVersion: "client.authentication.k8s.io/v1",
@@ -207,29 +206,4 @@ test("a program runs with its environment and ends when it has to; one that is n
   });
   assert.equal((await run("/no/such/program", [])).kind, "not-found");
   assert.deepEqual(await run("sleep", ["60"], AbortSignal.timeout(20)), { kind: "aborted" });
-});
-
-function jwt(expiresAt: number): string {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  return `${part({ alg: "none" })}.${part({ exp: Math.floor(expiresAt / 1_000) })}.signature`;
-}
-
-test("an OpenID Connect token is used while valid; then kubectl's next is read, or the person told", async () => {
-  const clock = new ManualClock();
-  const files: Record<string, string> = {};
-  const write = (token: string) => {
-    const user = { "auth-provider": { name: "oidc", config: { "id-token": token } } };
-    files["/f"] = JSON.stringify({ users: [{ name: "jane", user }] });
-  };
-  const [first, second] = [jwt(clock.now() + 60_000), jwt(clock.now() + 600_000)];
-  write(first);
-  const oidc = new OidcCredentials({ idToken: first, file: "/f", user: "jane" }, clock, diskOf(files));
-  assert.equal((await oidc.current()).token, first);
-  await clock.advance(55_000);
-  await assert.rejects(oidc.current(), /the user "jane" expired at .*: run a kubectl command/);
-  write(second);
-  const next = await oidc.current();
-  assert.equal(next.token, second);
-  oidc.refused(next);
-  assert.equal(await oidc.current(), next, "nothing better: the server's answer stands");
 });

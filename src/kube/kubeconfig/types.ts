@@ -41,10 +41,22 @@ export interface ExecPlugin {
 }
 
 export interface OidcLogin {
-  readonly idToken: string;
-  /** The kubeconfig and the user in it, where kubectl writes a refreshed token. */
+  /** The kubeconfig and the user in it, where a refreshed token is written. */
   readonly file: string;
   readonly user: string;
+  readonly tokens: OidcTokens;
+  /** The proxy that the environment asks for on the way to a URL. */
+  readonly proxyTo: (url: string) => string | undefined;
+}
+
+/** `auth-provider.config` of a user. */
+export interface OidcTokens {
+  readonly idToken?: string;
+  readonly refreshToken?: string;
+  readonly issuer?: string;
+  readonly clientID?: string;
+  readonly clientSecret?: string;
+  readonly ca?: Material;
 }
 
 export interface Impersonation {

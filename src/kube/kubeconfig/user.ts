@@ -1,8 +1,11 @@
 /** The user entry of a context: certificates, tokens, a credential plugin, OpenID Connect, and whom to act as. */
 import { material } from "./cluster.ts";
 import { isFields, resolved, textIn, type Entry, type Fields } from "./files.ts";
+import { oidcTokens } from "./oidc-user.ts";
+import { proxyFromEnvironment } from "./proxy.ts";
 import {
   KubeConfigError,
+  type Env,
   type ExecPlugin,
   type Impersonation,
   type InteractiveMode,
@@ -16,7 +19,7 @@ const EXEC_EXTENSION = "client.authentication.k8s.io/exec";
 
 type UserPart = Pick<KubeConfig, "token" | "cert" | "key" | "exec" | "oidc" | "impersonate">;
 
-export function userPart(user: Entry, cluster: Entry): UserPart {
+export function userPart(user: Entry, cluster: Entry, env: Env): UserPart {
   const { file, name, fields } = user;
   const what = `${file}: the user "${name}"`;
   if (fields["username"] !== undefined || fields["password"] !== undefined)
@@ -37,36 +40,32 @@ export function userPart(user: Entry, cluster: Entry): UserPart {
       ? { token: { file: resolved(file, tokenFile) } }
       : token !== undefined
         ? { token: { text: token } }
-        : plugin(what, user, cluster)),
+        : plugin(what, user, cluster, env)),
     ...(impersonate && { impersonate }),
   };
 }
 
 /** A token in the kubeconfig counts before a plugin, as for kubectl. */
-function plugin(
-  what: string,
-  { file, name, fields }: Entry,
-  cluster: Entry,
-): Pick<UserPart, "exec" | "oidc"> {
+function plugin(what: string, user: Entry, cluster: Entry, env: Env): Pick<UserPart, "exec" | "oidc"> {
+  const { file, name, fields } = user;
   const { exec, "auth-provider": provider } = fields;
   if (exec !== undefined && provider !== undefined)
     throw new KubeConfigError("incomplete", `${what} has both exec and auth-provider: remove one of them`);
   if (isFields(exec)) return { exec: execPlugin(what, file, exec, cluster) };
   if (exec !== undefined) throw new KubeConfigError("unreadable", `${what}: exec is not a mapping`);
   if (provider === undefined) return {};
-  const config = isFields(provider) ? provider["config"] : undefined;
   if (!isFields(provider) || provider["name"] !== "oidc")
     throw new KubeConfigError(
       "unsupported",
       `${what} uses the auth-provider ${JSON.stringify(isFields(provider) ? provider["name"] : provider)}, which Kubernetes removed: use the credential plugin of your provider (exec) instead, such as gke-gcloud-auth-plugin or kubelogin`,
     );
-  const idToken = isFields(config) ? textIn(config, "id-token") : undefined;
-  if (idToken === undefined)
+  const tokens = oidcTokens(user);
+  if (tokens.idToken === undefined && tokens.refreshToken === undefined)
     throw new KubeConfigError(
       "incomplete",
-      `${what} logs in with OpenID Connect, but has no id-token yet: log in with kubectl first`,
+      `${what} logs in with OpenID Connect, but has neither an id-token nor a refresh-token yet: log in first, with the tool that wrote the kubeconfig`,
     );
-  return { oidc: { idToken, file, user: name } };
+  return { oidc: { file, user: name, tokens, proxyTo: (url) => proxyFromEnvironment(url, env) } };
 }
 
 function execPlugin(what: string, file: string, exec: Fields, cluster: Entry): ExecPlugin {
