@@ -5,6 +5,7 @@ import { sleep } from "../seams/clock.ts";
 import type { OutputFormat, SharedValues } from "./flag.ts";
 import type { CliIo } from "./io.ts";
 import { styleFor, type Style } from "./screen/style.ts";
+import type { Target } from "./target/target.ts";
 
 /** Colours on a terminal, unless NO_COLOR or --no-color say otherwise. */
 export function styleOf(io: CliIo, flags: Pick<SharedValues, "no-color">): Style {
@@ -35,16 +36,27 @@ export async function formatted({ data, text }: Shown, format: OutputFormat): Pr
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Prints once, or with `--watch` whenever it looks different: on a terminal in place, elsewhere below each other. */
+/** What of a target `--watch` needs. */
+type Followable = Pick<Target, "follow">;
+
+/**
+ * Prints once, or with `--watch` whenever it looks different: on a terminal in place, elsewhere below each other. Ages
+ * move on by themselves, so it looks again every second; a change is shown at once where the target tells of it.
+ */
 export async function show(
   io: CliIo,
   flags: Pick<SharedValues, "output" | "watch">,
   look: () => Promise<Shown>,
+  target: Followable = {},
 ): Promise<void> {
   let before = "";
   const inPlace = io.isTTY && flags.output !== "json" && flags.output !== "yaml";
+  const following = flags.watch ? target.follow?.() : undefined;
+  let troubled = false;
   for (;;) {
-    const text = await formatted(await look(), flags.output);
+    const shown = await formatted(await look(), flags.output);
+    const trouble = following?.trouble;
+    const text = trouble !== undefined && inPlace ? `${shown}\n${trouble}\n` : shown;
     if (text !== before) {
       if (flags.watch && inPlace) io.stdout.write(`\x1b[H\x1b[2J\x1b[3J`);
       else if (before !== "" && flags.output !== "json")
@@ -52,9 +64,11 @@ export async function show(
       io.stdout.write(text);
       before = text;
     }
+    if (!inPlace && trouble !== undefined && !troubled) io.stderr.write(`${trouble}\n`);
+    troubled = trouble !== undefined;
     if (!flags.watch) return;
     try {
-      await sleep(io.clock, LOOK_EVERY_MS, io.signal);
+      await (following?.changed(LOOK_EVERY_MS) ?? sleep(io.clock, LOOK_EVERY_MS, io.signal));
     } catch {
       return; // Ctrl-C is how a watch ends.
     }

@@ -1,7 +1,5 @@
 /** The events of a namespace that are about our clusters: what the operator did, and what Pods and volumes met with. */
 import type { Event } from "kubernetes-types/events/v1.d.ts";
-import type { CallOptions, KubeClient } from "../../kube/client.ts";
-import { events } from "../../kube/resources.ts";
 import { ordinalInName } from "../../operator/names.ts";
 import type { ClusterEvent } from "./target.ts";
 
@@ -9,13 +7,7 @@ const OURS: ReadonlySet<string> = new Set(["EtcdCluster", "EtcdMember", "EtcdOpe
 /** Made for members, so called like them. */
 const OF_MEMBERS: ReadonlySet<string> = new Set(["Pod", "PersistentVolumeClaim"]);
 
-export async function eventsAbout(
-  client: KubeClient,
-  namespace: string | undefined,
-  cluster: string | undefined,
-  options: CallOptions,
-): Promise<readonly ClusterEvent[]> {
-  const { items } = await client.list(events, namespace === undefined ? {} : { namespace }, options);
+export function eventsAbout(items: readonly Event[], cluster: string | undefined): readonly ClusterEvent[] {
   return items
     .filter((event) => isAbout(event, cluster))
     .map(asClusterEvent)

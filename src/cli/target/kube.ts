@@ -6,11 +6,13 @@ import type { Explanation } from "../../core/status/why.ts";
 import { KubeClient } from "../../kube/client.ts";
 import { loadConfig } from "../../kube/config.ts";
 import { isReason } from "../../kube/errors.ts";
-import { apiVersionOf, resource, type KubeObject, type Resource } from "../../kube/resources.ts";
+import { apiVersionOf, events, resource, type KubeObject, type Resource } from "../../kube/resources.ts";
+import type { Scope } from "../../kube/scope.ts";
 import { Http2Transport } from "../../kube/transport.ts";
 import { LABELS } from "../../operator/names.ts";
 import { etcdClusters, etcdMembers } from "../../operator/resources.ts";
 import { systemDisk } from "../../seams/disk.ts";
+import { systemRandom } from "../../seams/random.ts";
 import { commandOf } from "../called.ts";
 import type { CliIo } from "../io.ts";
 import { explanationOf } from "../screen/explain.ts";
@@ -18,6 +20,7 @@ import { checkUnchanged } from "./changed.ts";
 import { noCluster, noSuch } from "./choose.ts";
 import { eventsAbout } from "./kube-events.ts";
 import { explained, notInstalled, type Attempt } from "./kube-errors.ts";
+import { KubeFollowing } from "./kube-follow.ts";
 import { podLogs } from "./kube-logs.ts";
 import type { TargetValues } from "./open.ts";
 import type {
@@ -25,6 +28,7 @@ import type {
   ClusterEvent,
   ClusterObject,
   ClusterPatch,
+  Following,
   LogLine,
   LogWishes,
   OperationObject,
@@ -97,6 +101,7 @@ export class KubeTarget implements Target {
   readonly transport: Http2Transport;
   readonly server: string;
   readonly #io: CliIo;
+  #following: KubeFollowing | undefined;
 
   constructor({ client, transport, server, namespace, flags, io }: KubeTargetOptions) {
     this.client = client;
@@ -110,25 +115,27 @@ export class KubeTarget implements Target {
   }
 
   async clusters(): Promise<readonly ClusterObject[]> {
-    return await this.#list(etcdClusters, this.namespace);
+    return await this.#list(etcdClusters, scopeOf(this.namespace));
   }
 
   async cluster(name: string): Promise<ClusterObject> {
     if (this.namespace === undefined) return await this.#clusterAnywhere(name);
     const ref = { namespace: this.namespace, name };
     try {
-      return await this.client.get(etcdClusters, ref, this.#call());
+      if (!this.#following) return await this.client.get(etcdClusters, ref, this.#call());
     } catch (error) {
       if (!isReason(error, "NotFound")) throw this.#explained(error, "get", etcdClusters, this.namespace);
-      const all = await this.clusters();
-      if (all.length === 0) throw noCluster(this);
-      throw noSuch(
-        "cluster",
-        name,
-        all.map(({ metadata }) => metadata.name),
-        this.where,
-      );
     }
+    const [found] = this.#following ? await this.#list(etcdClusters, ref) : [];
+    if (found) return found;
+    const all = await this.clusters();
+    if (all.length === 0) throw noCluster(this);
+    throw noSuch(
+      "cluster",
+      name,
+      all.map(({ metadata }) => metadata.name),
+      this.where,
+    );
   }
 
   async #clusterAnywhere(name: string): Promise<ClusterObject> {
@@ -142,7 +149,8 @@ export class KubeTarget implements Target {
 
   async members(cluster: ClusterObject): Promise<readonly EtcdMember[]> {
     const { name, namespace, uid } = cluster.metadata;
-    const found = await this.#list(etcdMembers, namespace, { [LABELS.cluster]: name });
+    const labels = { [LABELS.cluster]: name };
+    const found = await this.#list(etcdMembers, { ...scopeOf(namespace), labels });
     return found
       .filter(({ metadata }) => metadata.labels?.[LABELS.clusterUID] === uid)
       .toSorted((a, b) => a.spec.ordinal - b.spec.ordinal);
@@ -151,9 +159,9 @@ export class KubeTarget implements Target {
   async events(cluster?: ClusterObject): Promise<readonly ClusterEvent[]> {
     const namespace = cluster ? cluster.metadata.namespace : this.namespace;
     try {
-      return await eventsAbout(this.client, namespace, cluster?.metadata.name, this.#call());
+      return eventsAbout(await this.#items(events, scopeOf(namespace)), cluster?.metadata.name);
     } catch (error) {
-      throw explained(error, this.#attempt("list", "events.events.k8s.io", namespace));
+      throw explained(error, this.#attempt(this.#listVerb, "events.events.k8s.io", namespace));
     }
   }
 
@@ -208,14 +216,14 @@ export class KubeTarget implements Target {
   async operations(cluster?: ClusterObject): Promise<readonly OperationObject[]> {
     const namespace = cluster ? cluster.metadata.namespace : this.namespace;
     try {
-      const found = await this.client.list(etcdOperations, scopeOf(namespace), this.#call());
-      return found.items
+      const found = await this.#items(etcdOperations, scopeOf(namespace));
+      return found
         .filter(({ spec }) => cluster === undefined || spec.cluster === cluster.metadata.name)
         .toSorted((a, b) => createdAt(a).localeCompare(createdAt(b)));
     } catch (error) {
       // An operator from before this resource: there are none.
       if (isReason(error, "NotFound")) return [];
-      throw this.#explained(error, "list", etcdOperations, namespace);
+      throw this.#explained(error, this.#listVerb, etcdOperations, namespace);
     }
   }
 
@@ -287,21 +295,38 @@ export class KubeTarget implements Target {
     }
   }
 
+  follow(): Following {
+    this.#following ??= new KubeFollowing({
+      client: this.client,
+      clock: this.#io.clock,
+      random: systemRandom,
+      timeoutMs: TIMEOUT_MS,
+      signal: this.#io.signal,
+      explain: (error, kind, { namespace }) => this.#explained(error, "watch", kind, namespace),
+    });
+    return this.#following;
+  }
+
   async close(): Promise<void> {
+    await this.#following?.close();
     await this.transport.close();
   }
 
-  async #list<T extends KubeObject>(
-    kind: Resource<T>,
-    namespace: string | undefined,
-    labels?: Readonly<Record<string, string>>,
-  ): Promise<readonly T[]> {
+  get #listVerb(): "list" | "watch" {
+    return this.#following ? "watch" : "list";
+  }
+
+  async #items<T extends KubeObject>(kind: Resource<T>, scope: Scope): Promise<readonly T[]> {
+    if (this.#following) return await this.#following.list(kind, scope);
+    return (await this.client.list(kind, scope, this.#call())).items;
+  }
+
+  async #list<T extends KubeObject>(kind: Resource<T>, scope: Scope): Promise<readonly T[]> {
     try {
-      const scope = { ...scopeOf(namespace), ...(labels && { labels }) };
-      return (await this.client.list(kind, scope, this.#call())).items;
+      return await this.#items(kind, scope);
     } catch (error) {
       if (isReason(error, "NotFound")) throw notInstalled(this.server, nameOf(kind));
-      throw this.#explained(error, "list", kind, namespace);
+      throw this.#explained(error, this.#listVerb, kind, scope.namespace);
     }
   }
 

@@ -73,6 +73,14 @@ export interface Applied {
   readonly warnings: readonly string[];
 }
 
+/** The target from when it is followed: it answers with what it knows, and learns of changes by itself. */
+export interface Following {
+  /** Resolves when something has changed since the last call, or after so long; rejects when the user leaves. */
+  changed(withinMs: number): Promise<void>;
+  /** Why what is shown may be old, as a sentence. */
+  readonly trouble: string | undefined;
+}
+
 export interface Target {
   readonly kind: "kubernetes" | "local";
   /** The program as the user called it, for hints. */
@@ -119,6 +127,9 @@ export interface Target {
    * change was decided on: with another spec there by now it is a conflict, and nothing is written.
    */
   applyCluster(manifest: unknown, seen: ClusterObject | undefined): Promise<Applied>;
+
+  /** For `--watch`; absent where looking again is cheap. */
+  follow?(): Following;
 
   close(): Promise<void>;
 }

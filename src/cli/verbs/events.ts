@@ -24,22 +24,27 @@ export const verb = clusterVerb(
   },
   async ({ flags, args }, io, target) => {
     const style = styleOf(io, flags);
-    await show(io, flags, async () => {
-      const cluster = await chosenCluster(target, args.cluster);
-      const now = io.clock.now();
-      const events = (await target.events(cluster)).filter(
-        ({ at, type }) =>
-          (flags.since === undefined || now - at <= flags.since) && (!flags.warnings || type === "Warning"),
-      );
-      return {
-        data: events,
-        text: (format) =>
-          events.length === 0
-            ? `No events of ${cluster.metadata.name}.`
-            : eventLines(events, { now, width: format === "wide" ? Infinity : widthOf(io) }, style).join(
-                "\n",
-              ),
-      };
-    });
+    await show(
+      io,
+      flags,
+      async () => {
+        const cluster = await chosenCluster(target, args.cluster);
+        const now = io.clock.now();
+        const events = (await target.events(cluster)).filter(
+          ({ at, type }) =>
+            (flags.since === undefined || now - at <= flags.since) && (!flags.warnings || type === "Warning"),
+        );
+        return {
+          data: events,
+          text: (format) =>
+            events.length === 0
+              ? `No events of ${cluster.metadata.name}.`
+              : eventLines(events, { now, width: format === "wide" ? Infinity : widthOf(io) }, style).join(
+                  "\n",
+                ),
+        };
+      },
+      target,
+    );
   },
 );

@@ -20,26 +20,31 @@ export const verb = clusterVerb(
   },
   async ({ flags }, io, target) => {
     const style = styleOf(io, flags);
-    await show(io, flags, async () => {
-      const all = await target.clusters();
-      if (all.length === 0 && !flags.watch) throw noCluster(target);
-      const clusters = flags.unhealthy ? all.filter(({ status }) => status?.phase !== "Healthy") : all;
-      return {
-        data: clusters,
-        text: (format) =>
-          clusters.length === 0 && all.length > 0
-            ? `All ${all.length} clusters are healthy.`
-            : listLines(
-                {
-                  clusters,
-                  namespaces: target.namespace === undefined,
-                  wide: format === "wide",
-                  now: io.clock.now(),
-                  width: widthOf(io),
-                },
-                style,
-              ).join("\n"),
-      };
-    });
+    await show(
+      io,
+      flags,
+      async () => {
+        const all = await target.clusters();
+        if (all.length === 0 && !flags.watch) throw noCluster(target);
+        const clusters = flags.unhealthy ? all.filter(({ status }) => status?.phase !== "Healthy") : all;
+        return {
+          data: clusters,
+          text: (format) =>
+            clusters.length === 0 && all.length > 0
+              ? `All ${all.length} clusters are healthy.`
+              : listLines(
+                  {
+                    clusters,
+                    namespaces: target.namespace === undefined,
+                    wide: format === "wide",
+                    now: io.clock.now(),
+                    width: widthOf(io),
+                  },
+                  style,
+                ).join("\n"),
+        };
+      },
+      target,
+    );
   },
 );

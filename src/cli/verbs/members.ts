@@ -20,18 +20,24 @@ export const verb = clusterVerb(
   },
   async ({ flags, args }, io, target) => {
     const style = styleOf(io, flags);
-    await show(io, flags, async () => {
-      const cluster = await chosenCluster(target, args.cluster);
-      const members = await target.members(cluster);
-      return {
-        data: members,
-        text: (format) => {
-          const wide = format === "wide";
-          return memberLines({ cluster, members, wide, now: io.clock.now(), width: widthOf(io) }, style).join(
-            "\n",
-          );
-        },
-      };
-    });
+    await show(
+      io,
+      flags,
+      async () => {
+        const cluster = await chosenCluster(target, args.cluster);
+        const members = await target.members(cluster);
+        return {
+          data: members,
+          text: (format) => {
+            const wide = format === "wide";
+            return memberLines(
+              { cluster, members, wide, now: io.clock.now(), width: widthOf(io) },
+              style,
+            ).join("\n");
+          },
+        };
+      },
+      target,
+    );
   },
 );

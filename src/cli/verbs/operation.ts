@@ -25,16 +25,21 @@ const list = clusterVerb(
   async ({ flags, args }, io, target) => {
     const style = styleOf(io, flags);
     const cluster = args.cluster === undefined ? undefined : await chosenCluster(target, args.cluster);
-    await show(io, flags, async () => {
-      const operations = await target.operations(cluster);
-      return {
-        data: operations,
-        text: () =>
-          operations.length === 0
-            ? `no operations ${cluster === undefined ? target.where : `for ${cluster.metadata.name}`}`
-            : operationLines(operations, { now: io.clock.now(), width: widthOf(io) }, style).join("\n"),
-      };
-    });
+    await show(
+      io,
+      flags,
+      async () => {
+        const operations = await target.operations(cluster);
+        return {
+          data: operations,
+          text: () =>
+            operations.length === 0
+              ? `no operations ${cluster === undefined ? target.where : `for ${cluster.metadata.name}`}`
+              : operationLines(operations, { now: io.clock.now(), width: widthOf(io) }, style).join("\n"),
+        };
+      },
+      target,
+    );
   },
 );
 

@@ -21,18 +21,23 @@ export const verb = clusterVerb(
   },
   async ({ flags, args }, io, target) => {
     const style = styleOf(io, flags);
-    await show(io, flags, async () => {
-      const cluster = await chosenCluster(target, args.cluster);
-      const [members, operations, remarks] = await Promise.all([
-        target.members(cluster),
-        target.operations(cluster),
-        target.remarks(cluster),
-      ]);
-      const view = { cluster, members, operations, remarks, now: io.clock.now(), width: widthOf(io) };
-      return {
-        data: { cluster, members, operations },
-        text: (format) => statusLines({ ...view, wide: format === "wide" }, style).join("\n"),
-      };
-    });
+    await show(
+      io,
+      flags,
+      async () => {
+        const cluster = await chosenCluster(target, args.cluster);
+        const [members, operations, remarks] = await Promise.all([
+          target.members(cluster),
+          target.operations(cluster),
+          target.remarks(cluster),
+        ]);
+        const view = { cluster, members, operations, remarks, now: io.clock.now(), width: widthOf(io) };
+        return {
+          data: { cluster, members, operations },
+          text: (format) => statusLines({ ...view, wide: format === "wide" }, style).join("\n"),
+        };
+      },
+      target,
+    );
   },
 );

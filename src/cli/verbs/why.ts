@@ -19,14 +19,19 @@ export const verb = clusterVerb(
   },
   async ({ flags, args }, io, target) => {
     const style = styleOf(io, flags);
-    await show(io, flags, async () => {
-      const cluster = await chosenCluster(target, args.cluster);
-      const [why, remarks] = await Promise.all([target.why(cluster), target.remarks(cluster)]);
-      return {
-        data: why,
-        text: () =>
-          [...whyLines(why, widthOf(io), style), ...remarks.flatMap((remark) => ["", remark])].join("\n"),
-      };
-    });
+    await show(
+      io,
+      flags,
+      async () => {
+        const cluster = await chosenCluster(target, args.cluster);
+        const [why, remarks] = await Promise.all([target.why(cluster), target.remarks(cluster)]);
+        return {
+          data: why,
+          text: () =>
+            [...whyLines(why, widthOf(io), style), ...remarks.flatMap((remark) => ["", remark])].join("\n"),
+        };
+      },
+      target,
+    );
   },
 );
