@@ -168,10 +168,34 @@ describe("with a cluster of three members", () => {
     await refused(3, /no member is named "demo-99" in cluster demo/, "logs", "demo", "--member", "demo-99");
   });
 
-  test("logs of a member whose kubelet does not answer say so", async () => {
-    const { code, err } = await command("logs", "demo");
+  test("logs of members whose kubelet does not answer say so, for each of them", async () => {
+    const { code, out, err } = await command("logs", "demo");
     assert.equal(code, 1, err);
-    assert.match(err, /log/);
+    assert.equal(out.match(/demo-\d  no log: the kubelet of its node does not answer/g)?.length, 3, out);
+    assert.match(
+      err,
+      /could not read the logs of demo-\d, demo-\d, demo-\d from the kubelet\. Check the nodes/,
+    );
+  });
+
+  test("--watch shows a change as soon as it is made", async () => {
+    const leaving = new AbortController();
+    const io = collectingIo({
+      env: { KUBECONFIG: bed.kubeconfig, HOME: folder },
+      signal: leaving.signal,
+      command: "kubectl etcd",
+    });
+    const ended = dispatch(["list", "--watch", "-o", "json"], verbs, "0.0.0", io);
+    const annotated = async (value: string) => {
+      await bed.client.patch(`${PATHS.clusters}/demo`, { metadata: { annotations: { watched: value } } });
+      const seen = () => io.out().includes(`"watched": "${value}"`);
+      await eventually(`the change to ${value} is shown`, seen, { withinMs: PATIENCE_MS, everyMs: 50 });
+    };
+    await eventually("the first state is shown", () => io.out().includes('"name": "demo"'));
+    await annotated("once");
+    await annotated("twice");
+    leaving.abort();
+    assert.equal(await ended, 0, io.err());
   });
 
   test("several clusters are named when none is chosen", async () => {

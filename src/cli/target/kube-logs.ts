@@ -4,8 +4,12 @@ import type { KubeRequest } from "../../seams/kube-transport.ts";
 import { errorFromFailure, errorFromResponse, isReason } from "../../kube/errors.ts";
 import { pathOf, pods } from "../../kube/resources.ts";
 import { ETCD_CONTAINER } from "../../operator/names.ts";
+import { CommandError, EXIT } from "../exit.ts";
 import { asTheyCome, inOrder } from "./merge.ts";
 import type { LogLine, LogWishes } from "./target.ts";
+
+/** What the API server answers where it could not ask the kubelet. */
+const OF_KUBELET = ["Internal", "Unavailable", "ServerTimeout"] as const;
 
 export interface PodLogs {
   readonly transport: Pick<Http2Transport, "lines">;
@@ -20,13 +24,23 @@ export async function* podLogs(
   wishes: LogWishes,
   signal: AbortSignal,
 ): AsyncGenerator<LogLine> {
+  const unread = new Set<string>();
   const open = (member: string) =>
-    linesOf(transport, requestFor(namespace, member, wishes, now), member, signal, explain);
+    linesOf(
+      { transport, request: requestFor(namespace, member, wishes, now), member, unread, explain },
+      signal,
+    );
   if (wishes.follow) yield* asTheyCome(wishes.members.map(open));
   else {
     const all = await Promise.all(wishes.members.map((member) => collected(open(member))));
     yield* inOrder(all);
   }
+  const missing = wishes.members.filter((member) => unread.has(member));
+  if (missing.length > 0)
+    throw new CommandError(
+      EXIT.failed,
+      `could not read the logs of ${missing.join(", ")} from the kubelet. Check the nodes (kubectl get nodes, kubectl get pods -n ${namespace} -o wide)`,
+    );
 }
 
 async function collected(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {
@@ -36,7 +50,7 @@ async function collected(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {
 }
 
 function requestFor(namespace: string, member: string, wishes: LogWishes, now: number): KubeRequest {
-  const { sinceMs, lines, follow } = wishes;
+  const { sinceMs, lines, follow, previous } = wishes;
   return {
     method: "GET",
     path: `${pathOf(pods, { namespace, name: member })}/log`,
@@ -45,19 +59,29 @@ function requestFor(namespace: string, member: string, wishes: LogWishes, now: n
       container: ETCD_CONTAINER,
       timestamps: "true",
       ...(follow && { follow: "true" }),
+      ...(previous && { previous: "true" }),
       ...(sinceMs !== undefined && { sinceTime: new Date(now - sinceMs).toISOString() }),
       ...(lines !== undefined && { tailLines: String(lines) }),
     },
   };
 }
 
-/** A member without a Pod, or whose container has not started, has no log: that is said in its place. */
+interface MemberLog {
+  readonly transport: PodLogs["transport"];
+  readonly request: KubeRequest;
+  readonly member: string;
+  /** Members whose kubelet does not answer, added to. */
+  readonly unread: Set<string>;
+  readonly explain: PodLogs["explain"];
+}
+
+/**
+ * A member without a Pod, or whose container has not started, has no log: that is said in its place. So is a kubelet that
+ * does not answer: the logs of the other members say why.
+ */
 async function* linesOf(
-  transport: PodLogs["transport"],
-  request: KubeRequest,
-  member: string,
+  { transport, request, member, unread, explain }: MemberLog,
   signal: AbortSignal,
-  explain: PodLogs["explain"],
 ): AsyncGenerator<LogLine> {
   const what = `GET ${request.path}`;
   try {
@@ -67,8 +91,17 @@ async function* linesOf(
   } catch (error) {
     if (signal.aborted) return;
     const failure = errorFromFailure(what, error);
-    if (!isReason(failure, "NotFound", "BadRequest")) throw explain(failure);
-    const why = failure.reason === "NotFound" ? "it has no Pod" : "its container has not started";
+    const isKubelets = failure.status !== undefined && isReason(failure, ...OF_KUBELET);
+    if (!isKubelets && !isReason(failure, "NotFound", "BadRequest")) throw explain(failure);
+    if (isKubelets) unread.add(member);
+    const started = request.query?.["previous"]
+      ? "its container has not been restarted"
+      : "its container has not started";
+    const why = isKubelets
+      ? "the kubelet of its node does not answer the API server"
+      : failure.reason === "NotFound"
+        ? "it has no Pod"
+        : started;
     yield { member, at: undefined, text: `no log: ${why}` };
   }
 }

@@ -58,6 +58,8 @@ export interface LogWishes {
   /** The last lines of each member; all when absent. */
   readonly lines?: number;
   readonly follow: boolean;
+  /** Of the container before its last restart; Kubernetes only. */
+  readonly previous?: boolean;
 }
 
 export interface LogLine {

@@ -1,4 +1,5 @@
 /** `quorate logs`: the logs of all members as one, in order of time. */
+import { UsageError } from "../io.ts";
 import { styleOf } from "../output.ts";
 import { isAtLeast, LOG_LEVELS, logText, parseEtcdLog } from "../screen/log-line.ts";
 import { chosenCluster, noSuch } from "../target/choose.ts";
@@ -21,6 +22,11 @@ export const verb = clusterVerb(
         value: "n",
         help: "the last lines of each member (default: 50, or all with --since)",
       },
+      previous: {
+        kind: "switch",
+        short: "p",
+        help: "lines of the containers before their last restart (Kubernetes)",
+      },
       level: {
         kind: "choice",
         choices: LOG_LEVELS,
@@ -33,9 +39,18 @@ export const verb = clusterVerb(
       { does: "The last lines of all members", line: "logs demo" },
       { does: "Warnings of two members, as they come", line: "logs demo -m demo-1,demo-2 --level warn -f" },
       { does: "The last half hour", line: "logs demo --since 30m" },
+      { does: "Why a container of demo-2 ended", line: "logs demo -m demo-2 --previous" },
     ],
   },
   async ({ flags, args }, io, target) => {
+    if (flags.previous && flags.follow)
+      throw new UsageError(
+        "--previous and --follow exclude each other: a container that ended writes no more",
+      );
+    if (flags.previous && target.kind === "local")
+      throw new UsageError(
+        "--previous is for containers; on this machine a member's log has the lines of all its processes: leave it out",
+      );
     const cluster = await chosenCluster(target, args.cluster);
     const names = (await target.members(cluster)).map(({ metadata }) => metadata.name);
     const unknown = flags.member.find((name) => !names.includes(name));
@@ -50,6 +65,7 @@ export const verb = clusterVerb(
     const wishes = {
       members,
       follow: flags.follow,
+      previous: flags.previous,
       ...(flags.since !== undefined && { sinceMs: flags.since }),
       ...(lines !== undefined && { lines }),
     };

@@ -203,7 +203,7 @@ export async function isOpen({ bed }: Ground, name: string): Promise<boolean> {
 }
 
 /** The process of etcd in a Pod, as this machine numbers it. */
-function etcdOf(podUID: string): number | undefined {
+export function etcdOf(podUID: string): number | undefined {
   for (const entry of readdirSync("/proc")) {
     if (!/^\d+$/.test(entry)) continue;
     try {

@@ -15,6 +15,7 @@ import { etcdOf } from "../../support/etcd-cluster.ts";
 import { PATHS } from "../../support/kube-paths.ts";
 import { Lab } from "../../testbed/on-nodes/lab.ts";
 import { run } from "../../testbed/on-nodes/support.ts";
+import { etcdOf as etcdIn } from "./empty-start.ts";
 
 const MAIN = join(import.meta.dirname, "../../../src/cli/main.ts");
 const PATIENCE = { withinMs: 120_000, everyMs: 200 };
@@ -101,6 +102,52 @@ test("a report has the cluster, its Pods and logs, and no key", async () => {
   assert.doesNotMatch(unpacked, /PRIVATE KEY|LS0tLS1CRUdJTi/);
 });
 
+test("logs are those of all members in order of time, of one of them, by level, and from before a restart", async () => {
+  interface Line {
+    readonly member: string;
+    readonly at: string;
+    readonly level?: string;
+    readonly message?: string;
+  }
+  const logs = async (...more: string[]) => {
+    const { code, out } = await kubectlEtcd(["logs", "demo", "-o", "json", ...more]);
+    assert.equal(code, 0, out);
+    return out
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as Line);
+  };
+  const all = await logs("--lines", "1000");
+  assert.deepEqual([...new Set(all.map(({ member }) => member))].toSorted(), ["demo-1", "demo-2", "demo-3"]);
+  const times = all.map(({ at }) => Date.parse(at));
+  assert.deepEqual(
+    times,
+    times.toSorted((a, b) => a - b),
+  );
+  assert.ok(all.some(({ message }) => message === "ready to serve client requests"));
+  const some = await logs("-m", "demo-2", "--lines", "5");
+  assert.deepEqual([some.length, ...new Set(some.map(({ member }) => member))], [5, "demo-2"]);
+  const warnings = await logs("--level", "warn", "--lines", "1000");
+  assert.ok(warnings.length < all.length && warnings.every(({ level }) => level !== "info"));
+  const never = await kubectlEtcd(["logs", "demo", "-m", "demo-2", "--previous"]);
+  assert.match(never.out, /demo-2  no log: its container has not been restarted/);
+
+  const { metadata } = await bed.client.get<Pod>(`${PATHS.pods}/demo-2`);
+  const pid = etcdIn(metadata?.uid ?? "");
+  assert.ok(pid);
+  process.kill(pid, "SIGKILL");
+  const restarted = async () => {
+    const { status } = await bed.client.get<Pod>(`${PATHS.pods}/demo-2`);
+    const [container] = status?.containerStatuses ?? [];
+    return container?.restartCount === 1 && container.state?.running !== undefined;
+  };
+  await eventually("the kubelet restarts it", restarted, PATIENCE);
+  const previous = await logs("-m", "demo-2", "--previous", "--lines", "1000");
+  const before = all.filter(({ member }) => member === "demo-2");
+  assert.deepEqual(previous.slice(0, before.length), before);
+  await lab.call("converged", "demo", 3);
+});
+
 test("a Pod that is gone is named and left out, and the others answer", async () => {
   await lab.call("edit", "demo", { paused: true });
   await bed.client.delete(`${PATHS.pods}/demo-1`);
@@ -140,6 +187,9 @@ test("without the right to it, the missing right is named", async () => {
   const refused = await kubectlEtcd(["etcdctl", "demo", "--built-in", "--", "get", "a"], file);
   assert.equal(refused.code, 4, refused.out);
   assert.match(refused.out, /you may not create pods\/portforward in namespace default/);
+  const unread = await kubectlEtcd(["logs", "demo"], file);
+  assert.equal(unread.code, 4, unread.out);
+  assert.match(unread.out, /you may not get pods\/log in namespace default\. Ask for that right/);
   const partly = await kubectlEtcd(["certificate", "show", "demo"], file);
   assert.equal(partly.code, 0, partly.out);
   assert.match(partly.out, /^Not shown: demo-operator \(you may not get this Secret\)/m);
