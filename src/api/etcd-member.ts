@@ -239,6 +239,8 @@ const nameFollowsCluster: Rule<{ metadata: Metadata; spec: MemberSpecFields }> =
   check: ({ metadata, spec }) => metadata.name === `${spec.cluster}-${spec.ordinal}`,
 };
 
+const amounts = () => z.record(z.string(), text(64)).meta({ maxProperties: 32 }).optional();
+
 export const etcdMemberStatusSchema = z.strictObject({
   observedGeneration: int(0, Number.MAX_SAFE_INTEGER)
     .optional()
@@ -249,6 +251,15 @@ export const etcdMemberStatusSchema = z.strictObject({
   role: z.enum(["Leader", "Follower", "Learner", "Unknown"]).optional().describe("What it is in etcd."),
   replicas: int(0, 1).optional().describe("1 while the member has a Pod, for the scale subresource."),
   selector: text(512).optional().describe("Selects the Pod of the member, for the scale subresource."),
+  resources: z
+    .strictObject({
+      requests: amounts().describe("What its node has set aside for it."),
+      limits: amounts().describe("What it may use at most."),
+    })
+    .optional()
+    .describe(
+      "Resources of its etcd container, where they are not those of the record: an autoscaler, a LimitRange or a person changed them. They stay until pod.resources of the EtcdCluster changes.",
+    ),
   conditions: conditionsSchema.optional().describe("Ready, and what stands in its way."),
 });
 

@@ -12,6 +12,7 @@ import type { KubeObject } from "../../src/kube/resources.ts";
 import { isCode } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { autoscaled } from "../support/autoscaled.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
 import { OperatorChecker } from "../support/operator-checker.ts";
@@ -173,6 +174,10 @@ describe("a cluster of three", () => {
     const [, second] = after;
     assert.equal(second?.spec?.containers[0]?.resources?.requests?.["cpu"], "150m");
     assert.deepEqual(running.steps.slice(steps), []);
+  });
+
+  test("an autoscaler's webhook and evictions: the same member comes back with its resources, and nothing rolls", async () => {
+    await autoscaled(bed, cluster(), running);
   });
 
   test("each claim and its PersistentVolume tell what they hold, and at rest nothing is written there", async () => {

@@ -8,7 +8,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { ManualClock } from "../../kube/testing.ts";
 import { ANNOTATIONS } from "../names.ts";
-import { Resizing } from "./resizing.ts";
+import { foreignResources, Resizing } from "./resizing.ts";
 import { startedBeforeJoining } from "./start-latch.ts";
 
 const OLD = { requests: { cpu: "100m", memory: "256Mi" } };
@@ -141,4 +141,15 @@ test("what the server refuses, the kubelet cannot do, or nobody does in time, is
   assert.equal(slow.resizing.isPossible(deferred, after), false);
   const other = { ...deferred, metadata: { ...deferred.metadata, uid: "u2" } };
   assert.equal(slow.resizing.isPossible(other, after), true, "another Pod is another matter");
+});
+
+test("resources that another writer gave a container are told, and not those that are on their way to it", () => {
+  const { pod } = world();
+  const given = { requests: { cpu: "250m", memory: "400Mi" } };
+  const changed: Pod = { ...pod, spec: { containers: [{ name: "etcd", resources: given }] } };
+  assert.equal(foreignResources(pod, before), undefined);
+  assert.deepEqual(foreignResources(changed, before), given);
+  assert.equal(foreignResources(changed, after), undefined, "the operator gives it others now");
+  assert.equal(foreignResources(undefined, before), undefined);
+  assert.equal(foreignResources(world(undefined, `${startHash(before)}~`).pod, before), undefined);
 });

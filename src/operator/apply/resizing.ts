@@ -3,6 +3,7 @@
  * kubelet has done it. Where the server or the kubelet will not, or not in time, the member restarts instead.
  */
 import type { Pod, ResourceRequirements } from "kubernetes-types/core/v1.d.ts";
+import type { EtcdMemberStatus } from "../../api/etcd-member.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { readStart, writeStart, type Start } from "../../core/template/start.ts";
 import { startHash, startOf } from "../../core/template/template.ts";
@@ -96,6 +97,22 @@ export class Resizing {
     const metadata = { annotations: { [ANNOTATIONS.startedFrom]: startedFrom } };
     await this.#client.patch(pods, { name, namespace }, { metadata }, { uid });
   }
+}
+
+/**
+ * What the container has where somebody else gave it that: an autoscaler when the Pod was created or later, a LimitRange.
+ * Undefined where it has what its record asks for, or is about to get it.
+ */
+export function foreignResources(
+  pod: Pod | undefined,
+  record: MemberRecord,
+): EtcdMemberStatus["resources"] | undefined {
+  const started = readStart(pod?.metadata?.annotations?.[ANNOTATIONS.startedFrom] ?? "");
+  const found = etcdOf(pod?.spec?.containers)?.resources;
+  if (!started || started.resizing || started.resources !== startOf(record).resources) return undefined;
+  if (hasResources(found, resourcesOf(record.template) ?? {})) return undefined;
+  const { requests, limits } = found ?? {};
+  return { ...(requests && { requests: { ...requests } }), ...(limits && { limits: { ...limits } }) };
 }
 
 function etcdOf<T extends { readonly name: string }>(containers: readonly T[] | undefined): T | undefined {

@@ -15,6 +15,7 @@ import type { Clock } from "../../seams/clock.ts";
 import { fitCluster, fitMember } from "./fit-status.ts";
 import { memberSelector } from "../render/metadata.ts";
 import { mergePatch } from "../apply/merge-patch.ts";
+import { foreignResources } from "../apply/resizing.ts";
 import { etcdClusters, etcdMembers } from "../resources.ts";
 import type { Stores } from "../cache/stores.ts";
 
@@ -84,11 +85,13 @@ export class Reporter {
     const ref = { ...refOf(this.#key), name: member.name };
     const object = this.#stores.member(`${ref.namespace}/${ref.name}`);
     if (!object || object.metadata.uid !== member.record.uid) return;
+    const resources = foreignResources(this.#stores.pod(`${ref.namespace}/${ref.name}`), member.record);
     const status = fitMember({
       ...memberStatusOf(view, member, object.metadata.generation, object.status),
       // Of the scale subresource.
       replicas: member.workload.state === "absent" ? 0 : 1,
       selector: memberSelector(view.observation.cluster, member.name),
+      ...(resources && { resources }),
     });
     const lasts = member.healthy || this.#lasts(member.name, status);
     // Another generation of the record alone is news: who waits for the member does not believe an older one.
