@@ -3,9 +3,10 @@
  * reconfiguration (R19), the learner limit (R17). Undefined: refused, and nothing has changed.
  */
 import type { Action } from "../../../src/core/action.ts";
+import { FINAL } from "../../../src/core/operations/status.ts";
 import { minorNumber } from "../../../src/core/version/version.ts";
 import { idOf, ordinalOfID, ordinalOfName, ownVolume, type Setting } from "./observe.ts";
-import type { Marks, Member, State } from "./state.ts";
+import type { Marks, Member, Operation, State } from "./state.ts";
 import { entryOf, hasQuorum, isUp, majorityOf, upVoters, votersOf } from "./truth.ts";
 import { minorOfMember, normal, withMember } from "./world.ts";
 
@@ -85,6 +86,9 @@ function apply(truth: State, seen: State, action: Action, setting: Setting): Sta
     case "ReissueCertificates":
       return undefined;
     case "UpdateOperation":
+      return sameOperation(truth, seen)
+        ? { ...truth, operation: written(truth.operation, action) }
+        : undefined;
     case "DeleteOperation":
     case "ChangeAuth":
     case "UpdateAuthObject":
@@ -111,6 +115,8 @@ function create(
     run: true,
     template: templates.numberOf(record.template),
     retiring: false,
+    requested: false,
+    stamped: false,
     deleting: false,
     volume: "absent",
     data: false,
@@ -134,7 +140,11 @@ function recordChange(
     ...(change.joined && { joined: true }),
     ...(change.run !== undefined && { run: change.run }),
     ...(change.template && { template: templates.numberOf(change.template) }),
-    ...("retiring" in change && { retiring: change.retiring !== undefined }),
+    ...("retiring" in change && {
+      retiring: change.retiring !== undefined,
+      requested: change.retiring?.requested === true,
+    }),
+    ...(change.restart !== undefined && { stamped: true }),
     ...(change.leaving && {
       leaving: { volume: change.leaving.volume, broken: change.leaving.broken === true },
     }),
@@ -211,6 +221,8 @@ function sameRecord(a: Member, b: Member | undefined): boolean {
       m.run,
       m.template,
       m.retiring,
+      m.requested,
+      m.stamped,
       m.leaving,
     ]);
   return text(a) === text(b);
@@ -218,4 +230,22 @@ function sameRecord(a: Member, b: Member | undefined): boolean {
 
 function sameCluster(a: State, b: State): boolean {
   return JSON.stringify([a.spec, a.deleting, a.marks]) === JSON.stringify([b.spec, b.deleting, b.marks]);
+}
+
+function sameOperation(a: State, b: State): boolean {
+  return a.operation !== undefined && JSON.stringify(a.operation) === JSON.stringify(b.operation);
+}
+
+/** One that has finished is of no further interest. */
+function written(
+  operation: Operation | undefined,
+  { status }: Extract<Action, { kind: "UpdateOperation" }>,
+): Operation | undefined {
+  if (!operation || FINAL.has(status.phase)) return undefined;
+  return {
+    ...operation,
+    running: status.phase === "Running",
+    members: (status.members ?? []).map(ordinalOfName),
+    done: (status.steps ?? []).flatMap(({ member }) => (member === undefined ? [] : [ordinalOfName(member)])),
+  };
 }

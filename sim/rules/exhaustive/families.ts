@@ -3,6 +3,7 @@
  * faults may come, in any order and at any moment. Larger members × faults grow the search tenfold each.
  */
 import type { EtcdClusterSpecInput } from "../../../src/api/etcd-cluster-spec.ts";
+import type { Task } from "./state.ts";
 
 export interface Family {
   readonly name: string;
@@ -16,6 +17,8 @@ export interface Family {
   readonly blind?: "too" | "only";
   /** People may also delete the cluster, or a record by hand. */
   readonly deletes?: boolean;
+  /** An edit may also be an EtcdOperation with one of these tasks, once, and its deletion. */
+  readonly tasks?: readonly Task[];
 }
 
 const of = (replicas: number, version = "3.6.16") => ({ replicas, version });
@@ -34,6 +37,15 @@ export const QUICK: readonly Family[] = [
     faults: 1,
     blind: "only",
   },
+  { name: "2, restarted", settled: true, specs: [of(2)], edits: 2, faults: 1, tasks: [{ kind: "restart" }] },
+];
+
+const TASKS: readonly Task[] = [
+  { kind: "restart" },
+  { kind: "restart", target: 2 },
+  { kind: "replaceMember", target: 1 },
+  { kind: "moveLeader" },
+  { kind: "moveLeader", target: 2 },
 ];
 
 export const UP_TO_3: readonly Family[] = [
@@ -62,6 +74,18 @@ export const UP_TO_3: readonly Family[] = [
   { name: "3.5 → 3.6", settled: true, specs: [of(2, "3.5.35"), of(2)], edits: 1, faults: 1 },
   { name: "asleep and awake", settled: true, specs: [of(2), of(0)], edits: 2, faults: 1 },
   { name: "deleted", settled: true, specs: [of(3)], edits: 1, faults: 1, deletes: true },
+  { name: "2, operations", settled: true, specs: [of(2)], edits: 2, faults: 1, tasks: TASKS },
+  { name: "3, an operation", settled: true, specs: [of(3)], edits: 1, faults: 1, tasks: TASKS },
+  { name: "3 ↔ 1, an operation", settled: true, specs: [of(3), of(1)], edits: 2, faults: 0, tasks: TASKS },
+  {
+    name: "1, operations, deleted",
+    settled: true,
+    specs: [of(1)],
+    edits: 2,
+    faults: 1,
+    deletes: true,
+    tasks: TASKS,
+  },
   {
     name: "another class",
     settled: true,
@@ -76,6 +100,7 @@ export const UP_TO_5: readonly Family[] = [
   { name: "3: 3.6 → 3.7", settled: true, specs: [of(3), of(3, "3.7.3")], edits: 1, faults: 1 },
   { name: "3: 3.5 → 3.6", settled: true, specs: [of(3, "3.5.35"), of(3)], edits: 1, faults: 1 },
   { name: "3: asleep and awake", settled: true, specs: [of(3), of(0)], edits: 2, faults: 1 },
+  { name: "3, operations", settled: true, specs: [of(3)], edits: 2, faults: 1, tasks: TASKS },
   { name: "3 ↔ 5", settled: true, specs: [of(3), of(5)], edits: 2, faults: 1 },
   { name: "5, twice", settled: true, specs: [of(5)], edits: 0, faults: 2 },
   { name: "5 → 1, 4", settled: true, specs: [of(5), of(1), of(4)], edits: 1, faults: 1 },

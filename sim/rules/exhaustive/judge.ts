@@ -88,6 +88,9 @@ export function judgeStep(state: State, seen: State, action: Action, setting: Se
       if (action.purpose === "new-life" && state.marks.established)
         throw new Broken("I3", "a cluster that exists is begun anew");
       return;
+    case "UpdateOperation":
+      if (action.status.phase === "Succeeded" && state === seen) judgeSuccess(state);
+      return;
     case "UpdateMember": {
       const member = named(action.member);
       if (action.change.joined && member && !(member.data && entryOf(state, member)?.started))
@@ -96,6 +99,22 @@ export function judgeStep(state: State, seen: State, action: Action, setting: Se
     }
     default:
   }
+}
+
+/** What it says of itself is so. */
+function judgeSuccess(state: State): void {
+  const { task, members = [] } = state.operation ?? {};
+  const there = state.members.filter(({ ordinal }) => members.includes(ordinal));
+  // One that fails afterwards was restarted all the same.
+  const left = there.find(
+    ({ leaving, stamped, from }) => !leaving && !(stamped && (from === undefined || from.stamped === true)),
+  );
+  if (task?.kind === "restart" && left)
+    throw new Broken("operation", `said to have restarted demo-${left.ordinal}, which runs as before`);
+  if (task?.kind === "replaceMember" && there.length > 0)
+    throw new Broken("operation", `said to have replaced demo-${task.target}, which is there`);
+  if (task?.kind === "moveLeader" && members.length > 0 && !members.includes(state.etcd.leader))
+    throw new Broken("operation", `said to have moved leadership, and demo-${state.etcd.leader} leads`);
 }
 
 /** R20: who leads hands over first, if there is somebody to take it who stays. */

@@ -11,8 +11,10 @@ import type {
   MemberAnswer,
   MemberFacts,
   Observation,
+  OperationFacts,
   WorkloadFacts,
 } from "../../../src/core/observation.ts";
+import type { OperationTask } from "../../../src/core/operations/task.ts";
 import {
   memberName,
   type ClusterMarks,
@@ -21,12 +23,14 @@ import {
 } from "../../../src/core/record.ts";
 import { startHash } from "../../../src/core/template/template.ts";
 import { hasQuorum, isUp, voterIsUp } from "./truth.ts";
-import type { Member, Started, State, Templates } from "./state.ts";
+import type { Member, Operation, Started, State, Task, Templates } from "./state.ts";
 
 export const NOW = 1_750_000_000_000;
 const HOUR_MS = 3_600_000;
 export const CLUSTER = "demo";
 const UID = "11111111-2222";
+const OPERATION_UID = "33333333-4444";
+const OPERATION = "task";
 /** Far enough behind the leader that nobody promotes it. */
 const LOG = 1_000_000;
 
@@ -73,6 +77,7 @@ function startOf(from: Started, { templates }: Setting): string {
       template: templates.get(from.template),
       joined: from.peers === undefined,
       initialCluster: peersOf(from.peers ?? []),
+      ...(from.stamped && { restart: OPERATION_UID }),
     });
     startedFrom.set(from, text);
   }
@@ -114,7 +119,10 @@ function recordOf(member: Member, { templates }: Setting): MemberRecord {
     joined: member.joined,
     run: member.run,
     template: templates.get(member.template),
-    ...(member.retiring && { retiring: { reason: "retired" } }),
+    ...(member.retiring && {
+      retiring: { reason: "retired", ...(member.requested && { requested: true }) },
+    }),
+    ...(member.stamped && { restart: OPERATION_UID }),
     ...(member.leaving && { leaving: { reason: "leaving", ...member.leaving } }),
   };
   records.set(member, record);
@@ -259,8 +267,44 @@ export function observe(state: State, setting: Setting): Observation {
       marks: marksOf(state),
     },
     members,
-    operations: [],
+    operations: state.operation ? [operationFacts(state.operation)] : [],
     etcd: etcdFacts(state),
     platform: { fenced: false, offers: addresses, highestLeftover: 0, unavailableVersions: {}, clashes: [] },
   };
+}
+
+const named = (ordinal: number) => memberName(CLUSTER, ordinal);
+
+function operationFacts({ task, running, members, done }: Operation): OperationFacts {
+  return {
+    name: OPERATION,
+    uid: OPERATION_UID,
+    resourceVersion: "1",
+    generation: 1,
+    createdAt: NOW - HOUR_MS,
+    deleting: false,
+    task: taskOf(task),
+    status: running
+      ? {
+          phase: "Running",
+          startedAt: AT,
+          members: members.map(named),
+          steps: done.map((ordinal) => ({ at: AT, message: "done", member: named(ordinal) })),
+        }
+      : { observedGeneration: -1 },
+  };
+}
+
+const AT = new Date(NOW - HOUR_MS).toISOString();
+
+function taskOf({ kind, target }: Task): OperationTask {
+  const name = target === undefined ? undefined : named(target);
+  switch (kind) {
+    case "restart":
+      return { kind, ...(name !== undefined && { members: [name] }) };
+    case "replaceMember":
+      return { kind, name: name ?? "" };
+    case "moveLeader":
+      return { kind, ...(name !== undefined && { to: name }) };
+  }
 }

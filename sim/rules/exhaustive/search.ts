@@ -120,6 +120,7 @@ class Search {
       blind: false,
       faults,
       edits,
+      asked: false,
     };
     for (let steps = 0; settled; steps++) {
       if (steps > MOST_STEPS) throw new RangeError(`${this.#family.name} does not settle`);
@@ -187,7 +188,7 @@ class Search {
       this.#edge(id, step.label, step.next, step.label === TIME ? "time" : "world");
       steps.push(step);
     }
-    const edits = editSteps(state, setting, this.#family.deletes === true);
+    const edits = editSteps(state, setting, this.#family);
     for (const { label, next } of [...edits, ...faultSteps(state, setting, this.#family.blind)]) {
       this.#transitions++;
       this.#reach(id, label, next);

@@ -19,6 +19,8 @@ const RECORD: Part = [
   "run",
   "template",
   "retiring",
+  "requested",
+  "stamped",
   "leaving",
   "deleting",
 ];
@@ -32,6 +34,8 @@ export function staleViews(before: State, after: State): StaleView[] {
     const { spec, deleting, marks } = before;
     views.push({ object: "the cluster", seen: { ...after, spec, deleting, marks } });
   }
+  if (JSON.stringify(before.operation) !== JSON.stringify(after.operation))
+    views.push({ object: "the operation", seen: { ...after, operation: before.operation } });
   for (const old of before.members) {
     const now = after.members.find(({ ordinal }) => ordinal === old.ordinal);
     const name = `demo-${old.ordinal}`;

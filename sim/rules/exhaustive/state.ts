@@ -5,8 +5,8 @@
  * hand), its volume (absent, its own, another's), whether there is data on it, its process (absent, starting, up,
  * frozen, stopping, exited and why) with what it was started from, whether a learner has caught up, and how long
  * it has been down in three steps (just now, `unhealthyAfter`, `memberLostAfter`). Of etcd: the list with learners
- * and who has started, who leads, the cluster version, an announced downgrade. Of the cluster: spec, marks, deletion.
- * Of the operator: whether it reaches etcd.
+ * and who has started, who leads, the cluster version, an announced downgrade. Of the cluster: spec, marks, deletion,
+ * and one EtcdOperation that restarts, replaces or moves leadership. Of the operator: whether it reaches etcd.
  *
  * Left out: data sizes, alarms and hashes (comparison is off), the hourly budget, canaries' seconds, nudges,
  * windows, members that have heard less than the leader, and a former life's cluster, whose members are silent.
@@ -23,6 +23,8 @@ export interface Started {
   readonly template: number;
   /** The ordinals of its list; undefined when it was started as one that has joined. */
   readonly peers?: readonly number[];
+  /** With the stamp of the operation. */
+  readonly stamped?: boolean;
 }
 
 export interface Member {
@@ -37,6 +39,10 @@ export interface Member {
   readonly run: boolean;
   readonly template: number;
   readonly retiring: boolean;
+  /** The operation asked for its replacement. */
+  readonly requested: boolean;
+  /** The operation asked for a restart. */
+  readonly stamped: boolean;
   readonly leaving?: { readonly volume: "Delete" | "Retain"; readonly broken: boolean };
   readonly deleting: boolean;
   readonly volume: "absent" | "own" | "other";
@@ -78,6 +84,22 @@ export interface Marks {
   readonly failed?: { readonly template: string; readonly member: number };
 }
 
+/** What a person may ask for once. Others change nothing that is kept here. */
+export type Task =
+  | { readonly kind: "restart"; readonly target?: number }
+  | { readonly kind: "replaceMember"; readonly target: number }
+  | { readonly kind: "moveLeader"; readonly target?: number };
+
+/** An EtcdOperation that has not finished; one that has does nothing any more. */
+export interface Operation {
+  readonly task: Task;
+  readonly running: boolean;
+  /** As settled at its start. */
+  readonly members: readonly number[];
+  /** Of which its status says what was done. */
+  readonly done: readonly number[];
+}
+
 export interface State {
   readonly spec: number;
   readonly deleting: boolean;
@@ -87,9 +109,12 @@ export interface State {
   readonly etcd: Etcd;
   /** The operator alone cannot reach etcd (H16). */
   readonly blind: boolean;
+  readonly operation?: Operation | undefined;
   /** What may still happen to it. */
   readonly faults: number;
   readonly edits: number;
+  /** An operation was asked for. */
+  readonly asked: boolean;
 }
 
 /** Templates are many words and few: states hold numbers. */
@@ -125,6 +150,9 @@ export function ranked(state: State): State {
   }
   for (const entry of state.etcd.list) seen.add(entry.ordinal);
   if (state.marks.failed) seen.add(state.marks.failed.member);
+  const { operation } = state;
+  for (const ordinal of operation ? [...operation.members, operation.task.target ?? 0] : [])
+    seen.add(ordinal);
   seen.delete(0);
   const sorted = [...seen].toSorted((a, b) => a - b);
   if (sorted.every((ordinal, i) => ordinal === i + 1)) return state;
@@ -133,6 +161,14 @@ export function ranked(state: State): State {
   const { failed } = state.marks;
   return {
     ...state,
+    ...(operation && {
+      operation: {
+        ...operation,
+        task: { ...operation.task, ...(operation.task.target && { target: of(operation.task.target) }) },
+        members: operation.members.map(of),
+        done: operation.done.map(of),
+      },
+    }),
     marks: {
       ...state.marks,
       highest: of(state.marks.highest),
@@ -168,22 +204,30 @@ export function keyOf(s: State): string {
       m.joined ? "" : m.peers.join("."),
       flag(m.knowsID) + flag(m.permitted) + flag(m.joined) + flag(m.run) + flag(m.retiring),
       flag(m.deleting) + flag(m.data) + flag(m.used) + flag(m.synced) + flag(m.counted),
+      flag(m.requested) + flag(m.stamped),
       m.template,
       m.leaving ? m.leaving.volume[0] + flag(m.leaving.broken) : "",
       m.volume,
       m.process,
-      m.from ? `${m.from.template}:${m.from.peers?.join(".") ?? "-"}` : "",
+      m.from ? `${m.from.template}:${m.from.peers?.join(".") ?? "-"}${m.from.stamped ? "s" : ""}` : "",
       m.down,
     ].join(","),
   );
   const list = etcd.list.map((e) => `${e.ordinal}${e.learner ? "l" : "v"}${flag(e.started)}`);
   return [
     s.spec,
-    flag(s.deleting) + flag(s.finished) + flag(s.blind) + s.faults + s.edits,
+    flag(s.deleting) + flag(s.finished) + flag(s.blind) + flag(s.asked) + s.faults + s.edits,
+    operationKey(s.operation),
     `${marks.life}${flag(marks.established)}${marks.highest}${flag(marks.batch)}`,
     marks.oldLog ? `${marks.oldLog.minor}/${marks.oldLog.until ?? ""}` : "",
     marks.failed ? `${marks.failed.template}/${marks.failed.member}` : "",
     `${list.join(".")}@${etcd.leader}@${etcd.version}@${etcd.downgrade}`,
     ...members,
   ].join("|");
+}
+
+function operationKey(operation: Operation | undefined): string {
+  if (!operation) return "";
+  const { task, running, members, done } = operation;
+  return `${task.kind}${task.target ?? ""}${flag(running)}${members.join(".")}/${done.join(".")}`;
 }

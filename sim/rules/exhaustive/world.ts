@@ -105,7 +105,8 @@ export function settleSteps(state: State, setting: Setting): Step[] {
     if (!member.permitted && !member.leaving && member.volume === "absent" && !state.deleting)
       add(`the volume of ${name} is made`, withMember(state, ordinal, { volume: "own" }));
     if (process === "absent" && !state.deleting && seen && shouldRun(view.observation, seen)) {
-      const from = { template: member.template, ...(!member.joined && { peers: member.peers }) };
+      const { template, joined, peers, stamped } = member;
+      const from = { template, ...(!joined && { peers }), ...(stamped && { stamped }) };
       add(`${name} starts`, withMember(state, ordinal, { process: "starting", from }));
     }
     if (process === "starting") {
@@ -224,7 +225,7 @@ export function faultSteps(state: State, setting: Setting, blind: Family["blind"
 }
 
 /** What a person may do; each costs one of the edits that the state has left. */
-export function editSteps(state: State, setting: Setting, mayDelete: boolean): Step[] {
+export function editSteps(state: State, setting: Setting, { deletes, tasks = [] }: Family): Step[] {
   if (state.edits === 0 || state.finished || state.deleting) return [];
   const less = { ...state, edits: state.edits - 1 };
   const steps: Step[] = [];
@@ -237,8 +238,17 @@ export function editSteps(state: State, setting: Setting, mayDelete: boolean): S
       spec: i,
     });
   }
-  if (!mayDelete) return steps;
-  add("the cluster is deleted", { ...less, deleting: true });
+  if (!state.asked)
+    for (const task of tasks)
+      add(`an EtcdOperation: ${task.kind} ${task.target ?? ""}`, {
+        ...less,
+        asked: true,
+        operation: { task, running: false, members: [], done: [] },
+      });
+  if (state.operation) add("the EtcdOperation is deleted", { ...less, operation: undefined });
+  if (!deletes) return steps;
+  // The garbage collector takes its operations along, sooner or later.
+  add("the cluster is deleted", { ...less, deleting: true, operation: undefined });
   for (const { ordinal, deleting } of state.members)
     if (!deleting)
       add(`the record of demo-${ordinal} is deleted by hand`, withMember(less, ordinal, { deleting: true }));
