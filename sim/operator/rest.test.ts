@@ -5,7 +5,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findCondition } from "../../src/core/status/condition.ts";
+import { json } from "../models/kube/object.ts";
 import { removeByHand } from "../rules/by-hand.ts";
+import { etcdClusters } from "./environment.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
 const TRUTH_MS = 10_000;
@@ -73,3 +75,19 @@ for (const [what, happen] of Object.entries(silent)) {
     assert.ok(ms > 0 && isTold(), `${ms} ms`);
   });
 }
+
+test("with a definition older than the operator the status is written as rarely, and says which fields are dropped", async (t) => {
+  const kind = etcdClusters as { decode: (typeof etcdClusters)["decode"] };
+  const { decode } = kind;
+  t.after(() => Object.assign(kind, { decode }));
+  kind.decode = (object) => {
+    const { status, ...rest } = decode(object);
+    const { certificates: _, ...known } = json(status);
+    return status === undefined ? rest : { ...rest, status: known };
+  };
+  const { sim } = await rested();
+  const before = sim.effects.count;
+  await sim.pass(300_000);
+  assert.deepEqual(sim.effects.names.slice(before), []);
+  assert.match(sim.cluster?.status?.warnings?.join("\n") ?? "", /drop status\.certificates: apply/);
+});

@@ -14,6 +14,7 @@ import { updateAuthObject } from "./apply/execute.ts";
 import { findOne } from "./apply/keep.ts";
 import type { NamedCluster } from "./dependents.ts";
 import { textOf as textOfErrors } from "./records/cluster-object.ts";
+import { AUTH_FINALIZER } from "./names.ts";
 import { isApplied, readRole, readUser } from "./records/auth-object.ts";
 import { etcdClusters } from "./resources.ts";
 
@@ -23,12 +24,18 @@ type AuthObject = EtcdUser | EtcdRole;
 export function authVerdictOn(object: AuthObject, cluster: NamedCluster): AuthVerdict | undefined {
   const { cluster: name } = object.spec;
   const read = object.kind === "EtcdRole" ? readRole(object) : readUser(object);
-  if (!read.ok)
+  if (!read.ok) {
+    const isDeleted = object.metadata.deletionTimestamp !== undefined;
+    const what = `${object.kind === "EtcdRole" ? "role" : "user"} ${JSON.stringify(effectiveName(object))}`;
+    const next = isDeleted
+      ? `; it may still be in etcd: delete the ${what} there, then remove the finalizer ${AUTH_FINALIZER}`
+      : "; upgrade the operator, or correct it";
     return {
       is: "Stalled",
       reason: "Invalid",
-      message: `this release does not understand it (${textOfErrors(read.errors)}); upgrade the operator, or correct it`,
+      message: `this release does not understand it (${textOfErrors(read.errors)})${next}`,
     };
+  }
   if (cluster.is === "present") return undefined;
   if (cluster.is === "invalid")
     return {
@@ -50,13 +57,23 @@ export async function tellAuthObject(
   cluster: NamedCluster,
 ): Promise<void> {
   if (object.metadata.deletionTimestamp !== undefined) {
-    if (cluster.is !== "absent" || !isApplied(object)) return;
+    if (!isApplied(object)) return;
+    if (cluster.is !== "absent") return await tellVerdict(client, clock, object, cluster);
     // A cache that is behind must not leave a user in etcd.
     const ref = { ...refOf(keyOf(object)), name: object.spec.cluster };
     if (await findOne(client, etcdClusters, ref)) return;
     await updateAuthObject(client, object, { applied: false });
     return;
   }
+  await tellVerdict(client, clock, object, cluster);
+}
+
+async function tellVerdict(
+  client: KubeClient,
+  clock: Clock,
+  object: AuthObject,
+  cluster: NamedCluster,
+): Promise<void> {
   const verdict = authVerdictOn(object, cluster);
   const { status = {}, metadata } = object;
   if (!verdict || (status.reason === verdict.reason && status.message === textOf(verdict))) return;

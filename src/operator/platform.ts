@@ -266,7 +266,9 @@ export class KubePlatform implements Platform {
   }
 
   describe(view: View): Promise<Omit<GivenStatus, "plan" | "problems" | "failure">> {
-    return Promise.resolve(described(this.#apply, this.#options, view));
+    const given = described(this.#apply, this.#options, view);
+    const warnings = [...(given.warnings ?? []), ...this.#reporter.warnings];
+    return Promise.resolve({ ...given, warnings });
   }
 
   readonly endpoint = (record: MemberRecord) => this.#addresses.client(record);

@@ -25,7 +25,7 @@ export function isApplied({ metadata }: EtcdUser | EtcdRole): boolean {
 
 export function readUser(object: EtcdUser): ReadObject<UserFacts> {
   return remembered(users, object, () => {
-    const parsed = parseUser(object);
+    const parsed = orDeleted(parseUser(object), parseUser, object);
     if (!parsed.ok) return parsed;
     return { ok: true, facts: userFacts({ ...object, spec: parsed.value.spec }, isApplied(object)) };
   });
@@ -33,10 +33,26 @@ export function readUser(object: EtcdUser): ReadObject<UserFacts> {
 
 export function readRole(object: EtcdRole): ReadObject<RoleFacts> {
   return remembered(roles, object, () => {
-    const parsed = parseRole(object);
+    const parsed = orDeleted(parseRole(object), parseRole, object);
     if (!parsed.ok) return parsed;
     return { ok: true, facts: roleFacts({ ...object, spec: parsed.value.spec }, isApplied(object)) };
   });
+}
+
+/**
+ * Of one that is being deleted, only its name in etcd matters: as we told it, or as its spec has it. Whatever else of it
+ * is not understood must not keep it, and access with it, for ever.
+ */
+function orDeleted<P extends { readonly ok: boolean }>(
+  parsed: P,
+  parse: (object: unknown) => P,
+  { metadata, spec, status, ...kind }: EtcdUser | EtcdRole,
+): P {
+  if (parsed.ok || metadata.deletionTimestamp === undefined) return parsed;
+  const name = status?.name ?? spec.name;
+  const { cluster } = spec;
+  const known = parse({ ...kind, metadata, spec: { cluster, ...(name !== undefined && { name }) } });
+  return known.ok ? known : parsed;
 }
 
 function remembered<T extends object, R>(known: WeakMap<T, R>, object: T, read: () => R): R {

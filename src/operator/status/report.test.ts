@@ -44,3 +44,44 @@ test("that clients may come is written at once, also while the next step follows
   await report(statusOf("True"));
   assert.deepEqual(written, ["demo"]);
 });
+
+test("what an older definition drops is not written again and again, and is told with the fields", async () => {
+  let now = 1_000;
+  let isOld = true;
+  const writes: object[] = [];
+  const object: { metadata: object; status: EtcdClusterStatus } = {
+    metadata: { name: "demo", uid: "u" },
+    status: {},
+  };
+  const client = {
+    patchStatus: (_: unknown, __: unknown, patch: EtcdClusterStatus) => {
+      const { message: _message, ...rest } = { ...object.status, ...patch };
+      writes.push(patch);
+      object.status = isOld ? rest : { ...object.status, ...patch };
+      return Promise.resolve(object);
+    },
+  };
+  const stores = { cluster: () => object, member: () => undefined };
+  const clock = { monotonic: () => now, now: () => now };
+  const reporter = new Reporter(client as never, stores as never, clock as never, "default/demo");
+  const view = viewOf({ ...healthy(), members: [] });
+  const report = async (message: string) => {
+    await reporter.report({ ...statusOf("True"), message }, view, false);
+    await reporter.report({ ...statusOf("True"), message }, view, false);
+    now += 5_000;
+  };
+  await report("first");
+  await report("first");
+  assert.deepEqual([writes.length, reporter.settled], [1, true]);
+  assert.match(reporter.warnings.join(), /older than the operator and drop status\.message: apply/);
+  await report("second");
+  await report("second");
+  assert.equal(writes.length, 2);
+  // The definition was replaced: it is noticed without anything else to tell.
+  isOld = false;
+  now += 600_000;
+  await report("second");
+  assert.deepEqual([writes.length, object.status.message, reporter.warnings], [3, "second", []]);
+  await report("second");
+  assert.equal(writes.length, 3);
+});

@@ -12,6 +12,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
 import { refOf, type KubeObject, type Ref, type Resource } from "../../kube/resources.ts";
 import type { Clock } from "../../seams/clock.ts";
+import { Dropped } from "./dropped.ts";
 import { fitCluster, fitMember } from "./fit-status.ts";
 import { memberSelector } from "../render/metadata.ts";
 import { mergePatch } from "../apply/merge-patch.ts";
@@ -37,6 +38,7 @@ export class Reporter {
   #unsettled = true;
   /** States of members that are not ready, and since when. */
   readonly #passing = new Map<string, { readonly state: string; readonly since: number }>();
+  readonly #dropped = new Dropped();
 
   constructor(client: KubeClient, stores: Stores, clock: Clock, key: string) {
     this.#client = client;
@@ -50,6 +52,16 @@ export class Reporter {
     return !this.#unsettled;
   }
 
+  /** That the API server does not keep all of what is told. */
+  get warnings(): readonly string[] {
+    const { fields } = this.#dropped;
+    return fields.length === 0
+      ? []
+      : [
+          `The resource definitions in this API server are older than the operator and drop ${fields.join(", ")}: apply the CustomResourceDefinitions of this release.`,
+        ];
+  }
+
   async report(status: EtcdClusterStatus, view: View, goesOn: boolean): Promise<void> {
     this.#unsettled = goesOn;
     const now = this.#clock.monotonic();
@@ -58,8 +70,11 @@ export class Reporter {
     if (isShort && !this.#opens(status, view)) return;
     if (this.#burstSince !== undefined) this.#burstSince = now;
     await Promise.all([this.#cluster(status), ...view.members.map((member) => this.#member(view, member))]);
-    for (const name of this.#passing.keys())
-      if (!view.members.some((member) => member.name === name)) this.#passing.delete(name);
+    for (const name of this.#passing.keys()) {
+      if (view.members.some((member) => member.name === name)) continue;
+      this.#passing.delete(name);
+      this.#dropped.forget(keyIn(etcdMembers, { name }));
+    }
   }
 
   /** Clients may come now, by a Service that is there, whatever step is next: who made the cluster waits for just that. */
@@ -74,9 +89,10 @@ export class Reporter {
     const object = this.#stores.cluster(this.#key);
     const now = this.#clock.monotonic();
     const since = this.#writtenAt === undefined ? 0 : now - this.#writtenAt;
-    if (object && !isWritten(object.status, status)) this.#unsettled = true;
-    if (!object || sameStatus(object.status, status, since)) return;
-    if (this.#writtenAt !== undefined && since < WORDS_MS && !isUrgent(object.status, status)) return;
+    const before = object && this.#dropped.before(etcdClusters.kind, object.status, now);
+    if (object && !isWritten(before, status)) this.#unsettled = true;
+    if (!object || sameStatus(before, status, since)) return;
+    if (this.#writtenAt !== undefined && since < WORDS_MS && !isUrgent(before, status)) return;
     await this.#write(etcdClusters, refOf(this.#key), object, object.status, status);
     this.#writtenAt = now;
   }
@@ -95,7 +111,8 @@ export class Reporter {
     });
     const lasts = member.healthy || this.#lasts(member.name, status);
     // Another generation of the record alone is news: who waits for the member does not believe an older one.
-    if (sameContent(object.status, status)) return;
+    const before = this.#dropped.before(keyIn(etcdMembers, ref), object.status, this.#clock.monotonic());
+    if (sameContent(before, status)) return;
     this.#unsettled = true;
     if (!lasts) return;
     await this.#write(etcdMembers, ref, object, object.status, status);
@@ -120,12 +137,18 @@ export class Reporter {
     const patch = mergePatch({ ...before }, { ...after });
     if (!patch) return;
     try {
-      await this.#client.patchStatus(resource, ref, patch, { uid: metadata?.uid ?? "" });
+      const stored = await this.#client.patchStatus(resource, ref, patch, { uid: metadata?.uid ?? "" });
+      const { status } = stored as { readonly status?: object };
+      this.#dropped.wrote(keyIn(resource, ref), after, status, this.#clock.monotonic());
     } catch (error) {
       // Deleted meanwhile, or another one by now: nobody is left to be reported.
       if (!isReason(error, "NotFound", "Conflict")) throw error;
     }
   }
+}
+
+function keyIn({ kind }: Resource, { name }: Ref): string {
+  return kind === etcdClusters.kind ? kind : `${kind} ${name}`;
 }
 
 function isAvailable({ conditions }: EtcdClusterStatus): boolean {
