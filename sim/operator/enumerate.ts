@@ -74,6 +74,14 @@ const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: "client certificates no longer required, and again",
+    spec: { replicas: 1, version: "3.6.16", tls: { transition: { proceed: "After", after: "5s" } } },
+    moves: [
+      { do: "edit", change: { tls: { clientAuth: "None" } } },
+      { do: "edit", change: { tls: { clientAuth: "Required" } } },
+    ],
+  },
+  {
     name: "a bad option and its correction",
     spec: { replicas: 3, version: "3.6.16" },
     moves: [

@@ -91,6 +91,14 @@ export const scenarios: readonly Scenario[] = [
     spec: { replicas: 3, learners: 1, version: "3.5.35" },
     moves: [{ edit: { replicas: 5 } }],
   },
+  {
+    name: "client certificates no longer required, and again",
+    spec: { replicas: 3, version: "3.6.16", tls: { transition: { proceed: "After", after: "5s" } } },
+    moves: [
+      { edit: { tls: { clientAuth: "None", transition: { proceed: "After", after: "5s" } } } },
+      { edit: { tls: { transition: { proceed: "After", after: "5s" } } } },
+    ],
+  },
   ...OPERATIONS.map((name) => ({
     name: `operation ${name}`,
     spec: { replicas: 3, version: "3.6.16", tls: { rotation: { soak: "0s" } } },

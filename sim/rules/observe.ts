@@ -13,6 +13,7 @@ import type { MemberRecord } from "../../src/core/record.ts";
 import { viewOf } from "../../src/core/view.ts";
 import { Memory as Seen } from "../../src/control/memory.ts";
 import { Retries } from "../../src/control/retries.ts";
+import { ClientsChoose } from "../../src/control/clients-choose.ts";
 import { UnhealthySince } from "../../src/control/unhealthy-since.ts";
 import type { Calls } from "../models/etcd/calls.ts";
 import { Refusal } from "../models/etcd/refusal.ts";
@@ -23,6 +24,7 @@ import type { Pods } from "./pods.ts";
 /** What an operator knows only by itself, kept as the product keeps it: lost with it, at the cost of time (design: timers). */
 export class Memory {
   readonly unhealthy = new UnhealthySince();
+  readonly clientsChoose = new ClientsChoose();
   readonly retries = new Retries();
   readonly seen = new Seen();
   readonly defragmentedAt = new Map<string, number>();
@@ -97,13 +99,15 @@ function operationsOf({ operations }: Objects, { operationFailures }: Memory): O
   });
 }
 
-function withTimers({ unhealthy }: Memory, seen: Observation): Observation {
+function withTimers({ unhealthy, clientsChoose }: Memory, seen: Observation): Observation {
   unhealthy.see(viewOf(seen), seen.now);
+  const choose = clientsChoose.since(viewOf(seen), seen.now);
+  const platform = { ...seen.platform, ...(choose !== undefined && { clientsChooseSince: choose }) };
   const members = seen.members.map((facts) => {
     const since = unhealthy.of(facts.record.name);
     return since === undefined ? facts : { ...facts, unhealthySince: since };
   });
-  return { ...seen, members };
+  return { ...seen, members, platform };
 }
 
 /** What could not be made is reported with its cause. */

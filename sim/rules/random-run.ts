@@ -235,6 +235,13 @@ function edit(sim: Simulation, random: SeededRandom): string {
     () => ({ storage: { className: random.pick(["fast", "slow"]) } }),
     () => ({ paused: random.chance(0.3) }),
     () => ({ update: { canary: random.chance(0.7) } }),
+    () => ({
+      tls: {
+        rotation: sim.spec.tls.rotation,
+        clientAuth: random.pick(["None", "Required"]),
+        transition: { proceed: "After", after: random.pick(["1s", "1m"]) },
+      },
+    }),
   ])();
   try {
     sim.edit(change);

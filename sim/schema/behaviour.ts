@@ -96,6 +96,12 @@ const STIMULI: Readonly<Record<string, (cluster: Watched) => Promise<void>>> = {
     cluster.put("gone", 50 * MI, 10);
     await cluster.pass(70 * MINUTE);
   },
+  "clients need no certificate for a while": async (cluster) => {
+    cluster.sim.edit({ tls: { clientAuth: "None" } });
+    await cluster.pass(2 * MINUTE);
+    cluster.sim.edit({ tls: { clientAuth: "Required" } });
+    await cluster.pass(4 * MINUTE);
+  },
   "the quota is full": async (cluster) => {
     cluster.put("gone", 300 * MI, 12);
     await cluster.pass(10 * MINUTE);
@@ -123,6 +129,11 @@ const SYNONYMS: readonly Synonym[] = [
     path: /^spec\.tls\.(client|peer)(\.mode)?$/,
     value: "Managed",
     reason: "the mode of the planes is the mode of tls, which is Managed in the base",
+  },
+  {
+    path: /^spec\.tls\.transition(\.proceed)?$/,
+    value: "Approval",
+    reason: "without it an approval is needed too",
   },
 ];
 

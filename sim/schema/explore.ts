@@ -6,6 +6,7 @@
 import { Buffer } from "node:buffer";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import type { EtcdClusterSpec, EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import { ANNOTATIONS } from "../../src/operator/names.ts";
 import { items, json } from "../models/kube/object.ts";
 import { NAME, NAMESPACE } from "../operator/environment.ts";
 import { staysQuiet, reportedBy, untrue } from "../operator/judge.ts";
@@ -202,7 +203,7 @@ export class Explorer {
     for (let i = 0; i < 400 && sim.effects.count < from + after; i++) await sim.pass(25);
     const message = to && replaceSpec(sim, to.trial.spec);
     if (to && message === undefined) {
-      await sim.settle(BOUND_MS);
+      await this.#settle(sim);
       if (!sim.converged) throw new Violation("midway", sim.whyNot());
       const found = differences(to.print, fingerprint(sim));
       if (found.length > 0)
@@ -272,9 +273,27 @@ export class Explorer {
   async #revert(sim: OperatorSimulation, before: Fingerprint): Promise<void> {
     const message = replaceSpec(sim, this.#base);
     if (message !== undefined) throw new Violation("revert", `what was so at first is refused: ${message}`);
-    await sim.settle(BOUND_MS);
+    await this.#settle(sim);
     await this.#mustBeAsBefore(sim, before);
     this.counts.reverted++;
+  }
+
+  /** Whether clients may be shut out is for a person to say, who says so and takes the word back. */
+  async #settle(sim: OperatorSimulation): Promise<void> {
+    await sim.settle(BOUND_MS);
+    const wait = sim.latest?.decision.holds.find(({ reason }) => reason === "ChangingTLS");
+    if (wait?.approval === undefined) return;
+    const say = (word: string | null) =>
+      sim.user({
+        method: "PATCH",
+        path: CLUSTER,
+        body: { metadata: { annotations: { [ANNOTATIONS.approve]: word } } },
+        contentType: "application/merge-patch+json",
+      });
+    say(wait.approval.word);
+    await sim.settle(BOUND_MS);
+    say(null);
+    await sim.settle(BOUND_MS);
   }
 
   async #mustBeAsBefore(sim: OperatorSimulation, before: Fingerprint): Promise<void> {

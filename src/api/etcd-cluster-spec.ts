@@ -163,6 +163,19 @@ const authFrom35: Rule<SpecFields> = {
   check: (spec) => spec.auth?.enabled !== true || !/^3\.[0-4]\./.test(spec.version),
 };
 
+/** What a user's name is read from would change under those who are logged in, the operator among them (R40). */
+const clientAuthIsKeptWithAuth: Rule<SpecFields> = {
+  cel: "self.tls.clientAuth == oldSelf.tls.clientAuth || !((has(self.auth) && self.auth.enabled) || (has(oldSelf.auth) && oldSelf.auth.enabled))",
+  transition: true,
+  fieldPath: ".tls.clientAuth",
+  message:
+    "tls.clientAuth cannot be changed while auth is enabled: set auth.enabled to false first, and enable it again afterwards",
+  check: (spec, old) =>
+    old === undefined ||
+    spec.tls.clientAuth === old.tls.clientAuth ||
+    (spec.auth?.enabled !== true && old.auth?.enabled !== true),
+};
+
 const digestFollowsVersion: Rule<SpecFields> = {
   cel: "self.version == oldSelf.version || !has(self.image.digest) || !has(oldSelf.image.digest) || self.image.digest != oldSelf.image.digest",
   transition: true,
@@ -182,6 +195,7 @@ export const etcdClusterSpecSchema = withRules(
   oneLearnerBefore36,
   featureGatesFrom36,
   authFrom35,
+  clientAuthIsKeptWithAuth,
   quotaFitsVolume,
   digestFollowsVersion,
   restoreFrom35,

@@ -16,7 +16,7 @@ import type { Storage } from "./storage.ts";
 import type { TLS } from "./tls.ts";
 
 /** What of the spec a member is started with, and what of its planes the spec alone does not say. */
-export type TemplateTLS = Omit<TLS, "rotation"> & { readonly effective?: EffectiveTLS };
+export type TemplateTLS = Omit<TLS, "rotation" | "transition"> & { readonly effective?: EffectiveTLS };
 
 /** Absent where the spec says it all: a plane that trusts the only CA it ever had. */
 export interface EffectiveTLS {
@@ -26,7 +26,7 @@ export interface EffectiveTLS {
 
 export interface EffectivePlane {
   /** The CAs that the member trusts, the older one first, by their short fingerprints: etcd reads them at its start only (R45). */
-  readonly trust: readonly string[];
+  readonly trust?: readonly string[];
 }
 
 /** All that a member's workload is made from. Frozen in the record: an edited spec changes nobody's template. */

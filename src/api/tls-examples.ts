@@ -45,11 +45,23 @@ export const tlsExamples: readonly Example[] = [
     good: spec({ tls: { mode: "Managed", client: { mode: "Disabled" }, peer: { mode: "Disabled" } } }),
   },
   {
-    title: "client certificates no longer required",
-    path: "spec.tls",
-    old: spec({}),
-    bad: spec({ tls: { clientAuth: "None" } }),
-    good: spec({ tls: { client: { mode: "Managed" } } }),
+    title: "client certificates no longer required while users are known by them",
+    path: "spec.tls.clientAuth",
+    old: spec({ auth: { enabled: true, clientRoles: [] } }),
+    bad: spec({ auth: { enabled: false }, tls: { clientAuth: "None" } }),
+    good: spec({ auth: { enabled: false } }),
+  },
+  {
+    title: "a change of TLS that ends after no time at all",
+    path: "spec.tls.transition",
+    bad: spec({ tls: { transition: { proceed: "After" } } }),
+    good: spec({ tls: { transition: { proceed: "After", after: "24h" } } }),
+  },
+  {
+    title: "a change of TLS that ends by approval and after a time",
+    path: "spec.tls.transition",
+    bad: spec({ tls: { transition: { proceed: "Approval", after: "24h" } } }),
+    good: spec({ tls: { clientAuth: "None", transition: { proceed: "Approval" } } }),
   },
   {
     title: "certificates of one's own without the Secret of the peers",

@@ -134,6 +134,25 @@ const subjectAlternativeName: Rule<string> = {
     new RegExp(ADDRESS).test(name) ? isIPv4(name) || isIPv6(name) : new RegExp(DNS_NAME).test(name),
 };
 
+const transitionFields = z.strictObject({
+  proceed: z
+    .enum(["Approval", "After"])
+    .describe(
+      "When members stop serving clients as before, which etcd does not report the use of. Approval: when you approve it. After: when the time in after has passed since all members serve clients in the new way too.",
+    ),
+  after: duration()
+    .optional()
+    .describe(
+      "How long clients have to change, with proceed After. It begins again if the operator restarts.",
+    ),
+});
+
+const timeIsGiven: Rule<z.output<typeof transitionFields>> = {
+  cel: "(self.proceed == 'After') == has(self.after)",
+  message: "after is needed with proceed After, and only with it",
+  check: ({ proceed, after }) => (proceed === "After") === (after !== undefined),
+};
+
 const tlsFields = z.strictObject({
   mode: tlsModeSchema
     .default("Managed")
@@ -153,7 +172,7 @@ const tlsFields = z.strictObject({
     .enum(["Required", "None"])
     .default("Required")
     .describe(
-      "Whether clients must present a certificate issued by the cluster's client CA. Cannot be changed after the cluster was created.",
+      "Whether clients must present a certificate issued by the cluster's client CA. Can be changed while spec.auth is not enabled: members are restarted one at a time. From None to Required, members serve clients without a certificate until tls.transition allows to stop.",
     ),
   extraSANs: z
     .array(withRules(text(253), subjectAlternativeName))
@@ -173,6 +192,11 @@ const tlsFields = z.strictObject({
     })
     .optional()
     .describe("How the CA of a Managed plane is rotated."),
+  transition: withRules(transitionFields, timeIsGiven)
+    .optional()
+    .describe(
+      "How a change of TLS on a running cluster continues where it ends something that clients may still use. Approval if absent.",
+    ),
 });
 
 type TLSFields = z.output<typeof tlsFields>;
@@ -185,16 +209,14 @@ const securityIsKept: Rule<TLSFields> = {
   cel: [
     `${planeMode("self", "client")} == ${planeMode("oldSelf", "client")}`,
     `${planeMode("self", "peer")} == ${planeMode("oldSelf", "peer")}`,
-    "self.clientAuth == oldSelf.clientAuth",
   ].join(" && "),
   transition: true,
   message:
-    "tls cannot be changed on a running cluster yet (mode, client, peer, clientAuth; extraSANs can): create a cluster with the other mode and copy the data",
+    "the TLS mode of a plane cannot be changed on a running cluster yet (clientAuth and extraSANs can): create a cluster with the other mode and copy the data",
   check: (tls, old) =>
     old === undefined ||
     ((tls.client?.mode ?? tls.mode) === (old.client?.mode ?? old.mode) &&
-      (tls.peer?.mode ?? tls.mode) === (old.peer?.mode ?? old.mode) &&
-      tls.clientAuth === old.clientAuth),
+      (tls.peer?.mode ?? tls.mode) === (old.peer?.mode ?? old.mode)),
 };
 
 /** Exactly the source that the mode names. */

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Action } from "../core/action.ts";
 import type { Observation } from "../core/observation.ts";
+import { predict } from "../core/plan/predict.ts";
+import { settle } from "../core/plan/settle.ts";
 import { change, edit, exited, healthy, leaderOf } from "../core/testing/cluster.ts";
+import { templateFor, templateHash } from "../core/template/template.ts";
 import { viewOf } from "../core/view.ts";
 import { assertSafe, InvariantViolation } from "./invariants.ts";
 
@@ -201,4 +204,30 @@ test("auth is not enabled where root or the operator logs in by a password that 
   const unset = { ...etcd, passwords: { root: 1 } };
   refused({ ...three, auth: { ...auth, etcd: unset } }, enable, "auth-lockout", /quorate-operator/);
   allowed({ ...three, auth: { ...auth, etcd: unset, byCertificate: true } }, enable);
+});
+
+test("R56: the first member that shuts out clients does so only when that was approved, or its time has come", () => {
+  const open = healthy({ tls: { clientAuth: "None" } });
+  const asked = edit(open, { tls: { transition: { proceed: "After", after: "1m" } } });
+  const template = templateFor(asked.cluster.spec, "3.6.16");
+  const close: Action = {
+    kind: "UpdateMember",
+    member: "demo-1",
+    resourceVersion: "1",
+    change: { template },
+    purpose: "roll",
+  };
+  refused(asked, close, "clients", /demo-1 by anonymous/);
+  const since = (clientsChooseSince: number): Observation => ({
+    ...asked,
+    platform: { ...asked.platform, clientsChooseSince },
+  });
+  refused(since(asked.now - 59_999), close, "clients", /before that was approved/);
+  allowed(since(asked.now - 60_000), close);
+  allowed({ ...asked, cluster: { ...asked.cluster, approved: templateHash(template) } }, close);
+  const first = predict(
+    change(asked, "demo-2", (facts) => ({ record: { ...facts.record, template } })),
+    { kind: "StopWorkload", member: "demo-2" },
+  );
+  allowed(settle(first), close);
 });

@@ -2,13 +2,16 @@
  * The last look before an effect: what must never happen, said again and independently of the rules that
  * decided it (I1, I2, I4, I5). A violation is a fault in our rules; it is told, and nothing is done.
  */
+import { millisecondsOf } from "../api/duration.ts";
 import type { Action } from "../core/action.ts";
 import type { AuthChange } from "../core/auth/facts.ts";
 import { own } from "../core/auth/own.ts";
 import { isApproved } from "../core/assess/out-of-reach.ts";
 import { isSecure } from "../core/config/flags.ts";
 import type { Plane, RotationPhase } from "../core/observation.ts";
+import { waysOf } from "../core/template/client-ways.ts";
 import { needsTrust } from "../core/template/effective.ts";
+import { templateHash } from "../core/template/template.ts";
 import { quorum, survivesPromotion, survivesRemoval } from "../core/quorum.ts";
 import type { MemberTemplate } from "../core/record.ts";
 import { triedBy } from "../core/assess/trial.ts";
@@ -33,6 +36,7 @@ type Invariant =
   | "volume-in-use"
   | "untried-template"
   | "trust"
+  | "clients"
   | "auth-lockout";
 type Violation = readonly [Invariant, string];
 
@@ -72,7 +76,8 @@ function violation(view: View, action: Action): Violation | undefined {
     case "UpdateMember":
       return (
         volumeChange(find(view, action.member), action.change.volumeUID) ??
-        templateChange(view, find(view, action.member), action.change.template)
+        templateChange(view, find(view, action.member), action.change.template) ??
+        shutOut(view, find(view, action.member), action.change.template)
       );
     case "RotateAuthority":
       return rotation(view, action.plane, action.to);
@@ -190,6 +195,30 @@ function templateChange(
   return (
     first && ["untried-template", `${first.name} has this template and has not been healthy with it yet`]
   );
+}
+
+/** The first member that no longer serves clients in some way shuts them out: only when that was decided (R56). */
+function shutOut(
+  view: View,
+  member: MemberView | undefined,
+  template: MemberTemplate | undefined,
+): Violation | undefined {
+  if (!template || !member || !view.established) return undefined;
+  const { cluster, platform } = view.observation;
+  const ends = waysOf(member.record.template.tls).filter((way) => !waysOf(template.tls).includes(way));
+  const others = view.staying.filter((other) => other !== member);
+  const [first] = ends.filter((way) =>
+    others.every(({ record }) => waysOf(record.template.tls).includes(way)),
+  );
+  if (first === undefined || cluster.approved === templateHash(template)) return undefined;
+  const { proceed, after = "0s" } = cluster.spec.tls.transition ?? {};
+  const since = platform.clientsChooseSince ?? Infinity;
+  return proceed === "After" && view.now >= since + millisecondsOf(after)
+    ? undefined
+    : [
+        "clients",
+        `clients that come to ${member.name} by ${first} would be shut out before that was approved`,
+      ];
 }
 
 function volumeChange(member: MemberView | undefined, uid: string | undefined): Violation | undefined {

@@ -19,6 +19,7 @@ import type { Clock } from "../seams/clock.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 import { AgreedVersion } from "./agreed-version.ts";
 import { AuthReader } from "./auth.ts";
+import { ClientsChoose } from "./clients-choose.ts";
 import { askCluster, askMember, type Answered } from "./ask.ts";
 import { Peers, type PeerEvidence } from "./ask-peers.ts";
 import { Memory } from "./memory.ts";
@@ -60,6 +61,7 @@ export class Observer {
   readonly #memory = new Memory();
   readonly #logRate = new LogRate();
   readonly #growth = new Growth();
+  readonly #clientsChoose = new ClientsChoose();
   #progressAt: number;
 
   constructor(platform: Platform, clock: Clock) {
@@ -305,7 +307,12 @@ export class Observer {
       ...(entriesPerSecond !== undefined && { entriesPerSecond }),
       ...(bytesPerSecond !== undefined && { bytesPerSecond }),
     };
-    return { ...observation, etcd, members };
+    const choose = this.#clientsChoose.since(view, at);
+    const platform = {
+      ...observation.platform,
+      ...(choose !== undefined && { clientsChooseSince: this.#time.wall(choose) }),
+    };
+    return { ...observation, etcd, members, platform };
   }
 }
 

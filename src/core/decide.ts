@@ -10,6 +10,7 @@ import type { Observation } from "./observation.ts";
 import { actOf, holdOf } from "./outcome.ts";
 import type { Rule } from "./rule.ts";
 import { auth } from "./rules/auth.ts";
+import { changeTLS } from "./rules/change-tls.ts";
 import { regainAccess } from "./rules/regain-access.ts";
 import { deletion } from "./rules/deletion.ts";
 import { fence } from "./rules/fence.ts";
@@ -67,6 +68,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["scale-out", scaleOut],
   // Before the rollout: a CA that advances changes what is rolled out.
   ["rotate-authorities", rotateAuthorities],
+  ["change-tls", changeTLS],
   ["rollout", rollout],
   ["fence", fence],
   ["auth", auth],

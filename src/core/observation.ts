@@ -112,6 +112,11 @@ export interface PlatformFacts {
   readonly rescued?: RescuedData;
   /** The CAs of the planes that have one of ours. */
   readonly authorities?: Readonly<Partial<Record<Plane, AuthorityFacts>>>;
+  /**
+   * Since when this controller has seen that clients can come in the ways that the spec asks for and still in those that
+   * it ends. Losing it costs time.
+   */
+  readonly clientsChooseSince?: number;
   /** For which operation each member was last given other certificates by this controller: its UID, by name. */
   readonly reissuedFor?: Readonly<Record<string, string>>;
   /** Clients were let in. Undefined where there is nothing to let them in by. */

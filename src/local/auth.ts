@@ -16,6 +16,7 @@ import {
 import { Passwords } from "../control/passwords.ts";
 import type { Action } from "../core/action.ts";
 import type { AuthObjects, PasswordFacts, UserFacts } from "../core/auth/facts.ts";
+import type { MemberRecord } from "../core/record.ts";
 import type { Credentials } from "../etcd/caller.ts";
 import { hex } from "../seams/random.ts";
 import { AuthStore } from "./auth-store.ts";
@@ -45,11 +46,12 @@ export class LocalAuth {
 
   async read(
     { name, spec }: Pick<StoredCluster, "name" | "spec">,
+    records: readonly MemberRecord[],
     canActAsRoot: boolean,
   ): Promise<AuthObjects> {
     const [users, roles] = [await this.users.list(), await this.roles.list()];
     this.damaged = [...users.damaged, ...roles.damaged];
-    const byCertificate = isByCertificate(spec);
+    const byCertificate = isByCertificate(spec, records);
     const ownSecrets = ownSecretsOf(name, byCertificate);
     const facts = oldestFirst(
       users.objects.map(({ object, applied }) => userFacts(object as EtcdUser, applied)),

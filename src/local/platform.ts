@@ -175,12 +175,12 @@ export class LocalPlatform implements Platform {
         ),
       },
       operations,
-      auth: await this.#auth(cluster),
+      auth: await this.#auth(cluster, records),
     };
   }
 
-  async #auth(cluster: StoredCluster): Promise<AuthObjects> {
-    const objects = await this.auth.read(cluster, this.#options.seams.connect !== undefined);
+  async #auth(cluster: StoredCluster, records: readonly MemberRecord[]): Promise<AuthObjects> {
+    const objects = await this.auth.read(cluster, records, this.#options.seams.connect !== undefined);
     return { ...objects, certificates: await this.certificates.userFacts(objects.users) };
   }
 

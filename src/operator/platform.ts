@@ -188,7 +188,7 @@ export class KubePlatform implements Platform {
       },
       operations: observed.state.operations,
       ...this.#snapshots(cluster),
-      auth: await this.#auth.objects(cluster, this.#credentials.commonName),
+      auth: await this.#auth.objects(cluster, this.#credentials.commonName, records),
     };
   }
 

@@ -77,9 +77,9 @@ export const refusedAtAdmission: readonly Refused[] = [
     says: /create a cluster with/,
   },
   {
-    title: "no client certificates any more",
-    spec: { tls: { clientAuth: "None" } },
-    says: /cannot be changed/,
+    title: "a change of TLS that ends after no time at all",
+    spec: { tls: { transition: { proceed: "After" } } },
+    says: /after is needed/,
   },
   { title: "a URL among the names", spec: { tls: { extraSANs: ["https://e:1"] } }, says: /without scheme/ },
   {

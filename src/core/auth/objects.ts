@@ -4,6 +4,7 @@ import type { EtcdRole } from "../../api/etcd-role.ts";
 import type { EtcdUser } from "../../api/etcd-user.ts";
 import type { OwnSecrets, RoleFacts, UserFacts } from "./facts.ts";
 import { isSecure } from "../config/flags.ts";
+import type { MemberRecord } from "../record.ts";
 
 type Described = Pick<EtcdUser | EtcdRole, "metadata" | "status"> & { spec: { name?: string | undefined } };
 
@@ -41,9 +42,15 @@ export function oldestFirst<T extends UserFacts | RoleFacts>(objects: readonly T
   return objects.toSorted((a, b) => a.createdAt - b.createdAt || (a.object < b.object ? -1 : 1));
 }
 
-/** Whether etcd demands a certificate of its clients, and reads their names from it. */
-export function isByCertificate({ tls }: Pick<EtcdClusterSpec, "tls">): boolean {
-  return isSecure(tls, "client") && tls.clientAuth === "Required";
+/** Whether every etcd demands a certificate of its clients, and reads their names from it; before there is one, whether it will. */
+export function isByCertificate(
+  { tls }: Pick<EtcdClusterSpec, "tls">,
+  records: readonly Pick<MemberRecord, "template">[] = [],
+): boolean {
+  const running = records.map(({ template }) => template.tls);
+  return (running.length > 0 ? running : [tls]).every(
+    (one) => isSecure(one, "client") && one.clientAuth === "Required",
+  );
 }
 
 /** Where passwords are that we make ourselves. */

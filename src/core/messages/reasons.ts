@@ -246,6 +246,12 @@ export const REASONS = {
     remedy:
       "Nothing. Clients that do not reload the Secret or files by themselves have to be restarted within that time. If a member is named for long, restart it with an EtcdOperation.",
   },
+  ChangingTLS: {
+    meaning:
+      "`spec.tls` was changed on the running cluster. Members are restarted one at a time. Where the change ends something that clients may still use, members serve clients in both ways first, and `spec.tls.transition` says when the old one ends.",
+    remedy:
+      "Change your clients as the message says, then approve what it names, unless a time was set. To go back, undo the change of `spec.tls`: this is possible at any point.",
+  },
   AuthPending: {
     meaning: "`spec.auth` asks for authentication, and etcd does not have it as described yet.",
     remedy:

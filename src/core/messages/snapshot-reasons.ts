@@ -33,7 +33,7 @@ export const SNAPSHOT_REASONS = {
     meaning:
       "etcd has auth enabled, and clients have no certificates (`spec.tls` of the EtcdCluster: mode `Disabled` for clients, or `clientAuth: None`). The snapshot process logs in by certificate only.",
     remedy:
-      "Set `spec.auth.enabled` of the EtcdCluster to false and the snapshot is taken. TLS cannot be changed on a running cluster: to have both, create a cluster with `clientAuth: Required` and copy the data.",
+      "Set `spec.auth.enabled` of the EtcdCluster to false and the snapshot is taken. To have both, set `clientAuth: Required` before auth is enabled; where clients have no TLS at all, create a cluster with it and copy the data.",
   },
   ImageUnknown: {
     phases: ["Pending", "Running", "Deleting"],

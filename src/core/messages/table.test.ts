@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AUTHORITIES } from "./authorities.ts";
+import { TRANSITIONS } from "./transitions.ts";
 import { AUTH } from "./auth.ts";
 import { BOOT } from "./boot.ts";
 import { CAUSES } from "./causes.ts";
@@ -33,6 +34,7 @@ const AREAS = [
   ROLLOUTS,
   VERSIONS,
   AUTHORITIES,
+  TRANSITIONS,
   OPERATIONS_TOLD,
   AUTH,
 ];

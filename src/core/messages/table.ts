@@ -18,6 +18,7 @@ import { OPERATIONS_TOLD } from "./operations.ts";
 import { REMOVALS } from "./removals.ts";
 import { ROLLOUTS } from "./rollouts.ts";
 import { SPACE } from "./space.ts";
+import { TRANSITIONS } from "./transitions.ts";
 import { VERSIONS } from "./versions.ts";
 
 export const MESSAGES = {
@@ -32,6 +33,7 @@ export const MESSAGES = {
   ...ROLLOUTS,
   ...VERSIONS,
   ...AUTHORITIES,
+  ...TRANSITIONS,
   ...OPERATIONS_TOLD,
   ...AUTH,
 } as const;

@@ -12,16 +12,27 @@ import type {
 import { wouldRepeat } from "../assess/exit-causes.ts";
 import { shouldRun } from "../assess/should-run.ts";
 import { quorum } from "../quorum.ts";
-import { lacksOnlyResources, sameStart, startHash } from "../template/template.ts";
+import { passage } from "../template/client-ways.ts";
+import { lacksOnlyResources, sameStart, startHash, templateFor } from "../template/template.ts";
 import { minorNumber, minorOf } from "../version/version.ts";
-import { entryOf, isResizable } from "../view.ts";
+import { entryOf, isResizable, viewOf } from "../view.ts";
 
 type Answering = Extract<MemberAnswer, { reachable: true }>;
 
 export function settle(observation: Observation): Observation {
   const started = startWorkloads(observation);
   const founded = found(started);
-  return follow(answerAll(founded));
+  return choose(follow(answerAll(founded)));
+}
+
+/** Where a time ends what clients may still use, it runs from when they have the choice. */
+function choose(o: Observation): Observation {
+  const { spec } = o.cluster;
+  if (spec.tls.transition?.proceed !== "After") return o;
+  const { clientsChooseSince = o.now, ...rest } = o.platform;
+  const running = viewOf(o).staying.map(({ record }) => record.template.tls);
+  const { closing } = passage(running, templateFor(spec, spec.version).tls);
+  return { ...o, platform: closing ? { ...rest, clientsChooseSince } : rest };
 }
 
 function startWorkloads(o: Observation): Observation {

@@ -11,6 +11,7 @@ import { shutOut } from "../assess/fencing.ts";
 import { whyUnreachable } from "../assess/out-of-reach.ts";
 import { reasonOf, sentenceOf } from "../messages/table.ts";
 import { quorum } from "../quorum.ts";
+import { sameWays } from "../template/client-ways.ts";
 import { runningQuota } from "../assess/quota.ts";
 import { auth as authRule } from "../rules/auth.ts";
 import { corrupt as corruptRule } from "../rules/corrupt.ts";
@@ -137,10 +138,11 @@ export function tlsReady(view: View, certificates: Certificates | undefined): Ve
   );
   if (expired.length > 0)
     return no("Expired", `a certificate of ${expired.map(([name]) => name).join(", ")} has run out`);
-  const behind = view.staying.filter(({ record }) =>
-    (["client", "peer"] as const).some(
-      (plane) => isSecure(record.template.tls, plane) !== isSecure(view.spec.tls, plane),
-    ),
+  const behind = view.staying.filter(
+    ({ record }) =>
+      (["client", "peer"] as const).some(
+        (plane) => isSecure(record.template.tls, plane) !== isSecure(view.spec.tls, plane),
+      ) || !sameWays(record.template.tls, view.spec.tls),
   );
   if (behind.length > 0) return no("RollingOut", `${names(behind)} do not run with spec.tls yet`);
   const off = planes.length === 1 ? `; the ${planes[0] === "client" ? "peer" : "client"} plane is plain` : "";

@@ -1,11 +1,15 @@
 /**
  * What a member's planes are to be like now, where the spec alone does not say: which CAs it trusts while one of them
- * is rotated. A pure function of the records and of the CAs, so that any operator goes on from where another ended.
+ * is rotated, and how clients come while that changes. A pure function of the records and of the CAs, so that any
+ * operator goes on from where another ended.
  */
+import { millisecondsOf } from "../../api/duration.ts";
 import { isSecure } from "../config/flags.ts";
 import type { AuthorityFacts, Plane } from "../observation.ts";
 import type { EffectiveTLS, MemberTemplate } from "../record.ts";
 import type { View } from "../view.ts";
+import { asServed, passage, sameWays, type Way } from "./client-ways.ts";
+import { templateHash } from "./template.ts";
 
 export const PLANES: readonly Plane[] = ["client", "peer"];
 
@@ -35,23 +39,75 @@ export function withoutEffective(template: MemberTemplate): MemberTemplate {
 /** Templates are compared and hashed by identity where they can be: the same answer is the same object. */
 const known = new WeakMap<MemberTemplate, Map<string, MemberTemplate>>();
 
-export function effective(
-  view: Pick<View, "staying" | "observation">,
-  template: MemberTemplate,
-): MemberTemplate {
+type Seen = Pick<View, "staying" | "observation">;
+
+/** Why members are not given the TLS of the spec yet: clients that come in these ways would be shut out. */
+export interface Closing {
+  readonly ways: readonly Way[];
+  /** What a person approves by: the hash of the template that ends them. */
+  readonly word: string;
+  /** When it ends by itself; undefined where a person decides. */
+  readonly until?: number;
+}
+
+export interface Effective {
+  readonly template: MemberTemplate;
+  readonly closing?: Closing;
+  /** etcd has auth enabled, and reads names of users from what clients show: nothing of that is changed. */
+  readonly locked?: boolean;
+}
+
+export function effective(view: Seen, template: MemberTemplate): MemberTemplate {
+  return effectiveTLS(view, template).template;
+}
+
+export function effectiveTLS(view: Seen, asked: MemberTemplate): Effective {
+  const running = view.staying.map(({ record }) => record.template.tls);
+  const { now, closing } = passage(running, asked.tls);
+  const isChanging = running.some((tls) => !sameWays(tls, now)) || closing !== undefined;
+  if (isChanging && view.observation.auth?.etcd?.enabled)
+    return { template: withTrust(view, withTLS(asked, asServed(running, asked.tls))), locked: true };
+  if (!closing) return { template: withTrust(view, withTLS(asked, now)) };
+  const then = withTrust(view, withTLS(asked, closing.then));
+  const word = templateHash(then);
+  const until = closesAt(view.observation);
+  const { cluster, now: time } = view.observation;
+  if (cluster.approved === word || (until !== undefined && until <= time)) return { template: then };
+  return {
+    template: withTrust(view, withTLS(asked, now)),
+    closing: { ways: closing.ways, word, ...(until !== undefined && { until }) },
+  };
+}
+
+/** Until it was seen how long clients have had the choice, they have all the time. */
+function closesAt({ cluster: { spec }, platform, now }: View["observation"]): number | undefined {
+  const { proceed = "Approval", after } = spec.tls.transition ?? {};
+  if (proceed === "Approval" || after === undefined) return undefined;
+  return (platform.clientsChooseSince ?? now) + Math.max(1, millisecondsOf(after));
+}
+
+function withTLS(template: MemberTemplate, tls: MemberTemplate["tls"]): MemberTemplate {
+  return tls === template.tls ? template : variantOf(template, tls);
+}
+
+function withTrust(view: Seen, template: MemberTemplate): MemberTemplate {
   const planes: { -readonly [P in Plane]?: EffectiveTLS[P] } = {};
   for (const plane of PLANES) {
     const trust = needsTrust(template, plane) ? wantedTrust(view, plane) : undefined;
-    if (trust) planes[plane] = { trust };
+    if (trust) planes[plane] = { ...template.tls.effective?.[plane], trust };
   }
   if (Object.keys(planes).length === 0) return template;
+  return variantOf(template, { ...template.tls, effective: { ...template.tls.effective, ...planes } });
+}
+
+function variantOf(template: MemberTemplate, tls: MemberTemplate["tls"]): MemberTemplate {
   let variants = known.get(template);
   if (!variants) known.set(template, (variants = new Map()));
-  const key = JSON.stringify(planes);
+  const key = JSON.stringify(tls);
   let variant = variants.get(key);
   if (!variant) {
-    variant = { ...template, tls: { ...template.tls, effective: planes } };
-    // Rotations are rare: what an earlier one needed is not needed again.
+    variant = { ...template, tls };
+    // Changes of TLS are rare: what an earlier one needed is not needed again.
     if (variants.size >= 8) variants.clear();
     variants.set(key, variant);
   }

@@ -6,7 +6,7 @@ import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { unsupportedOptions } from "../config/flags.ts";
 import { message, type Message, type WaitCode } from "../messages/table.ts";
 import type { MemberTemplate } from "../record.ts";
-import { effective } from "./effective.ts";
+import { effective, effectiveTLS, type Effective } from "./effective.ts";
 import { isVolatile, sameTemplate, templateFor, templateHash } from "./template.ts";
 import { versionStep, type VersionStep } from "../version/upgrade.ts";
 import { minorNumber, minorOf } from "../version/version.ts";
@@ -16,6 +16,9 @@ export interface Target {
   readonly step: VersionStep;
   /** Undefined when the version is refused, or etcd must be prepared first. */
   readonly template?: MemberTemplate;
+  /** Why it is not all of the TLS that the spec asks for. */
+  readonly closing?: Effective["closing"];
+  readonly locked?: Effective["locked"];
 }
 
 export function targetOf(view: View): Target {
@@ -46,7 +49,7 @@ export function targetOf(view: View): Target {
   if (missing !== undefined)
     return refused(message("VersionUnavailable", { version: step.to, why: missing }));
   const spec = step.snapshots ? snapshotOften(view.spec) : view.spec;
-  return { step, template: effective(view, templateFor(spec, step.to)) };
+  return { step, ...effectiveTLS(view, templateFor(spec, step.to)) };
 }
 
 /** For a minor that is only passed through: few enough that the log is soon behind one, not so few as to hurt. */

@@ -25,8 +25,8 @@ export function templateFor(spec: EtcdClusterSpec, version: string): MemberTempl
 
 function render(spec: EtcdClusterSpec, version: string): MemberTemplate {
   const { medium, size, className, hostPath, accessModes, selector } = spec.storage;
-  // How a CA is rotated changes no member.
-  const { rotation: _pace, ...tls } = spec.tls;
+  // How a CA is rotated, and how another TLS is reached, changes no member.
+  const { rotation: _pace, transition: _gate, ...tls } = spec.tls;
   return {
     version,
     image: spec.image,

@@ -21,39 +21,12 @@ import { startHash, templateFor } from "../template/template.ts";
 import { minorOf } from "../version/version.ts";
 import { arbitraryOperations } from "./arbitrary-operations.ts";
 import { clash, maybe, mostly, past, RARE, seldom, usually } from "./arbitrary-parts.ts";
+import { arbitrarySpec, RESTORE, VERSIONS } from "./arbitrary-spec.ts";
 import { brief } from "./brief.ts";
 import { specOf, NOW } from "./cluster.ts";
 
 const UID = "11111111-2222";
 const CLUSTER_ID = "c1";
-const VERSIONS = ["3.4.45", "3.5.20", "3.5.35", "3.6.12", "3.6.16", "3.7.3"];
-const RESTORE = { source: { s3: { bucket: "backups", key: "demo.db" } } };
-const spec = fc
-  .record({
-    replicas: fc.integer({ min: 0, max: 7 }),
-    learners: fc.integer({ min: 0, max: 1 }),
-    version: fc.constantFrom(...VERSIONS),
-    paused: seldom,
-    options: fc.constantFrom({}, {}, { logLevel: "Debug" as const }, { extraArgs: { "no-such-flag": "1" } }),
-    onDelete: fc.constantFrom("Retain" as const, "Delete" as const),
-    onScaleIn: fc.constantFrom("Retain" as const, "Delete" as const),
-    className: maybe(fc.constant("fast")),
-    canary: fc.boolean(),
-    strategy: fc.constantFrom("Rolling" as const, "OnApproval" as const),
-    maxReplacementsPerHour: fc.integer({ min: 0, max: 2 }),
-    spaceCure: fc.boolean(),
-    bootstrap: maybe(fc.constant({ restore: RESTORE })),
-  })
-  .map(({ onDelete, onScaleIn, className, canary, strategy, maxReplacementsPerHour, spaceCure, ...rest }) =>
-    specOf({
-      ...rest,
-      storage: { retention: { onDelete, onScaleIn }, className },
-      update: { canary, strategy },
-      repair: { maxReplacementsPerHour },
-      maintenance: { spaceCure },
-    }),
-  );
-
 const marks: fc.Arbitrary<ClusterMarks> = fc.record({
   life: usually(1, fc.constant(2)),
   established: usually<ClusterMarks["established"]>(
@@ -73,10 +46,12 @@ const marks: fc.Arbitrary<ClusterMarks> = fc.record({
 /** Parsing a spec is slow, and a run needs many. */
 const templates = Object.fromEntries(
   VERSIONS.flatMap((version) =>
-    (["Info", "Debug"] as const).map((logLevel) => [
-      `${version} ${logLevel}`,
-      templateFor(specOf({ version, options: { logLevel } }), version),
-    ]),
+    (["Info", "Debug"] as const).flatMap((logLevel) =>
+      (["Required", "None"] as const).map((clientAuth) => [
+        `${version} ${logLevel} ${clientAuth}`,
+        templateFor(specOf({ version, options: { logLevel }, tls: { clientAuth } }), version),
+      ]),
+    ),
   ),
 );
 
@@ -84,11 +59,12 @@ const templates = Object.fromEntries(
 interface Common {
   readonly version: string;
   readonly run: boolean;
+  readonly clientAuth: "Required" | "None";
   /** Ordinal of the one that leads. */
   readonly leader: number;
 }
 
-function recordOf(ordinal: number, { version: common, run }: Common): fc.Arbitrary<MemberRecord> {
+function recordOf(ordinal: number, { version: common, run, clientAuth }: Common): fc.Arbitrary<MemberRecord> {
   const peers = [1, 2, 3].map((n) => ({ name: `demo-${n}`, peerURL: peerURL(n) }));
   return fc
     .record({
@@ -102,6 +78,7 @@ function recordOf(ordinal: number, { version: common, run }: Common): fc.Arbitra
       run: usually(run, fc.constant(!run)),
       version: usually(common, fc.constantFrom(...VERSIONS)),
       logLevel: usually<"Info" | "Debug">("Info", fc.constant("Debug"), fc.constant("Debug")),
+      clientAuth: usually(clientAuth, fc.constantFrom("Required" as const, "None" as const)),
       restore: maybe(fc.constant(RESTORE)),
       retiring: usually<MemberRecord["retiring"]>(undefined, fc.constant({ reason: "it is old" })),
       leaving: usually<MemberRecord["leaving"]>(
@@ -110,7 +87,7 @@ function recordOf(ordinal: number, { version: common, run }: Common): fc.Arbitra
         fc.constant({ reason: "it is broken", volume: "Retain" as const, broken: true }),
       ),
     })
-    .map(({ life, knowsID, version, logLevel, ...rest }) => ({
+    .map(({ life, knowsID, version, logLevel, clientAuth: asks, ...rest }) => ({
       ...rest,
       name: `demo-${ordinal}`,
       ordinal,
@@ -120,7 +97,7 @@ function recordOf(ordinal: number, { version: common, run }: Common): fc.Arbitra
       token: `${UID}-${life}`,
       address: addressOf(ordinal),
       memberID: knowsID ? idOf(ordinal) : undefined,
-      template: templates[`${version} ${logLevel}`] ?? templateFor(specOf({ version }), version),
+      template: templates[`${version} ${logLevel} ${asks}`] ?? templateFor(specOf({ version }), version),
     }));
 }
 
@@ -351,10 +328,11 @@ export const arbitraryObservation: fc.Arbitrary<Observation> = fc
     leaderAt: fc.nat(),
     version: fc.constantFrom(...VERSIONS),
     run: mostly,
+    clientAuth: usually<"Required" | "None">("Required", fc.constant("None")),
   })
-  .chain(({ ordinals, leaderAt, version, run }) => {
+  .chain(({ ordinals, leaderAt, version, run, clientAuth }) => {
     const sorted = ordinals.toSorted((a, b) => a - b);
-    const common = { version, run, leader: sorted[leaderAt % Math.max(1, sorted.length)] ?? 1 };
+    const common = { version, run, clientAuth, leader: sorted[leaderAt % Math.max(1, sorted.length)] ?? 1 };
     return fc.record({
       now: fc.constant(NOW),
       cluster: fc.record({
@@ -366,7 +344,7 @@ export const arbitraryObservation: fc.Arbitrary<Observation> = fc
         approved: maybe(
           fc.constantFrom("replace-demo-1", "replace-demo-2", "restart-demo-1", "restart-demo-2"),
         ),
-        spec,
+        spec: arbitrarySpec,
         marks,
         unreadable: usually<UnreadableMark[] | undefined>(
           undefined,
@@ -391,6 +369,7 @@ export const arbitraryObservation: fc.Arbitrary<Observation> = fc
           fc.constant({ reason: "PodRefused", message: "exceeded quota" }),
         ),
         opened: fc.constantFrom(undefined, true, true, false),
+        clientsChooseSince: maybe(past),
         progressAt: maybe(past),
       }),
     });

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import type { Action } from "../action.ts";
 import type { EtcdMemberEntry, MemberFacts, MemberTrust, Observation } from "../observation.ts";
+import { assertNobodyShutOut } from "./naive-clients.ts";
 
 /** What the naive eye sees. */
 export function look(o: Observation) {
@@ -360,6 +361,7 @@ function assertChange(o: Observation, action: Extract<Action, { kind: "UpdateMem
   }
   if (change.leaving?.broken && seen.isVouchedFor(facts) && seen.votes(facts)) assertSeenFault(o, facts);
   if (change.template) {
+    assertNobodyShutOut(o, facts, change.template, seen);
     assertTriedFirst(o, facts, change.template);
     assert.equal(change.template.storage.medium, record.template.storage.medium, "I4: the volume can follow");
     assert.equal(change.template.storage.className, record.template.storage.className);

@@ -6,6 +6,7 @@ import { isByCertificate, neededSecrets, ownSecretsOf } from "../../core/auth/ob
 import { Passwords } from "../../control/passwords.ts";
 import type { AuthObjects, PasswordFacts } from "../../core/auth/facts.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
+import type { MemberRecord } from "../../core/record.ts";
 import type { Credentials } from "../../etcd/caller.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason, KubeError } from "../../kube/errors.ts";
@@ -71,10 +72,14 @@ export class KubeAuth {
   }
 
   /** `commonName`: of our certificate; one that was given to us may have none, and then we log in by password. */
-  async objects(cluster: ClusterFacts, commonName: string | undefined): Promise<AuthObjects> {
+  async objects(
+    cluster: ClusterFacts,
+    commonName: string | undefined,
+    records: readonly MemberRecord[],
+  ): Promise<AuthObjects> {
     const { spec, name } = cluster;
     const users = usersFor(this.#stores.usersOf(this.#key));
-    const byCertificate = isByCertificate(spec);
+    const byCertificate = isByCertificate(spec, records);
     const ownSecrets = ownSecretsOf(name, byCertificate);
     const needed = neededSecrets(spec, ownSecrets, users);
     for (const known of this.#read.keys()) if (!needed.includes(known)) this.#read.delete(known);

@@ -1,0 +1,24 @@
+/**
+ * Since when clients can come as the spec asks for, beside the ways that it ends (R56): they have that long to change.
+ * Kept by nobody else, so that after an outage of the operator they have the whole time again.
+ */
+import { passage, waysOf } from "../core/template/client-ways.ts";
+import { templateFor } from "../core/template/template.ts";
+import type { View } from "../core/view.ts";
+
+export class ClientsChoose {
+  #choice: { readonly of: string; readonly since: number } | undefined;
+
+  /** The mark since when, as things are at the mark `at`; undefined where nothing is about to end. */
+  since({ staying, spec }: Pick<View, "staying" | "spec">, at: number): number | undefined {
+    const { tls } = templateFor(spec, spec.version);
+    const { closing } = passage(
+      staying.map(({ record }) => record.template.tls),
+      tls,
+    );
+    const choice = closing && [closing.ways, waysOf(tls)].join(" to ");
+    if (choice === undefined) this.#choice = undefined;
+    else if (this.#choice?.of !== choice) this.#choice = { of: choice, since: at };
+    return this.#choice?.since;
+  }
+}

@@ -1,0 +1,58 @@
+/** Messages of a change of TLS on a running cluster. */
+import type { Way } from "../template/client-ways.ts";
+import { givenBy, onKubernetes, type Approvable } from "./approvals.ts";
+import { wait, type Names } from "./message.ts";
+import { dateTime, list } from "./words.ts";
+
+const WORDS: Readonly<Record<Way, string>> = {
+  plaintext: "in plaintext",
+  anonymous: "without a certificate",
+  certificate: "with a certificate",
+};
+
+interface Ways {
+  readonly ways: readonly Way[];
+}
+
+/** How clients come, as a part of a sentence. */
+function come({ ways }: Ways): string {
+  return list(ways.map((way) => WORDS[way]));
+}
+
+const UNDO = "To keep serving them, undo the change of spec.tls.";
+
+export const TRANSITIONS = {
+  WaysOpening: wait("ChangingTLS", {
+    say: ({ members, ways }: Ways & { members: Names }) =>
+      `changing TLS: ${list(members)} must restart to serve clients ${come({ ways })} too`,
+    example: { members: ["demo-1", "demo-2"], ways: ["certificate"] },
+  }),
+  WaysClosing: wait("ChangingTLS", {
+    say: ({ members, ways }: Ways & { members: Names }) =>
+      `changing TLS: ${list(members)} must restart to stop serving clients ${come({ ways })}`,
+    example: { members: ["demo-1", "demo-2"], ways: ["anonymous"] },
+  }),
+  ClosingAwaitsApproval: wait("ChangingTLS", {
+    say: ({ ways, approval }: Ways & { approval: Approvable }) =>
+      `changing TLS: members still serve clients ${come({ ways })}, and etcd does not report whether any are left; ending that waits for approval ${approval.word}`,
+    next: ({ approval }) => `When all clients have changed, ${givenBy(approval)}. ${UNDO}`,
+    approval: ({ approval }) => approval,
+    example: { ways: ["anonymous"], approval: onKubernetes("1f0c2a9b") },
+  }),
+  ClosingAwaitsTime: wait("ChangingTLS", {
+    say: ({ ways, until }: Ways & { until: number }) =>
+      `changing TLS: members serve clients ${come({ ways })} until ${dateTime(until)} (spec.tls.transition.after)`,
+    volatile: ["until"],
+    example: { ways: ["anonymous"], until: Date.UTC(2026, 0, 2, 2, 30) },
+  }),
+  ChangeAwaitsNoAuth: wait("ChangingTLS", {
+    say: () =>
+      "changing TLS: etcd has auth enabled, under which it takes the names of users from certificates, so TLS of clients stays as it is",
+    next: () => "Set spec.auth.enabled to false, or undo the change of spec.tls.",
+    example: {},
+  }),
+  AuthAwaitsTLS: wait("AuthPending", {
+    say: () => "auth is enabled after the change of spec.tls has reached all members",
+    example: {},
+  }),
+} as const;

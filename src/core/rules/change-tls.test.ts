@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
+import { decide } from "../decide.ts";
+import type { Observation } from "../observation.ts";
+import { plan } from "../plan/plan.ts";
+import { predict } from "../plan/predict.ts";
+import { settle } from "../plan/settle.ts";
+import { edit, healthy, NOW } from "../testing/cluster.ts";
+import { assertInvariants } from "../testing/naive-invariants.ts";
+import { viewOf } from "../view.ts";
+import { changeTLS } from "./change-tls.ts";
+
+type TLS = NonNullable<EtcdClusterSpecInput["tls"]>;
+
+const OPEN = healthy({ tls: { clientAuth: "None" } });
+const ask = (world: Observation, tls: TLS) => edit(world, { tls });
+const told = (world: Observation) =>
+  changeTLS(viewOf(world)).map((outcome) => ("hold" in outcome ? outcome.hold : outcome.act));
+const approve = (world: Observation, approved: string | undefined): Observation => ({
+  ...world,
+  cluster: { ...world.cluster, ...(approved !== undefined && { approved }) },
+});
+const asking = (world: Observation) => world.members.map(({ record }) => record.template.tls.clientAuth);
+
+/** Follows the rules until they wait for a person or have converged; every step is checked. */
+function play(from: Observation): { readonly world: Observation; readonly steps: readonly string[] } {
+  const steps: string[] = [];
+  let world = settle(from);
+  for (let left = 100; left > 0; left--) {
+    const { act, converged, lookAgainAt } = decide(world);
+    if (!act && (converged || lookAgainAt === undefined)) return { world, steps };
+    if (act) {
+      assertInvariants(world, act.action);
+      steps.push(act.code);
+    }
+    world = act
+      ? settle(predict(world, act.action))
+      : settle({ ...world, now: Math.max(world.now, lookAgainAt ?? 0) });
+  }
+  return assert.fail(`no end: ${steps.join(", ")}`);
+}
+
+describe("clients that need a certificate from now on", () => {
+  test("nobody restarts until a person approves it; the wait names the approval", () => {
+    const asked = ask(OPEN, {});
+    const { world, steps } = play(asked);
+    assert.deepEqual(steps, []);
+    const [wait] = told(world);
+    assert.ok(wait && "approval" in wait);
+    assert.equal(wait.code, "ClosingAwaitsApproval");
+    assert.ok(wait.approval && wait.needsPerson);
+    assert.equal(decide(world).converged, false);
+    const { world: done } = play(approve(world, wait.approval.word));
+    assert.deepEqual(asking(done), ["Required", "Required", "Required"]);
+    assert.deepEqual(told(done), []);
+  });
+
+  test("an approval of something else approves nothing", () => {
+    assert.deepEqual(play(approve(ask(OPEN, {}), "0123abcd")).steps, []);
+  });
+
+  test("with a time they have it, from when it was seen that they may choose", () => {
+    const asked = ask(OPEN, { transition: { proceed: "After", after: "10m" } });
+    const [wait] = told(settle(asked));
+    assert.ok(wait && "until" in wait);
+    assert.deepEqual([wait.code, wait.until], ["ClosingAwaitsTime", NOW + 600_000]);
+    const { world } = play(asked);
+    assert.deepEqual(asking(world), ["Required", "Required", "Required"]);
+    assert.ok(world.now >= NOW + 600_000);
+    assert.deepEqual(plan(asked).end, { converged: true });
+  });
+
+  test("one approval is enough where rollouts wait for one too", () => {
+    const asked = edit(OPEN, { tls: {}, update: { strategy: "OnApproval" } });
+    const [wait] = told(asked);
+    const { world } = play(approve(asked, wait && "approval" in wait ? wait.approval?.word : undefined));
+    assert.deepEqual(asking(world), ["Required", "Required", "Required"]);
+  });
+
+  test("another change is rolled out meanwhile, and ends nothing for clients", () => {
+    const both = edit(OPEN, { tls: {}, options: { logLevel: "Debug" } });
+    const { world } = play(both);
+    assert.deepEqual(asking(world), ["None", "None", "None"]);
+    assert.ok(world.members.every(({ record }) => record.template.options.logLevel === "Debug"));
+  });
+
+  test("once the first member asks for certificates, no further word is needed; undone, it stops asking", () => {
+    const asked = ask(OPEN, {});
+    const [wait] = told(asked);
+    const word = wait && "approval" in wait ? wait.approval?.word : undefined;
+    let world = approve(asked, word);
+    while (new Set(asking(world)).size === 1) {
+      const { act } = decide(world);
+      assert.ok(act);
+      world = settle(predict(world, act.action));
+    }
+    const { approved: _word, ...cluster } = world.cluster;
+    const forgotten = { ...world, cluster };
+    assert.equal(told(forgotten)[0]?.code, "WaysClosing");
+    assert.deepEqual(asking(play(forgotten).world), ["Required", "Required", "Required"]);
+    assert.deepEqual(asking(play(ask(forgotten, { clientAuth: "None" })).world), ["None", "None", "None"]);
+  });
+});
+
+test("clients that need no certificate any more: members are rolled without a wait", () => {
+  const asked = ask(healthy(), { clientAuth: "None" });
+  assert.equal(told(asked)[0]?.code, "WaysOpening");
+  const { world } = play(asked);
+  assert.deepEqual(asking(world), ["None", "None", "None"]);
+  assert.equal(decide(world).converged, true);
+});
+
+test("while etcd has auth enabled, nothing changes that names of users are read from", () => {
+  const etcd = { enabled: true, users: {}, roles: {}, passwords: {} };
+  const auth = {
+    self: "quorate-operator",
+    byCertificate: true,
+    users: [],
+    roles: [],
+    passwords: {},
+    ownSecrets: { root: "r", operator: "o" },
+    canActAsRoot: false,
+    etcd,
+  } as unknown as NonNullable<Observation["auth"]>;
+  const asked = { ...ask(healthy(), { clientAuth: "None" }), auth };
+  assert.equal(told(asked)[0]?.code, "ChangeAwaitsNoAuth");
+  assert.deepEqual(asking(play(asked).world), ["Required", "Required", "Required"]);
+});

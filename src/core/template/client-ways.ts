@@ -1,0 +1,60 @@
+/**
+ * How clients come to a member, and the way from what members run with to what the spec asks for without shutting out
+ * anybody: first every member serves clients in the new way too, then, when a person or a time says so, the old one ends.
+ * etcd does not report who still comes how (R56). A pure function of the records and the spec.
+ */
+import { isSecure } from "../config/flags.ts";
+import type { MemberTemplate } from "../record.ts";
+
+type TLS = MemberTemplate["tls"];
+
+/** In plaintext, with TLS and no certificate of one's own, or with one. */
+export type Way = "plaintext" | "anonymous" | "certificate";
+
+export function waysOf(tls: TLS): readonly Way[] {
+  if (!isSecure(tls, "client")) return ["plaintext"];
+  return tls.clientAuth === "None" ? ["anonymous", "certificate"] : ["certificate"];
+}
+
+export interface Passage {
+  /** What members are to be given now. */
+  readonly now: TLS;
+  /** What follows once these ways may end. */
+  readonly closing?: { readonly ways: readonly Way[]; readonly then: TLS };
+}
+
+/** `running`: the TLS in the records of all members that stay. */
+export function passage(running: readonly TLS[], asked: TLS): Passage {
+  const wanted = waysOf(asked);
+  const served = [...new Set(running.flatMap(waysOf))];
+  if (!running.every((tls) => includes(waysOf(tls), wanted)))
+    return { now: serving([...new Set([...served, ...wanted])], asked) };
+  const ways = served.filter((way) => !wanted.includes(way));
+  // Once the first member has closed them, those clients are shut out there, and waiting helps nobody.
+  const isClosing = running.some((tls) => includes(wanted, waysOf(tls)));
+  return ways.length === 0 || isClosing
+    ? { now: asked }
+    : { now: serving(served, asked), closing: { ways, then: asked } };
+}
+
+/** What members serve now, all of it, whatever the spec asks for. */
+export function asServed(running: readonly TLS[], asked: TLS): TLS {
+  return running.length === 0 ? asked : serving([...new Set(running.flatMap(waysOf))], asked);
+}
+
+export function sameWays(a: TLS, b: TLS): boolean {
+  return isSame(waysOf(a), waysOf(b));
+}
+
+function serving(ways: readonly Way[], asked: TLS): TLS {
+  if (isSame(waysOf(asked), ways)) return asked;
+  return { ...asked, clientAuth: ways.includes("anonymous") ? "None" : "Required" };
+}
+
+function isSame(a: readonly Way[], b: readonly Way[]): boolean {
+  return includes(a, b) && includes(b, a);
+}
+
+function includes(all: readonly Way[], some: readonly Way[]): boolean {
+  return some.every((way) => all.includes(way));
+}

@@ -1,0 +1,74 @@
+/**
+ * TLS changed on real etcd processes under a client that writes all the time: whom members serve changes only when that
+ * was decided, and nobody who holds what the next phase needs is refused.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import { clientURLOf } from "../../src/core/config/flags.ts";
+import { LocalCluster } from "../support/local-cluster.ts";
+import { isServed, type Client } from "../support/tls-clients.ts";
+import { Writer } from "../support/writer.ts";
+
+const SPEC = { replicas: 3, version: "3.6.16" } as const;
+type TLS = NonNullable<EtcdClusterSpecInput["tls"]>;
+
+const fileOf = (local: LocalCluster, name: string) => readFileSync(path.join(local.files.pki, name), "utf8");
+
+/** As an application that reads its files again. */
+function writer(local: LocalCluster): Promise<Writer> {
+  return Writer.start({
+    endpoints: async () =>
+      (await local.records()).map((record) => ({ name: record.name, url: clientURLOf(record) })),
+    credentials: () => {
+      const [ca, pem] = [fileOf(local, "ca-client.crt"), fileOf(local, "user.pem")];
+      return Promise.resolve({ ca, cert: pem, key: pem });
+    },
+  });
+}
+
+async function servedBy(local: LocalCluster, client: Client): Promise<number> {
+  const urls = (await local.records()).map(clientURLOf);
+  const answers = await Promise.all(urls.map((url) => isServed(url, client)));
+  return answers.filter(Boolean).length;
+}
+
+/** The wait of the change, once there is one of this code. */
+async function waits(local: LocalCluster, code: string) {
+  const found = () => local.controller.loop.latest?.decision.holds.find((hold) => hold.code === code);
+  await local.until(code, () => found() !== undefined);
+  return found();
+}
+
+/** Gaps are those of leader changes; a busy machine makes them longer. */
+async function assertServed(client: Writer, local: LocalCluster): Promise<void> {
+  const told = await client.stop();
+  assert.deepEqual(told.unexplained.map(String), [], local.story());
+  assert.ok(told.longestGapMs < 5_000, `no write for ${told.longestGapMs} ms\n${local.story()}`);
+  assert.ok(told.acknowledged > 300, `${told.acknowledged} writes`);
+}
+
+test("clientAuth None and back to Required: clients without a certificate are served until it is approved", async () => {
+  await using local = await LocalCluster.start({ ...SPEC, tls: { mode: "Managed" } satisfies TLS });
+  await using client = await writer(local);
+  assert.equal(await servedBy(local, "anonymous"), 0);
+  await local.edit({ tls: { mode: "Managed", clientAuth: "None" } });
+  await local.settled();
+  assert.equal(await servedBy(local, "anonymous"), 3);
+
+  await local.edit({ tls: { mode: "Managed" } });
+  const wait = await waits(local, "ClosingAwaitsApproval");
+  assert.equal(await servedBy(local, "anonymous"), 3);
+  await local.crash();
+  await local.open();
+  local.run();
+  await local.controller.platform.store.updateCluster({ approved: wait?.approval?.word ?? "" });
+  local.controller.loop.wake();
+  await local.settled();
+  assert.equal(await servedBy(local, "anonymous"), 0);
+  assert.equal(await servedBy(local, { pem: fileOf(local, "user.pem") }), 3);
+  for (const name of await local.names()) assert.equal(local.startsOf(name), 3, "one roll each way");
+  await assertServed(client, local);
+});
