@@ -1,15 +1,40 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.ts";
-import { buildImage } from "./image.ts";
+import { buildImage, compileAhead, NODE_FLAGS } from "./image.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const MOST_BYTES = 150e6;
+
+/** What Node says of the compile cache of an unpacked image, as its program runs with it. */
+function cacheUse(folder: string): string {
+  const cache = join(folder, "app/cache");
+  // Node keeps one for each user.
+  for (const own of readdirSync(cache))
+    renameSync(join(cache, own), join(cache, own.replace(/-65532$/, `-${process.getuid?.() ?? 0}`)));
+  const env = {
+    NODE_COMPILE_CACHE: cache,
+    NODE_COMPILE_CACHE_PORTABLE: "1",
+    NODE_DEBUG_NATIVE: "COMPILE_CACHE",
+  };
+  const args = [...NODE_FLAGS, join(folder, "app/quorate.mjs"), "--help"];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env });
+  return stdout + stderr;
+}
 
 test("the image has Node, its libraries, the program compiled ahead for its user, and stays small", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "quorate-image-"));
@@ -47,4 +72,13 @@ test("the image has Node, its libraries, the program compiled ahead for its user
   assert.ok(files.some((path) => /^app\/cache\/v24[^/]*-65532\/\w+$/.test(path)));
   assert.ok(!files.some((path) => /\/(sh|bash|busybox)$/.test(path)), "no shell");
   assert.ok(!readdirSync(folder).includes("image"), "nothing is left of the work");
+  spawnSync("tar", ["xf", join(folder, layer), "-C", folder, "app"]);
+  // All else is copied: with this the same program gives the same image, wherever it is built.
+  const elsewhere = mkdtempSync(join(tmpdir(), "quorate-image-elsewhere-"));
+  t.after(() => rmSync(elsewhere, { recursive: true, force: true }));
+  mkdirSync(join(elsewhere, "app"));
+  cpSync(quorate.path, join(elsewhere, "app/quorate.mjs"));
+  for (const path of await compileAhead(elsewhere))
+    assert.deepEqual(readFileSync(join(elsewhere, path)), readFileSync(join(folder, path)));
+  assert.match(cacheUse(folder), /was accepted/);
 });

@@ -105,11 +105,16 @@ function imageSpec(
 
 /**
  * Runs the program once and keeps what V8 compiled, at the same place relative to it as in the image. Node keeps
- * one such folder for each user, by number; in the image it is that of the container's.
+ * one such folder for each user, by number; in the image it is that of the container's. What V8 writes depends on the
+ * seed of its hashes and on the program's path: with one seed, and by a path that is the same in every folder, the same
+ * program gives the same image.
  */
-async function compileAhead(work: string): Promise<string[]> {
-  const env = { PATH: "", NODE_COMPILE_CACHE: join(work, CACHE), NODE_COMPILE_CACHE_PORTABLE: "1" };
-  await promisify(execFile)(process.execPath, [...NODE_FLAGS, join(work, PROGRAM), "--help"], { env });
+export async function compileAhead(work: string): Promise<string[]> {
+  const here = "/proc/self/cwd";
+  const env = { PATH: "", NODE_COMPILE_CACHE: join(here, CACHE), NODE_COMPILE_CACHE_PORTABLE: "1" };
+  // Otherwise Node would follow the link in that path.
+  const flags = [...NODE_FLAGS, "--random-seed=1", "--preserve-symlinks-main"];
+  await promisify(execFile)(process.execPath, [...flags, join(here, PROGRAM), "--help"], { env, cwd: work });
   const [made, ...more] = readdirSync(join(work, CACHE));
   const user = `-${process.getuid?.() ?? 0}`;
   if (made === undefined || more.length > 0 || !made.endsWith(user))

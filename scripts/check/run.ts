@@ -14,6 +14,7 @@ import { lock } from "./lock.ts";
 import type { Repo } from "./repo.ts";
 import { seams } from "./seams.ts";
 import { deadCode, format, lint, types } from "./tools.ts";
+import { workflows } from "./workflows.ts";
 
 /** The slow ones first, so that they overlap. */
 export const checks: readonly Check[] = [
@@ -30,6 +31,7 @@ export const checks: readonly Check[] = [
   labels,
   documents,
   lock,
+  workflows,
   audit,
 ];
 
