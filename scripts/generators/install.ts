@@ -1,7 +1,7 @@
 /**
  * Generates `config/install.yaml` (the operator for all namespaces, with its resource definitions) and
- * `config/install-namespaced.yaml` (for one namespace, without rights outside it); `config/metrics-secure.yaml` has
- * what the option --metrics-secure needs beside either.
+ * `config/install-namespaced.yaml` (in and for one namespace, without rights outside it) and `config/install-chosen.yaml`
+ * (in a namespace of its own, for chosen ones); `config/metrics-secure.yaml` has what --metrics-secure needs beside them.
  */
 import { stringify } from "yaml";
 import { customResourceDefinition } from "../../src/api/crd.ts";
@@ -20,6 +20,8 @@ import { memberPolicy, operationPolicy } from "./install/policy.ts";
 import { securePolicy } from "./install/policy-secure.ts";
 import { tenantPolicies } from "./install/policy-tenants.ts";
 import {
+  chosenBinding,
+  chosenRole,
   clusterRole,
   clusterRoleBinding,
   leaseRole,
@@ -72,6 +74,27 @@ export const installation: Generator = {
             ...operationPolicy(ONE_NAMESPACE),
             ...tenantPolicies(ONE_NAMESPACE),
             ...securePolicy(ONE_NAMESPACE),
+          ],
+        ),
+      ],
+      [
+        "config/install-chosen.yaml",
+        text(
+          `The operator in ${NAMESPACE}, for the namespace ${ONE_NAMESPACE} and others that are bound likewise; see docs/install.md.`,
+          [
+            namespaceObject(),
+            serviceAccount(NAMESPACE),
+            chosenRole(),
+            chosenBinding(ONE_NAMESPACE, NAMESPACE),
+            ...leaseRole(NAMESPACE),
+            ...userRoles(),
+            deployment(NAMESPACE, ["--namespace", ONE_NAMESPACE]),
+            disruptionBudget(NAMESPACE),
+            metricsService(NAMESPACE),
+            ...memberPolicy(),
+            ...operationPolicy(),
+            ...tenantPolicies(),
+            ...securePolicy(),
           ],
         ),
       ],

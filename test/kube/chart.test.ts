@@ -88,6 +88,21 @@ test("for chosen namespaces it has the rights of config/install-namespaced.yaml 
   assert.deepEqual(role?.rules.flatMap(({ resources }) => resources).toSorted(), ["nodes", "storageclasses"]);
 });
 
+test("with rbac.clusterRole it has the role of config/install-chosen.yaml, bound in each namespace", async () => {
+  const set =
+    "watch.namespaces={etcd,team-a},rbac.clusterRole=true,crds.install=false,priorityClass.create=false";
+  const rendered = byPath(await helm.template("--set", set));
+  const expected = manifests("install-chosen.yaml").filter(({ kind }) =>
+    ["ClusterRole", "RoleBinding", "Role"].includes(kind),
+  );
+  assert.ok(expected.length >= 7);
+  for (const object of expected) assert.deepEqual(rendered.get(pathOf(object)), object);
+  const base = "/apis/rbac.authorization.k8s.io/v1/namespaces";
+  assert.ok(rendered.has(`${base}/team-a/rolebindings/quorate-namespaced`));
+  assert.ok(!rendered.has(`${base}/team-a/roles/quorate`));
+  assert.ok([...rendered.values()].every(({ kind }) => kind !== "ClusterRoleBinding"));
+});
+
 test("the policies for tenants and for secure defaults follow their values", async () => {
   type Binding = Manifest & { spec: { validationActions: string[]; matchResources?: object } };
   const render = async (...values: string[]) => {

@@ -5,9 +5,12 @@
 import { SECURE, SECURE_LABEL, SECURE_VALUE } from "../install/policy-secure.ts";
 import { ALLOWED_REPOSITORIES, TENANTS } from "../install/policy-tenants.ts";
 import { NAMESPACE, ONE_NAMESPACE, OPERATOR, type Manifest } from "../install/metadata.ts";
+import { chosenBinding, chosenRole } from "../install/rbac.ts";
 import { Holes } from "./holes.ts";
 
 const NAME = 'include "quorate.name" $';
+/** One ClusterRole, bound in each namespace, in place of a Role in each. */
+const BOUND = "$.Values.rbac.clusterRole";
 const RBAC_WIDE = "and .Values.rbac.create (not .Values.watch.namespaces)";
 
 type Fields = Record<string, unknown>;
@@ -105,7 +108,7 @@ const PARTS: readonly Part[] = [
   },
   {
     file: "user-roles",
-    when: "and .Values.rbac.userRoles (not .Values.watch.namespaces)",
+    when: `and .Values.rbac.userRoles (or (not .Values.watch.namespaces) ${BOUND})`,
     isFor: kind("ClusterRole"),
   },
   {
@@ -135,7 +138,7 @@ const PARTS: readonly Part[] = [
 const NAMESPACED_PARTS: readonly Part[] = [
   {
     file: "namespaced-roles",
-    when: "$.Values.rbac.create",
+    when: `and $.Values.rbac.create (not ${BOUND})`,
     isFor: (object) => kind("Role", "RoleBinding")(object) && isOperators(object),
     // The lease is in the operator's own namespace, by another Role.
     change: (object) => ({
@@ -143,7 +146,11 @@ const NAMESPACED_PARTS: readonly Part[] = [
       ...(Array.isArray(object["rules"]) && { rules: object["rules"].filter((rule) => !isForLeases(rule)) }),
     }),
   },
-  { file: "namespaced-user-roles", when: "$.Values.rbac.userRoles", isFor: kind("Role") },
+  {
+    file: "namespaced-user-roles",
+    when: `and $.Values.rbac.userRoles (not ${BOUND})`,
+    isFor: kind("Role"),
+  },
   ...switchedPolicies("namespaced-", "$.Values.admissionPolicies.enabled"),
 ];
 
@@ -173,6 +180,11 @@ export function templates(
     for (const object of objects) rest.delete(object);
     if (objects.length > 0) files.set(`${part.file}.yaml`, perNamespace(part, objects));
   }
+  const bound = `and .Values.rbac.create .Values.watch.namespaces ${BOUND}`;
+  const chosenPart = { file: "chosen-role", when: bound, isFor: () => true };
+  files.set("chosen-role.yaml", conditional(chosenPart, [chosenRole()]));
+  const bindings = { ...chosenPart, when: `and $.Values.rbac.create ${BOUND}` };
+  files.set("chosen-bindings.yaml", perNamespace(bindings, [chosenBinding(ONE_NAMESPACE, NAMESPACE)]));
   const secure = "and .Values.rbac.create .Values.metrics.secure";
   const metricsPart = { file: "metrics-roles", when: secure, isFor: () => true };
   files.set("metrics-roles.yaml", conditional(metricsPart, metrics));

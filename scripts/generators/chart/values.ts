@@ -97,6 +97,11 @@ export function chartValues(defaults: Defaults): Group {
     }),
     rbac: group("Roles and their bindings.", {
       create: value("Without them, bind the rights of config/install.yaml yourself.", FLAG, true),
+      clusterRole: value(
+        "With watch.namespaces: one ClusterRole, bound by a RoleBinding in each namespace, instead of a Role in each; the roles for people are ClusterRoles then. An administrator adds a namespace by one RoleBinding.",
+        FLAG,
+        false,
+      ),
       clusterReads: value(
         "With watch.namespaces: also a ClusterRole to read Nodes and StorageClasses, by which the operator recognizes lost nodes and volumes that can grow.",
         FLAG,

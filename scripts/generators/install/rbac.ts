@@ -45,6 +45,26 @@ export function namespaceRole(namespace: string): Manifest[] {
   ];
 }
 
+/** For chosen namespaces: one role for all of them, and in each a binding that makes it count there. */
+export const CHOSEN_ROLE = `${OPERATOR}-namespaced`;
+
+export function chosenRole(): Manifest {
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: "ClusterRole",
+    metadata: metadata(CHOSEN_ROLE),
+    rules: rules(NAMESPACED),
+  };
+}
+
+/** Of the account in `operatorsNamespace`. */
+export function chosenBinding(namespace: string, operatorsNamespace: string): Manifest {
+  return {
+    ...binding("RoleBinding", "ClusterRole", CHOSEN_ROLE, operatorsNamespace),
+    metadata: metadata(CHOSEN_ROLE, namespace),
+  };
+}
+
 export function leaseRole(namespace: string): Manifest[] {
   const name = `${OPERATOR}-lease`;
   return [
