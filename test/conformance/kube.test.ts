@@ -22,7 +22,7 @@ test("the model API server answers random calls as a real one does, and its watc
   const report = await conform({
     real: ground.transport,
     seed: 7,
-    calls: 450,
+    calls: 600,
     tolerationSeconds: TOLERATION_SECONDS,
     now: () => Date.now(),
     deadline: (ms) => AbortSignal.timeout(ms),

@@ -51,6 +51,19 @@ test("an applier takes what nobody holds, is refused what another holds, and let
   assert.deepEqual(json(apply("one", "a", {}).body["data"]), { y: "2" }, "it was taken from the first");
 });
 
+test("the first write stores the default of a status, and is a change though nothing differs; the next is none", () => {
+  const { send, merge, server } = made();
+  const { metadata, spec } = exampleCluster({ name: "demo" });
+  const created = send("POST", CLUSTERS, { body: { metadata, spec } });
+  assert.deepEqual(json(created.body["status"]), { observedGeneration: -1 });
+  const before = server.storage.version;
+  merge(`${CLUSTERS}/demo`, {});
+  assert.notEqual(server.storage.version, before);
+  const stored = server.storage.version;
+  merge(`${CLUSTERS}/demo`, {});
+  assert.equal(server.storage.version, stored);
+});
+
 test("a write that changes nothing has no version of its own", () => {
   const { map, merge, apply, server } = made();
   map("a", { x: "1" });

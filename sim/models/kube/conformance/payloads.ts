@@ -11,6 +11,7 @@ import {
   nodePayload,
   eventPayload,
 } from "./payloads-core.ts";
+import { dependentPayloads } from "./payloads-dependents.ts";
 import { clusterPayload, memberPayload } from "./payloads-ours.ts";
 import { podPayload } from "./payloads-pod.ts";
 
@@ -24,6 +25,7 @@ export const payloads: readonly Payload[] = [
   podPayload,
   clusterPayload,
   memberPayload,
+  ...dependentPayloads,
   classPayload,
   nodePayload,
   eventPayload,

@@ -51,6 +51,8 @@ function ourKind(resource: Resource): Kind {
     counts: true,
     unconditional: false,
     statusKeepsMetadata: true,
+    // The default of the status is filled in when it is read, and stored only with the first write after its making.
+    restless: status.default !== undefined,
     decode(object) {
       const out: Record<string, unknown> = {
         apiVersion: object["apiVersion"],
