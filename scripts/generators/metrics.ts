@@ -49,6 +49,8 @@ groups:
       - alert: EtcdNotBackedUp
         expr: quorate_cluster_condition{condition="BackedUp"} == 0
         for: 15m
+      - alert: EtcdSnapshotsUnverified # a schedule with spec.verify; choose two of its periods
+        expr: time() - quorate_snapshot_last_verified_timestamp_seconds > 14 * 86400
       - alert: EtcdCertificateExpiresSoon
         expr: quorate_member_certificate_expiry_seconds < 7 * 86400
       - alert: EtcdOperatorClockSkew

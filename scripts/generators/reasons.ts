@@ -4,6 +4,7 @@ import { OPERATION_REASONS } from "../../src/core/messages/operation-reasons.ts"
 import { REASONS, WORK, type HoldReason, type ReasonText } from "../../src/core/messages/reasons.ts";
 import { SCHEDULE_REASONS } from "../../src/core/messages/schedule-reasons.ts";
 import { SNAPSHOT_REASONS } from "../../src/core/messages/snapshot-reasons.ts";
+import { VERIFICATION_REASONS } from "../../src/core/messages/verification-reasons.ts";
 import { MESSAGES } from "../../src/core/messages/table.ts";
 import type { StepRow, WaitRow } from "../../src/core/messages/message.ts";
 import type { Generator } from "../generate/registry.ts";
@@ -38,6 +39,15 @@ Each step of the operator is shown with one of these explanations, in events, in
 
 const SNAPSHOTS = `
 ## Reasons of an EtcdSnapshot
+
+| reason | phase | meaning | what to do |
+|---|---|---|---|
+`;
+
+const VERIFICATIONS = `
+## Reasons of a verification
+
+\`status.verification.reason\` of an EtcdSnapshot, and the reason of its condition \`Verified\`, is one of these.
 
 | reason | phase | meaning | what to do |
 |---|---|---|---|
@@ -88,6 +98,10 @@ export const reasonsPage: Generator = {
       ([reason, { phases, meaning, remedy }]) =>
         `| \`${reason}\` | ${phases.join(", ")} | ${cell(meaning)} | ${cell(remedy)} |`,
     );
+    const verifications = Object.entries(VERIFICATION_REASONS).map(
+      ([reason, { phases, meaning, remedy }]) =>
+        `| \`${reason}\` | ${phases.join(", ")} | ${cell(meaning)} | ${cell(remedy)} |`,
+    );
     const schedules = Object.entries(SCHEDULE_REASONS).map(
       ([reason, { meaning, remedy }]) => `| \`${reason}\` | ${cell(meaning)} | ${cell(remedy)} |`,
     );
@@ -99,6 +113,7 @@ export const reasonsPage: Generator = {
       WORKING + working.join("\n"),
       OPERATIONS + operations.join("\n"),
       SNAPSHOTS + snapshots.join("\n"),
+      VERIFICATIONS + verifications.join("\n"),
       SCHEDULES + schedules.join("\n"),
       USERS + users.join("\n"),
       STEPS + steps.join("\n"),

@@ -3,7 +3,13 @@
  * member's Secret, on the disk that is behind its volume, at the address of its Pod.
  */
 import type { RestoreFault } from "../../src/api/bootstrap.ts";
-import { ANNOTATIONS, ETCD_CONTAINER, RESTORE_CONTAINERS } from "../../src/operator/names.ts";
+import {
+  ANNOTATIONS,
+  ETCD_CONTAINER,
+  LABELS,
+  RESTORE_CONTAINERS,
+  VERIFY_CONTAINERS,
+} from "../../src/operator/names.ts";
 import { FILES, PATHS } from "../../src/operator/render/config.ts";
 import { RESTORE_FLAG } from "../../src/operator/render/restore-flag.ts";
 import { ERASE_CONTAINER, ERASE_VOLUME } from "../../src/operator/render/erase-pod.ts";
@@ -181,6 +187,8 @@ export class EtcdPods implements Hooks {
 
   /** The init containers of a member that starts from a snapshot. */
   onInit({ pod, container, disks }: Omit<Start, "ended">): Ending | undefined {
+    if (json(pod.metadata["labels"])[LABELS.task] === "verify")
+      return container === VERIFY_CONTAINERS.fetch ? this.#snapshots?.fetch(pod) : undefined;
     const flag = json(pod.metadata["annotations"])[ANNOTATIONS.restore];
     // With it every command ends at once.
     if (flag === RESTORE_FLAG.done) return undefined;

@@ -4,7 +4,7 @@
  */
 import { writeResult, type SnapshotResult } from "../../src/snapshot/result.ts";
 import type { Scheduler } from "../engine/scheduler.ts";
-import type { Running, Start } from "../models/kube/nodes/hooks.ts";
+import type { Ending, Running, Start } from "../models/kube/nodes/hooks.ts";
 import { items, json } from "../models/kube/object.ts";
 
 /**
@@ -15,6 +15,8 @@ export type SnapshotFault = "denied" | "broken" | "silent" | "half" | "hang";
 
 export const SNAPSHOT_CONTAINER = "snapshot";
 const TAKES_MS = 2_000;
+const FETCH = "verify-fetch";
+const COMPARE = "verify-compare";
 
 interface Stored {
   readonly id: string;
@@ -31,6 +33,10 @@ export class SnapshotPods {
   #active = 0;
   most = 0;
   started = 0;
+  /** Objects in the store whose bytes were changed. */
+  readonly damaged = new Set<string>();
+  /** Which objects were fetched by a verification that has also compared them. */
+  readonly verified: string[] = [];
 
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler;
@@ -56,7 +62,8 @@ export class SnapshotPods {
     };
     if (fault !== "hang")
       this.#scheduler.after(TAKES_MS, () => {
-        if (!isOver) end(this.#done(args, fault));
+        if (isOver) return;
+        end(args[1] === COMPARE ? this.#compared(objectOf(start.pod), fault) : this.#done(args, fault));
       });
     return {
       stop: () => end({ exitCode: 143, reason: "Error" }),
@@ -65,6 +72,28 @@ export class SnapshotPods {
         isOver = true;
       },
     };
+  }
+
+  /** The first step of a verification, which reads the object to its end. */
+  fetch(pod: Start["pod"]): Ending | undefined {
+    const object = objectOf(pod);
+    const failed = (reason: string, message: string) => ({
+      exitCode: reason === "Damaged" ? 8 : 1,
+      reason: "Error",
+      message: writeResult({ ok: false, reason, message }),
+    });
+    if (this.store.get(object)?.whole === undefined) return failed("ObjectMissing", `${object} is gone`);
+    if (this.damaged.has(object)) return failed("Damaged", `${object} is damaged`);
+    return undefined;
+  }
+
+  #compared(object: string, fault: SnapshotFault | undefined): Ending {
+    if (fault === "silent") return { exitCode: 0, reason: "Completed" };
+    if (fault !== undefined) return { exitCode: 1, reason: "Error" };
+    this.verified.push(object);
+    const { revision = 0 } = this.store.get(object)?.whole ?? {};
+    const verified = { rtoMs: 12_345, revision, totalKeys: 3, hashCompared: true };
+    return { exitCode: 0, reason: "Completed", message: writeResult({ ok: true, verified }) };
   }
 
   #done(args: readonly string[], fault: SnapshotFault | undefined): Parameters<Start["ended"]>[0] {
@@ -91,6 +120,13 @@ export class SnapshotPods {
     if (fault === "silent") return { exitCode: 0, reason: "Completed" };
     return { exitCode: 0, reason: "Completed", message: writeResult({ ok: true, snapshot: whole }) };
   }
+}
+
+/** What a verification reads, as the arguments of its first step say. */
+function objectOf(pod: Start["pod"]): string {
+  const steps = items(json(pod["spec"])["initContainers"]).map((one) => items(json(one)["args"]).map(String));
+  const uri = steps.find((args) => args[1] === FETCH)?.at(-1) ?? "";
+  return uri.slice(uri.lastIndexOf("/") + 1);
 }
 
 function resultFor(object: string): SnapshotResult {

@@ -110,25 +110,92 @@ test("deletionPolicy Delete takes the object away first, also after the cluster 
   assert.deepEqual(sim.env.snapshots.whole.length, 1);
 });
 
+const verdictOf = (sim: OperatorSimulation) =>
+  snapshotsOf(sim).map(({ metadata, status }) => `${metadata.name} ${status?.verification?.reason}`);
+
+test("each snapshot is verified once, one at a time, by what is in the store", async () => {
+  const sim = await settled();
+  for (const name of ["a", "b"]) take(sim, name);
+  take(sim, "plain", { verify: false });
+  await sim.pass(60_000);
+  assert.deepEqual(verdictOf(sim), ["a Verified", "b Verified", "plain undefined"]);
+  const [first] = snapshotsOf(sim);
+  assert.equal(first?.status?.rto, "12s");
+  assert.ok(first.status.verifiedAt);
+  assert.equal(sim.env.snapshots.verified.length, 2);
+  assert.deepEqual(wrongWith(sim), []);
+  await staysQuiet(sim);
+});
+
+test("a byte that is flipped in the store is found by the next verification, and BackedUp tells until it is gone", async () => {
+  const sim = await settled();
+  plan(sim, { schedule: "*/10 * * * *", verify: { schedule: "5-59/10 * * * *" } });
+  const { snapshots } = sim.env;
+  for (let waited = 0; snapshots.verified.length === 0 && waited < 30; waited++) await sim.pass(60_000);
+  assert.equal(backedUp(sim), "True");
+  const { length } = snapshots.whole;
+  for (let waited = 0; snapshots.whole.length === length && waited < 15; waited++) await sim.pass(60_000);
+  for (const name of snapshots.whole) snapshots.damaged.add(name);
+  await sim.pass(8 * 60_000);
+  const damaged = snapshotsOf(sim).filter(({ status }) => status?.reason === "Damaged");
+  assert.equal(damaged.length, 1, told(sim).join());
+  assert.equal(damaged[0]?.status?.phase, "Failed");
+  const why = sim.cluster?.status?.conditions?.find(({ type }) => type === "BackedUp");
+  assert.deepEqual([why?.status, why?.reason], ["False", "VerificationFailed"]);
+  // The next ones are whole again.
+  await sim.pass(12 * 60_000);
+  assert.equal(backedUp(sim), "True");
+});
+
+const UNVERIFIED: Readonly<Record<string, { faults: SnapshotFault[]; reason: string; afterMs: number }>> = {
+  "a process that ends without a word": { faults: ["silent"], reason: "Verified", afterMs: 90_000 },
+  "a process that fails once": { faults: ["broken"], reason: "Verified", afterMs: 60_000 },
+  "a process that always fails": {
+    faults: Array<SnapshotFault>(9).fill("broken"),
+    reason: "JobFailed",
+    afterMs: 200_000,
+  },
+  "a process that hangs": { faults: ["hang"], reason: "DeadlineExceeded", afterMs: 120_000 },
+};
+
+for (const [what, { faults, reason, afterMs }] of Object.entries(UNVERIFIED))
+  test(`${what} in a verification: ${reason}, and the snapshot stays`, async () => {
+    const sim = await settled();
+    take(sim, "once", { activeDeadlineSeconds: what.includes("hangs") ? 60 : 3_600, verify: false });
+    await sim.pass(15_000);
+    sim.env.snapshots.faults.push(...faults);
+    const annotations = { "etcd.quorate.dev/verify": "now" };
+    const [path, contentType] = [`${PATH}/once`, "application/merge-patch+json"];
+    const body = { metadata: { annotations } };
+    assert.equal(sim.user({ method: "PATCH", path, body, contentType }).status, 200);
+    await sim.pass(afterMs);
+    assert.deepEqual(told(sim), ["once Succeeded Completed"]);
+    const [{ status } = {}] = snapshotsOf(sim);
+    assert.equal(status?.verification?.reason, reason);
+    assert.equal(status?.verifiedAt !== undefined, reason === "Verified", "never without having been");
+    assert.equal(sim.env.snapshots.whole.length, 1);
+    assert.deepEqual(wrongWith(sim), []);
+  });
+
 const AFTER = ["crash-after"] as const;
 const ANY = ["crash-before", "crash-after", "reply-lost"] as const;
 
-test("the operator dies around each effect of a snapshot and of its deletion, and both are done once", async () => {
+test("the operator dies around each effect of a snapshot, its verification and its deletion, and each is done once", async () => {
   const play = async (effects?: EffectPlan) => {
     const sim = await settled(effects);
     take(sim, "held", { deletionPolicy: "Delete" });
     await sim.pass(40_000);
-    const taken = told(sim);
+    const taken = [...told(sim), ...verdictOf(sim)];
     const { length } = sim.env.snapshots.whole;
     remove(sim, "held");
     await sim.pass(60_000);
     return { sim, ends: [...taken, String(length), ...told(sim), String(sim.env.snapshots.store.size)] };
   };
   const usual = await play();
-  assert.deepEqual(usual.ends, ["held Succeeded Completed", "1", "0"]);
+  assert.deepEqual(usual.ends, ["held Succeeded Completed", "held Verified", "1", "0"]);
   const { names } = usual.sim.effects;
   const first = names.findIndex((name) => name.includes("etcdsnapshots"));
-  assert.ok(first > 0 && names.length - first >= 7, names.slice(first).join("\n"));
+  assert.ok(first > 0 && names.length - first >= 10, names.slice(first).join("\n"));
   for (let number = first + 1; number <= names.length; number++)
     for (const fault of names[number - 1]?.startsWith("POST jobs") ? ANY : AFTER) {
       const { sim, ends } = await play(new Map([[number, fault]]));

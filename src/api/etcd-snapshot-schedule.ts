@@ -68,6 +68,16 @@ const scheduleSpecFields = z.strictObject({
     .describe(
       "Which snapshots of this schedule are kept; all if absent. Others are deleted from the store, with their EtcdSnapshots: only those that this schedule took, and never the newest one that succeeded. Periods are UTC's.",
     ),
+  verify: z
+    .strictObject({
+      schedule: withRules(text(128), cronFormat).describe(
+        "When to verify the newest snapshot of this schedule: the five fields of cron, or @hourly, @daily, @weekly, @monthly, @yearly, in the same time zone.",
+      ),
+    })
+    .optional()
+    .describe(
+      "Restores the newest snapshot at these times into a scratch etcd, in a Pod of its own, and compares it with what was recorded. The condition BackedUp of the EtcdCluster is False while the last verification failed. No snapshot of this schedule is verified if absent.",
+    ),
   startingDeadlineSeconds: int(10, 31_536_000)
     .optional()
     .describe(
@@ -91,6 +101,17 @@ export const etcdSnapshotScheduleStatusSchema = z.strictObject({
     .describe(
       "Time between the two newest snapshots that succeeded: what a restore would have lost at most.",
     ),
+  lastVerified: timestamp().optional().describe("When a snapshot of this schedule was last found right."),
+  lastVerifiedSnapshot: text(253).optional().describe("Name of that EtcdSnapshot."),
+  rto: text(32)
+    .optional()
+    .describe("How long it took to restore it, from the first byte read to an etcd that answered."),
+  lastVerificationScheduled: timestamp()
+    .optional()
+    .describe("The last time of spec.verify.schedule that was acted on."),
+  nextVerification: timestamp()
+    .optional()
+    .describe("When the next verification is due; absent while suspended, and without spec.verify."),
   active: text(253).optional().describe("Name of the EtcdSnapshot that is being taken."),
   kept: int(0, Number.MAX_SAFE_INTEGER)
     .optional()

@@ -9,7 +9,7 @@ import { objectName } from "./labels.ts";
 import { API_VERSION, conditionsSchema, metadataSchema, timestamp } from "./metadata.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { int, text } from "./scalars.ts";
-import { SNAPSHOT_PHASES } from "./status-words.ts";
+import { SNAPSHOT_PHASES, VERIFICATION_PHASES } from "./status-words.ts";
 
 /** What a snapshot and a schedule of snapshots say alike about how one is taken. */
 export const takingFields = {
@@ -37,6 +37,12 @@ export const takingFields = {
 const snapshotSpecFields = z.strictObject({
   cluster: text(LONGEST_CLUSTER_NAME).describe("Name of the EtcdCluster, in the same namespace."),
   ...takingFields,
+  verify: z
+    .boolean()
+    .optional()
+    .describe(
+      "Restores the snapshot once it is taken, into a scratch etcd of its version in a Pod of its own, and compares revision, keys and hash with what was recorded. True if absent. The node needs twice the size of the snapshot as ephemeral storage meanwhile. This field may be changed. The annotation etcd.quorate.dev/verify asks for another verification with each new value.",
+    ),
   deletionPolicy: z
     .enum(["Retain", "Delete"])
     .optional()
@@ -70,7 +76,7 @@ const restIsKept: Rule<SnapshotSpecFields> = {
       `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
   ).join(" && "),
   message:
-    "only deletionPolicy of an EtcdSnapshot can be changed, because the snapshot may already be taken: delete it and create another one",
+    "only deletionPolicy and verify of an EtcdSnapshot can be changed, because the snapshot may already be taken: delete it and create another one",
   check: (spec, old) =>
     old === undefined || KEPT.every((field) => sorted(spec[field]) === sorted(old[field])),
   transition: true,
@@ -104,6 +110,22 @@ export const snapshotFactsFields = {
   takenFrom: text(253).optional().describe("Name of the member that it was taken from."),
 };
 
+const verificationSchema = z.strictObject({
+  request: text(253).describe(
+    "What asked for it: spec, or the value of the annotation etcd.quorate.dev/verify.",
+  ),
+  phase: z
+    .enum(VERIFICATION_PHASES)
+    .describe(
+      "Pending: it waits. Running: the snapshot is being restored and compared. Succeeded: it can be restored. Failed: it is damaged, or could not be verified; the reason says which.",
+    ),
+  reason: text(64).describe("Why it is in this phase: one word for machines."),
+  message: text(1024).describe("Why it is in this phase, as a sentence."),
+  attempt: count("How many verifications of this snapshot were started."),
+  startedAt: timestamp().optional().describe("When it was started."),
+  completedAt: timestamp().optional().describe("When it ended."),
+});
+
 export const etcdSnapshotStatusSchema = z.strictObject({
   observedGeneration: int(-1, Number.MAX_SAFE_INTEGER)
     .optional()
@@ -112,7 +134,7 @@ export const etcdSnapshotStatusSchema = z.strictObject({
     .enum(SNAPSHOT_PHASES)
     .optional()
     .describe(
-      "Pending: it waits. Running: it is being taken. Succeeded: it is in the store, whole. Failed and Rejected: there is none. Deleting: its object is being deleted.",
+      "Pending: it waits. Running: it is being taken. Succeeded: it is in the store, whole. Failed and Rejected: there is none, or a verification found it damaged. Deleting: its object is being deleted.",
     ),
   reason: text(64).optional().describe("Why it is in this phase: one word for machines."),
   message: text(1024).optional().describe("Why it is in this phase, as a sentence."),
@@ -123,10 +145,15 @@ export const etcdSnapshotStatusSchema = z.strictObject({
   startedAt: timestamp().optional().describe("When it was started."),
   completedAt: timestamp().optional().describe("When it succeeded, failed or was rejected."),
   ...snapshotFactsFields,
+  verification: verificationSchema.optional().describe("How far its verification is, or what it came to."),
+  verifiedAt: timestamp().optional().describe("When it was last restored and found right."),
+  rto: text(32)
+    .optional()
+    .describe("How long that restore took, from the first byte read to an etcd that answered."),
   conditions: conditionsSchema
     .optional()
     .describe(
-      "Ready (it is in the store), Reconciling (it waits, runs or is being deleted), Stalled (it failed or was rejected).",
+      "Ready (it is in the store), Reconciling (it waits, runs or is being deleted), Stalled (it failed or was rejected), and once a verification was asked for, Verified (it was restored and found right).",
     ),
 });
 
@@ -144,6 +171,7 @@ export const etcdSnapshotSchema = z.strictObject({
     .describe("What became of it."),
 });
 
+export type SnapshotVerification = z.output<typeof verificationSchema>;
 export type EtcdSnapshotSpec = z.output<typeof snapshotSpecFields>;
 export type EtcdSnapshotStatus = z.output<typeof etcdSnapshotStatusSchema>;
 export type EtcdSnapshot = z.output<typeof etcdSnapshotSchema>;

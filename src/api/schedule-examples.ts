@@ -34,12 +34,18 @@ export const scheduleExamples: readonly ScheduleExample[] = [
       retention: { keepLast: 3, hourly: 24, daily: 7, weekly: 5, monthly: 12, yearly: 10 },
       startingDeadlineSeconds: 600,
       suspend: true,
+      verify: { schedule: "0 5 * * SUN" },
       compression: "Zstd",
       encryption: { keySecret: "key" },
     },
   },
   { title: "a word for a schedule", spec: { schedule: "@daily" } },
   { title: "four fields", spec: { schedule: "0 3 * *" }, refusedAt: "spec.schedule" },
+  {
+    title: "a verification by four fields",
+    spec: { verify: { schedule: "0 3 * *" } },
+    refusedAt: "spec.verify.schedule",
+  },
   { title: "a time zone with a blank", spec: { timeZone: "New York" }, refusedAt: "spec.timeZone" },
   {
     title: "a retention that keeps nothing",

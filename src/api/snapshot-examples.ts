@@ -46,6 +46,7 @@ export const snapshotExamples: readonly SnapshotExample[] = [
       serviceAccountName: "backup",
       activeDeadlineSeconds: 3600,
       deletionPolicy: "Delete",
+      verify: false,
     },
   },
   {
@@ -172,6 +173,11 @@ export const snapshotExamples: readonly SnapshotExample[] = [
     title: "another policy after it was created",
     old: { deletionPolicy: "Retain" },
     spec: { deletionPolicy: "Delete" },
+  },
+  {
+    title: "a verification after it was created",
+    old: { verify: false },
+    spec: { verify: true },
   },
   {
     title: "another bucket after it was created",

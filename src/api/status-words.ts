@@ -63,6 +63,10 @@ export type OperationPhase = (typeof OPERATION_PHASES)[number];
 export const SNAPSHOT_PHASES = ["Pending", "Running", "Succeeded", "Failed", "Rejected", "Deleting"] as const;
 export type SnapshotPhase = (typeof SNAPSHOT_PHASES)[number];
 
+/** How far the verification of a snapshot is. */
+export const VERIFICATION_PHASES = ["Pending", "Running", "Succeeded", "Failed"] as const;
+export type VerificationPhase = (typeof VERIFICATION_PHASES)[number];
+
 /** The fields of an EtcdOperation's spec that name what to do: exactly one of them is set. */
 export const OPERATIONS = [
   "defragment",

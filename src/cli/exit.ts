@@ -9,6 +9,7 @@ export const EXIT = {
   conflict: 5,
   notConfirmed: 6,
   timedOut: 7,
+  damaged: 8,
   interrupted: 130,
 } as const;
 
@@ -27,6 +28,7 @@ export const EXIT_CODES: readonly { readonly code: ExitCode; readonly meaning: s
   { code: EXIT.conflict, meaning: "the object changed in the meantime; nothing was written" },
   { code: EXIT.notConfirmed, meaning: "you did not confirm the change; nothing was changed" },
   { code: EXIT.timedOut, meaning: "the time limit passed before the change was complete; it continues" },
+  { code: EXIT.damaged, meaning: "a step of a verification found the snapshot damaged" },
   { code: EXIT.interrupted, meaning: "interrupted with Ctrl-C" },
 ];
 

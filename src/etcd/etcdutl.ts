@@ -75,6 +75,11 @@ export async function snapshotRestore(tool: Etcdutl, options: RestoreOptions): P
   await run(tool, restoreArguments(tool.version, options));
 }
 
+/** With arguments that are made already; throws an `EtcdutlError` where it fails. */
+export async function runEtcdutl(tool: Etcdutl, args: readonly string[]): Promise<void> {
+  await run(tool, args);
+}
+
 export function restoreArguments(version: string, options: RestoreOptions): string[] {
   const bump = options.bumpRevision ?? 0n;
   if (bump > 0n && !atLeast(version, 3, 5, 10))

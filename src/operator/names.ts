@@ -84,6 +84,8 @@ export const ANNOTATIONS = {
   volumeMarked: `${GROUP}/volume-marked`,
   /** On an EtcdSnapshot: the time of the schedule that it was made for. */
   scheduledAt: `${GROUP}/scheduled-at`,
+  /** On an EtcdSnapshot, by a schedule or a person: another value asks for another verification. */
+  verify: `${GROUP}/verify`,
   /** On Services and budgets: the hash of what was applied last. */
   applied: `${GROUP}/applied`,
 } as const;
@@ -113,6 +115,13 @@ export const RESTORE_CONTAINERS = {
   stage: "fetch-snapshot",
   etcdutl: "restore-snapshot",
   place: "place-data",
+} as const;
+
+/** Containers of the Pod that verifies a snapshot: fetched, restored, and served by an etcd while it is compared. */
+export const VERIFY_CONTAINERS = {
+  fetch: "fetch-snapshot",
+  etcdutl: "restore-snapshot",
+  etcd: "scratch-etcd",
 } as const;
 
 export const PORTS = { client: 2379, peer: 2380, metrics: 2381 } as const;

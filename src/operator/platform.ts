@@ -29,7 +29,7 @@ import type { ClockSkew } from "./observe/clock-skew.ts";
 import { textOf } from "./records/cluster-object.ts";
 import { GivenSecrets } from "./apply/given-secrets.ts";
 import { executeAction, type Decided } from "./apply/execute.ts";
-import { executeSnapshot } from "./apply/execute-snapshot.ts";
+import { executeSnapshot, imageFor } from "./apply/execute-snapshot.ts";
 import { Contests } from "./apply/contests.ts";
 import { KubeAuth } from "./cache/auth-reads.ts";
 import { Credentials } from "./cache/credentials.ts";
@@ -204,7 +204,8 @@ export class KubePlatform implements Platform {
     const { facts } = this.#decided ?? {};
     if (!facts) throw new TypeError("nothing has been read yet");
     const secret = isSecure(facts.spec.tls, "client") ? snapshotSecretName(facts) : undefined;
-    await executeSnapshot({ client, stores, namespace: facts.namespace, image, secret }, effect);
+    const context = { client, stores, namespace: facts.namespace, image, secret };
+    await executeSnapshot({ ...context, etcdImage: imageFor(facts.spec) }, effect);
   }
 
   readonly password = (secret: string) => this.#auth.password(secret);

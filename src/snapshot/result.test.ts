@@ -18,6 +18,7 @@ test("what a process writes at its end is read again", () => {
   const results = [
     { ok: true },
     { ok: true, snapshot: SNAPSHOT },
+    { ok: true, verified: { rtoMs: 4_000, revision: 3, totalKeys: 2, hashCompared: true } },
     { ok: false, reason: "StoreDenied", message: "denied" },
   ] as const;
   for (const result of results) assert.deepEqual(parseResult(writeResult(result)), result);
@@ -37,4 +38,6 @@ test("other last words of a container are not taken for a result", () => {
   assert.equal(parseResult(odd), undefined);
   const more = JSON.stringify({ ok: true, snapshot: { ...SNAPSHOT, extra: 1 } });
   assert.equal(parseResult(more), undefined);
+  const half = JSON.stringify({ ok: true, verified: { rtoMs: 4_000, revision: 3 } });
+  assert.equal(parseResult(half), undefined);
 });

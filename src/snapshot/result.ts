@@ -18,8 +18,17 @@ export interface SnapshotResult {
   readonly takenFrom: string;
 }
 
+/** What a verification found. */
+export interface VerifiedResult {
+  readonly rtoMs: number;
+  readonly revision: number;
+  readonly totalKeys: number;
+  /** Whether etcd's own hash of the keys was compared, too. */
+  readonly hashCompared: boolean;
+}
+
 export type JobResult =
-  | { readonly ok: true; readonly snapshot?: SnapshotResult }
+  | { readonly ok: true; readonly snapshot?: SnapshotResult; readonly verified?: VerifiedResult }
   | { readonly ok: false; readonly reason: string; readonly message: string };
 
 /** `object`: relative to the folder that was given. */
@@ -55,12 +64,23 @@ export function parseResult(text: string | undefined): JobResult | undefined {
   } catch {
     return undefined;
   }
-  const { ok, reason, message, snapshot } = value as Record<string, unknown>;
+  const { ok, reason, message, snapshot, verified } = value as Record<string, unknown>;
   if (ok === false)
     return typeof reason === "string" && typeof message === "string" ? { ok, reason, message } : undefined;
   if (ok !== true) return undefined;
+  if (verified !== undefined) return isVerified(verified) ? { ok, verified } : undefined;
   if (snapshot === undefined) return { ok };
   return isSnapshot(snapshot) ? { ok, snapshot } : undefined;
+}
+
+function isVerified(value: unknown): value is VerifiedResult {
+  if (typeof value !== "object" || value === null) return false;
+  const { rtoMs, revision, totalKeys, hashCompared, ...rest } = value as Record<string, unknown>;
+  return (
+    [rtoMs, revision, totalKeys].every((one) => Number.isSafeInteger(one) && Number(one) >= 0) &&
+    typeof hashCompared === "boolean" &&
+    Object.keys(rest).length === 0
+  );
 }
 
 const TEXTS = ["object", "sha256", "etcdVersion", "clusterID", "takenFrom"] as const;

@@ -3,14 +3,14 @@
  * volume, restored with etcd's own tools, refused, and deleted with their objects.
  */
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Job } from "kubernetes-types/batch/v1.d.ts";
 import type { EtcdSnapshotSchedule } from "../../src/api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot, EtcdSnapshotSpec, EtcdSnapshotStatus } from "../../src/api/etcd-snapshot.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
-import type { SnapshotPhase } from "../../src/api/status-words.ts";
+import type { SnapshotPhase, VerificationPhase } from "../../src/api/status-words.ts";
 import { isCode, type KubeObject } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
@@ -107,6 +107,18 @@ async function becomes(name: string, phase: SnapshotPhase): Promise<EtcdSnapshot
   );
 }
 
+async function verificationIs(name: string, phase: VerificationPhase): Promise<EtcdSnapshotStatus> {
+  return await eventually(
+    `the verification of ${name} is ${phase}`,
+    async () => {
+      const { status = {} } = await bed.client.get<EtcdSnapshot>(`${PATHS.snapshots}/${name}`);
+      if (status.verification?.phase === phase) return status;
+      throw new Error(`${JSON.stringify(status.verification)}; ${running.log.slice(-3).join("\n")}`);
+    },
+    PATIENCE,
+  );
+}
+
 async function deleted(name: string): Promise<void> {
   await bed.client.delete(`${PATHS.snapshots}/${name}`);
   await eventually(
@@ -142,6 +154,15 @@ test("a snapshot of a running cluster goes into a bucket, and etcd's own tools r
   assert.match(out, new RegExp(status.sha256 ?? "none"));
   const ready = status.conditions?.find(({ type }) => type === "Ready");
   assert.equal(ready?.status, "True");
+});
+
+test("it is restored into a scratch etcd, found right, and the time that took is told", async () => {
+  const status = await verificationIs("once", "Succeeded");
+  assert.equal(status.phase, "Succeeded");
+  assert.ok(status.verifiedAt && status.rto, status.verification?.message);
+  assert.match(status.verification?.message ?? "", /20 keys, and their hash is the recorded one/);
+  const verified = status.conditions?.find(({ type }) => type === "Verified");
+  assert.equal(verified?.status, "True");
 });
 
 test("the Job has no token, no rights and no label that a selector of the cluster meets", async () => {
@@ -191,6 +212,19 @@ test("the object in a bucket is deleted before its EtcdSnapshot is gone", async 
   assert.ok(objects().some((one) => uri === `s3://backups/prod/${one}`));
   await deleted("brief");
   assert.deepEqual(objects(), [], "neither the snapshot nor its manifest");
+});
+
+test("a byte that is flipped in the store is found by the next verification", async () => {
+  const { uri = "" } = await becomes("once", "Succeeded");
+  const file = join(server.dir, "data", uri.slice("s3://".length));
+  const bytes = readFileSync(file);
+  const at = bytes.length >> 1;
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  writeFileSync(file, bytes);
+  const annotations = { "etcd.quorate.dev/verify": "again" };
+  await bed.client.patch(`${PATHS.snapshots}/once`, { metadata: { annotations } });
+  const { phase, reason, message, verifiedAt } = await verificationIs("once", "Failed");
+  assert.deepEqual([phase, reason, verifiedAt], ["Failed", "Damaged", undefined], message);
 });
 
 test("a schedule has taken a snapshot in the meantime, and the cluster is backed up", async () => {

@@ -161,6 +161,8 @@ export class PodWorker {
     }
     if (this.#ending.signal.aborted) return;
     await Promise.all(this.main.map((life) => life.run(policy)));
+    // Of a Pod that runs to its end: its sidecars serve the others, and nobody else.
+    if (policy !== "Always") await Promise.all(this.init.map((life) => life.end(this.#grace())));
   }
 
   async #mount(): Promise<void> {

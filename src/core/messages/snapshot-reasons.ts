@@ -98,8 +98,16 @@ export const SNAPSHOT_REASONS = {
   },
   Damaged: {
     phases: ["Failed"],
-    meaning: "What the member sent is damaged: its hash or its structure is wrong.",
-    remedy: "Check the member's disk; see whether the EtcdCluster is Corrupt; create another EtcdSnapshot.",
+    meaning:
+      "What the member sent is damaged: its hash or its structure is wrong. With `status.uri`: a verification found that the object in the store is damaged.",
+    remedy:
+      "Check the member's disk, or the store; see whether the EtcdCluster is Corrupt; create another EtcdSnapshot.",
+  },
+  ObjectMissing: {
+    phases: ["Failed"],
+    meaning: "A verification found that the object or its manifest is not in the store any more.",
+    remedy:
+      "Create another EtcdSnapshot; see whether a life-cycle rule of the bucket, or another program, deletes objects.",
   },
   DestinationUnsupported: {
     phases: ["Rejected"],

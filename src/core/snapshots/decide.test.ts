@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { NOW } from "../testing/cluster.ts";
 import { briefly, decided, ENDPOINT, jobOf, runningSnapshot, snapshotNamed } from "../testing/snapshots.ts";
-import { AWAIT_CLUSTER_MS, jobName, objectID } from "./decide.ts";
+import { AWAIT_CLUSTER_MS } from "./decide.ts";
 import type { TakenFacts } from "./facts.ts";
+import { jobName, objectID } from "./names.ts";
 
 const TAKEN: TakenFacts = { uri: "s3://backups/a.db", size: 7, revision: 12, takenFrom: "demo-2" };
 

@@ -8,8 +8,11 @@ import { timestamp } from "../status/condition.ts";
 import { knownReason } from "../messages/snapshot-reasons.ts";
 import type { SnapshotEffect } from "./effect.ts";
 import type { Blocked, JobFacts, SnapshotFacts, SnapshotState, SnapshotTask } from "./facts.ts";
+import { jobName } from "./names.ts";
 import { scheduleTurn } from "./schedule.ts";
 import { isFinal, isTold, statusAfter, type SnapshotVerdict } from "./status.ts";
+import { awaitResult, startJob, type Turn } from "./turn.ts";
+import { firstRequest, verificationTurn } from "./verification.ts";
 
 export interface SnapshotWorld extends SnapshotState {
   readonly now: number;
@@ -35,12 +38,7 @@ export interface SnapshotDecision {
 
 /** A snapshot may be applied in one go with its cluster, in any order. */
 export const AWAIT_CLUSTER_MS = 10 * 60_000;
-/** Job and Pod come by different watches: what the Pod said may come after the end of its Job. */
-const AWAIT_RESULT_MS = 20_000;
 const RETRY_DELETE_MS = 10 * 60_000;
-
-/** One effect for each snapshot at most, or the time after which there is one. */
-type Turn = { readonly effect: SnapshotEffect } | { readonly inMs: number } | undefined;
 
 export function decideSnapshots(world: SnapshotWorld): SnapshotDecision {
   const { now, snapshots, schedules = [], cluster } = world;
@@ -60,21 +58,9 @@ export function decideSnapshots(world: SnapshotWorld): SnapshotDecision {
   };
 }
 
-/** The name of the Job that does a task for a snapshot: readable, and another one for another object of the same name. */
-export function jobName(snapshot: Pick<SnapshotFacts, "name" | "uid">, task: SnapshotTask, attempt: number) {
-  const tail = `-${snapshot.uid.slice(0, 8)}-${task}${attempt === 1 ? "" : `-${attempt}`}`;
-  const head = snapshot.name.slice(0, 63 - tail.length).replaceAll(".", "-");
-  return `${head.replace(/[^a-z0-9]+$/, "")}${tail}`;
-}
-
-/** With which the names of its objects in the store begin; no other snapshot's do. */
-export function objectID({ name, uid }: Pick<SnapshotFacts, "name" | "uid">): string {
-  return `${name.slice(0, 100)}-${uid}`;
-}
-
 function turnOf(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   if (snapshot.deleting) return ending(world, snapshot);
-  if (isFinal(snapshot)) return held(snapshot);
+  if (isFinal(snapshot)) return held(snapshot) ?? verificationTurn(world, snapshot);
   if (snapshot.status.phase === "Running") return running(world, snapshot);
   return pending(world, snapshot);
 }
@@ -169,12 +155,11 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
       if (taken === undefined) return unread(snapshot, job, agoMs);
       const from = taken.takenFrom === undefined ? "" : ` from ${taken.takenFrom}`;
       const message = `taken${from} at revision ${taken.revision}`;
-      return told(world, snapshot, { phase: "Succeeded", reason: "Completed", message, fields: taken });
+      const fields = { ...taken, ...firstRequest(snapshot) };
+      return told(world, snapshot, { phase: "Succeeded", reason: "Completed", message, fields });
     }
-    case "failed": {
-      if (!state.told && state.agoMs < AWAIT_RESULT_MS) return { inMs: AWAIT_RESULT_MS - state.agoMs };
-      return failed(knownReason(state.reason) ?? "JobFailed", state.message);
-    }
+    case "failed":
+      return awaitResult(state) ?? failed(knownReason(state.reason) ?? "JobFailed", state.message);
   }
 }
 
@@ -183,8 +168,7 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
  * in the store and tells it.
  */
 function unread(snapshot: SnapshotFacts, { name, uid }: JobFacts, agoMs: number): Turn {
-  if (agoMs < AWAIT_RESULT_MS) return { inMs: AWAIT_RESULT_MS - agoMs };
-  return { effect: { kind: "DeleteJob", snapshot, job: name, uid } };
+  return awaitResult({ agoMs, told: false }) ?? { effect: { kind: "DeleteJob", snapshot, job: name, uid } };
 }
 
 /** What is in the store goes first, if the policy says so; a Job that still writes there is stopped before. */
@@ -225,24 +209,15 @@ function isOver({ is }: JobFacts["state"]): boolean {
   return is === "succeeded" || is === "failed";
 }
 
-/** The Job, unless the last attempt to make it is what has to be told first. */
 function started(
   world: SnapshotWorld,
   snapshot: SnapshotFacts,
-  { task, attempt, endpoints }: { task: SnapshotTask; attempt: number; endpoints: readonly string[] },
+  job: { readonly task: SnapshotTask; readonly attempt: number; readonly endpoints: readonly string[] },
 ): Turn {
-  const { failure } = snapshot;
-  const phase = task === "save" ? "Running" : "Deleting";
-  const name = jobName(snapshot, task, attempt);
-  const refused =
-    failure === undefined
-      ? undefined
-      : told(world, snapshot, {
-          phase,
-          reason: "JobRefused",
-          message: `Job ${name} could not be created: ${failure}`,
-        });
-  return refused ?? { effect: { kind: "StartJob", snapshot, task, attempt, endpoints } };
+  const phase = job.task === "save" ? "Running" : "Deleting";
+  return startJob(snapshot, job, (message) =>
+    told(world, snapshot, { phase, reason: "JobRefused", message }),
+  );
 }
 
 /** Nothing where the status says it already. */

@@ -40,6 +40,8 @@ type ScheduleEffect =
       readonly schedule: ScheduleFacts;
       readonly status: EtcdSnapshotScheduleStatus;
     }
+  /** Sets the annotation that asks for a verification of it. */
+  | { readonly kind: "RequestVerification"; readonly snapshot: SnapshotFacts; readonly request: string }
   /** Deletes it with its object in the store: first its policy and the finalizer, then the EtcdSnapshot. */
   | {
       readonly kind: "PruneSnapshot";

@@ -8,8 +8,17 @@ import type {
 } from "../../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshotSpec, EtcdSnapshotStatus } from "../../api/etcd-snapshot.ts";
 
-/** What a Job does for a snapshot: write it to its store, or delete it there. */
-export type SnapshotTask = "save" | "delete";
+/** What a Job does for a snapshot: write it to its store, verify it, or delete it there. */
+export type SnapshotTask = "save" | "verify" | "delete";
+
+/** What a verification found. */
+export interface VerifiedFacts {
+  /** From the first byte read to an etcd that answered. */
+  readonly rtoMs: number;
+  readonly revision: number;
+  readonly totalKeys: number;
+  readonly hashCompared: boolean;
+}
 
 /** What is known of a snapshot that was taken. */
 export type TakenFacts = Pick<
@@ -29,8 +38,13 @@ export type JobState =
   /** `why`: what its Pod waits for, if anything. */
   | { readonly is: "waiting"; readonly why?: string }
   | { readonly is: "running"; readonly pod: string }
-  /** `taken` is absent where what it wrote at its end cannot be read (any more). */
-  | { readonly is: "succeeded"; readonly agoMs: number; readonly taken?: TakenFacts }
+  /** `taken`, or `verified`, is absent where what it wrote at its end cannot be read (any more). */
+  | {
+      readonly is: "succeeded";
+      readonly agoMs: number;
+      readonly taken?: TakenFacts;
+      readonly verified?: VerifiedFacts;
+    }
   /** `told`: by itself, at its end. Otherwise the words are Kubernetes', and its own may still come. */
   | {
       readonly is: "failed";
@@ -64,6 +78,8 @@ export interface SnapshotFacts {
   readonly held: boolean;
   readonly spec: EtcdSnapshotSpec;
   readonly status: EtcdSnapshotStatus;
+  /** The annotation that asks for a verification: once for each value. */
+  readonly verifyRequest?: string;
   /** The UID of the EtcdSnapshotSchedule that made it; absent for one that a person made. */
   readonly schedule?: string;
   /** Those that were made for it. */

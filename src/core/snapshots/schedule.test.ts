@@ -127,6 +127,59 @@ describe("a schedule", () => {
   });
 });
 
+describe("a schedule with spec.verify", () => {
+  const weekly = hourly({ spec: { verify: { schedule: "0 5 * * SUN" } } });
+  // 2026-01-04 is a Sunday.
+  const sunday = Date.UTC(2026, 0, 4, 5);
+  const told = { lastScheduled: timestamp(sunday), next: timestamp(sunday + HOUR) };
+
+  test("asks for a verification of the newest good snapshot, once for each time", () => {
+    const own = [taken(weekly, sunday - HOUR), taken(weekly, sunday), taken(weekly, sunday, "Failed")];
+    const schedule = { ...weekly, status: told };
+    const { effect, at } = turn(schedule, own, sunday + 60_000);
+    assert.ok(effect?.kind === "RequestVerification");
+    assert.deepEqual([effect.snapshot.name, effect.request], [own[1]?.name, timestamp(sunday)]);
+    assert.equal(at, sunday + HOUR);
+    // Asked for, but not told yet: the operator died in between.
+    const asked = own.map((one) => (one === own[1] ? { ...one, verifyRequest: timestamp(sunday) } : one));
+    const next = turn(schedule, asked, sunday + 61_000);
+    assert.ok(next.effect?.kind === "UpdateSchedule");
+    const { status } = next.effect;
+    assert.deepEqual(
+      [status.lastVerificationScheduled, status.nextVerification],
+      [timestamp(sunday), timestamp(sunday + 7 * DAY)],
+    );
+    assert.equal(turn({ ...schedule, status }, asked, sunday + 62_000).effect, undefined);
+    const newer = [...asked, taken(weekly, sunday + HOUR)];
+    const later = turn({ ...schedule, status }, newer, sunday + HOUR + 1);
+    assert.notEqual(later.effect?.kind, "RequestVerification");
+  });
+
+  test("waits for a good snapshot, and tells what the last verification found", () => {
+    const schedule = { ...weekly, status: told };
+    const none = turn(schedule, [taken(weekly, sunday, "Failed")], sunday + 60_000);
+    assert.ok(none.effect?.kind === "UpdateSchedule");
+    assert.equal(none.effect.status.lastVerificationScheduled, undefined);
+    const one = taken(weekly, sunday);
+    const status = { ...one.status, verifiedAt: timestamp(sunday + 5_000), rto: "12s" };
+    const { effect } = turn(
+      schedule,
+      [{ ...one, status, verifyRequest: timestamp(sunday) }],
+      sunday + 60_000,
+    );
+    assert.ok(effect?.kind === "UpdateSchedule");
+    const { lastVerified, lastVerifiedSnapshot, rto } = effect.status;
+    assert.deepEqual([lastVerified, lastVerifiedSnapshot, rto], [timestamp(sunday + 5_000), one.name, "12s"]);
+  });
+
+  test("that cannot be read is told as such", () => {
+    const wrong = hourly({ spec: { verify: { schedule: "61 * * * *" } } });
+    const { effect } = turn(wrong, [], START);
+    assert.ok(effect?.kind === "UpdateSchedule" && effect.status.reason === "InvalidSchedule");
+    assert.match(effect.status.message ?? "", /spec\.verify\.schedule/);
+  });
+});
+
 describe("retention", () => {
   const schedule = hourly({ spec: { retention: { keepLast: 1 } } });
 
@@ -143,6 +196,13 @@ describe("retention", () => {
     const many = Array.from({ length: 9 }, (_, i) => taken(schedule, START + i * HOUR, "Failed"));
     assert.equal(pruned(schedule, many).length, 6);
     assert.deepEqual(pruned(hourly(), many), []);
+  });
+
+  test("does not take one that a verification found damaged for the last good one", () => {
+    const damaged = taken(schedule, START + 2 * HOUR);
+    const status = { ...damaged.status, phase: "Failed", reason: "Damaged", uri: "s3://b/a" } as const;
+    const own = [taken(schedule, START + HOUR), { ...damaged, status }];
+    assert.deepEqual(pruned(schedule, own), []);
   });
 
   test("a simulated year: what is kept is what the policy says, and never nothing", () => {
@@ -199,6 +259,25 @@ describe("BackedUp", () => {
     const weekly = scheduleNamed("weekly", { createdAt: START, spec: { schedule: "@weekly" } });
     const own = [taken(weekly, START + 3 * DAY)];
     assert.equal(verdict(own, START + 4 * DAY, [schedule, weekly]), "True SnapshotInTime");
+  });
+
+  test("is false while the last verification failed, until a later one succeeds or its snapshot is gone", () => {
+    const verified = (at: number, phase: "Succeeded" | "Failed", completedAt: number): SnapshotFacts => {
+      const one = taken(schedule, at, phase);
+      const result = { request: "spec", phase, reason: "Damaged", message: "Damaged.", attempt: 1 };
+      const verification = { ...result, completedAt: timestamp(completedAt) };
+      return { ...one, status: { ...one.status, verification } };
+    };
+    const bad = verified(due, "Failed", due + 60_000);
+    const newer = taken(schedule, due + HOUR);
+    const now = due + HOUR + 60_000;
+    assert.equal(verdict([bad, newer], now), "False VerificationFailed");
+    assert.equal(verdict([{ ...bad, deleting: true }, newer], now), "True SnapshotInTime");
+    const good = verified(due + HOUR, "Succeeded", due + HOUR + 30_000);
+    assert.equal(verdict([bad, good], now), "True SnapshotInTime");
+    const weekly = scheduleNamed("weekly", { createdAt: START, spec: { schedule: "@weekly" } });
+    const own = taken(weekly, START + DAY);
+    assert.equal(verdict([bad, own], START + DAY, [schedule, weekly]), "True SnapshotInTime");
   });
 
   test("says which one is too old, and why the last one failed", () => {

@@ -10,6 +10,12 @@ import { CronError, isZone, lastTime, nextTime, parseCron, type Cron } from "./c
 import type { SnapshotEffect } from "./effect.ts";
 import type { ScheduleFacts, SnapshotFacts } from "./facts.ts";
 import { keepReasons, type Retention } from "./retention.ts";
+import {
+  lastVerified,
+  failedVerification,
+  verificationDue,
+  type FailedVerification,
+} from "./schedule-verification.ts";
 import { isFinal } from "./status.ts";
 
 /** One effect for each schedule at most, and when there is more to do. */
@@ -55,7 +61,7 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
       reason: "ClusterNotFound",
       message: `EtcdCluster ${spec.cluster} does not exist; snapshots are taken once it does`,
     });
-  const { cron, zone } = when;
+  const { cron, zone, verify } = when;
   const last = Math.max(schedule.createdAt, Date.parse(status.lastScheduled ?? "") || 0);
   const due = lastTime(cron, zone, last, now);
   const next = nextTime(cron, zone, now);
@@ -83,23 +89,41 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
     }
   }
   if (prune) return { effect: prune, at: next };
+  const verification = verificationDue(schedule, verify && { cron: verify, zone }, good(own).at(-1), now);
+  const first = Math.min(next, verification.at ?? next);
+  if (verification.effect) return { effect: verification.effect, at: first };
   const reason = status.reason === "Missed" && !active ? "Missed" : "Scheduled";
   const message = active
     ? `taking ${active.name}`
     : reason === "Missed"
       ? (status.message ?? "the last snapshot was left out")
       : `the next snapshot is due at ${timestamp(next)}`;
-  return told(schedule, own, now, { reason, message, next });
+  return { ...told(schedule, own, now, { reason, message, next, fields: verification.fields }), at: first };
 }
 
-function clockOf({ spec }: ScheduleFacts): { cron: Cron; zone: string } | string {
+interface ScheduleClock {
+  readonly cron: Cron;
+  readonly zone: string;
+  /** When snapshots are verified. */
+  readonly verify?: Cron;
+}
+
+function clockOf({ spec }: ScheduleFacts): ScheduleClock | string {
   const zone = spec.timeZone ?? "UTC";
   if (!isZone(zone)) return `spec.timeZone: ${zone} is not a time zone that this operator knows`;
+  const cron = cronOf(spec.schedule, "spec.schedule");
+  const verify = spec.verify && cronOf(spec.verify.schedule, "spec.verify.schedule");
+  if (typeof cron === "string") return cron;
+  if (typeof verify === "string") return verify;
+  return { cron, zone, ...(verify && { verify }) };
+}
+
+function cronOf(text: string, field: string): Cron | string {
   try {
-    return { cron: parseCron(spec.schedule), zone };
+    return parseCron(text);
   } catch (error) {
     if (!(error instanceof CronError)) throw error;
-    return `spec.schedule: ${error.message}`;
+    return `${field}: ${error.message}`;
   }
 }
 
@@ -138,6 +162,8 @@ export type Freshness =
   | { readonly is: "fresh"; readonly snapshot: string; readonly at: number }
   | { readonly is: "old"; readonly snapshot: string; readonly at: number; readonly failed?: string }
   | { readonly is: "none"; readonly failed?: string }
+  /** The last of its snapshots that was to be verified is damaged, or could not be verified. */
+  | ({ readonly is: "unverified" } & FailedVerification)
   | { readonly is: "first" }
   | { readonly is: "suspended" }
   | { readonly is: "invalid" };
@@ -151,6 +177,8 @@ export function freshnessOf(
   if (typeof when === "string") return { is: "invalid" };
   if (schedule.spec.suspend) return { is: "suspended" };
   const own = snapshotsOf(schedule, snapshots);
+  const wrong = failedVerification(own);
+  if (wrong) return { is: "unverified", ...wrong };
   const newest = good(own).at(-1);
   const latest = own.filter(isFinal).toSorted((a, b) => startOf(b) - startOf(a))[0];
   const failed =
@@ -197,6 +225,10 @@ function told(
     ...(newest && { lastSuccessful: timestamp(startOf(newest)), lastSnapshot: newest.name }),
     ...(next !== undefined && { next: timestamp(next) }),
     ...(newest && previous && { rpo: inWords(startOf(newest) - startOf(previous)) }),
+    ...lastVerified(own),
+    ...(before.lastVerificationScheduled !== undefined && {
+      lastVerificationScheduled: before.lastVerificationScheduled,
+    }),
     ...(active && { active: active.name }),
     kept: stored.length,
     ...fields,
@@ -218,6 +250,11 @@ const COMPARED = [
   "lastSnapshot",
   "next",
   "rpo",
+  "lastVerified",
+  "lastVerifiedSnapshot",
+  "rto",
+  "lastVerificationScheduled",
+  "nextVerification",
   "active",
   "kept",
 ] as const satisfies (keyof EtcdSnapshotScheduleStatus)[];

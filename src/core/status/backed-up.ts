@@ -1,6 +1,6 @@
 /**
- * The condition BackedUp: whether the newest snapshot of a schedule is as new as that schedule promises. It exists only
- * where a schedule names the cluster; one schedule in time is enough.
+ * The condition BackedUp: whether the newest snapshot of a schedule is as new as that schedule promises, and the last one
+ * that was verified was right. It exists only where a schedule names the cluster; one schedule in time is enough.
  */
 import { freshnessOf, type Freshness } from "../snapshots/schedule.ts";
 import type { View } from "../view.ts";
@@ -18,6 +18,12 @@ export function backedUp({ observation, now }: View): Verdict | undefined {
     return yes(
       "SnapshotInTime",
       `${fresh.snapshot} was taken at ${timestamp(fresh.at)} by schedule ${fresh.name}`,
+    );
+  const unverified = of("unverified");
+  if (unverified)
+    return no(
+      "VerificationFailed",
+      `the verification of ${unverified.snapshot} of schedule ${unverified.name} failed at ${unverified.at}: ${unverified.message}`,
     );
   const why = (failed: string | undefined) =>
     failed === undefined ? "" : `; the last one failed: ${failed}`;

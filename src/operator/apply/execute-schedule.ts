@@ -55,6 +55,8 @@ function snapshotFor(schedule: ScheduleFacts, namespace: string, at: number): Et
     spec: {
       cluster,
       destination,
+      // spec.verify of the schedule says when one of them is.
+      verify: false,
       ...(compression !== undefined && { compression }),
       ...(encryption !== undefined && { encryption }),
       ...(serviceAccountName !== undefined && { serviceAccountName }),

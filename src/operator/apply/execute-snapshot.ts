@@ -2,16 +2,19 @@
  * The effects for snapshots, one call or two each. What was done before counts as done; what has another UID or version
  * than was decided on is left alone, and looked at again (H9, H10).
  */
+import { IMAGE_REPOSITORY } from "../../api/etcd-cluster-spec.ts";
 import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
 import { Conflict } from "../../control/platform.ts";
+import type { ClusterFacts } from "../../core/observation.ts";
 import type { SnapshotEffect } from "../../core/snapshots/effect.ts";
 import type { SnapshotFacts } from "../../core/snapshots/facts.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
 import { isControlledBy, type Ref } from "../../kube/resources.ts";
 import type { Stores } from "../cache/stores.ts";
-import { SNAPSHOT_FINALIZER, SNAPSHOT_SERVICE_ACCOUNT } from "../names.ts";
+import { ANNOTATIONS, SNAPSHOT_FINALIZER, SNAPSHOT_SERVICE_ACCOUNT } from "../names.ts";
 import { snapshotJob, snapshotServiceAccount } from "../render/snapshot-job.ts";
+import type { EtcdImage } from "../render/verify-pod.ts";
 import { etcdSnapshots, jobs, serviceAccounts } from "../resources.ts";
 import { findOne } from "./keep.ts";
 import { executeSchedule } from "./execute-schedule.ts";
@@ -26,6 +29,8 @@ export interface SnapshotContext {
   readonly image: string | undefined;
   /** The Secret with the client certificate of the cluster; undefined without TLS, and where nothing is taken. */
   readonly secret?: string | undefined;
+  /** Of a version, as the cluster pulls it; where there is no cluster, as the etcd project publishes it. */
+  readonly etcdImage?: (version: string) => EtcdImage;
 }
 
 export async function executeSnapshot(context: SnapshotContext, effect: SnapshotEffect): Promise<void> {
@@ -44,8 +49,14 @@ async function execute(context: SnapshotContext, effect: SnapshotEffect): Promis
       const object = read(context, snapshot);
       const patch = mergePatch({ ...object.status }, { ...effect.status });
       const { uid, resourceVersion } = snapshot;
-      if (patch)
-        await client.patchStatus(etcdSnapshots, refOf(context, snapshot), patch, { uid, resourceVersion });
+      if (!patch) return;
+      const version = { uid, resourceVersion };
+      const after = await client.patchStatus(etcdSnapshots, refOf(context, snapshot), patch, version);
+      // A definition from before verifications drops it: the same would be decided for ever.
+      if (effect.status.verification !== undefined && after.status?.verification === undefined)
+        throw new Error(
+          `the API server dropped status.verification of EtcdSnapshot ${snapshot.name}: its CustomResourceDefinition is older than this operator; apply the definitions of this release`,
+        );
       return;
     }
     case "StartJob":
@@ -62,6 +73,17 @@ async function execute(context: SnapshotContext, effect: SnapshotEffect): Promis
       return await setHeld(context, effect.snapshot, true);
     case "ReleaseSnapshot":
       return await setHeld(context, effect.snapshot, false);
+    case "RequestVerification": {
+      const { uid, resourceVersion } = effect.snapshot;
+      const annotations = { [ANNOTATIONS.verify]: effect.request };
+      await client.patch(
+        etcdSnapshots,
+        refOf(context, effect.snapshot),
+        { metadata: { annotations } },
+        { uid, resourceVersion },
+      );
+      return;
+    }
     case "CreateSnapshot":
     case "UpdateSchedule":
     case "PruneSnapshot":
@@ -76,7 +98,8 @@ async function startJob(
   const { client, namespace, image, secret } = context;
   const { snapshot, task, attempt, endpoints } = effect;
   if (image === undefined) throw new TypeError("a Job was decided on without knowing the operator's image");
-  const job = snapshotJob(snapshot, { namespace, image, task, attempt, endpoints, secret });
+  const etcd = task === "verify" ? etcdImageOf(context, snapshot) : undefined;
+  const job = snapshotJob(snapshot, { namespace, image, task, attempt, endpoints, secret, etcd });
   const name = job.metadata?.name ?? "";
   try {
     const account = snapshot.spec.serviceAccountName ?? SNAPSHOT_SERVICE_ACCOUNT;
@@ -100,6 +123,28 @@ async function startJob(
     if (task === "delete" && isEndingNamespace(error)) return await setHeld(context, snapshot, false);
     throw error;
   }
+}
+
+function etcdImageOf({ etcdImage = publishedImage }: SnapshotContext, { status }: SnapshotFacts): EtcdImage {
+  return etcdImage(status.etcdVersion ?? "");
+}
+
+const publishedImage = (version: string): EtcdImage => ({
+  image: `${IMAGE_REPOSITORY}:v${version}`,
+  pullPolicy: "IfNotPresent",
+  pullSecrets: [],
+});
+
+/** As the cluster pulls it; a digest is that of one version. */
+export function imageFor({ image, version: current }: Pick<ClusterFacts["spec"], "image" | "version">) {
+  return (version: string): EtcdImage => ({
+    image:
+      image.digest !== undefined && version === current
+        ? `${image.repository}@${image.digest}`
+        : `${image.repository}:v${version}`,
+    pullPolicy: image.pullPolicy,
+    pullSecrets: image.pullSecrets,
+  });
 }
 
 function isEndingNamespace(error: unknown): boolean {

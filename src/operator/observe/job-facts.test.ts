@@ -113,3 +113,30 @@ test("Jobs that do something unknown, and Pods of others, do not count", () => {
   const foreign = { ...podWith({ running: { startedAt: AT } }), metadata: { name: "other" } };
   assert.deepEqual(stateOf(jobWith(), [foreign]), { is: "waiting" });
 });
+
+test("a verification tells what its last container found, or what failed before it", () => {
+  const verify = (type: string, pod: Pod, reason?: string) => {
+    const job = jobWith(type, reason);
+    const labels = { [LABELS.task]: "verify", [LABELS.attempt]: "1" };
+    return stateOf({ ...job, metadata: { ...job.metadata, labels } }, [pod]);
+  };
+  const withInit = (pod: Pod, name: string, state: ContainerState): Pod => ({
+    ...pod,
+    status: { ...pod.status, initContainerStatuses: [{ name, state } as never] },
+  });
+  const verified = { rtoMs: 5_000, revision: 3, totalKeys: 2, hashCompared: false };
+  const waits: ContainerState = { waiting: { reason: "PodInitializing" } };
+  const right = withInit(podWith(ended({ ok: true, verified })), "fetch-snapshot", ended({ ok: true }));
+  assert.deepEqual(verify("Complete", right), { is: "succeeded", agoMs: 10_000, verified });
+  const silent = withInit(podWith(ended(undefined)), "fetch-snapshot", ended({ ok: true }));
+  assert.deepEqual(verify("Complete", silent), { is: "succeeded", agoMs: 10_000 });
+  const damage: JobResult = { ok: false, reason: "Damaged", message: "one byte" };
+  const damaged = verify("Failed", withInit(podWith(waits), "fetch-snapshot", ended(damage, 1)));
+  assert.ok(damaged?.is === "failed");
+  assert.deepEqual([damaged.reason, damaged.message, damaged.told], ["Damaged", "one byte", true]);
+  const log = { terminated: { exitCode: 1, message: '{"level":"info"}\nError: no space left on device' } };
+  const restore = verify("Failed", withInit(podWith(waits), "restore-snapshot", log));
+  assert.ok(restore?.is === "failed");
+  assert.equal(restore.reason, "RestoreFailed");
+  assert.match(restore.message, /exit code 1: Error: no space left on device$/);
+});

@@ -9,9 +9,9 @@ import type { JobFacts, JobState, SnapshotTask } from "../../core/snapshots/fact
 import { isControlledBy } from "../../kube/resources.ts";
 import { folderURI } from "../../snapshot/place.ts";
 import { parseResult, type JobResult } from "../../snapshot/result.ts";
-import { LABELS } from "../names.ts";
+import { LABELS, VERIFY_CONTAINERS } from "../names.ts";
 
-const TASKS: readonly SnapshotTask[] = ["save", "delete"];
+const TASKS: readonly SnapshotTask[] = ["save", "verify", "delete"];
 
 /** Undefined for a Job of another release that does something unknown. */
 export function jobFacts(
@@ -52,20 +52,39 @@ function stateOf(
     Math.max(0, now - (Date.parse(condition.lastTransitionTime ?? "") || now));
   if (complete) {
     const result = pods.map(resultOf).find((one) => one?.ok);
-    const { object, ...facts } = result?.ok ? (result.snapshot ?? {}) : {};
+    const { snapshot, verified } = result?.ok ? result : {};
+    if (verified) return { is: "succeeded", agoMs: agoMs(complete), verified };
+    const { object, ...facts } = snapshot ?? {};
     const taken = object !== undefined && { taken: { ...facts, uri: `${folderURI(destination)}${object}` } };
     return { is: "succeeded", agoMs: agoMs(complete), ...taken };
   }
   if (failed) return { is: "failed", agoMs: agoMs(failed), ...whyFailed(failed, pods) };
   const [latest] = pods;
-  const container = latest?.status?.containerStatuses?.[0];
-  if (container?.state?.running) return { is: "running", pod: latest?.metadata?.name ?? "" };
-  const why = whyWaiting(latest, container);
+  if (containersOf(latest).some(({ state }) => state?.running))
+    return { is: "running", pod: latest?.metadata?.name ?? "" };
+  const why = whyWaiting(latest);
   return { is: "waiting", ...(why !== undefined && { why }) };
 }
 
-function resultOf({ status }: Pod): JobResult | undefined {
-  return parseResult(status?.containerStatuses?.[0]?.state?.terminated?.message);
+/** Those before the last one, and the last one, whose end is the Pod's. */
+function containersOf(pod: Pod | undefined): readonly ContainerStatus[] {
+  return [...(pod?.status?.initContainerStatuses ?? []), ...(pod?.status?.containerStatuses ?? [])];
+}
+
+/** What the last container said, or one before it that failed. */
+function resultOf(pod: Pod): JobResult | undefined {
+  const said = pod.status?.containerStatuses?.[0]?.state?.terminated?.message;
+  return (
+    parseResult(said) ??
+    containersOf(pod)
+      .map(messageOf)
+      .map(parseResult)
+      .find((one) => one?.ok === false)
+  );
+}
+
+function messageOf({ state }: ContainerStatus): string | undefined {
+  return state?.terminated?.message;
 }
 
 /** What the process itself said last, else what Kubernetes knows. */
@@ -76,23 +95,37 @@ function whyFailed(
   const said = pods.map(resultOf).find((one) => one !== undefined && !one.ok);
   const words = said && !said.ok ? said.message : undefined;
   if (reason === "DeadlineExceeded") {
-    const waited = whyWaiting(pods[0], pods[0]?.status?.containerStatuses?.[0]);
+    const waited = whyWaiting(pods[0]);
     const last = words ?? waited;
     const told = `it took longer than spec.activeDeadlineSeconds${last === undefined ? "" : `; last: ${last}`}`;
     return { reason, message: told, told: true };
   }
   if (said && !said.ok) return { reason: said.reason, message: said.message, told: true };
-  const ended = pods[0]?.status?.containerStatuses?.[0]?.state?.terminated;
+  // The last one first: a sidecar is stopped with a signal when it has ended.
+  const failed = containersOf(pods[0])
+    .toReversed()
+    .find(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0);
+  const ended = failed?.state?.terminated;
+  if (ended && failed.name === VERIFY_CONTAINERS.etcdutl) {
+    const last = ended.message?.trim().split("\n").at(-1) ?? "";
+    const message = `etcdutl snapshot restore ended with exit code ${ended.exitCode}${last === "" ? "" : `: ${last}`}`;
+    return { reason: "RestoreFailed", message, told: true };
+  }
   const how = ended
     ? `its container ended with ${ended.reason ?? "Error"} (exit code ${ended.exitCode})`
     : message;
   return { reason: "JobFailed", message: how === "" ? "the Job failed" : how, told: false };
 }
 
+/** What every container waits for at first. */
+const USUAL: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing"]);
+
 /** Why the newest Pod does not run: no node, no image, no volume, or how its container ended before. */
-function whyWaiting(pod: Pod | undefined, container: ContainerStatus | undefined): string | undefined {
-  const waiting = container?.state?.waiting;
-  if (waiting?.reason !== undefined && waiting.reason !== "ContainerCreating")
+function whyWaiting(pod: Pod | undefined): string | undefined {
+  const waiting = containersOf(pod)
+    .map(({ state }) => state?.waiting)
+    .find((one) => one?.reason !== undefined && !USUAL.has(one.reason));
+  if (waiting)
     return `Pod ${pod?.metadata?.name}: ${waiting.reason}${waiting.message === undefined ? "" : ` (${waiting.message})`}`;
   const unplaced = pod?.status?.conditions?.find(
     ({ type, status }) => type === "PodScheduled" && status === "False",

@@ -6,7 +6,7 @@ import { etcdSnapshotScheduleSchema, type EtcdSnapshotSchedule } from "../../api
 import { resourceParser } from "../../api/parse-resource.ts";
 import { inOrderOfCreation, type ScheduleFacts, type SnapshotFacts } from "../../core/snapshots/facts.ts";
 import { isControlledBy } from "../../kube/resources.ts";
-import { LABELS, SNAPSHOT_FINALIZER } from "../names.ts";
+import { ANNOTATIONS, LABELS, SNAPSHOT_FINALIZER } from "../names.ts";
 import { textOf } from "../records/cluster-object.ts";
 import { jobFacts } from "./job-facts.ts";
 
@@ -98,6 +98,9 @@ function factsOf(
     status: status ?? {},
     ...(metadata.labels?.[LABELS.scheduleUID] !== undefined && {
       schedule: metadata.labels[LABELS.scheduleUID],
+    }),
+    ...(metadata.annotations?.[ANNOTATIONS.verify] !== undefined && {
+      verifyRequest: metadata.annotations[ANNOTATIONS.verify],
     }),
     jobs: own.flatMap((job) => jobFacts(job, pods, spec, now) ?? []),
     ...judged(object),

@@ -44,7 +44,7 @@ function partsOf(job: ReturnType<typeof snapshotJob>) {
 test("the Job of a snapshot runs the command that a person would, with the client certificate of its own", () => {
   const { pod, args, env } = partsOf(snapshotJob(FULL, WISHES));
   const expected = [
-    "snapshot save --compress --encrypt --id nightly-nightly-0000-uid --result-file /dev/termination-log",
+    "snapshot save --hash-kv --compress --encrypt --id nightly-nightly-0000-uid --result-file /dev/termination-log",
     `--endpoints ${WISHES.endpoints.join(",")}`,
     "--cacert /etc/quorate/etcd/ca.crt --cert /etc/quorate/etcd/tls.crt --key /etc/quorate/etcd/tls.key",
     "--encryption-key-file /etc/quorate/encryption/key",
@@ -188,4 +188,53 @@ test("Azure: key or signature are read from the mounted Secret; without one the 
     job.spec?.template.metadata?.labels?.["azure.workload.identity/use"];
   assert.equal(label(jobOf({ credentialsSecret: "azure" })), undefined);
   assert.equal(label(jobOf({})), "true");
+});
+
+test("a verification fetches with our image, restores and serves with etcd's of its version, and compares", () => {
+  const etcd = { image: "mirror/etcd:v3.6.16", pullPolicy: "Always", pullSecrets: ["registry"] };
+  const status = {
+    uri: "s3://backups/prod/nightly-1.db",
+    sha256: "f".repeat(64),
+    etcdVersion: "3.6.16",
+    size: 1_000,
+  };
+  const job = snapshotJob({ ...FULL, status }, { ...WISHES, task: "verify", endpoints: [], etcd });
+  const { pod, args } = partsOf(job);
+  const [fetch, etcdutl, server] = pod.initContainers ?? [];
+  assert.deepEqual(
+    [fetch, etcdutl, server, pod.containers[0]].map((one) => [one?.name, one?.image]),
+    [
+      ["fetch-snapshot", "quorate:1"],
+      ["restore-snapshot", etcd.image],
+      ["scratch-etcd", etcd.image],
+      ["snapshot", "quorate:1"],
+    ],
+  );
+  const fetched = fetch?.args?.join(" ") ?? "";
+  assert.match(
+    fetched,
+    /^snapshot verify-fetch --scratch-dir \/scratch --endpoint https:\/\/127\.0\.0\.1:2379 /,
+  );
+  assert.match(fetched, /--sha256 f+ --encryption-key-file \S+ .*s3:\/\/backups\/prod\/nightly-1\.db$/);
+  assert.match(
+    etcdutl?.args?.join(" ") ?? "",
+    /^snapshot restore \/scratch\/snapshot\.db --data-dir=\/scratch\/data /,
+  );
+  assert.doesNotMatch(etcdutl?.args?.join(" ") ?? "", /bump/);
+  assert.match(
+    server?.args?.join(" ") ?? "",
+    /--listen-client-urls=https:\/\/127\.0\.0\.1:2379 .*--client-cert-auth=true/,
+  );
+  assert.equal((server as { restartPolicy?: string } | undefined)?.restartPolicy, "Always");
+  assert.deepEqual(args.slice(0, 2), ["snapshot", "verify-compare"]);
+  const text = JSON.stringify(pod);
+  assert.ok(!text.includes("demo-snapshot-tls") && !text.includes("demo-1"), "nothing of the cluster");
+  assert.deepEqual(pod.imagePullSecrets, [{ name: "registry" }]);
+  assert.ok(Number(fetch?.resources?.requests?.["ephemeral-storage"]) > 2_000);
+  const rules = job.spec?.podFailurePolicy?.rules.flatMap(
+    ({ onExitCodes }) => onExitCodes?.containerName ?? [],
+  );
+  assert.deepEqual(rules, ["snapshot", "fetch-snapshot"]);
+  for (const one of [...(pod.initContainers ?? []), ...pod.containers])
+    assert.equal(one.securityContext?.readOnlyRootFilesystem, true);
 });

@@ -1,17 +1,18 @@
 /**
- * The Job that takes a snapshot, or deletes one from its store: our own image, the restricted profile, no token of
+ * The Job that takes a snapshot, verifies it, or deletes it from its store: our own image, the restricted profile, no token of
  * Kubernetes. Its labels are met by no selector of a cluster, and its Pods are retried by Kubernetes within its deadline.
  */
 import type { Job } from "kubernetes-types/batch/v1.d.ts";
 import type { PodSpec, ServiceAccount } from "kubernetes-types/core/v1.d.ts";
 import { API_VERSION } from "../../api/metadata.ts";
-import { jobName, objectID } from "../../core/snapshots/decide.ts";
+import { jobName, objectID } from "../../core/snapshots/names.ts";
 import type { SnapshotFacts, SnapshotTask } from "../../core/snapshots/facts.ts";
-import { LABELS, SNAPSHOT_SERVICE_ACCOUNT } from "../names.ts";
+import { LABELS, SNAPSHOT_SERVICE_ACCOUNT, VERIFY_CONTAINERS } from "../names.ts";
 import { storeParts } from "./destination.ts";
 import { literal } from "./literal.ts";
 import { etcdSecurity, podSecurity } from "./security.ts";
 import { accessLabels, keyParts, type MountedParts } from "./store-access.ts";
+import { verifyPod, type EtcdImage } from "./verify-pod.ts";
 
 export interface JobWishes {
   readonly namespace: string;
@@ -21,6 +22,8 @@ export interface JobWishes {
   readonly endpoints: readonly string[];
   /** The Secret with the client certificate; undefined where there is no TLS. */
   readonly secret?: string | undefined;
+  /** Which a verification restores with. */
+  readonly etcd?: EtcdImage | undefined;
 }
 
 const DEADLINE_SECONDS = 21_600;
@@ -29,8 +32,9 @@ const RETRIES = 3;
 /** For whoever wants to read its log. */
 const KEEP_SECONDS = 86_400;
 const CONTAINER = "snapshot";
-/** Exit codes of the command that another attempt would end with too: what was asked is wrong, or not allowed. */
+/** Exit codes of the command that another attempt would end with too: what was asked is wrong, not allowed, or damaged. */
 const DEFINITE = [2, 4];
+const DAMAGED = 8;
 /** Of mounted Secrets: for the group of the Pod alone. */
 const FILE_MODE = 0o440;
 const TLS_DIR = "/etc/quorate/etcd";
@@ -58,12 +62,19 @@ export function snapshotJob(snapshot: SnapshotFacts, wishes: JobWishes): Job {
         rules: [
           // A Pod that is evicted or preempted has not failed by itself.
           { action: "Ignore", onPodConditions: [{ type: "DisruptionTarget", status: "True" }] },
-          { action: "FailJob", onExitCodes: { containerName: CONTAINER, operator: "In", values: DEFINITE } },
+          ...[CONTAINER, ...(task === "verify" ? [VERIFY_CONTAINERS.fetch] : [])].map((containerName) => ({
+            action: "FailJob",
+            onExitCodes: {
+              containerName,
+              operator: "In",
+              values: task === "verify" ? [...DEFINITE, DAMAGED] : DEFINITE,
+            },
+          })),
         ],
       },
       template: {
         metadata: { labels: { ...accessLabels(spec.destination), ...labels } },
-        spec: podSpec(snapshot, wishes),
+        spec: task === "verify" ? verification(snapshot, wishes) : podSpec(snapshot, wishes),
       },
     },
   };
@@ -87,6 +98,11 @@ function jobLabels(
   };
 }
 
+function verification(snapshot: SnapshotFacts, { image, etcd }: JobWishes): PodSpec {
+  if (etcd === undefined) throw new TypeError("a verification was decided on without an image of etcd");
+  return verifyPod(snapshot, { image, etcd, container: CONTAINER, resultFile: RESULT_FILE });
+}
+
 function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, secret }: JobWishes): PodSpec {
   const { spec } = snapshot;
   const store = storeParts(spec.destination, FILE_MODE);
@@ -96,6 +112,8 @@ function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, secret }: Jo
     task === "save"
       ? [
           "save",
+          // For its verification.
+          "--hash-kv",
           ...(spec.compression === "Zstd" ? ["--compress"] : []),
           ...(spec.encryption ? ["--encrypt"] : []),
         ]

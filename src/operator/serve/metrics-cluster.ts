@@ -1,11 +1,13 @@
 /**
  * The series of one cluster, from its last pass: read when they are asked for, gone with the cluster.
  */
+import { parseDuration } from "../../api/duration.ts";
 import type { EtcdClusterStatus, MemberStatus } from "../../api/etcd-cluster-status.ts";
 import type { Pass } from "../../control/loop.ts";
 import type { HoldReason } from "../../core/action.ts";
 import { foreignMembers } from "../../core/assess/foreign.ts";
 import type { UserCertificate } from "../../core/auth/facts.ts";
+import type { ScheduleFacts } from "../../core/snapshots/facts.ts";
 import { viewOf } from "../../core/view.ts";
 import type { MetricDefinition, Sample } from "./metrics-registry.ts";
 import { METRICS } from "./metrics-table.ts";
@@ -28,6 +30,7 @@ export class ClusterSeries {
   #desired = 0;
   #foreign = 0;
   #users: Readonly<Record<string, UserCertificate>> = {};
+  #schedules: readonly ScheduleFacts[] = [];
   #waits: ReadonlySet<HoldReason> = new Set();
   #problems = false;
   #failure: Pass["failure"];
@@ -64,6 +67,7 @@ export class ClusterSeries {
     this.#status = status;
     this.#desired = observation.cluster.spec.replicas;
     this.#users = observation.auth?.certificates ?? {};
+    this.#schedules = observation.snapshots?.schedules ?? [];
     this.#foreign = foreignMembers(viewOf(observation)).length;
     return { failed, begun };
   }
@@ -96,6 +100,18 @@ export class ClusterSeries {
       METRICS.condition,
       conditions.map(({ type, status }) => ofCluster(CONDITION[status] ?? UNKNOWN, type)),
     ];
+    const ofSchedules = (read: (status: ScheduleFacts["status"]) => number | undefined): Sample[] =>
+      this.#schedules.flatMap(({ name, status: told }) => {
+        const value = read(told);
+        return value === undefined || Number.isNaN(value) ? [] : [ofCluster(value, name)];
+      });
+    yield [METRICS.snapshotTaken, ofSchedules(({ lastSuccessful }) => secondsOf(lastSuccessful))];
+    yield [METRICS.snapshotNext, ofSchedules(({ next }) => secondsOf(next))];
+    yield [METRICS.snapshotVerified, ofSchedules((told) => secondsOf(told.lastVerified))];
+    yield [
+      METRICS.snapshotRestore,
+      ofSchedules(({ rto }) => (rto === undefined ? undefined : (parseDuration(rto) ?? NaN) / 1_000)),
+    ];
     const ofMembers = (read: (member: MemberStatus) => number | undefined): Sample[] =>
       members.flatMap((member) => {
         const value = read(member);
@@ -124,4 +140,8 @@ export class ClusterSeries {
       ),
     ];
   }
+}
+
+function secondsOf(time: string | undefined): number | undefined {
+  return time === undefined ? undefined : Date.parse(time) / 1_000;
 }

@@ -29,6 +29,7 @@ function standard(
 }
 
 const CLUSTER = ["namespace", "cluster"];
+const SCHEDULE = [...CLUSTER, "schedule"];
 const MEMBER = [...CLUSTER, "member"];
 
 export const METRICS = {
@@ -163,6 +164,30 @@ export const METRICS = {
     "cluster_condition",
     [...CLUSTER, "condition"],
     "Status of a condition of the cluster: true (1), false (0) or unknown (-1).",
+  ),
+  snapshotTaken: metric(
+    "gauge",
+    "snapshot_last_success_timestamp_seconds",
+    SCHEDULE,
+    "When the newest snapshot of a schedule that succeeded was started, in seconds since the Unix epoch.",
+  ),
+  snapshotNext: metric(
+    "gauge",
+    "snapshot_next_timestamp_seconds",
+    SCHEDULE,
+    "When the next snapshot of a schedule is due, in seconds since the Unix epoch; absent while it is suspended.",
+  ),
+  snapshotVerified: metric(
+    "gauge",
+    "snapshot_last_verified_timestamp_seconds",
+    SCHEDULE,
+    "When a snapshot of a schedule was last restored and found right, in seconds since the Unix epoch.",
+  ),
+  snapshotRestore: metric(
+    "gauge",
+    "snapshot_restore_seconds",
+    SCHEDULE,
+    "How long that restore took, from the first byte read to an etcd that answered.",
   ),
   memberHealthy: metric("gauge", "member_healthy", MEMBER, "Whether a member responds and has no alarm."),
   dbSize: metric("gauge", "member_db_size_bytes", MEMBER, "Size of a member's database file."),

@@ -113,9 +113,12 @@ export class JobController {
   }
 }
 
-function terminatedIn(pod: KubeJson): Json {
-  const [container] = items(json(pod["status"])["containerStatuses"]).map(json);
-  return json(json(container?.["state"])["terminated"]);
+/** Of the container whose end was the Pod's: the last one, or one before it that failed. */
+function terminatedIn(pod: KubeJson): Json & { readonly container?: unknown } {
+  const status = json(pod["status"]);
+  const all = [...items(status["containerStatuses"]), ...items(status["initContainerStatuses"])].map(json);
+  const ended = all.map((one) => ({ ...json(json(one["state"])["terminated"]), container: one["name"] }));
+  return ended.find((one) => "exitCode" in one && json(one)["exitCode"] !== 0) ?? ended[0] ?? {};
 }
 
 function endOf(pod: KubeJson): number {
@@ -123,8 +126,11 @@ function endOf(pod: KubeJson): number {
 }
 
 function isDefinite(spec: Json, pod: KubeJson): boolean {
-  const code = terminatedIn(pod)["exitCode"];
+  const { exitCode: code, container } = terminatedIn(pod);
   return items(json(spec["podFailurePolicy"])["rules"])
-    .map(json)
-    .some((rule) => (json(rule["onExitCodes"])["values"] as unknown[] | undefined)?.includes(code));
+    .map((rule) => json(json(rule)["onExitCodes"]))
+    .some(
+      ({ values, containerName }) =>
+        containerName === container && (values as unknown[] | undefined)?.includes(code),
+    );
 }

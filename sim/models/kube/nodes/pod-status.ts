@@ -14,6 +14,8 @@ export interface ContainerFacts {
   restarts: number;
   ready: boolean;
   started: boolean;
+  /** An init container that runs beside the others. */
+  readonly sidecar: boolean;
 }
 
 export interface PodFacts {
@@ -59,7 +61,9 @@ function containerStatus(facts: ContainerFacts): Json {
 export function podStatus(pod: KubeJson, facts: PodFacts, nowMs: number): Json {
   const before = json(pod["status"]);
   const now = timestamp(nowMs);
-  const initialized = facts.init.every(({ state }) => state.is === "ended" && state.how.exitCode === 0);
+  const initialized = facts.init.every(({ state, sidecar }) =>
+    sidecar ? state.is !== "waiting" : state.is === "ended" && state.how.exitCode === 0,
+  );
   const isReady = initialized && facts.main.every(({ ready }) => ready) && facts.evicted === undefined;
   const reported = (type: string, holds: boolean, reason: string): Json => ({
     type,
@@ -91,7 +95,7 @@ function phaseOf(pod: KubeJson, { init, main, evicted }: PodFacts, initialized: 
   if (evicted !== undefined) return "Failed";
   const policy = json(pod["spec"])["restartPolicy"];
   const failed = (facts: ContainerFacts) => facts.state.is === "ended" && facts.state.how.exitCode !== 0;
-  if (policy === "Never" && init.some(failed)) return "Failed";
+  if (policy === "Never" && init.some((facts) => !facts.sidecar && failed(facts))) return "Failed";
   const began = main.some(({ state, last }) => state.is !== "waiting" || last !== undefined);
   if (!initialized && !began) return "Pending";
   if (!began) return "Pending";

@@ -131,6 +131,12 @@ export class PodWorker {
     }
     const now = this.#options.now();
     if (!this.#hasImage(facts)) return this.#after(BACK_OFF_MS, () => this.#initialize(index));
+    if (facts.sidecar) {
+      facts.state = { is: "running", since: now };
+      facts.started = facts.ready = true;
+      this.#options.onChange();
+      return this.#initialize(index + 1);
+    }
     const how = this.#options.hooks.onInit?.(this.#start(facts.name, facts.restarts)) ?? { exitCode: 0 };
     if (facts.state.is === "ended") {
       facts.last = facts.state;
@@ -139,7 +145,8 @@ export class PodWorker {
     facts.state = { is: "ended", since: now, at: now, how };
     this.#options.onChange();
     if (how.exitCode === 0) this.#initialize(index + 1);
-    else this.#after(backOffMs(facts.restarts + 1), () => this.#initialize(index));
+    else if (json(this.pod["spec"])["restartPolicy"] !== "Never")
+      this.#after(backOffMs(facts.restarts + 1), () => this.#initialize(index));
   }
 
   #hasImage(facts: ContainerFacts): boolean {
@@ -205,8 +212,22 @@ export class PodWorker {
     const policy = json(this.pod["spec"])["restartPolicy"];
     const again = policy === "Always" || (policy === "OnFailure" && how.exitCode !== 0);
     if (!this.#stopping && again) this.#restart(slot, now - since > FORGIVEN_AFTER_MS);
+    this.#endSidecars(now);
     this.#options.onChange();
     if (this.#stopping) this.#settle();
+  }
+
+  /** They serve the others, and end after them, by a signal. */
+  #endSidecars(now: number): void {
+    if (this.#slots.some(({ facts }) => facts.state.is !== "ended")) return;
+    for (const facts of this.#init)
+      if (facts.sidecar && facts.state.is === "running")
+        facts.state = {
+          is: "ended",
+          since: facts.state.since,
+          at: now,
+          how: { exitCode: 143, reason: "Error" },
+        };
   }
 
   #restart(slot: Slot, forgiven: boolean): void {
@@ -297,6 +318,7 @@ function fresh(spec: Json, reason: string): ContainerFacts {
     restarts: 0,
     ready: false,
     started: false,
+    sidecar: spec["restartPolicy"] === "Always",
   };
 }
 

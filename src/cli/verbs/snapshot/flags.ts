@@ -9,6 +9,7 @@ import { openLocation, type Location } from "../../../snapshot/location.ts";
 import { ManifestError } from "../../../snapshot/manifest.ts";
 import type { Decryption } from "../../../snapshot/read.ts";
 import { isStoreError, type StoreErrorKind } from "../../../snapshot/store/store.ts";
+import { VerificationError } from "../../../snapshot/verification-error.ts";
 import { commandOf } from "../../called.ts";
 import { CommandError, EXIT, type ExitCode } from "../../exit.ts";
 import type { Flags, ValuesOf } from "../../flag.ts";
@@ -197,6 +198,8 @@ const CODES: Partial<Record<StoreErrorKind, ExitCode>> = {
   invalid: EXIT.usage,
 };
 
+const EXPECTED = [SnapshotDamaged, KeyError, ManifestError, VerificationError];
+
 /** A verb whose expected failures (of stores, keys and damaged snapshots) are told without a stack. */
 export function snapshotVerb<const D extends VerbData>(
   data: D,
@@ -209,8 +212,10 @@ export function snapshotVerb<const D extends VerbData>(
       if (io.signal.aborted) throw error;
       if (isStoreError(error))
         throw new CommandError(CODES[error.kind] ?? EXIT.failed, error.message, { cause: error });
-      if (error instanceof SnapshotDamaged || error instanceof KeyError || error instanceof ManifestError)
-        throw new CommandError(EXIT.failed, error.message, { cause: error });
+      if (error instanceof SnapshotDamaged && data.name.startsWith("snapshot verify-"))
+        throw new CommandError(EXIT.damaged, error.message, { cause: error });
+      if (EXPECTED.some((kind) => error instanceof kind))
+        throw new CommandError(EXIT.failed, (error as Error).message, { cause: error });
       throw error;
     }
   });

@@ -2,11 +2,18 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { SnapshotReason } from "../../../core/messages/snapshot-reasons.ts";
+import type { VerificationReason } from "../../../core/messages/verification-reasons.ts";
 import { isEtcdError } from "../../../etcd/errors.ts";
 import { NoMemberError } from "../../../snapshot/choose.ts";
 import { KeyError } from "../../../snapshot/codec/key.ts";
 import { SnapshotDamaged } from "../../../snapshot/inspect.ts";
-import { writeResult, type JobResult, type SnapshotResult } from "../../../snapshot/result.ts";
+import {
+  writeResult,
+  type JobResult,
+  type SnapshotResult,
+  type VerifiedResult,
+} from "../../../snapshot/result.ts";
+import { VerificationError } from "../../../snapshot/verification-error.ts";
 import { isStoreError, type StoreErrorKind } from "../../../snapshot/store/store.ts";
 import type { Flags } from "../../flag.ts";
 import { UsageError, type CliIo } from "../../io.ts";
@@ -28,11 +35,14 @@ export function requireId(id: string, folder: string): string {
   return id;
 }
 
+/** What a command found: a snapshot that it took, or verified. */
+type Found = { readonly snapshot: SnapshotResult } | { readonly verified: VerifiedResult };
+
 /** Does the work, and writes what it came to. The file must never be what the work fails by. */
 export async function reporting(
   file: string | undefined,
   io: CliIo,
-  work: () => Promise<SnapshotResult | undefined>,
+  work: () => Promise<Found | undefined>,
 ): Promise<void> {
   const write = async (result: JobResult) => {
     if (file === undefined) return;
@@ -43,8 +53,7 @@ export async function reporting(
     }
   };
   try {
-    const snapshot = await work();
-    await write({ ok: true, ...(snapshot && { snapshot }) });
+    await write({ ok: true, ...(await work()) });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     await write({ ok: false, reason: reasonOf(error), message });
@@ -64,12 +73,13 @@ const STORE_REASONS: Readonly<Record<StoreErrorKind, SnapshotReason>> = {
   exists: "StoreInvalid",
 };
 
-function reasonOf(error: unknown): SnapshotReason {
+function reasonOf(error: unknown): SnapshotReason | VerificationReason {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   for (const one of [error, cause]) {
     if (isStoreError(one)) return STORE_REASONS[one.kind];
     if (one instanceof KeyError) return "InvalidKey";
     if (one instanceof SnapshotDamaged) return "Damaged";
+    if (one instanceof VerificationError) return one.fault;
     if (one instanceof NoMemberError || isEtcdError(one)) return "EtcdFailed";
     if (one instanceof UsageError) return "StoreInvalid";
   }

@@ -64,7 +64,7 @@ export const verb = snapshotVerb(data, async (parsed, io) => {
         flags.output,
       ),
     );
-    return resultOf(manifest.object, manifest);
+    return { snapshot: resultOf(manifest.object, manifest) };
   });
 });
 

@@ -11,6 +11,7 @@ import type { Manifest } from "../../../snapshot/manifest.ts";
 import { checkSnapshot, hasNoHash, SnapshotReader, type Decryption } from "../../../snapshot/read.ts";
 import type { SnapshotFacts } from "../../../snapshot/inspect.ts";
 import type { RestoreCheck } from "../../../snapshot/restore-check.ts";
+import { SNAPSHOT_NAME } from "../../../snapshot/scratch.ts";
 import { FileStore } from "../../../snapshot/store/file.ts";
 import type { Location } from "../../../snapshot/location.ts";
 import { CommandError, EXIT } from "../../exit.ts";
@@ -115,7 +116,7 @@ async function byRestoring(
   try {
     const reader = new SnapshotReader(request);
     const files = new FileStore(scratch, io.random);
-    await files.put("snapshot.db", reader, { signal: request.signal, ifAbsent: true });
+    await files.put(SNAPSHOT_NAME, reader, { signal: request.signal, ifAbsent: true });
     progress.end();
     const { facts } = reader;
     if (facts === undefined) throw new Error("the snapshot was not read to its end");
@@ -132,8 +133,7 @@ async function byRestoring(
       import("../../../pki/issue.ts"),
     ]);
     const restored = await checkByRestoring({
-      file: path.join(scratch, "snapshot.db"),
-      scratch,
+      directory: scratch,
       etcd,
       database: facts.database,
       hashKv: request.manifest?.hashKv,

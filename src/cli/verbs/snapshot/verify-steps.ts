@@ -1,0 +1,93 @@
+/** `quorate snapshot verify-fetch` and `verify-compare`: the steps of a verification in a Pod, around etcdutl and etcd. */
+import path from "node:path";
+import { createPki } from "../../../pki/issue.ts";
+import { systemDisk } from "../../../seams/disk.ts";
+import { compareScratch, fetchForVerification } from "../../../snapshot/verification.ts";
+import { UsageError, type CliIo } from "../../io.ts";
+import type { Flags } from "../../flag.ts";
+import { decryptionOf, KEY_FLAGS, locationOf, SNAPSHOT, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+import { reporting, RESULT_FLAGS } from "./result-file.ts";
+
+const STEP_FLAGS = {
+  "scratch-dir": { kind: "text", value: "directory", help: "the scratch volume" },
+  endpoint: { kind: "text", value: "url", help: "client URL of the scratch etcd, with an IP address" },
+  "result-file": RESULT_FLAGS["result-file"],
+} as const satisfies Flags;
+
+export const fetch = snapshotVerb(
+  {
+    name: "snapshot verify-fetch",
+    summary: "fetch a snapshot onto a scratch volume, to be verified there",
+    about:
+      "The operator runs it in the Pod that verifies an EtcdSnapshot. The snapshot is read to its end, and compared with its manifest and with --sha256; then it is there as <scratch>/snapshot.db, with certificates for the etcd that will run on it. Whatever else is in the directory is removed.",
+    arguments: [SNAPSHOT],
+    flags: {
+      ...STEP_FLAGS,
+      sha256: { kind: "text", value: "hash", help: "SHA-256 of the snapshot, as the EtcdSnapshot says" },
+      ...KEY_FLAGS,
+      ...STORE_FLAGS,
+    },
+    examples: [
+      {
+        does: "As the operator calls it",
+        line: "snapshot verify-fetch --scratch-dir /scratch --endpoint https://127.0.0.1:2379 s3://backups/prod/demo-7f0c.db",
+      },
+    ],
+  },
+  async ({ args, flags }, io) =>
+    await reporting(flags["result-file"], io, async () => {
+      const scratch = scratchOf(flags, io);
+      const manifest = await fetchForVerification({
+        ...(await locationOf(args.snapshot, flags, io)),
+        ...(await decryptionOf(flags, io)),
+        sha256: flags.sha256,
+        scratch,
+        disk: systemDisk,
+        pki: createPki(io.clock, io.random),
+        clock: io.clock,
+        random: io.random,
+        signal: io.signal,
+      });
+      io.stdout.write(`Fetched ${manifest.object} at revision ${manifest.revision}.\n`);
+      // The last step tells what was found.
+      return undefined;
+    }),
+);
+
+export const compare = snapshotVerb(
+  {
+    name: "snapshot verify-compare",
+    summary: "compare a scratch etcd with the snapshot that it was restored from",
+    about:
+      "The operator runs it beside the scratch etcd. It waits until etcd answers, and compares revision, number of keys and hash with what was recorded.",
+    arguments: [],
+    flags: STEP_FLAGS,
+    examples: [
+      {
+        does: "As the operator calls it",
+        line: "snapshot verify-compare --scratch-dir /scratch --endpoint https://127.0.0.1:2379",
+      },
+    ],
+  },
+  async ({ flags }, io) =>
+    await reporting(flags["result-file"], io, async () => {
+      const { clock, signal } = io;
+      const found = await compareScratch({ scratch: scratchOf(flags, io), disk: systemDisk, clock, signal });
+      const { rtoMs, revision, totalKeys, hashCompared } = found;
+      io.stdout.write(
+        `Verified: revision ${revision}, ${totalKeys} keys${hashCompared ? ", and their hash" : ""}; restored in ${(rtoMs / 1_000).toFixed(1)} s.\n`,
+      );
+      return { verified: { rtoMs: Math.round(rtoMs), revision, totalKeys, hashCompared } };
+    }),
+);
+
+function scratchOf(
+  flags: { readonly "scratch-dir": string | undefined; readonly endpoint: string | undefined },
+  io: CliIo,
+): { directory: string; clientURL: string } {
+  const { "scratch-dir": directory, endpoint } = flags;
+  if (directory === undefined || endpoint === undefined)
+    throw new UsageError("--scratch-dir and --endpoint are needed");
+  if (!URL.canParse(endpoint)) throw new UsageError(`--endpoint ${JSON.stringify(endpoint)} is not a URL`);
+  return { directory: path.resolve(io.cwd, directory), clientURL: endpoint };
+}

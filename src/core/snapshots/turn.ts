@@ -1,0 +1,27 @@
+/** What is done for one snapshot in one pass, and how Jobs are made and awaited alike for all that they do. */
+import { jobName } from "./names.ts";
+import type { SnapshotEffect } from "./effect.ts";
+import type { SnapshotFacts, SnapshotTask } from "./facts.ts";
+
+/** One effect for each snapshot at most, or the time after which there is one. */
+export type Turn = { readonly effect: SnapshotEffect } | { readonly inMs: number } | undefined;
+
+/** Job and Pod come by different watches: what the Pod said may come after the end of its Job. */
+const AWAIT_RESULT_MS = 20_000;
+
+/** Undefined once nothing more is to come. */
+export function awaitResult({ agoMs, told }: { readonly agoMs: number; readonly told: boolean }): Turn {
+  return !told && agoMs < AWAIT_RESULT_MS ? { inMs: AWAIT_RESULT_MS - agoMs } : undefined;
+}
+
+/** The Job, unless the last attempt to make it is what has to be told first. */
+export function startJob(
+  snapshot: SnapshotFacts,
+  job: { readonly task: SnapshotTask; readonly attempt: number; readonly endpoints: readonly string[] },
+  refused: (message: string) => Turn,
+): Turn {
+  const { failure } = snapshot;
+  const name = jobName(snapshot, job.task, job.attempt);
+  const first = failure === undefined ? undefined : refused(`Job ${name} could not be created: ${failure}`);
+  return first ?? { effect: { kind: "StartJob", snapshot, ...job } };
+}

@@ -1,0 +1,208 @@
+/**
+ * Whether snapshots that were taken can be restored: one Job for each request, one at a time for a cluster. A request is
+ * made when the snapshot is taken, or later by an annotation; it is in the status before its Job is made, and a snapshot
+ * counts as verified only by what the process of that very Job said at its end.
+ */
+import { formatDuration } from "../../api/duration.ts";
+import type { EtcdSnapshotStatus, SnapshotVerification } from "../../api/etcd-snapshot.ts";
+import { knownVerificationReason, type VerificationReason } from "../messages/verification-reasons.ts";
+import { condition, findCondition, no, sentence, timestamp, unknown, yes } from "../status/condition.ts";
+import type { SnapshotWorld } from "./decide.ts";
+import type { JobFacts, SnapshotFacts } from "./facts.ts";
+import { awaitResult, startJob, type Turn } from "./turn.ts";
+
+/** What asks for the first verification of a snapshot. */
+const BY_SPEC = "spec";
+const LONGEST = 1024;
+/** The longest request that is remembered. */
+const LONGEST_REQUEST = 253;
+/** Found by reading it: there is no snapshot to rely on. */
+const DAMAGE: ReadonlySet<string> = new Set<VerificationReason>(["Damaged", "ObjectMissing"]);
+
+interface VerificationVerdict extends Pick<SnapshotVerification, "phase" | "message"> {
+  readonly reason: VerificationReason;
+  readonly fields?: Partial<SnapshotVerification>;
+  readonly found?: Pick<EtcdSnapshotStatus, "verifiedAt" | "rto">;
+}
+
+/** What the status of a snapshot that was just taken says of its verification; nothing where none is wanted. */
+export function firstRequest({ spec }: SnapshotFacts): Pick<EtcdSnapshotStatus, "verification"> {
+  if (spec.verify === false) return {};
+  const message = sentence("waiting to be verified");
+  return { verification: { request: BY_SPEC, phase: "Pending", reason: "Queued", message, attempt: 0 } };
+}
+
+/** Undefined where nothing is to be done for it. */
+export function verificationTurn(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
+  const { status } = snapshot;
+  if (status.uri === undefined) return undefined;
+  const { verification } = status;
+  if (verification?.phase === "Running") return running(world, snapshot, verification);
+  const request = requestOf(snapshot);
+  const isPending = verification?.phase === "Pending";
+  if (!isPending && (request === undefined || request === verification?.request)) return undefined;
+  const fields = { request: request ?? verification?.request ?? BY_SPEC };
+  const wait = (reason: VerificationReason, message: string) =>
+    told(world, snapshot, { phase: "Pending", reason, message, fields });
+  const before = world.snapshots.find((other) => isAhead(other, snapshot));
+  if (before) return wait("Queued", `waiting for ${before.name} to be verified`);
+  if (world.blocked?.reason === "ImageUnknown") return wait("ImageUnknown", world.blocked.message);
+  return told(world, snapshot, {
+    phase: "Running",
+    reason: "Started",
+    message: "creating the Job that verifies it",
+    fields: { ...fields, attempt: (verification?.attempt ?? 0) + 1, startedAt: timestamp(world.now) },
+  });
+}
+
+/** In the order of creation, after one that runs already. */
+function isAhead(other: SnapshotFacts, { uid, createdAt, name }: SnapshotFacts): boolean {
+  if (other.uid === uid || other.deleting) return false;
+  const phase = other.status.verification?.phase;
+  if (phase === "Running") return true;
+  return (
+    phase === "Pending" &&
+    (other.createdAt < createdAt || (other.createdAt === createdAt && other.name < name))
+  );
+}
+
+/** By the annotation, or by a spec that was changed after the snapshot was taken. */
+function requestOf({ verifyRequest, spec, status }: SnapshotFacts): string | undefined {
+  if (verifyRequest !== undefined && verifyRequest !== "") return verifyRequest.slice(0, LONGEST_REQUEST);
+  return spec.verify === true && status.verification === undefined ? BY_SPEC : undefined;
+}
+
+function running(world: SnapshotWorld, snapshot: SnapshotFacts, { attempt = 1 }: SnapshotVerification): Turn {
+  const goesOn = (reason: VerificationReason, message: string) =>
+    told(world, snapshot, { phase: "Running", reason, message });
+  const job = snapshot.jobs.find((one) => one.task === "verify" && one.attempt === attempt);
+  if (job === undefined) {
+    if (world.blocked?.reason === "ImageUnknown") return goesOn("ImageUnknown", world.blocked.message);
+    return startJob(snapshot, { task: "verify", attempt, endpoints: [] }, (message) =>
+      goesOn("JobRefused", message),
+    );
+  }
+  // The next one is made when this one is gone.
+  if (job.deleting) return undefined;
+  const { state } = job;
+  switch (state.is) {
+    case "waiting":
+      return goesOn(
+        "Started",
+        `Job ${job.name} waits${state.why === undefined ? " for its Pod" : `: ${state.why}`}`,
+      );
+    case "running":
+      return goesOn("Started", `Pod ${state.pod} is restoring the snapshot`);
+    case "succeeded":
+      return succeeded(world, snapshot, job, state);
+    case "failed":
+      return awaitResult(state) ?? failed(world, snapshot, state.reason, state.message);
+  }
+}
+
+function succeeded(
+  world: SnapshotWorld,
+  snapshot: SnapshotFacts,
+  { name, uid }: JobFacts,
+  { agoMs, verified }: Extract<JobFacts["state"], { is: "succeeded" }>,
+): Turn {
+  // Nobody can tell what it found: its Pod is gone. Once more, then.
+  if (verified === undefined)
+    return (
+      awaitResult({ agoMs, told: false }) ?? {
+        effect: { kind: "DeleteJob", snapshot, job: name, uid },
+      }
+    );
+  const { rtoMs, revision, totalKeys, hashCompared } = verified;
+  // The process compared it with the manifest; the status was there before.
+  const { status } = snapshot;
+  const wanted = [status.revision ?? revision, status.totalKeys ?? totalKeys];
+  if (revision < (wanted[0] ?? 0) || totalKeys !== wanted[1])
+    return failed(
+      world,
+      snapshot,
+      "Damaged",
+      `after a restore it has revision ${revision} and ${totalKeys} keys, and the status says ${wanted.join(" and ")}`,
+    );
+  const rto = formatDuration(Math.max(1_000, Math.round(rtoMs / 1_000) * 1_000));
+  const hash = hashCompared ? ", and their hash is the recorded one" : "";
+  return told(world, snapshot, {
+    phase: "Succeeded",
+    reason: "Verified",
+    message: `restored in ${rto}: revision ${revision}, ${totalKeys} keys${hash}`,
+    fields: { completedAt: timestamp(world.now) },
+    found: { verifiedAt: timestamp(world.now - agoMs), rto },
+  });
+}
+
+function failed(world: SnapshotWorld, snapshot: SnapshotFacts, reason: string, message: string): Turn {
+  return told(world, snapshot, {
+    phase: "Failed",
+    reason: knownVerificationReason(reason) ?? "JobFailed",
+    message,
+    fields: { completedAt: timestamp(world.now) },
+  });
+}
+
+/** Nothing where the status says it already. */
+function told(world: SnapshotWorld, snapshot: SnapshotFacts, verdict: VerificationVerdict): Turn {
+  const { verification: before } = snapshot.status;
+  const message = sentence(verdict.message).slice(0, LONGEST);
+  const isTold =
+    before?.phase === verdict.phase &&
+    before.reason === verdict.reason &&
+    before.message === message &&
+    before.request === (verdict.fields?.request ?? before.request);
+  if (isTold) return undefined;
+  const status = statusWith(snapshot, { ...verdict, message }, world.now);
+  return { effect: { kind: "UpdateSnapshot", snapshot, status } };
+}
+
+/** The phase of the snapshot follows only where it is known to be damaged, or known again to be right. */
+function statusWith(
+  { status, generation }: SnapshotFacts,
+  { phase, reason, message, fields, found }: VerificationVerdict,
+  now: number,
+): EtcdSnapshotStatus {
+  const before = status.verification;
+  const verification: SnapshotVerification = {
+    request: before?.request ?? BY_SPEC,
+    ...(before?.attempt !== undefined && { attempt: before.attempt }),
+    ...(phase !== "Pending" && before?.startedAt !== undefined && { startedAt: before.startedAt }),
+    ...fields,
+    phase,
+    reason,
+    message,
+  };
+  const isDamage = phase === "Failed" && DAMAGE.has(reason);
+  const isRight = phase === "Succeeded" && status.phase === "Failed";
+  const verdict = phase === "Succeeded" ? yes : phase === "Failed" ? no : unknown;
+  const verdicts = {
+    ...(isDamage && {
+      Ready: no(reason, message),
+      Reconciling: no(reason, message),
+      Stalled: yes(reason, message),
+    }),
+    ...(isRight && {
+      Ready: yes("Completed", message),
+      Reconciling: no("Completed", message),
+      Stalled: no("Completed", message),
+    }),
+    Verified: verdict(reason, message),
+  };
+  const changed = Object.entries(verdicts).map(([type, one]) =>
+    condition(type, one, findCondition(status.conditions, type), { now, generation }),
+  );
+  const { verifiedAt: _at, rto: _rto, ...damaged } = status;
+  return {
+    ...(isDamage ? damaged : status),
+    ...(isDamage && { phase: "Failed", reason, message }),
+    ...(isRight && { phase: "Succeeded", reason: "Completed", message }),
+    verification,
+    ...found,
+    conditions: [
+      ...(status.conditions ?? []).filter(({ type }) => !changed.some((one) => one.type === type)),
+      ...changed,
+    ],
+  };
+}
