@@ -22,6 +22,7 @@ function installation(lease: number | "absent" | "denied" = "absent") {
   const patches: unknown[] = [];
   const told: string[] = [];
   const notes: string[] = [];
+  const time = { passed: 0 };
   const client = {
     find: () => {
       if (lease === "denied") return Promise.reject(new KubeError("Forbidden", "get Lease", "no"));
@@ -36,7 +37,7 @@ function installation(lease: number | "absent" | "denied" = "absent") {
   const on = new Installation({
     client,
     name: "here/quorate",
-    serverNow: () => NOW,
+    serverNow: () => NOW + time.passed,
     events: {
       record: ({ type, reason, note }) => {
         told.push(`${type} ${reason}`);
@@ -45,7 +46,7 @@ function installation(lease: number | "absent" | "denied" = "absent") {
     },
     log: (level, message) => void told.push(`${level} ${message.slice(0, 17)}`),
   });
-  return { on, patches, told, notes };
+  return { on, patches, told, notes, time };
 }
 
 test("a cluster without a name on it is claimed in the version that was read, with the finalizer in the same write", async () => {
@@ -90,7 +91,6 @@ for (const lease of [10_000, "denied"] as const)
   });
 
 for (const [what, lease, holder] of [
-  ["whose Lease is gone", "absent", "there/quorate"],
   ["whose Lease is not renewed any more", 120_000, "there/quorate"],
   ["that has no such name", 0, "https://nowhere/../x"],
 ] as const)
@@ -101,6 +101,20 @@ for (const [what, lease, holder] of [
     assert.deepEqual(told, ["Normal TakenOver"]);
     assert.equal(on.elsewhere, 0);
   });
+
+test("a cluster of an installation whose Lease is gone is taken over when it has been gone for a minute", async () => {
+  const { on, patches, told, time } = installation("absent");
+  const claim = () => on.claim(KEY, clusterOf("there/quorate", { finalizers: HELD }));
+  for (const passed of [0, 30_000, 60_000]) {
+    time.passed = passed;
+    assert.deepEqual(await claim(), { againMs: 30_000 });
+  }
+  assert.deepEqual(patches, []);
+  time.passed = 90_000;
+  await claim();
+  assert.equal(patches.length, 1);
+  assert.equal(told.at(-1), "Normal TakenOver");
+});
 
 test("one that is being deleted without our finalizer is not claimed any more", async () => {
   const { on, patches } = installation();

@@ -23,7 +23,10 @@ export interface InstallationOptions {
   readonly log: Log;
 }
 
-/** A Lease is renewed every two seconds; an update of the other installation takes less than this. */
+/**
+ * A Lease is renewed every two seconds; an update of the other installation takes less than this. One that somebody
+ * deleted comes back as soon as its operator misses it, so that its absence counts only when it lasts as well.
+ */
 const ABANDONED_MS = 60_000;
 const ASK_AGAIN_MS = 30_000;
 /** `namespace/name` of a Lease; the annotation can be written by people. */
@@ -33,6 +36,8 @@ export class Installation {
   readonly #options: InstallationOptions;
   /** Who looks after the clusters that are not ours, by key. */
   readonly #others = new Map<string, string>();
+  /** Since when the Leases of others are gone, by name. */
+  readonly #missing = new Map<string, number>();
 
   constructor(options: InstallationOptions) {
     this.#options = options;
@@ -68,7 +73,7 @@ export class Installation {
         ours,
         "Normal",
         "TakenOver",
-        `Taken over from the installation ${holder}, whose Lease is no longer renewed.`,
+        `Taken over from the installation ${holder}, whose Lease is gone or no longer renewed.`,
       );
     this.forget(key);
     return ours;
@@ -93,8 +98,12 @@ export class Installation {
     if (namespace === undefined || name === undefined) return true;
     try {
       const lease = await this.#options.client.find(leases, { namespace, name });
+      const now = this.#options.serverNow();
       const renewed = Date.parse(lease?.spec?.renewTime ?? "");
-      return Number.isNaN(renewed) || this.#options.serverNow() - renewed > ABANDONED_MS;
+      const since = Number.isNaN(renewed) ? (this.#missing.get(holder) ?? now) : renewed;
+      if (Number.isNaN(renewed)) this.#missing.set(holder, since);
+      else this.#missing.delete(holder);
+      return now - since > ABANDONED_MS;
     } catch (error) {
       if (isReason(error, "Forbidden")) return false;
       throw error;
