@@ -10,6 +10,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { etcdClusterSpecSchema, type EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import type { EtcdOperationSpec } from "../../src/api/etcd-operation.ts";
+import { PLANES, trustOf, withoutEffective } from "../../src/core/template/effective.ts";
 import { templateHash } from "../../src/core/template/template.ts";
 import type { View } from "../../src/core/view.ts";
 import { EtcdClient } from "../../src/etcd/client.ts";
@@ -160,7 +161,9 @@ export class CrashLab {
           record.joined ? "joined" : "not joined",
           record.leaving ? "leaving" : "staying",
           record.template.version,
-          templateHash(record.template),
+          templateHash(withoutEffective(record.template)),
+          // Which CAs a rotation makes is random; how many are trusted in the end is not.
+          ...PLANES.map((plane) => `${plane} ${trustOf(record.template, plane)?.length ?? 1}`),
         ].join(" "),
       ),
       unrecorded: view.unrecorded.length,
