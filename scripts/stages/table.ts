@@ -181,12 +181,13 @@ export const stages: readonly Stage[] = [
   },
 ];
 
-/** The newest patch of each minor (a test that needs another installs it itself), and an S3 server for snapshots. */
+/** The newest patch of each minor (a test that needs another installs it itself), and stores for snapshots: S3, and stand-ins of Google and Azure. */
 async function prepareEtcd(tell: (text: string) => void, signal: AbortSignal): Promise<string | undefined> {
   const { ensureEtcd } = await import("../../src/etcd/install/ensure.ts");
   const { EtcdInstallError } = await import("../../src/etcd/install/errors.ts");
   const { etcdPins } = await import("../../src/etcd/versions.ts");
   const { ToolMissing } = await import("../../testbed/kubernetes-build.ts");
+  const { ensureAzurite } = await import("../../testbed/nodes/azurite.ts");
   const { ensureUpstream } = await import("../../testbed/nodes/programs.ts");
   try {
     for (const { version } of etcdPins.filter(({ role }) => role === "newest")) {
@@ -194,6 +195,8 @@ async function prepareEtcd(tell: (text: string) => void, signal: AbortSignal): P
       await ensureEtcd(version, { env: process.env, clock: systemClock, progress, signal });
     }
     await ensureUpstream("versitygw", tell);
+    await ensureUpstream("fakegcs", tell);
+    await ensureAzurite(tell);
     return undefined;
   } catch (error) {
     if (error instanceof EtcdInstallError || error instanceof ToolMissing) return error.message;

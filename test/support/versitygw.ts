@@ -1,25 +1,23 @@
 /** A real S3 server for tests: versitygw, over a directory, with or without TLS. Its stage has built it before. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import process from "node:process";
 import type { KeyPair } from "../../src/seams/pki.ts";
-import { systemProcesses, type RunningProcess } from "../../src/seams/processes.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { ensureUpstream } from "../../testbed/nodes/programs.ts";
 import { freePorts } from "./free-ports.ts";
+import { StoreServer } from "./store-server.ts";
 
 export class S3Server implements AsyncDisposable {
   readonly dir: string;
   readonly endpoint: string;
   /** What AWS's tools and ours read. */
   readonly env: Readonly<Record<string, string>>;
-  readonly #process: RunningProcess;
+  readonly #server: StoreServer;
 
-  private constructor(dir: string, endpoint: string, running: RunningProcess) {
-    this.dir = dir;
+  private constructor(endpoint: string, server: StoreServer) {
+    this.dir = server.dir;
     this.endpoint = endpoint;
-    this.#process = running;
+    this.#server = server;
     this.env = {
       AWS_ACCESS_KEY_ID: "tester",
       AWS_SECRET_ACCESS_KEY: "tester-secret",
@@ -41,7 +39,7 @@ export class S3Server implements AsyncDisposable {
     const command = await ensureUpstream("versitygw");
     const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-s3-"));
     for (const bucket of buckets) mkdirSync(path.join(dir, "data", bucket), { recursive: true });
-    const [port] = await freePorts(1);
+    const [port = 0] = await freePorts(1);
     const files = tls && { cert: path.join(dir, "server.crt"), key: path.join(dir, "server.key") };
     if (tls && files) {
       writeFileSync(files.cert, tls.certificate);
@@ -49,34 +47,19 @@ export class S3Server implements AsyncDisposable {
     }
     const address = `${host}:${port}`;
     const secure = files ? ["--cert", files.cert, "--key", files.key] : [];
-    const running = await systemProcesses.spawn({
+    const server = await StoreServer.start({
+      name: "versitygw",
       command,
       args: ["--port", address, "--quiet", ...secure, "posix", path.join(dir, "data")],
-      env: {
-        PATH: process.env["PATH"],
-        ROOT_ACCESS_KEY_ID: "tester",
-        ROOT_SECRET_ACCESS_KEY: "tester-secret",
-      },
-      cwd: dir,
-      log: path.join(dir, "log"),
+      env: { ROOT_ACCESS_KEY_ID: "tester", ROOT_SECRET_ACCESS_KEY: "tester-secret" },
+      dir,
+      host,
+      port,
     });
-    const server = new S3Server(dir, `${tls ? "https" : "http"}://${address}`, running);
-    const { connect } = await import("node:net");
-    await eventually(
-      "versitygw listens",
-      () =>
-        new Promise<boolean>((resolve) => {
-          const socket = connect(Number(port), host, () => resolve(true)).on("error", () => resolve(false));
-          socket.on("connect", () => socket.destroy());
-        }),
-    );
-    return server;
+    return new S3Server(`${tls ? "https" : "http"}://${address}`, server);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#process.signal("SIGKILL");
-    // Awaited through a poll: a detached child does not keep this process awake.
-    await eventually("versitygw has ended", async () => !(await systemProcesses.isAlive(this.#process)));
-    rmSync(this.dir, { recursive: true, force: true });
+    await this.#server[Symbol.asyncDispose]();
   }
 }

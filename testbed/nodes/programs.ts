@@ -1,7 +1,7 @@
 /**
  * The testbed's Go programs, each a small module beside this folder: built once, cached under a key of its sources.
- * CoreDNS and cert-manager are their upstreams with a main of ours, Helm and versitygw (an S3 server) are their upstreams
- * as they are, the other two are ours.
+ * CoreDNS and cert-manager are their upstreams with a main of ours; Helm, versitygw (an S3 server) and fakegcs (a server
+ * like Google Cloud Storage) are their upstreams as they are; the other two are ours.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -18,6 +18,7 @@ const MODULES = ["steward", "csi", "coredns"] as const;
 const PACKAGES: Partial<Record<Program, string>> = {
   helm: "helm.sh/helm/v3/cmd/helm",
   versitygw: "github.com/versity/versitygw/cmd/versitygw",
+  fakegcs: "github.com/fsouza/fake-gcs-server",
 };
 /** As the makers of Helm set them: the Kubernetes for which it renders without a server; 1.20 unless told. */
 const VARIABLES: Partial<Record<Program, readonly string[]>> = {
@@ -32,7 +33,7 @@ const FILES: Partial<Record<Program, { readonly module: string; readonly folder:
 };
 
 type NodeProgram = (typeof MODULES)[number];
-type Upstream = "helm" | "versitygw" | "certmanager";
+type Upstream = "helm" | "versitygw" | "fakegcs" | "certmanager";
 export type Program = NodeProgram | Upstream;
 export type Programs = Record<NodeProgram, string>;
 
@@ -70,7 +71,7 @@ export function filesOf(name: Upstream): string {
   return `${target(name)}.files`;
 }
 
-/** Where Helm, versitygw or cert-manager is; built first if it is not there. */
+/** Where an upstream is; built first if it is not there. */
 export async function ensureUpstream(name: Upstream, progress: Progress = () => {}): Promise<string> {
   if (!isBuilt(name)) await ensureProgram(name, progress);
   return target(name);
