@@ -205,6 +205,11 @@ export class MachineSimulation {
           this.disk.dataDirs.write(dataDir, restoredDir({ name, token, peerURL: address.peerURL }, keys));
         },
         rescuer: this.rescues.for(() => lifeline.alive),
+        fetch: async ({ directory }) => {
+          await sleep(this.clock, RESTORE_MS);
+          if (!lifeline.alive) throw new Error("its controller is gone");
+          return this.rescues.fetched(`${directory}/snapshot.db`);
+        },
         connect: ({ cert }) => lifeline.etcd(transport.as(certificatesIn(cert)[0]?.commonName)),
         env: {},
       },

@@ -27,6 +27,7 @@ const TASKS = {
   replaceMember: { all: false },
   restart: { all: true },
   recoverQuorum: { all: true },
+  restore: { all: true },
   rotateCertificates: { all: true },
   collectReport: { all: true },
 } as const satisfies Readonly<Record<OperationName, object>>;

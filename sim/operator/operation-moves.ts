@@ -42,6 +42,7 @@ function asked({ task, all }: Of<"operate">, member: string): object {
     moveLeader: all ? {} : { to: member },
     replaceMember: { name: member },
     recoverQuorum: { approve: "0123456789abcdef" },
+    restore: { source: { s3: { bucket: "backups", key: "demo.db" } } },
     restart: all ? {} : { members: [member] },
     rotateCertificates: all ? { ca: true } : {},
     collectReport: {},

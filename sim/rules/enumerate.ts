@@ -30,6 +30,7 @@ const TASKS: { readonly [Name in OperationName]: TaskOf<Name> } = {
   replaceMember: { kind: "replaceMember", name: "demo-1" },
   restart: { kind: "restart" },
   recoverQuorum: { kind: "recoverQuorum", approve: "0123456789abcdef" },
+  restore: { kind: "restore", ...RESTORE },
   rotateCertificates: { kind: "rotateCertificates", ca: true },
   collectReport: { kind: "collectReport" },
 };

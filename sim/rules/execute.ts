@@ -38,6 +38,8 @@ export function execute(hands: Hands, view: View, action: Action): void {
       return objects.deleteVolume(action.member, action.volumeUID);
     case "RescueData":
       throw new Error("the directly simulated platform has no directories to look into");
+    case "FetchSnapshot":
+      throw new Error("the directly simulated platform restores nothing in place");
     case "FinishDeletion":
       objects.cluster = {
         ...objects.cluster,

@@ -33,6 +33,7 @@ const TASKS: Readonly<Record<OperationName, Json>> = {
   replaceMember: { name: `${NAME}-1` },
   restart: {},
   recoverQuorum: { approve: "0123456789abcdef" },
+  restore: { source: { s3: { bucket: "backups", key: "demo.db" } } },
   rotateCertificates: {},
   collectReport: {},
 };

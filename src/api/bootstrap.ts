@@ -29,7 +29,7 @@ const claimPathFormat: Rule<string> = {
 
 const key = withRules(text(900), keyFormat).describe("Name of the object in it.");
 
-const sourceSchema = placeSchema(
+export const sourceSchema = placeSchema(
   {
     s3: z.strictObject({ ...storeFields.s3, key }),
     gcs: z.strictObject({ ...storeFields.gcs, key }),
@@ -51,6 +51,8 @@ const sourceSchema = placeSchema(
   },
 );
 
+export const checksumSchema = () => withRules(text(64), checksumFormat);
+
 const checksumFormat: Rule<string> = {
   cel: "self.matches('^[0-9a-f]{64}$')",
   message: "checksum must be a SHA-256 as sha256sum prints it: 64 lower-case hexadecimal digits",
@@ -70,7 +72,7 @@ const restoreFields = z.strictObject({
       "Name of an EtcdSnapshot in the same namespace that has succeeded. Where it is, its checksum and its encryption key follow from it.",
   }),
   source: sourceSchema.optional().describe("Where the snapshot is, if it is not that of an EtcdSnapshot."),
-  checksum: withRules(text(64), checksumFormat)
+  checksum: checksumSchema()
     .optional()
     .describe(
       "SHA-256 of the plain snapshot, before compression and encryption. A snapshot with another one is not restored. The hash in the snapshot itself and its manifest are checked in any case.",
@@ -122,6 +124,14 @@ export function bumpOf({ revisionBump = "Auto" }: Pick<Restore, "revisionBump">)
 
 export type Restore = z.output<typeof restoreSchema>;
 export type RestoreSource = NonNullable<Restore["source"]>;
+/** A source as people are told of it. */
+export function sourceText({ s3, gcs, azure, pvc, file }: RestoreSource): string {
+  if (s3) return `s3://${s3.bucket}/${s3.key}`;
+  if (gcs) return `gs://${gcs.bucket}/${gcs.key}`;
+  if (azure) return `azblob://${azure.container}/${azure.key}`;
+  return pvc ? `pvc://${pvc.claimName}/${pvc.path}` : (file?.path ?? "");
+}
+
 /** What a member is restored from: where it is is known. */
 export type RestoreRecipe = Restore & { readonly source: RestoreSource };
 

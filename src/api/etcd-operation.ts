@@ -3,6 +3,7 @@
  * its status is the record of what was done, from which any controller continues.
  */
 import { z } from "zod";
+import { checksumSchema, sourceSchema } from "./bootstrap.ts";
 import { CLUSTER_NAME_PATTERN, LONGEST_CLUSTER_NAME } from "./etcd-cluster.ts";
 import { API_VERSION, conditionsSchema, metadataSchema, timestamp } from "./metadata.ts";
 import { withRules, type Rule } from "./rule.ts";
@@ -64,7 +65,8 @@ const restartSchema = withRules(
 
 const planHash: Rule<string> = {
   cel: "self.matches('^[0-9a-f]{16}$')",
-  message: "must be the hash of a plan, 16 hexadecimal digits, as status.recovery of the EtcdCluster has it",
+  message:
+    "must be the hash of a plan, 16 hexadecimal digits, as the status of the cluster or the message of the operation has it",
   check: (hash) => /^[0-9a-f]{16}$/.test(hash),
 };
 
@@ -107,6 +109,22 @@ const operationFields = {
     .optional()
     .describe(
       "Recovers a cluster whose quorum is lost for good from the data of the member that knows most, as the plan of this hash in the status of the cluster says. Writes that only lost members had are lost. It is rejected if the plan has changed.",
+    ),
+  restore: z
+    .strictObject({
+      source: sourceSchema.describe("Where the snapshot is."),
+      checksum: checksumSchema()
+        .optional()
+        .describe("SHA-256 of the plain snapshot, before compression and encryption."),
+      approve: withRules(text(16), planHash)
+        .optional()
+        .describe(
+          "Hash of the plan, as `quorate restore` shows it. Without it the operation is rejected, and its message has the plan with its hash.",
+        ),
+    })
+    .optional()
+    .describe(
+      "Replaces all data of a running cluster by a snapshot, if exactly this was approved. The snapshot is fetched and checked, then all members are stopped, the cluster starts again from the snapshot with a raised revision, and the other members are rebuilt. Everything written since the snapshot is lost; the former data directories are kept. Only on one machine; rejected on Kubernetes.",
     ),
   rotateCertificates: z
     .strictObject({
@@ -209,7 +227,9 @@ export const etcdOperationStatusSchema = z.strictObject({
     .describe("The members that it acts on, as settled when it started."),
   revision: int(0, Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe("The revision up to which it compacts, as settled when it started."),
+    .describe(
+      "The revision up to which it compacts, or the highest one that a restore has to pass, as settled when it started.",
+    ),
   report: text(MAX_REPORT_CHARACTERS).optional().describe("The summary that collectReport made, as JSON."),
   conditions: conditionsSchema
     .optional()

@@ -22,6 +22,30 @@ export function exampleOperation(spec: Partial<EtcdOperationSpec>, name = "demo-
   };
 }
 
+const PLAN = "0123456789abcdef";
+
+const restore = (source: object, more: object = {}): Partial<EtcdOperationSpec> => ({
+  restore: { source, ...more },
+});
+
+const S3 = { bucket: "backups", key: "demo.db" };
+const AZURE = { account: "acc", container: "etcd", key: "a.db" };
+
+/** Sources with one field that cannot be. */
+const REFUSED: readonly (readonly [field: string, source: object])[] = [
+  ["s3.bucket", { s3: { ...S3, bucket: "s3://backups" } }],
+  ["s3.key", { s3: { ...S3, key: "prod/" } }],
+  ["s3.region", { s3: { ...S3, region: "eu central" } }],
+  ["s3.endpoint", { s3: { ...S3, endpoint: "minio:9000" } }],
+  ["s3.credentialsSecret", { s3: { ...S3, credentialsSecret: "Not a name" } }],
+  ["gcs.bucket", { gcs: { bucket: "Backups", key: "a.db" } }],
+  ["gcs.endpoint", { gcs: { bucket: "backups", key: "a.db", endpoint: "https://gcs/storage" } }],
+  ["azure.account", { azure: { ...AZURE, account: "My-Account" } }],
+  ["azure.container", { azure: { ...AZURE, container: "etcd--prod" } }],
+  ["pvc.path", { pvc: { claimName: "backups", path: "../a.db" } }],
+  ["file.path", { file: { path: "a.db" } }],
+];
+
 export const operationExamples: readonly OperationExample[] = [
   { title: "defragment all members", spec: { defragment: {} } },
   { title: "defragment two members", spec: { defragment: { members: ["demo-1", "demo-2"] } } },
@@ -35,6 +59,47 @@ export const operationExamples: readonly OperationExample[] = [
     title: "a recovery without the hash of a plan",
     spec: { recoverQuorum: { approve: "yes" } },
     refusedAt: "spec.recoverQuorum.approve",
+  },
+  {
+    title: "a restore by a plan, from each store",
+    spec: restore(
+      { s3: { bucket: "backups", key: "demo.db", region: "eu", endpoint: "https://minio" } },
+      { approve: PLAN },
+    ),
+  },
+  {
+    title: "a restore from Google",
+    spec: restore({ gcs: { bucket: "b-1", key: "a.db", endpoint: "https://gcs" } }),
+  },
+  {
+    title: "a restore from Azure",
+    spec: restore({ azure: { account: "acc", container: "etcd", key: "a.db" } }),
+  },
+  { title: "a restore from a claim", spec: restore({ pvc: { claimName: "backups", path: "a.db" } }) },
+  {
+    title: "a restore from a file with a checksum",
+    spec: restore({ file: { path: "/backups/a.db" } }, { checksum: "a".repeat(64) }),
+  },
+  ...REFUSED.map(([field, source]) => ({
+    title: `a restore whose source has a wrong ${field}`,
+    spec: restore(source),
+    refusedAt: `spec.restore.source.${field}`,
+  })),
+  {
+    title: "a restore with a checksum in capitals",
+    spec: restore({ s3: S3 }, { checksum: "A".repeat(64) }),
+    refusedAt: "spec.restore.checksum",
+  },
+  { title: "a restore from nowhere", spec: restore({}), refusedAt: "spec.restore.source" },
+  {
+    title: "a restore from two places",
+    spec: restore({ file: { path: "/a.db" }, gcs: { bucket: "b-1", key: "a.db" } }),
+    refusedAt: "spec.restore.source",
+  },
+  {
+    title: "a restore approved without a hash",
+    spec: restore({ file: { path: "/a.db" } }, { approve: "yes" }),
+    refusedAt: "spec.restore.approve",
   },
   { title: "restart all members", spec: { restart: {}, ttlSecondsAfterFinished: 3600 } },
   { title: "restart one member", spec: { restart: { members: ["demo-1"] } } },

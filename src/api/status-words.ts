@@ -75,6 +75,7 @@ export const OPERATIONS = [
   "replaceMember",
   "restart",
   "recoverQuorum",
+  "restore",
   "rotateCertificates",
   "collectReport",
 ] as const;
@@ -84,4 +85,5 @@ export type OperationName = (typeof OPERATIONS)[number];
 export const DESTRUCTIVE_OPERATIONS = [
   "replaceMember",
   "recoverQuorum",
+  "restore",
 ] as const satisfies readonly OperationName[];

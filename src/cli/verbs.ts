@@ -30,6 +30,7 @@ export const verbs: Verbs = {
   compact: async () => (await import("./verbs/compact.ts")).verb,
   operation: async () => (await import("./verbs/operation.ts")).verb,
   snapshot: async () => (await import("./verbs/snapshot.ts")).verb,
+  restore: async () => (await import("./verbs/restore.ts")).verb,
   recover: async () => (await import("./verbs/recover.ts")).verb,
   local: () => import("./local.ts"),
   etcd: () => import("./etcd.ts"),

@@ -6,6 +6,7 @@ import { predict } from "../core/plan/predict.ts";
 import { settle } from "../core/plan/settle.ts";
 import { change, edit, exited, healthy, leaderOf } from "../core/testing/cluster.ts";
 import { templateFor, templateHash } from "../core/template/template.ts";
+import { asking } from "../core/testing/operations.ts";
 import { viewOf } from "../core/view.ts";
 import { assertSafe, InvariantViolation } from "./invariants.ts";
 
@@ -52,6 +53,25 @@ test("I1: a healthy voter is not stopped while another one is down, unless all a
   refused(exited(three, other), stop, "quorum");
   allowed(edit(exited(three, other), { replicas: 0 }), stop);
   allowed(exited(three, follower), stop);
+});
+
+test("I1: all are stopped for a restore that was approved and whose snapshot is at hand, and for no other", () => {
+  const down = exited(healthy(), "demo-1");
+  const stop: Action = { kind: "StopWorkload", member: "demo-2" };
+  const source = { file: { path: "/a.db" } };
+  const fetched = { plan: "0123456789abcdef", path: "/b.db", sha256: "", revision: 1 };
+  const asked = (approve: string, phase: "Pending" | "Running", more: Partial<Observation["platform"]>) => ({
+    ...asking(down, { kind: "restore", source, approve }, { status: { phase } }),
+    platform: { ...down.platform, ...more },
+  });
+  allowed(asked(fetched.plan, "Running", { fetched }), stop);
+  refused(asked(fetched.plan, "Running", {}), stop, "quorum");
+  refused(asked(fetched.plan, "Pending", { fetched }), stop, "quorum");
+  refused(asked("f".repeat(16), "Running", { fetched }), stop, "quorum");
+  const begun = asked(fetched.plan, "Running", { fetched });
+  const recovered = { plan: fetched.plan, operation: "uid-of-task", revision: 1, restore: { source } };
+  const cluster = { ...begun.cluster, marks: { ...begun.cluster.marks, recovered } };
+  refused({ ...begun, cluster }, stop, "quorum");
 });
 
 test("I1: a voter that only we do not see counts as one that serves (H16)", () => {

@@ -159,12 +159,25 @@ function removal(view: View, memberID: string): Violation | undefined {
 function stop(view: View, member: MemberView | undefined): Violation | undefined {
   const meantToServe = !view.observation.cluster.deleting && view.spec.replicas > 0;
   if (!meantToServe || !member || member.record.token !== view.token) return undefined;
-  if (!isOrWasVoter(view, member) || !serves(member)) return undefined;
+  if (!isOrWasVoter(view, member) || !serves(member) || isReplaced(view)) return undefined;
   const voters = view.members.filter((other) => isOrWasVoter(view, other));
   const size = view.voters || voters.length;
   const others = voters.filter((other) => other !== member && serves(other)).length;
   if (size <= 2 || others >= quorum(size)) return undefined;
   return ["quorum", `without ${member.name} only ${others} of ${size} voters are healthy`];
+}
+
+/** All members are stopped for a restore that a person approved, once its snapshot is at hand and until it has begun. */
+function isReplaced({ observation: { operations, platform, cluster } }: View): boolean {
+  const { fetched } = platform;
+  return operations.some(
+    ({ task, status, uid }) =>
+      task.kind === "restore" &&
+      task.approve === fetched?.plan &&
+      fetched !== undefined &&
+      status.phase === "Running" &&
+      cluster.marks.recovered?.operation !== uid,
+  );
 }
 
 function serves({ healthy, outOfReach }: MemberView): boolean {

@@ -201,7 +201,8 @@ export class Loop {
   #noteOperation(action: Action, error?: string): void {
     if (action.kind === "UpdateOperation" || action.kind === "DeleteOperation")
       this.observer.rememberRecording(action.operation, error);
-    const isCounted = !isObjectAction(action) || action.kind === "RescueData";
+    const isCounted =
+      !isObjectAction(action) || action.kind === "RescueData" || action.kind === "FetchSnapshot";
     if (!isCounted || !("operation" in action) || action.operation === undefined) return;
     this.observer.rememberOperation(action.operation, error);
   }

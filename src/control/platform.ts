@@ -34,6 +34,7 @@ export type ObjectActionKind =
   | "StopWorkload"
   | "DeleteVolume"
   | "RescueData"
+  | "FetchSnapshot"
   | "FinishDeletion"
   | "RotateAuthority"
   | "ReissueCertificates"
@@ -151,6 +152,7 @@ const OBJECT_ACTIONS: Readonly<Record<ObjectActionKind, true>> = {
   StopWorkload: true,
   DeleteVolume: true,
   RescueData: true,
+  FetchSnapshot: true,
   FinishDeletion: true,
   RotateAuthority: true,
   ReissueCertificates: true,

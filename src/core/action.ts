@@ -3,6 +3,7 @@
  * out is mechanical, idempotent, and can be written to a log a person reads.
  */
 import type { AuthObjectStatus } from "../api/auth-object.ts";
+import type { RestoreRecipe } from "../api/bootstrap.ts";
 import type { EtcdUserStatus } from "../api/etcd-user.ts";
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
 import type { ObjectKind } from "./auth/diff.ts";
@@ -82,6 +83,15 @@ export type Action =
         readonly term: number;
         readonly index: number;
       };
+      readonly operation: string;
+    }
+  /** Fetches and checks the snapshot of a restore in place; no member is touched. */
+  | {
+      readonly kind: "FetchSnapshot";
+      readonly plan: string;
+      readonly restore: RestoreRecipe;
+      /** Of the etcd that will run on it. */
+      readonly version: string;
       readonly operation: string;
     }
   | { readonly kind: "FinishDeletion" }

@@ -16,6 +16,7 @@ import { deletion } from "./rules/deletion.ts";
 import { fence } from "./rules/fence.ts";
 import { holdAll } from "./rules/hold-all.ts";
 import { recover } from "./rules/recover.ts";
+import { restoreInPlace } from "./rules/restore-in-place.ts";
 import { hibernate } from "./rules/hibernate.ts";
 import { establish } from "./rules/establish.ts";
 import { finishRemovals } from "./rules/finish-removals.ts";
@@ -46,6 +47,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["hold-all", holdAll],
   // Before members that it has stopped are woken.
   ["recover", recover],
+  ["restore-in-place", restoreInPlace],
   ["hibernate", hibernate],
   ["establish", establish],
   ["regain-access", regainAccess],

@@ -110,6 +110,8 @@ export interface PlatformFacts {
   readonly machine?: { readonly command: string; readonly dir: string };
   /** For the approved plan of a recovery: the snapshot that was made from the survivor's data. */
   readonly rescued?: RescuedData;
+  /** For the approved plan of a restore in place: the snapshot, fetched and checked. */
+  readonly fetched?: FetchedSnapshot;
   /** The CAs of the planes that have one of ours. */
   readonly authorities?: Readonly<Partial<Record<Plane, AuthorityFacts>>>;
   /**
@@ -123,6 +125,14 @@ export interface PlatformFacts {
   readonly opened?: boolean;
   /** When a step last succeeded or a wait last ended; losing it only delays a message. */
   readonly progressAt?: number;
+}
+
+export interface FetchedSnapshot {
+  /** The plan that it was fetched for. */
+  readonly plan: string;
+  readonly path: string;
+  readonly sha256: string;
+  readonly revision: number;
 }
 
 export interface RescuedData {

@@ -72,14 +72,15 @@ export interface ClusterMarks {
     readonly restored?: string | undefined;
   };
   /**
-   * Quorum was lost for good, and a person approved this plan: the snapshot that was made from the survivor's data. Every
-   * life from then on begins from it, and never empty.
+   * A person approved this plan: the snapshot that was made from the survivor's data after quorum was lost for good, or
+   * one that was restored in place. Every life from then on begins from it, and never empty.
    */
   readonly recovered?: {
     readonly plan: string;
     /** The UID of the EtcdOperation that approved it. */
     readonly operation: string;
-    readonly survivor: string;
+    /** Absent where a snapshot was restored. */
+    readonly survivor?: string | undefined;
     readonly revision: number;
     readonly restore: RestoreRecipe;
   };

@@ -15,7 +15,7 @@ import type { Installer } from "./binaries.ts";
 import type { ClientCredentials } from "./certificates.ts";
 import type { LocalSeams } from "./platform.ts";
 import { machineRescuer } from "./rescuer.ts";
-import { machineRestorer } from "./restorer.ts";
+import { machineFetcher, machineRestorer } from "./restorer.ts";
 
 export interface Machine {
   readonly seams: LocalSeams;
@@ -59,6 +59,7 @@ export function thisMachine({ clock, random, env, signal, command }: Surrounding
       probe,
       rescuer: machineRescuer({ world, random, pki, env, signal }),
       restore: machineRestorer({ clock, random, env }),
+      fetch: machineFetcher({ clock, random, env, signal }),
       connect: connectWith(clock),
     },
     install: async (version, tell) => {

@@ -36,6 +36,7 @@ import { Configuration } from "./configuration.ts";
 import type { Layout } from "./layout.ts";
 import { MissingVersions } from "./missing-versions.ts";
 import { OperationStore, type FoundOperations } from "./operation-store.ts";
+import { FetchedSnapshots, type Fetcher } from "./fetched.ts";
 import { Recovery, type Rescuer } from "./recovery.ts";
 import { Restores, type Restorer } from "./restores.ts";
 import { rotatingPlanes } from "./rotating-planes.ts";
@@ -51,6 +52,7 @@ export interface LocalSeams extends StoreSeams, WorkloadSeams {
   readonly probe: EtcdProbe;
   readonly restore: Restorer;
   readonly rescuer: Rescuer;
+  readonly fetch: Fetcher;
   /** Another way to etcd, with these credentials; closed by whoever asked for it. */
   readonly connect?: (credentials: ClientCredentials) => EtcdTransport;
   /** The environment that etcd processes inherit. */
@@ -85,6 +87,7 @@ export class LocalPlatform implements Platform {
   readonly certificates: Certificates;
   readonly restores: Restores;
   readonly recovery: Recovery;
+  readonly #fetched: FetchedSnapshots;
   readonly #options: LocalPlatformOptions;
   readonly #configuration: Configuration;
   readonly #supervisor: Supervisor;
@@ -110,6 +113,7 @@ export class LocalPlatform implements Platform {
     this.certificates = new Certificates(layout, seams.disk, seams.clock, seams.pki);
     this.#configuration = new Configuration(layout, seams.disk, this.certificates);
     this.recovery = new Recovery(layout, seams, seams.rescuer);
+    this.#fetched = new FetchedSnapshots(layout, seams.disk, seams.fetch);
     this.#trust = new TrustWatch(seams);
     this.restores = new Restores(seams.restore, options.onEvent);
     const { workloads, volumes, restores } = this;
@@ -145,6 +149,7 @@ export class LocalPlatform implements Platform {
     const { name, uid, generation, deleting, approved, spec, marks } = cluster;
     const operations = this.#operationsOf(cluster.name, found);
     const rescued = await this.recovery.rescued(operations);
+    const fetched = await this.#fetched.found(operations);
     return {
       cluster: {
         name,
@@ -168,6 +173,7 @@ export class LocalPlatform implements Platform {
         highestLeftover,
         ...this.#versions.missing(cluster, records),
         ...(rescued && { rescued }),
+        ...(fetched && { fetched }),
         clashes: clashes.map((object) => ({ object, concerns: "cluster" as const })),
         authorities: await this.certificates.authorities.facts(
           planesOf(applicableSpec(spec).tls, records),
@@ -290,6 +296,8 @@ export class LocalPlatform implements Platform {
         return await this.volumes.delete(action.member, action.volumeUID);
       case "RescueData":
         return await this.recovery.rescue(action);
+      case "FetchSnapshot":
+        return await this.#fetched.fetch(action);
       case "FinishDeletion":
         return await this.#finishDeletion();
       case "RotateAuthority": {

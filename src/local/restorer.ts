@@ -1,9 +1,11 @@
 /** Restores on this machine, with the etcdutl of the member's own version and the credentials of the environment. */
+import path from "node:path";
 import { ensureEtcd } from "../etcd/install/ensure.ts";
 import type { Clock } from "../seams/clock.ts";
 import { systemDisk } from "../seams/disk.ts";
 import type { Random } from "../seams/random.ts";
 import { parseKey, type EncryptionKey } from "../snapshot/codec/key.ts";
+import type { Fetcher } from "./fetched.ts";
 import type { Restorer } from "./restores.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -28,6 +30,23 @@ export function machineRestorer(around: {
       signal,
       tell,
     });
+  };
+}
+
+/** Fetches a snapshot for a restore in place, with the same credentials. */
+export function machineFetcher(around: {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly env: Env;
+  readonly signal: AbortSignal;
+}): Fetcher {
+  const { env, signal } = around;
+  return async ({ restore, version, directory }) => {
+    const { fetchForRestore, SNAPSHOT_FILE } = await import("../snapshot/fetch.ts");
+    const context = { ...around, cwd: "/", disk: systemDisk };
+    const options = { restore, etcdVersion: version, directory, context, ...keyIn(env), signal };
+    const { sha256, database } = await fetchForRestore(options);
+    return { path: path.join(directory, SNAPSHOT_FILE), sha256, revision: database.revision };
   };
 }
 

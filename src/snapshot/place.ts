@@ -3,7 +3,7 @@
  * are not part of it: they come from the environment and from files.
  */
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { RestoreSource } from "../api/bootstrap.ts";
+import { sourceText, type RestoreSource } from "../api/bootstrap.ts";
 import type { Destination } from "../api/destination.ts";
 import type { StorePlace } from "../api/stores.ts";
 import type { LocationContext } from "./location.ts";
@@ -30,11 +30,8 @@ export function storeSettings(
 }
 
 /** The object that is restored, as a person would write it. */
-export function sourceURI({ s3, gcs, azure, pvc, file }: RestoreSource): string {
-  if (pvc) return `pvc://${pvc.claimName}/${pvc.path}`;
-  if (s3) return `s3://${s3.bucket}/${s3.key}`;
-  if (gcs) return `gs://${gcs.bucket}/${gcs.key}`;
-  return azure ? `azblob://${azure.container}/${azure.key}` : pathToFileURL(file?.path ?? "").href;
+export function sourceURI(source: RestoreSource): string {
+  return source.file ? pathToFileURL(source.file.path).href : sourceText(source);
 }
 
 /** The folder that is written to, with a slash at its end. */

@@ -34,6 +34,8 @@ const TASKS: { readonly [Name in OperationName]: (before: View) => NonNullable<E
   rotateCertificates: () => ({ ca: true }),
   replaceMember: (before) => ({ name: follower(before) }),
   recoverQuorum: () => ({ approve: "0123456789abcdef" }),
+  // Rejected for want of an approval.
+  restore: () => ({ source: { s3: { bucket: "backups", key: "demo.db" } } }),
   collectReport: () => ({}),
 };
 

@@ -23,10 +23,12 @@ export const operations: Scenario = {
       restart: { members: [first] },
       // With quorum there is nothing to recover.
       recoverQuorum: { approve: "0123456789abcdef" },
+      // Nobody approved it.
+      restore: { source: { s3: { bucket: "backups", key: "demo.db" } } },
       rotateCertificates: {},
       collectReport: {},
     };
-    const rejected = ["without-target", "recoverquorum"];
+    const rejected = ["without-target", "recoverquorum", "restore"];
     for (const task of OPERATIONS) await platform.operate(task.toLowerCase(), { [task]: tasks[task] });
     await platform.operate("without-target", { restart: { members: ["nobody-1"] } });
     const names = [...OPERATIONS.map((task) => task.toLowerCase()), "without-target"];

@@ -159,6 +159,7 @@ export class PodPlatform implements Platform {
         await this.#client.patch(`${PATHS.members}/${action.member}`, { metadata: { finalizers: null } });
         return await this.#client.delete(`${PATHS.members}/${action.member}`);
       case "RescueData":
+      case "FetchSnapshot":
       case "FinishDeletion":
         throw new Error("this platform deletes no clusters");
       case "RotateAuthority":

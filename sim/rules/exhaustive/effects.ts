@@ -47,6 +47,7 @@ function apply(truth: State, seen: State, action: Action, setting: Setting): Sta
       return withMember(truth, member.ordinal, { volume: "absent", data: false });
     }
     case "RescueData":
+    case "FetchSnapshot":
       return undefined;
     case "FinishDeletion":
       return { ...truth, finished: true, members: [] };

@@ -109,6 +109,7 @@ const TAKES: Readonly<Record<OperationName, readonly ("member" | "revision" | "r
     replaceMember: ["member"],
     restart: ["member"],
     recoverQuorum: ["plan"],
+    restore: [],
     rotateCertificates: ["ca"],
     collectReport: [],
   };
@@ -118,6 +119,10 @@ function parameters(task: OperationName, values: Values): object {
     if (values[flag] !== undefined && !TAKES[task].includes(flag))
       throw new UsageError(`--${flag} cannot be used with ${task}`);
   const { member: members = [], revision, retain, plan } = values;
+  if (task === "restore")
+    throw new UsageError(
+      "restore replaces all data, so it shows a plan first: quorate restore <snapshot> --local",
+    );
   if (task === "recoverQuorum") {
     if (plan === undefined) throw new UsageError("recoverQuorum needs --plan <hash>");
     return { approve: plan };

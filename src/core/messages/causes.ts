@@ -7,6 +7,7 @@ import { dateTime } from "./words.ts";
 export const CAUSES = {
   abandonedBoot: "its bootstrap was abandoned",
   recovered: "the cluster was recovered from the data of one member",
+  restored: "a snapshot was restored in place",
   deletedByHand: "its record was deleted",
   notListed: "etcd no longer lists it",
   volumeGone: "its volume is gone",

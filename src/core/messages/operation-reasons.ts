@@ -89,8 +89,20 @@ export const OPERATION_REASONS = {
   },
   QuorumRecovered: {
     phases: ["Failed"],
-    meaning: "Quorum was lost while it ran, and the cluster is being recovered by another operation.",
+    meaning:
+      "Quorum was lost while it ran, and the cluster is being recovered or restored by another operation.",
     remedy: "Create another operation once the cluster is healthy, if it is still needed.",
+  },
+  ApprovalNeeded: {
+    phases: ["Rejected"],
+    meaning:
+      "A restore in place replaces all data, so it runs only if `restore.approve` has the hash of just this plan: this cluster as it lives now, and this snapshot. The message has the plan and its hash. Nothing was changed.",
+    remedy: "Read the plan, then create another operation with that hash, or use `quorate restore`.",
+  },
+  RestoreNotSupported: {
+    phases: ["Rejected"],
+    meaning: "This platform cannot restore this snapshot in place.",
+    remedy: "Create a new cluster with `spec.bootstrap.restore`.",
   },
   NothingToCompact: {
     phases: ["Rejected"],

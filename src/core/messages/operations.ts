@@ -81,6 +81,30 @@ export const OPERATIONS_TOLD = {
     say: ({ operation }: Named) => `operation ${operation} waits for the other members to be rebuilt`,
     example: NAMED,
   }),
+  RestoreFetches: step({
+    say: ({ operation, source }: Named & { source: string }) =>
+      `fetching and checking ${source} for operation ${operation}; no member is stopped before it is whole`,
+    example: { operation: "demo-restore-1f0c2a", source: "s3://backups/prod/demo.db" },
+  }),
+  RestoreStops: step({
+    say: ({ operation }: Named) =>
+      `stopping all members for operation ${operation}, which restores a snapshot`,
+    example: { operation: "demo-restore-1f0c2a" },
+  }),
+  RestoreAwaitsStop: wait("OperationRunning", {
+    say: ({ operation, members }: Named & { members: Names }) =>
+      `operation ${operation} waits for ${list(members)} to stop`,
+    example: { operation: "demo-restore-1f0c2a", members: ["demo-2"] },
+  }),
+  RestoreBegins: step({
+    say: ({ operation, source, members }: Named & { source: string; members: string }) =>
+      `operation ${operation} bootstraps the cluster from ${source}; the volumes of ${members} are kept`,
+    example: {
+      operation: "demo-restore-1f0c2a",
+      source: "s3://backups/prod/demo.db",
+      members: "demo-1, demo-2, demo-3",
+    },
+  }),
   OperationRotates: step({
     say: ({ operation, plane }: Named & { plane: Plane }) =>
       `creating the successor of the ${plane} CA for operation ${operation}`,

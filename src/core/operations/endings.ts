@@ -34,3 +34,10 @@ export function ended(
     ? act("record", "OperationRejected", { operation: name, why: message }, write)
     : act("record", "OperationFinished", { operation: name, outcome: message }, write);
 }
+
+/** What a handler answered whether it may start. */
+export function prepared(view: View, operation: OperationFacts, preparation: Preparation): Outcome {
+  if ("reject" in preparation) return ended(view, operation, "reject", preparation.reject);
+  if ("succeed" in preparation) return ended(view, operation, "succeed", preparation.succeed);
+  return started(view, operation, preparation);
+}

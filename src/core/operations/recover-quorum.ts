@@ -2,10 +2,8 @@
  * recoverQuorum, once there is a quorum: the recovered member serves, and the others are rebuilt from it. What comes
  * before, without quorum, is done by the rule `recover`.
  */
-import { joining, missingRole } from "../assess/size.ts";
-import { HOLDS } from "../hold-classes.ts";
-import { hold } from "../outcome.ts";
-import { failed, rejected, succeeded, type Handler } from "./handler.ts";
+import { failed, rejected, type Handler } from "./handler.ts";
+import { rebuilding } from "./rebuild.ts";
 import type { TaskOf } from "./task.ts";
 
 export const recoverQuorum: Handler<TaskOf<"recoverQuorum">> = {
@@ -15,13 +13,8 @@ export const recoverQuorum: Handler<TaskOf<"recoverQuorum">> = {
     const { recovered } = view.observation.cluster.marks;
     if (recovered?.operation !== operation.uid)
       return failed("PlanChanged", "quorum has returned, so nothing was recovered and no data was changed");
-    const { survivor, revision } = recovered;
-    const what = `recovered from the data of ${survivor}, which reached revision ${revision}`;
-    if (!operation.status.steps?.some(({ member }) => member === survivor))
-      return { done: { member: survivor, message: what } };
-    const complete = missingRole(view) === undefined && joining(view).length === 0;
-    return complete
-      ? succeeded(`${what}; the other members were rebuilt`)
-      : { next: hold(HOLDS.disruptions, "RecoveryRebuilds", { operation: operation.name }) };
+    const { survivor = "", revision } = recovered;
+    const message = `recovered from the data of ${survivor}, which reached revision ${revision}`;
+    return rebuilding(view, operation, { member: survivor, message });
   },
 };

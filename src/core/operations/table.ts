@@ -8,6 +8,7 @@ import { moveLeader } from "./move-leader.ts";
 import { recoverQuorum } from "./recover-quorum.ts";
 import { replaceMember } from "./replace-member.ts";
 import { restart } from "./restart.ts";
+import { restore } from "./restore.ts";
 import { rotateCertificates } from "./rotate-certificates.ts";
 import { isFinished } from "./status.ts";
 import type { TaskOf } from "./task.ts";
@@ -18,6 +19,7 @@ const HANDLERS: { readonly [Name in Exclude<OperationName, "collectReport">]: Ha
   moveLeader,
   replaceMember,
   recoverQuorum,
+  restore,
   restart,
   rotateCertificates,
 };

@@ -92,6 +92,8 @@ export function describeStep({ action }: Pick<Act, "action">): string {
       return "nudge the log";
     case "RescueData":
       return `rescue the data of ${action.member}`;
+    case "FetchSnapshot":
+      return "fetch and check the snapshot";
     case "FinishDeletion":
       return "finish deletion";
     case "RotateAuthority":

@@ -108,6 +108,10 @@ function apply(o: Observation, action: Action): Observation {
       return { ...o, etcd: { ...o.etcd, nudgedAt: o.now } };
     case "RescueData":
       return { ...o, platform: { ...o.platform, rescued: rescuedBy(action) } };
+    case "FetchSnapshot": {
+      const fetched = { plan: action.plan, path: "/snapshot.db", sha256: "0".repeat(64), revision: 0 };
+      return { ...o, platform: { ...o.platform, fetched } };
+    }
     case "FinishDeletion":
       return o;
     case "RotateAuthority":

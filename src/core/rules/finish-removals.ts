@@ -22,9 +22,11 @@ export const finishRemovals: Rule = (view) => {
   // from one member's data. Keep its volume, if it may have been used.
   const former = view.members.find((member) => member.record.token !== view.token && !member.record.leaving);
   if (former) {
-    const isRecovered = view.observation.cluster.marks.recovered !== undefined;
+    const { recovered } = view.observation.cluster.marks;
+    const isRecovered = recovered !== undefined;
+    const cause = recovered?.survivor === undefined ? CAUSES.restored : CAUSES.recovered;
     const leaving = {
-      reason: isRecovered ? CAUSES.recovered : CAUSES.abandonedBoot,
+      reason: isRecovered ? cause : CAUSES.abandonedBoot,
       volume: former.record.volumeUID === undefined ? "Delete" : "Retain",
     } as const;
     const code = isRecovered ? "FormerMember" : "AbandonedBoot";

@@ -6,8 +6,8 @@
 import type { Outcome } from "../action.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { OperationFacts } from "../observation.ts";
-import { ended, started } from "../operations/endings.ts";
-import type { Preparation, Progress } from "../operations/handler.ts";
+import { ended, prepared } from "../operations/endings.ts";
+import type { Progress } from "../operations/handler.ts";
 import { isFinished, writeStatus } from "../operations/status.ts";
 import { currentOf, handlerOf } from "../operations/table.ts";
 import { act, hold } from "../outcome.ts";
@@ -50,12 +50,6 @@ function turnOf(view: View, operation: OperationFacts): readonly Outcome[] {
   if ("hold" in outcome) return [outcome];
   // Behind the step: while the step is kept back, nothing that would disturb it begins.
   return [outcome, hold(HOLDS.disruptions, "OperationUnderWay", { operation: operation.name })];
-}
-
-function prepared(view: View, operation: OperationFacts, preparation: Preparation): Outcome {
-  if ("reject" in preparation) return ended(view, operation, "reject", preparation.reject);
-  if ("succeed" in preparation) return ended(view, operation, "succeed", preparation.succeed);
-  return started(view, operation, preparation);
 }
 
 function progressed(view: View, operation: OperationFacts, progress: Progress): Outcome {

@@ -17,6 +17,7 @@ const task: fc.Arbitrary<OperationTask> = fc.oneof(
   maybe(member).map((to) => ({ kind: "moveLeader" as const, ...(to !== undefined && { to }) })),
   member.map((name) => ({ kind: "replaceMember" as const, name })),
   fc.constant({ kind: "recoverQuorum" as const, approve: "0123456789abcdef" }),
+  fc.constant({ kind: "restore" as const, source: { file: { path: "/backups/demo.db" } } }),
   fc.constant({ kind: "collectReport" as const }),
   fc.constant({ kind: "unknown" as const }),
 );

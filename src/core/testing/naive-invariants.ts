@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import type { Action } from "../action.ts";
 import type { EtcdMemberEntry, MemberFacts, MemberTrust, Observation } from "../observation.ts";
 import { assertNobodyShutOut } from "./naive-clients.ts";
+import { assertAllEnded, assertApproved } from "./recovery-invariants.ts";
 
 /** What the naive eye sees. */
 export function look(o: Observation) {
@@ -117,6 +118,9 @@ export function assertInvariants(o: Observation, action: Action): void {
     case "StopWorkload": {
       const facts = seen.member(action.member);
       const entry = facts && seen.entryOf(facts);
+      // What replaces all data was approved, and is at hand.
+      if (o.platform.fetched && o.operations.some(({ task }) => task.kind === "restore"))
+        return assertApproved(o, o.platform.fetched.plan);
       const serves = seen.established && !cluster.deleting && cluster.spec.replicas > 0;
       const votes = entry !== undefined && !entry.isLearner && seen.isHealthy(facts!);
       if (serves && votes && seen.voters.length > 2) {
@@ -179,7 +183,9 @@ export function assertInvariants(o: Observation, action: Action): void {
         assert.ok(!seen.linearizable, "what has quorum is not recovered");
         assertAllEnded(o);
         assert.equal(action.change.life, cluster.marks.life + 1, "H11: former members are no siblings");
-        assert.equal(o.platform.rescued?.plan, action.change.recovered?.plan, "I10: with the data at hand");
+        const { rescued, fetched } = o.platform;
+        const atHand = [rescued?.plan, fetched?.plan].includes(action.change.recovered?.plan);
+        assert.ok(atHand, "I10: with the data at hand");
         assertApproved(o, action.change.recovered?.plan);
       }
       if (action.purpose === "establish") assert.equal(action.change.established?.token, seen.token);
@@ -204,6 +210,9 @@ export function assertInvariants(o: Observation, action: Action): void {
       assert.equal(directory?.state, "data", "R54: from data that is there");
       return assertApproved(o, action.plan);
     }
+    case "FetchSnapshot":
+      assert.ok(seen.established, "there is a cluster whose data is replaced");
+      return assertApproved(o, action.plan);
     case "FinishDeletion":
       return assert.equal(o.members.length, 0, "everything else is gone");
     case "RotateAuthority": {
@@ -228,7 +237,8 @@ export function assertInvariants(o: Observation, action: Action): void {
     case "DeleteOperation":
       // Whether quorum can be recovered is judged just where there is none.
       return assert.ok(
-        seen.linearizable || o.operations.some(({ task }) => task.kind === "recoverQuorum"),
+        seen.linearizable ||
+          o.operations.some(({ task }) => task.kind === "recoverQuorum" || task.kind === "restore"),
         "a task that needs quorum",
       );
     case "ChangeAuth":
@@ -373,22 +383,5 @@ function assertChange(o: Observation, action: Extract<Action, { kind: "UpdateMem
       const distance = minor(change.template.version) - minor(speaks);
       assert.ok(distance === 0 || distance === 1, `R10, R13: ${speaks} → ${change.template.version}`);
     }
-  }
-}
-
-/** Nobody but a person gives up what lost members had. */
-function assertApproved({ operations }: Observation, plan: string | undefined): void {
-  const isApproved = operations.some(
-    ({ task, status }) =>
-      task.kind === "recoverQuorum" && task.approve === plan && status.phase === "Running",
-  );
-  assert.ok(isApproved, "I10: a person approved exactly this plan");
-}
-
-/** Nobody runs, and nobody is started again. */
-function assertAllEnded({ members }: Observation): void {
-  for (const { record, workload } of members) {
-    assert.ok(workload.state === "absent" || workload.state === "exited", "I10: nobody runs");
-    assert.ok(!record.run, "I10: nobody is to run");
   }
 }

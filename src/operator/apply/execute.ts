@@ -85,6 +85,8 @@ class Executor {
         return await this.#deleteVolume(action);
       case "RescueData":
         throw new TypeError("the volumes of Pods cannot be looked into: no recovery is planned here");
+      case "FetchSnapshot":
+        throw new TypeError("snapshots are restored in place on one machine only");
       case "FinishDeletion": {
         const finalizers = this.#decided.object.metadata.finalizers ?? [];
         const rest = finalizers.filter((one) => one !== CLUSTER_FINALIZER);

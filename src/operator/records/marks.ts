@@ -166,7 +166,7 @@ function isOldLog(value: unknown): value is NonNullable<ClusterMarks["oldLog"]> 
 }
 
 function isRecovered(value: unknown): value is NonNullable<ClusterMarks["recovered"]> {
-  return isFields(value) && hasTexts(value, "plan", "operation", "survivor") && isFields(value["restore"]);
+  return isFields(value) && hasTexts(value, "plan", "operation") && isFields(value["restore"]);
 }
 
 function isTimes(value: unknown): value is Readonly<Record<string, number>> {

@@ -1,0 +1,44 @@
+/** A snapshot that a person names by its URI or path, as the source of a restore. */
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { RestoreSource } from "../../api/bootstrap.ts";
+import type { Flags, ValuesOf } from "../flag.ts";
+import { UsageError } from "../io.ts";
+
+/** They become part of the source, which the controller reads: it has its own environment. */
+export const SOURCE_FLAGS = {
+  endpoint: { kind: "text", value: "url", help: "endpoint of the store, if it is not the provider's own" },
+  region: { kind: "text", value: "region", help: "s3://: region of the bucket" },
+  account: { kind: "text", value: "name", help: "azblob://: storage account of the container" },
+} as const satisfies Flags;
+
+export function sourceOf(text: string, flags: ValuesOf<typeof SOURCE_FLAGS>, cwd: string): RestoreSource {
+  const [, scheme = "", place = "", key = ""] = /^([a-z0-9]+):\/\/([^/]*)\/?(.*)$/.exec(text) ?? [];
+  const { endpoint, region, account } = flags;
+  const only = (taken: readonly (keyof typeof flags)[]) => {
+    for (const name of Object.keys(SOURCE_FLAGS) as (keyof typeof SOURCE_FLAGS)[])
+      if (flags[name] !== undefined && !taken.includes(name))
+        throw new UsageError(`--${name} cannot be used with ${text}`);
+  };
+  if (scheme !== "" && scheme !== "file" && (place === "" || key === "" || key.endsWith("/")))
+    throw new UsageError(`${text} names no snapshot: give ${scheme}://bucket/name.db`);
+  const reached = endpoint === undefined ? {} : { endpoint };
+  switch (scheme) {
+    case "s3":
+      only(["endpoint", "region"]);
+      return { s3: { bucket: place, key, ...reached, ...(region !== undefined && { region }) } };
+    case "gs":
+      only(["endpoint"]);
+      return { gcs: { bucket: place, key, ...reached } };
+    case "azblob":
+      only(["endpoint", "account"]);
+      if (account === undefined) throw new UsageError(`${text} needs --account, the storage account`);
+      return { azure: { account, container: place, key, ...reached } };
+    case "file":
+    case "":
+      only([]);
+      return { file: { path: scheme === "file" ? fileURLToPath(text) : path.resolve(cwd, text) } };
+    default:
+      throw new UsageError(`${text}: name a snapshot in s3://, gs:// or azblob://, or a file`);
+  }
+}

@@ -1,0 +1,16 @@
+/** The end of an operation that began the cluster anew from a snapshot: it is noted, and the other members are awaited. */
+import { joining, missingRole } from "../assess/size.ts";
+import { HOLDS } from "../hold-classes.ts";
+import type { OperationFacts } from "../observation.ts";
+import { hold } from "../outcome.ts";
+import type { View } from "../view.ts";
+import { succeeded, type Progress } from "./handler.ts";
+import type { OperationStep } from "./status.ts";
+
+export function rebuilding(view: View, { name, status }: OperationFacts, step: OperationStep): Progress {
+  if (!status.steps?.some(({ member }) => member === step.member)) return { done: step };
+  const complete = missingRole(view) === undefined && joining(view).length === 0;
+  return complete
+    ? succeeded(`${step.message}; the other members were rebuilt`)
+    : { next: hold(HOLDS.disruptions, "RecoveryRebuilds", { operation: name }) };
+}
