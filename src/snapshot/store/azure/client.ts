@@ -1,126 +1,75 @@
-/** Requests to one container, with the key, the signature or a token of the account, repeated where that helps. */
+/** Requests to one container, with the key, the signature or a token of the account. */
 import { createHash } from "node:crypto";
-import type { Clock } from "../../../seams/clock.ts";
-import type { Random } from "../../../seams/random.ts";
-import { isSuccess } from "../http/failure.ts";
-import { HttpClient, type HttpAnswer, type HttpStream } from "../http/http.ts";
-import { Renewed } from "../http/renewed.ts";
-import { Retries, type Attempted } from "../http/retry.ts";
-import type { AccessToken } from "../http/token.ts";
+import {
+  StoreClient,
+  withQuery,
+  type ObjectRequest,
+  type Opened,
+  type StoreSurroundings,
+} from "../http/client.ts";
 import { encodePath, encodeQuery } from "../http/encode.ts";
+import { HttpClient, type HttpRequest } from "../http/http.ts";
+import { Renewed } from "../http/renewed.ts";
+import type { AccessToken } from "../http/token.ts";
 import { AzureFailure, storeError } from "./errors.ts";
 import { findToken } from "./identity.ts";
 import { resolvePlace, type AzurePlace, type AzureSettings } from "./settings.ts";
 import { sharedKey } from "./sign.ts";
 
-export interface AzureOptions {
+export interface AzureOptions extends StoreSurroundings {
   readonly container: string;
   readonly azure: AzureSettings;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
-  readonly random: Random;
-}
-
-export interface AzureRequest extends Attempted {
-  readonly method: "GET" | "HEAD" | "PUT" | "DELETE";
-  /** The blob; empty for the container. */
-  readonly key: string;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array;
 }
 
 const API_VERSION = "2021-12-02";
 
-interface Opened {
-  readonly place: AzurePlace;
-  readonly http: HttpClient;
-  readonly token: Renewed<AccessToken>;
-}
-
-export class AzureClient {
-  readonly retries: Retries<AzureFailure>;
-  readonly #options: AzureOptions;
-  #opening: Promise<Opened> | undefined;
-
+export class AzureClient extends StoreClient<ObjectRequest, AzureFailure> {
   constructor(options: AzureOptions) {
-    this.#options = options;
-    this.retries = new Retries({ ...options, explain: storeError });
-  }
-
-  async send(
-    request: AzureRequest,
-    accept: (failure: AzureFailure) => boolean = () => false,
-  ): Promise<HttpAnswer | AzureFailure> {
-    return await this.retries.run(request, accept, async () => {
-      const opened = await this.#open();
-      const answer = await opened.http.whole(await this.#prepared(opened, request));
-      if (isSuccess(answer.status)) return answer;
-      throw new AzureFailure(answer.status, answer.headers, answer.body.toString("utf8"));
+    super({
+      ...options,
+      explain: storeError,
+      failure: ({ status, headers, text }) => new AzureFailure(status, headers, text),
+      open: async () => await opened(options),
     });
   }
+}
 
-  /** The beginning of an answer whose body is read as it comes. */
-  async stream(request: AzureRequest): Promise<HttpStream> {
-    const answer = await this.retries.run(
-      request,
-      () => false,
-      async () => {
-        const opened = await this.#open();
-        const begun = await opened.http.stream(await this.#prepared(opened, request));
-        if (isSuccess(begun.status)) return begun;
-        begun.body.destroy();
-        throw new AzureFailure(begun.status, begun.headers, "");
-      },
+async function opened(options: AzureOptions): Promise<Opened<ObjectRequest>> {
+  const { azure, env, clock } = options;
+  const place = await resolvePlace(azure, env);
+  const tokens = HttpClient.forTokens(place.ca);
+  const token = new Renewed(clock, async (signal) => await findToken(env, clock, tokens, signal));
+  return {
+    http: new HttpClient(place.ca),
+    prepare: async (request) => await prepared(options, place, token, request),
+  };
+}
+
+async function prepared(
+  { container, clock }: AzureOptions,
+  place: AzurePlace,
+  token: Renewed<AccessToken>,
+  request: ObjectRequest,
+): Promise<HttpRequest> {
+  const { method, key, body, signal } = request;
+  const path = `${place.base}${container}${key === "" ? "" : `/${encodePath(key)}`}`;
+  const query = { ...request.query, ...place.sas };
+  const headers: Record<string, string> = {
+    "x-ms-date": new Date(clock.now()).toUTCString(),
+    "x-ms-version": API_VERSION,
+    ...request.headers,
+    // The store checks it against what came.
+    ...(body !== undefined && {
+      "content-md5": createHash("md5").update(body).digest("base64"),
+      "content-type": "application/octet-stream",
+    }),
+  };
+  if (place.key !== undefined)
+    headers["authorization"] = sharedKey(
+      { method, path, query, headers, length: body?.length ?? 0 },
+      place.account,
+      place.key,
     );
-    return answer as HttpStream;
-  }
-
-  async #prepared({ place, token }: Opened, request: AzureRequest) {
-    const { container, clock } = this.#options;
-    const path = `${place.base}${container}${request.key === "" ? "" : `/${encodePath(request.key)}`}`;
-    const query = { ...request.query, ...place.sas };
-    const headers: Record<string, string> = {
-      "x-ms-date": new Date(clock.now()).toUTCString(),
-      "x-ms-version": API_VERSION,
-      ...request.headers,
-      // The store checks it against what came.
-      ...(request.body !== undefined && {
-        "content-md5": createHash("md5").update(request.body).digest("base64"),
-        "content-type": "application/octet-stream",
-      }),
-    };
-    if (place.key !== undefined)
-      headers["authorization"] = sharedKey(
-        { method: request.method, path, query, headers, length: request.body?.length ?? 0 },
-        place.account,
-        place.key,
-      );
-    else if (place.sas === undefined)
-      headers["authorization"] = `Bearer ${(await token.get(request.signal)).token}`;
-    const text = encodeQuery(query);
-    return {
-      method: request.method,
-      origin: place.origin,
-      path: text === "" ? path : `${path}?${text}`,
-      headers,
-      body: request.body,
-      signal: request.signal,
-    };
-  }
-
-  #open(): Promise<Opened> {
-    return (this.#opening ??= this.#resolve());
-  }
-
-  async #resolve(): Promise<Opened> {
-    const { azure, env, clock } = this.#options;
-    const place = await resolvePlace(azure, env);
-    const tokens = HttpClient.forTokens(place.ca);
-    return {
-      place,
-      http: new HttpClient(place.ca),
-      token: new Renewed(clock, async (signal) => await findToken(env, clock, tokens, signal)),
-    };
-  }
+  else if (place.sas === undefined) headers["authorization"] = `Bearer ${(await token.get(signal)).token}`;
+  return { method, origin: place.origin, path: withQuery(path, encodeQuery(query)), headers, body, signal };
 }

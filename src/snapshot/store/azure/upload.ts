@@ -3,64 +3,55 @@
  * appears before the list of blocks, which is conditional on the name being free. Blocks that nobody lists are
  * forgotten by the store after a week.
  */
-import { Parts } from "../http/parts.ts";
+import type { Parts } from "../http/parts.ts";
 import { sendParts } from "../http/send-parts.ts";
-import { StoreError, type PutOptions } from "../store.ts";
+import { ifFree, requireSize, requireWhole, uploadBy, type ComparedUpload } from "../http/upload.ts";
 import type { AzureClient } from "./client.ts";
 import { AzureFailure, storeError } from "./errors.ts";
 
 const MOST_BLOCKS = 50_000;
 
-export interface UploadOptions extends PutOptions {
-  readonly client: AzureClient;
-  readonly key: string;
-  readonly doing: string;
-  /** Of encryption by the store. */
-  readonly headers: Readonly<Record<string, string>>;
+export interface AzureUpload extends ComparedUpload<AzureClient> {
   /** Sets the blocks of this upload apart from those of another that was given up. */
   readonly upload: string;
-  /** The object as it is now, for the case that an answer was lost. */
-  readonly matches: (bytes: Uint8Array) => Promise<boolean>;
-  readonly size: () => Promise<number | undefined>;
 }
 
-export async function upload(body: AsyncIterable<Uint8Array>, options: UploadOptions): Promise<void> {
-  const parts = new Parts(body);
-  try {
-    const first = await parts.next();
-    if (first.last) await putWhole(first.bytes, options);
-    else await putBlocks(first.bytes, parts, options);
-  } finally {
-    await parts.close();
-  }
+export async function upload(body: AsyncIterable<Uint8Array>, options: AzureUpload): Promise<void> {
+  await uploadBy(body, {
+    whole: async (bytes) => await putWhole(bytes, options),
+    inParts: async (first, parts) => await putBlocks(first, parts, options),
+  });
 }
 
-const ifFree = ({ ifAbsent }: UploadOptions): Readonly<Record<string, string>> =>
-  ifAbsent ? { "if-none-match": "*" } : {};
 const isTaken = ({ status }: AzureFailure) => status === 409 || status === 412;
 
-async function putWhole(bytes: Uint8Array, options: UploadOptions): Promise<void> {
+/** The request that makes the blob appear, and how it ended. */
+async function lastPut(
+  request: {
+    readonly query?: Readonly<Record<string, string>>;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: Uint8Array;
+  },
+  accept: (failure: AzureFailure) => boolean,
+  options: AzureUpload,
+) {
   const { client, key, doing, signal } = options;
   let repeated = false;
+  const headers = { ...request.headers, ...options.headers, ...ifFree(options) };
+  const onRetry = () => (repeated = true);
   const answer = await client.send(
-    {
-      method: "PUT",
-      key,
-      headers: { "x-ms-blob-type": "BlockBlob", ...options.headers, ...ifFree(options) },
-      body: bytes,
-      signal,
-      doing,
-      onRetry: () => (repeated = true),
-    },
-    isTaken,
+    { ...request, method: "PUT", key, headers, signal, doing, onRetry },
+    accept,
   );
-  if (!(answer instanceof AzureFailure)) return;
-  // Ours, if the answer to an earlier try was lost.
-  if (repeated && (await options.matches(bytes))) return;
-  throw storeError(doing, answer);
+  return { failure: answer instanceof AzureFailure ? answer : undefined, repeated, explain: storeError };
 }
 
-async function putBlocks(first: Buffer, parts: Parts, options: UploadOptions): Promise<void> {
+async function putWhole(bytes: Uint8Array, options: AzureUpload): Promise<void> {
+  const request = { headers: { "x-ms-blob-type": "BlockBlob" }, body: bytes };
+  await requireWhole(bytes, options, await lastPut(request, isTaken, options));
+}
+
+async function putBlocks(first: Buffer, parts: Parts, options: AzureUpload): Promise<void> {
   const { client, key, doing, signal } = options;
   // All of one length, as the store demands of the blocks of a blob.
   const idOf = (number: number) =>
@@ -75,25 +66,8 @@ async function putBlocks(first: Buffer, parts: Parts, options: UploadOptions): P
     },
   );
   const list = Array.from({ length: count }, (_, index) => `<Latest>${idOf(index + 1)}</Latest>`);
-  let repeated = false;
-  const answer = await client.send(
-    {
-      method: "PUT",
-      key,
-      query: { comp: "blocklist" },
-      headers: { ...options.headers, ...ifFree(options) },
-      body: Buffer.from(`<?xml version="1.0" encoding="utf-8"?><BlockList>${list.join("")}</BlockList>`),
-      signal,
-      doing,
-      onRetry: () => (repeated = true),
-    },
-    (failure) => isTaken(failure) || failure.code === "InvalidBlockList",
-  );
-  const found = answer instanceof AzureFailure && !repeated ? undefined : await options.size();
-  if (answer instanceof AzureFailure && found !== size) throw storeError(doing, answer);
-  if (found !== size)
-    throw new StoreError(
-      "failed",
-      `cannot ${doing}: ${size} bytes were sent, and the store has ${found ?? "none"}`,
-    );
+  const body = Buffer.from(`<?xml version="1.0" encoding="utf-8"?><BlockList>${list.join("")}</BlockList>`);
+  const isEnd = (failure: AzureFailure) => isTaken(failure) || failure.code === "InvalidBlockList";
+  const ended = await lastPut({ query: { comp: "blocklist" }, headers: {}, body }, isEnd, options);
+  await requireSize(size, options, ended);
 }

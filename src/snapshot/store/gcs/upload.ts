@@ -5,40 +5,34 @@
  */
 import { createHash } from "node:crypto";
 import type { HttpAnswer } from "../http/http.ts";
-import { Parts } from "../http/parts.ts";
+import type { Parts } from "../http/parts.ts";
 import { parseObject } from "../http/token.ts";
-import { StoreError, type PutOptions } from "../store.ts";
+import { uploadBy, type UploadOptions } from "../http/upload.ts";
+import { StoreError } from "../store.ts";
 import type { GcsClient } from "./client.ts";
 import { GcsFailure, storeError } from "./errors.ts";
 
-export interface UploadOptions extends PutOptions {
-  readonly client: GcsClient;
-  readonly key: string;
-  readonly doing: string;
+export interface GcsUpload extends UploadOptions<GcsClient> {
   readonly kmsKey: string | undefined;
   /** MD5 (base64) of the object as it is now, for the case that an answer was lost. */
   readonly md5: () => Promise<string | undefined>;
 }
 
-export async function upload(body: AsyncIterable<Uint8Array>, options: UploadOptions): Promise<void> {
-  const parts = new Parts(body);
-  try {
-    const first = await parts.next();
-    if (first.last) await putWhole(first.bytes, options);
-    else await putParts(first.bytes, parts, options);
-  } finally {
-    await parts.close();
-  }
+export async function upload(body: AsyncIterable<Uint8Array>, options: GcsUpload): Promise<void> {
+  await uploadBy(body, {
+    whole: async (bytes) => await putWhole(bytes, options),
+    inParts: async (first, parts) => await putParts(first, parts, options),
+  });
 }
 
-const queryOf = ({ key, ifAbsent, kmsKey }: UploadOptions, uploadType: string) => ({
+const queryOf = ({ key, ifAbsent, kmsKey }: GcsUpload, uploadType: string) => ({
   uploadType,
   name: key,
   ...(ifAbsent && { ifGenerationMatch: "0" }),
   ...(kmsKey !== undefined && { kmsKeyName: kmsKey }),
 });
 
-async function putWhole(bytes: Buffer, options: UploadOptions): Promise<void> {
+async function putWhole(bytes: Buffer, options: GcsUpload): Promise<void> {
   const { client, doing, signal } = options;
   const md5 = createHash("md5").update(bytes).digest("base64");
   let repeated = false;
@@ -61,7 +55,7 @@ async function putWhole(bytes: Buffer, options: UploadOptions): Promise<void> {
   throw storeError(doing, answer);
 }
 
-async function putParts(first: Buffer, parts: Parts, options: UploadOptions): Promise<void> {
+async function putParts(first: Buffer, parts: Parts, options: GcsUpload): Promise<void> {
   const { client, doing, signal } = options;
   const started = await client.send({
     method: "POST",
@@ -115,7 +109,7 @@ async function sendPart(
   session: string,
   { bytes, last }: { readonly bytes: Buffer; readonly last: boolean },
   at: number,
-  { client, doing, signal }: UploadOptions,
+  { client, doing, signal }: GcsUpload,
 ): Promise<HttpAnswer | GcsFailure | undefined> {
   const end = at + bytes.length;
   const total = last ? String(end) : "*";
@@ -154,7 +148,7 @@ function received({ headers }: HttpAnswer): number {
 }
 
 /** An object that differs from what was sent is taken away again, as long as it is that one. */
-async function requireSame(answer: HttpAnswer, md5: string, options: UploadOptions): Promise<void> {
+async function requireSame(answer: HttpAnswer, md5: string, options: GcsUpload): Promise<void> {
   const { client, key, doing, signal } = options;
   const { md5Hash, generation } = parseObject(answer.body.toString("utf8"));
   // Composite objects have none; ours are not composite, but an emulator may leave it out.

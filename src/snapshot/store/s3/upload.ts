@@ -3,69 +3,66 @@
  * none kept longer. Every request carries the SHA-256 of its body, which the store checks. Nothing appears before the
  * last request, which is conditional on the name being free.
  */
-import { StoreError, type PutOptions } from "../store.ts";
+import type { HttpAnswer } from "../http/http.ts";
+import type { Parts } from "../http/parts.ts";
+import { sendParts } from "../http/send-parts.ts";
+import { ifFree, requireSize, requireWhole, uploadBy, type ComparedUpload } from "../http/upload.ts";
+import { encodeXml, textOf } from "../http/xml.ts";
+import { StoreError } from "../store.ts";
 import type { S3Client } from "./client.ts";
 import { S3Failure, storeError } from "./errors.ts";
-import type { HttpAnswer } from "../http/http.ts";
-import { Parts } from "../http/parts.ts";
-import { sendParts } from "../http/send-parts.ts";
-import { encodeXml, textOf } from "../http/xml.ts";
 
 const MOST_PARTS = 10_000;
 
-export interface UploadOptions extends PutOptions {
-  readonly client: S3Client;
-  readonly key: string;
-  readonly doing: string;
-  /** Of server-side encryption. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The object as it is now, for the case that an answer was lost. */
-  readonly matches: (bytes: Uint8Array) => Promise<boolean>;
-  readonly size: () => Promise<number | undefined>;
+type S3Upload = ComparedUpload<S3Client>;
+
+export async function upload(body: AsyncIterable<Uint8Array>, options: S3Upload): Promise<void> {
+  await uploadBy(body, {
+    whole: async (bytes) => await putWhole(bytes, options),
+    inParts: async (first, parts) => await putParts(first, parts, options),
+  });
 }
 
-export async function upload(body: AsyncIterable<Uint8Array>, options: UploadOptions): Promise<void> {
-  const parts = new Parts(body);
-  try {
-    const first = await parts.next();
-    if (first.last) await putWhole(first.bytes, options);
-    else await putParts(first.bytes, parts, options);
-  } finally {
-    await parts.close();
-  }
-}
-
-const ifFree = (options: UploadOptions, free: boolean): Readonly<Record<string, string>> =>
-  options.ifAbsent && free ? { "if-none-match": "*" } : {};
 const isTaken = ({ status, code }: S3Failure) => status === 412 || code === "PreconditionFailed";
 /** A store without conditional writes: the name was looked at before, which must do. */
 const isUnconditional = ({ status, code }: S3Failure) => status === 501 || code === "NotImplemented";
 
-async function putWhole(bytes: Uint8Array, options: UploadOptions): Promise<void> {
+/** The request that makes the object appear, and how it ended. */
+async function lastRequest(
+  request: {
+    readonly method: "PUT" | "POST";
+    readonly query?: Readonly<Record<string, string>>;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: Uint8Array;
+  },
+  accept: (failure: S3Failure) => boolean,
+  options: S3Upload,
+) {
   const { client, key, doing, signal } = options;
   let repeated = false;
-  const put = async (free: boolean) =>
+  const send = async (condition: Readonly<Record<string, string>>) =>
     await client.send(
       {
-        method: "PUT",
+        ...request,
         key,
-        headers: { ...options.headers, ...ifFree(options, free) },
-        body: bytes,
+        headers: { ...request.headers, ...condition },
         signal,
         doing,
         onRetry: () => (repeated = true),
       },
-      (failure) => isTaken(failure) || (free && isUnconditional(failure)),
+      (failure) => accept(failure) || isUnconditional(failure),
     );
-  let answer = await put(true);
-  if (answer instanceof S3Failure && isUnconditional(answer)) answer = await put(false);
-  if (!(answer instanceof S3Failure)) return;
-  // Ours, if the answer to an earlier try was lost.
-  if (repeated && (await options.matches(bytes))) return;
-  throw storeError(doing, answer);
+  let answer = await send(ifFree(options));
+  if (options.ifAbsent && answer instanceof S3Failure && isUnconditional(answer)) answer = await send({});
+  return { failure: answer instanceof S3Failure ? answer : undefined, repeated, explain: storeError };
 }
 
-async function putParts(first: Buffer, parts: Parts, options: UploadOptions): Promise<void> {
+async function putWhole(bytes: Uint8Array, options: S3Upload): Promise<void> {
+  const request = { method: "PUT", headers: options.headers, body: bytes } as const;
+  await requireWhole(bytes, options, await lastRequest(request, isTaken, options));
+}
+
+async function putParts(first: Buffer, parts: Parts, options: S3Upload): Promise<void> {
   const { client, key, doing, signal } = options;
   const started = (await client.send({
     method: "POST",
@@ -104,36 +101,18 @@ async function putParts(first: Buffer, parts: Parts, options: UploadOptions): Pr
 async function complete(
   tags: readonly string[],
   size: number,
-  options: UploadOptions,
+  options: S3Upload,
   uploadId: string,
 ): Promise<void> {
-  const { client, key, doing, signal } = options;
   const list = tags.map(
     (tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${encodeXml(tag)}</ETag></Part>`,
   );
-  const body = Buffer.from(`<CompleteMultipartUpload>${list.join("")}</CompleteMultipartUpload>`);
-  let repeated = false;
-  const finish = async (free: boolean) =>
-    await client.send(
-      {
-        method: "POST",
-        key,
-        query: { uploadId },
-        headers: { "content-type": "application/xml", ...ifFree(options, free) },
-        body,
-        signal,
-        doing,
-        onRetry: () => (repeated = true),
-      },
-      (failure) => isTaken(failure) || failure.code === "NoSuchUpload" || (free && isUnconditional(failure)),
-    );
-  let answer = await finish(true);
-  if (answer instanceof S3Failure && isUnconditional(answer)) answer = await finish(false);
-  const found = answer instanceof S3Failure && !repeated ? undefined : await options.size();
-  if (answer instanceof S3Failure && found !== size) throw storeError(doing, answer);
-  if (found !== size)
-    throw new StoreError(
-      "failed",
-      `cannot ${doing}: ${size} bytes were sent, and the store has ${found ?? "none"}`,
-    );
+  const request = {
+    method: "POST",
+    query: { uploadId },
+    headers: { "content-type": "application/xml" },
+    body: Buffer.from(`<CompleteMultipartUpload>${list.join("")}</CompleteMultipartUpload>`),
+  } as const;
+  const isEnd = (failure: S3Failure) => isTaken(failure) || failure.code === "NoSuchUpload";
+  await requireSize(size, options, await lastRequest(request, isEnd, options));
 }
