@@ -107,13 +107,18 @@ function neighbours(spec: Spec, isGiven: (at: Failing["at"]) => boolean): Spec[]
   const [first] = failing(spec, undefined);
   if (first === undefined) return [];
   const places = new Map(companions(first).map((at) => [at.join("/"), at]));
-  return [...places.values()]
-    .filter((at) => !isGiven(at))
-    .flatMap((at) => otherValues(at).map((value) => replaced(spec, at, value) as Spec))
-    .map((one) => ({ one, left: failing(one, undefined).length }))
-    .toSorted((a, b) => a.left - b.left)
-    .map(({ one }) => one)
-    .slice(0, WAYS);
+  return (
+    [...places.values()]
+      .filter((at) => !isGiven(at))
+      .flatMap((at) =>
+        otherValues(at).map((value, turn) => ({ one: replaced(spec, at, value) as Spec, turn })),
+      )
+      .map(({ one, turn }) => ({ one, turn, left: failing(one, undefined).length }))
+      // One value of each field before a second of any, so that a field with many leaves room for the others.
+      .toSorted((a, b) => a.left - b.left || a.turn - b.turn)
+      .map(({ one }) => one)
+      .slice(0, WAYS)
+  );
 }
 
 /** `self.storage.size`, `self.ports.all(port, port.name …)`: what a rule looks at, in its own words. */

@@ -113,25 +113,8 @@ export const bootstrapSchema = z.strictObject({
   ),
 });
 
-/** More than any cluster writes between a snapshot and its restore; the value of etcd's own documentation. */
-const AUTO_BUMP = 1_000_000_000;
-
-/** How many revisions to add; 0 for none. */
-export function bumpOf({ revisionBump = "Auto" }: Pick<Restore, "revisionBump">): number {
-  if (revisionBump === "Auto") return AUTO_BUMP;
-  return revisionBump === "None" ? 0 : Number(revisionBump);
-}
-
 export type Restore = z.output<typeof restoreSchema>;
 export type RestoreSource = NonNullable<Restore["source"]>;
-/** A source as people are told of it. */
-export function sourceText({ s3, gcs, azure, pvc, file }: RestoreSource): string {
-  if (s3) return `s3://${s3.bucket}/${s3.key}`;
-  if (gcs) return `gs://${gcs.bucket}/${gcs.key}`;
-  if (azure) return `azblob://${azure.container}/${azure.key}`;
-  return pvc ? `pvc://${pvc.claimName}/${pvc.path}` : (file?.path ?? "");
-}
-
 /** What a member is restored from: where it is is known. */
 export type RestoreRecipe = Restore & { readonly source: RestoreSource };
 

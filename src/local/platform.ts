@@ -36,7 +36,7 @@ import { Configuration } from "./configuration.ts";
 import type { Layout } from "./layout.ts";
 import { MissingVersions } from "./missing-versions.ts";
 import { OperationStore, type FoundOperations } from "./operation-store.ts";
-import { FetchedSnapshots, type Fetcher } from "./fetched.ts";
+import type { Fetcher } from "./fetched.ts";
 import { Recovery, type Rescuer } from "./recovery.ts";
 import { Restores, type Restorer } from "./restores.ts";
 import { rotatingPlanes } from "./rotating-planes.ts";
@@ -87,7 +87,6 @@ export class LocalPlatform implements Platform {
   readonly certificates: Certificates;
   readonly restores: Restores;
   readonly recovery: Recovery;
-  readonly #fetched: FetchedSnapshots;
   readonly #options: LocalPlatformOptions;
   readonly #configuration: Configuration;
   readonly #supervisor: Supervisor;
@@ -113,7 +112,6 @@ export class LocalPlatform implements Platform {
     this.certificates = new Certificates(layout, seams.disk, seams.clock, seams.pki);
     this.#configuration = new Configuration(layout, seams.disk, this.certificates);
     this.recovery = new Recovery(layout, seams, seams.rescuer);
-    this.#fetched = new FetchedSnapshots(layout, seams.disk, seams.fetch);
     this.#trust = new TrustWatch(seams);
     this.restores = new Restores(seams.restore, options.onEvent);
     const { workloads, volumes, restores } = this;
@@ -148,8 +146,6 @@ export class LocalPlatform implements Platform {
     const highestLeftover = Math.max(highestVolume, ...leftovers);
     const { name, uid, generation, deleting, approved, spec, marks } = cluster;
     const operations = this.#operationsOf(cluster.name, found);
-    const rescued = await this.recovery.rescued(operations);
-    const fetched = await this.#fetched.found(operations);
     return {
       cluster: {
         name,
@@ -172,8 +168,7 @@ export class LocalPlatform implements Platform {
         offers: await this.#offers(cluster, records, highestLeftover),
         highestLeftover,
         ...this.#versions.missing(cluster, records),
-        ...(rescued && { rescued }),
-        ...(fetched && { fetched }),
+        ...(await this.recovery.facts(operations)),
         clashes: clashes.map((object) => ({ object, concerns: "cluster" as const })),
         authorities: await this.certificates.authorities.facts(
           planesOf(applicableSpec(spec).tls, records),
@@ -295,9 +290,8 @@ export class LocalPlatform implements Platform {
       case "DeleteVolume":
         return await this.volumes.delete(action.member, action.volumeUID);
       case "RescueData":
-        return await this.recovery.rescue(action);
       case "FetchSnapshot":
-        return await this.#fetched.fetch(action);
+        return await this.recovery.execute(action);
       case "FinishDeletion":
         return await this.#finishDeletion();
       case "RotateAuthority": {

@@ -19,7 +19,7 @@ test("a directory that looks torn is told only once nothing writes to it, and is
   ];
   const recovery = new Recovery(
     layout("/demo"),
-    { disk: new MemoryDisk(), clock: systemClock },
+    { disk: new MemoryDisk(), clock: systemClock, fetch: () => assert.fail("nothing is fetched") },
     {
       inspect: () => Promise.resolve(reads.shift() ?? assert.fail("read too often")),
       rescue: () => assert.fail("nothing is rescued"),

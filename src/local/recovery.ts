@@ -4,11 +4,12 @@
  */
 import path from "node:path";
 import type { Action } from "../core/action.ts";
-import type { MemberDirectory, OperationFacts, RescuedData } from "../core/observation.ts";
+import type { MemberDirectory, OperationFacts, PlatformFacts, RescuedData } from "../core/observation.ts";
 import { isFinished } from "../core/operations/status.ts";
 import type { PlatformMember } from "../control/platform.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
+import { FetchedSnapshots, type Fetcher } from "./fetched.ts";
 import type { Layout } from "./layout.ts";
 
 export type RescueRequest = Omit<Extract<Action, { kind: "RescueData" }>, "kind" | "operation"> & {
@@ -32,13 +33,15 @@ export class Recovery {
   readonly #disk: Disk;
   readonly #clock: Clock;
   readonly #rescuer: Rescuer;
+  readonly #fetched: FetchedSnapshots;
   readonly #known = new Map<string, { readonly at: number; readonly directory: MemberDirectory }>();
 
-  constructor(layout: Layout, seams: { disk: Disk; clock: Clock }, rescuer: Rescuer) {
+  constructor(layout: Layout, seams: { disk: Disk; clock: Clock; fetch: Fetcher }, rescuer: Rescuer) {
     this.#layout = layout;
     this.#disk = seams.disk;
     this.#clock = seams.clock;
     this.#rescuer = rescuer;
+    this.#fetched = new FetchedSnapshots(layout, seams.disk, seams.fetch);
   }
 
   /** Something was done: what was read before may not be so any more. */
@@ -66,6 +69,18 @@ export class Recovery {
     const directory = await this.#rescuer.inspect(this.#layout.volume(member).data);
     this.#known.set(member, { at: now, directory });
     return directory;
+  }
+
+  /** What is at hand for the operations that a person approved. */
+  async facts(operations: readonly OperationFacts[]): Promise<Pick<PlatformFacts, "rescued" | "fetched">> {
+    const rescued = await this.rescued(operations);
+    const fetched = await this.#fetched.found(operations);
+    return { ...(rescued && { rescued }), ...(fetched && { fetched }) };
+  }
+
+  async execute(action: Extract<Action, { kind: "RescueData" | "FetchSnapshot" }>): Promise<void> {
+    if (action.kind === "FetchSnapshot") await this.#fetched.fetch(action);
+    else await this.rescue(action);
   }
 
   async rescue(action: Extract<Action, { kind: "RescueData" }>): Promise<void> {

@@ -3,8 +3,9 @@
  * are not part of it: they come from the environment and from files.
  */
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { sourceText, type RestoreSource } from "../api/bootstrap.ts";
+import type { RestoreSource } from "../api/bootstrap.ts";
 import type { Destination } from "../api/destination.ts";
+import { sourceText } from "../api/restore-values.ts";
 import type { StorePlace } from "../api/stores.ts";
 import type { LocationContext } from "./location.ts";
 

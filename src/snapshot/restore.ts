@@ -3,7 +3,8 @@
  * the version that will run on it, and put in its place as a whole. Whatever ends it half way leaves the place empty.
  */
 import path from "node:path";
-import { bumpOf, type RestoreRecipe } from "../api/bootstrap.ts";
+import type { RestoreRecipe } from "../api/bootstrap.ts";
+import { bumpOf } from "../api/restore-values.ts";
 import { snapshotRestore } from "../etcd/etcdutl.ts";
 import type { InstalledEtcd } from "../etcd/install/ensure.ts";
 import { hex } from "../seams/random.ts";

@@ -22,7 +22,9 @@ after(() => rmSync(dir, { recursive: true, force: true }));
 
 async function keysOf({ kv }: EtcdClient): Promise<{ keys: string[]; revision: number }> {
   const all = await kv.range("\0", { rangeEnd: "\0" });
-  const keys = all.kvs.map(({ key, value }) => `${Buffer.from(key)}=${Buffer.from(value)}`);
+  const keys = all.kvs.map(
+    ({ key, value }) => `${Buffer.from(key).toString()}=${Buffer.from(value).toString()}`,
+  );
   return { keys, revision: Number(all.header.revision) };
 }
 

@@ -44,10 +44,7 @@ export class StoreServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#process.signal("SIGKILL");
     // Awaited through a poll: a detached child does not keep this process awake.
-    await eventually(
-      `${this.#name} has ended`,
-      async () => !(await systemProcesses.isAlive(this.#process)),
-    );
+    await eventually(`${this.#name} has ended`, async () => !(await systemProcesses.isAlive(this.#process)));
     rmSync(this.dir, { recursive: true, force: true });
   }
 }

@@ -4,7 +4,7 @@ import { sourceOf } from "./source.ts";
 
 const NONE = { endpoint: undefined, region: undefined, account: undefined };
 const of = (text: string, flags: Partial<Record<keyof typeof NONE, string>> = {}) =>
-  sourceOf(text, { ...NONE, ...flags }, "/home/me");
+  sourceOf(text, { ...NONE, ...flags }, "/here");
 
 test("a URI or a path becomes the source of a restore", () => {
   assert.deepEqual(of("s3://b/prod/a.db", { endpoint: "http://minio:9000", region: "eu" }), {
@@ -14,7 +14,7 @@ test("a URI or a path becomes the source of a restore", () => {
   assert.deepEqual(of("azblob://c/a.db", { account: "acc" }), {
     azure: { account: "acc", container: "c", key: "a.db" },
   });
-  assert.deepEqual(of("a.db"), { file: { path: "/home/me/a.db" } });
+  assert.deepEqual(of("a.db"), { file: { path: "/here/a.db" } });
   assert.deepEqual(of("file:///b/a%20b.db"), { file: { path: "/b/a b.db" } });
 });
 

@@ -2,7 +2,7 @@
  * restore: replaces the data of a cluster by a snapshot. Whether exactly this was approved is judged here; the rule
  * restore-in-place fetches the snapshot, stops the members and begins the cluster anew; and here its end is awaited.
  */
-import { sourceText } from "../../api/bootstrap.ts";
+import { sourceText } from "../../api/restore-values.ts";
 import { restorePlan } from "../assess/restore-plan.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
 import { namesOf, type View } from "../view.ts";

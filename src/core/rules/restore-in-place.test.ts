@@ -74,8 +74,12 @@ test("an approved restore fetches the snapshot while all serve, then stops them,
   assert.deepEqual(kinds, [
     "UpdateOperation",
     "FetchSnapshot",
-    ...["UpdateMember", "UpdateMember", "UpdateMember"],
-    ...["StopWorkload", "StopWorkload", "StopWorkload"],
+    "UpdateMember",
+    "UpdateMember",
+    "UpdateMember",
+    "StopWorkload",
+    "StopWorkload",
+    "StopWorkload",
     "MarkCluster",
   ]);
   assert.ok(last.kind === "MarkCluster" && last.purpose === "recover");

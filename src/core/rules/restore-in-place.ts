@@ -5,7 +5,7 @@
  * started again. The revision is raised above everything that the cluster was seen to have, so that a watcher sees a
  * compaction and never the past (R24).
  */
-import { bumpOf, sourceText } from "../../api/bootstrap.ts";
+import { AUTO_BUMP, sourceText } from "../../api/restore-values.ts";
 import type { Outcome } from "../action.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { FetchedSnapshot, OperationFacts } from "../observation.ts";
@@ -95,7 +95,7 @@ function begins(view: View, { name, uid, task, status }: Restoring, fetched: Fet
   const { cluster, etcd } = view.observation;
   const { plan, path, sha256, revision } = fetched;
   const seen = Math.max(status.revision ?? 0, etcd.highestRevision ?? 0);
-  const revisionBump = Math.max(0, seen - revision) + bumpOf({});
+  const revisionBump = Math.max(0, seen - revision) + AUTO_BUMP;
   return act(
     "heal",
     "RestoreBegins",

@@ -9,7 +9,8 @@
  * the record that the member has joined.
  */
 import type { Container, EnvVar, Volume, VolumeMount } from "kubernetes-types/core/v1.d.ts";
-import { bumpOf, type RestoreRecipe } from "../../api/bootstrap.ts";
+import type { RestoreRecipe } from "../../api/bootstrap.ts";
+import { bumpOf } from "../../api/restore-values.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { RESTORE_CONTAINERS, ANNOTATIONS } from "../names.ts";
 import { PATHS } from "./config.ts";
