@@ -65,7 +65,8 @@ const elsewhere: ReadonlySet<EtcdErrorKind> = new Set<EtcdErrorKind>([
 
 /**
  * Refusals by what only the member that was asked sees. Its view of its peers can be wrong for as long as its streams
- * hold: a message that failed late marks a peer as inactive, and nothing marks it as active again (R19).
+ * hold: a message that failed late marks a peer as inactive, and nothing marks it as active again (R19). So the next try
+ * goes to another member.
  */
 const ownView: ReadonlySet<EtcdErrorKind> = new Set<EtcdErrorKind>(["unhealthy-cluster"]);
 
@@ -135,7 +136,7 @@ export class Caller {
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
     const request = create(call.input, init);
     const end = this.clock.monotonic() + timeoutMs;
-    const order = this.endpoints.voters(this.clock.monotonic()).slice(0, MOST_TRIES);
+    const order = this.endpoints.voters(this.clock.monotonic(), options).slice(0, MOST_TRIES);
     let last: EtcdError | undefined;
     for (const [index, endpoint] of order.entries()) {
       const left = end - this.clock.monotonic();
@@ -149,9 +150,8 @@ export class Caller {
         return answer;
       } catch (error) {
         if (!(error instanceof EtcdError)) throw error;
-        // A refusal tells more than that another member did not answer.
-        if (last === undefined || !ownView.has(last.kind)) last = error;
-        if (ownView.has(error.kind)) continue;
+        last = error;
+        if (ownView.has(error.kind)) this.endpoints.refused(endpoint);
         if (!elsewhere.has(error.kind)) throw error;
         this.endpoints.failed(endpoint, this.clock.monotonic());
         if (!options.repeatable && error.outcome === "unknown") throw error;

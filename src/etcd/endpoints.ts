@@ -1,6 +1,7 @@
 /**
  * Which endpoint is asked next. Pure bookkeeping over a set of endpoints: voters only (R17), the one
- * that answered last first, those that failed a moment ago last. No randomness, so runs repeat.
+ * that answered last first, those that failed a moment ago last. Changes go last to whom refused one by its own view
+ * of the others. No randomness, so runs repeat.
  */
 import type { Endpoint } from "../seams/etcd-transport.ts";
 
@@ -19,6 +20,7 @@ export class EndpointSet {
   #endpoints: readonly Endpoint[];
   #lastGood: string | undefined;
   readonly #demotedUntil = new Map<string, number>();
+  readonly #refused = new Set<string>();
 
   constructor(endpoints: readonly Endpoint[]) {
     this.#endpoints = [...endpoints];
@@ -33,6 +35,7 @@ export class EndpointSet {
     this.#endpoints = [...endpoints];
     const urls = new Set(endpoints.map((endpoint) => endpoint.url));
     for (const url of this.#demotedUntil.keys()) if (!urls.has(url)) this.#demotedUntil.delete(url);
+    for (const url of this.#refused) if (!urls.has(url)) this.#refused.delete(url);
     if (this.#lastGood !== undefined && !urls.has(this.#lastGood)) this.#lastGood = undefined;
   }
 
@@ -42,12 +45,17 @@ export class EndpointSet {
   }
 
   /** Voters in the order to try them at `now` (monotonic milliseconds). */
-  voters(now: number): readonly Endpoint[] {
-    const rank = (endpoint: Endpoint) =>
-      now < (this.#demotedUntil.get(endpoint.url) ?? 0) ? 2 : endpoint.url === this.#lastGood ? 0 : 1;
-    return this.#endpoints
-      .filter((endpoint) => endpoint.learner !== true)
-      .toSorted((a, b) => rank(a) - rank(b));
+  voters(now: number, { repeatable = true } = {}): readonly Endpoint[] {
+    const rank = ({ url }: Endpoint) => {
+      if (now < (this.#demotedUntil.get(url) ?? 0)) return 3;
+      if (!repeatable && this.#refused.has(url)) return 2;
+      return url === this.#lastGood ? 0 : 1;
+    };
+    return this.#voters().toSorted((a, b) => rank(a) - rank(b));
+  }
+
+  #voters(): readonly Endpoint[] {
+    return this.#endpoints.filter((endpoint) => endpoint.learner !== true);
   }
 
   answered(endpoint: Endpoint): void {
@@ -58,5 +66,11 @@ export class EndpointSet {
   failed(endpoint: Endpoint, now: number): void {
     if (this.#lastGood === endpoint.url) this.#lastGood = undefined;
     this.#demotedUntil.set(endpoint.url, now + DEMOTED_MS);
+  }
+
+  /** It refused a change. Once all have, the first one is asked again. */
+  refused({ url }: Endpoint): void {
+    this.#refused.add(url);
+    if (this.#voters().every((voter) => this.#refused.has(voter.url))) this.#refused.clear();
   }
 }
