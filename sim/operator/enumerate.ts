@@ -75,6 +75,18 @@ const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: "clients from plaintext to TLS and back",
+    spec: {
+      replicas: 1,
+      version: "3.6.16",
+      tls: { client: { mode: "Disabled" }, transition: { proceed: "After", after: "5s" } },
+    },
+    moves: [
+      { do: "edit", change: { tls: { client: { mode: "Managed" } } } },
+      { do: "edit", change: { tls: { client: { mode: "Disabled" } } } },
+    ],
+  },
+  {
     name: "client certificates no longer required, and again",
     spec: { replicas: 1, version: "3.6.16", tls: { transition: { proceed: "After", after: "5s" } } },
     moves: [

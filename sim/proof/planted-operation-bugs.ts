@@ -87,6 +87,20 @@ export const plantedOperationBugs: readonly PlantedBug[] = [
     replace: "return ways.length === 0",
   },
   {
+    name: "plaintext ends for clients in one roll, while others know no TLS yet",
+    breaks: "R56",
+    file: "src/core/template/client-ways.ts",
+    find: "return { now: serving([...new Set([...served, ...wanted])], asked, running) };",
+    replace: "return { now: asked };",
+  },
+  {
+    name: "members that serve both ways are dialled by the one that they do not serve yet",
+    breaks: "R50",
+    file: "src/core/template/client-ways.ts",
+    find: 'return only ? clientScheme(only) : "http";',
+    replace: 'return only && clientScheme(only) === "http" ? "https" : "http";',
+  },
+  {
     name: "a new CA signs before members were seen to accept it",
     breaks: "R45",
     file: "src/core/rules/rotate-authorities.ts",

@@ -93,6 +93,18 @@ export const scenarios: readonly Scenario[] = [
     moves: [{ edit: { replicas: 5 } }],
   },
   {
+    name: "clients from plaintext to TLS and back",
+    spec: {
+      replicas: 3,
+      version: "3.6.16",
+      tls: { client: { mode: "Disabled" }, transition: { proceed: "After", after: "5s" } },
+    },
+    moves: [
+      { edit: { tls: { transition: { proceed: "After", after: "5s" } } } },
+      { edit: { tls: { client: { mode: "Disabled" }, transition: { proceed: "After", after: "5s" } } } },
+    ],
+  },
+  {
     name: "client certificates no longer required, and again",
     spec: { replicas: 3, version: "3.6.16", tls: { transition: { proceed: "After", after: "5s" } } },
     moves: [

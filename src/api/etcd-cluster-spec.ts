@@ -12,7 +12,7 @@ import { withRules, type Rule } from "./rule.ts";
 import { int, text } from "./scalars.ts";
 import { serviceSchema } from "./service.ts";
 import { noHibernationOfVolatileData, storageSchema } from "./storage.ts";
-import { tlsSchema } from "./tls.ts";
+import { planeMode, tlsSchema, type TLS } from "./tls.ts";
 import { maintenanceSchema, repairSchema, updateSchema } from "./upkeep.ts";
 
 const replicasInRange: Rule<number> = {
@@ -163,16 +163,18 @@ const authFrom35: Rule<SpecFields> = {
   check: (spec) => spec.auth?.enabled !== true || !/^3\.[0-4]\./.test(spec.version),
 };
 
+const clientMode = (tls: TLS) => tls.client?.mode ?? tls.mode;
+
 /** What a user's name is read from would change under those who are logged in, the operator among them (R40). */
-const clientAuthIsKeptWithAuth: Rule<SpecFields> = {
-  cel: "self.tls.clientAuth == oldSelf.tls.clientAuth || !((has(self.auth) && self.auth.enabled) || (has(oldSelf.auth) && oldSelf.auth.enabled))",
+const clientTLSIsKeptWithAuth: Rule<SpecFields> = {
+  cel: `(self.tls.clientAuth == oldSelf.tls.clientAuth && ${planeMode("self.tls", "client")} == ${planeMode("oldSelf.tls", "client")}) || !((has(self.auth) && self.auth.enabled) || (has(oldSelf.auth) && oldSelf.auth.enabled))`,
   transition: true,
-  fieldPath: ".tls.clientAuth",
+  fieldPath: ".tls",
   message:
-    "tls.clientAuth cannot be changed while auth is enabled: set auth.enabled to false first, and enable it again afterwards",
+    "tls.clientAuth and the TLS mode of clients cannot be changed while auth is enabled: set auth.enabled to false first, and enable it again afterwards",
   check: (spec, old) =>
     old === undefined ||
-    spec.tls.clientAuth === old.tls.clientAuth ||
+    (spec.tls.clientAuth === old.tls.clientAuth && clientMode(spec.tls) === clientMode(old.tls)) ||
     (spec.auth?.enabled !== true && old.auth?.enabled !== true),
 };
 
@@ -195,7 +197,7 @@ export const etcdClusterSpecSchema = withRules(
   oneLearnerBefore36,
   featureGatesFrom36,
   authFrom35,
-  clientAuthIsKeptWithAuth,
+  clientTLSIsKeptWithAuth,
   quotaFitsVolume,
   digestFollowsVersion,
   restoreFrom35,

@@ -20,13 +20,20 @@ export type TemplateTLS = Omit<TLS, "rotation" | "transition"> & { readonly effe
 
 /** Absent where the spec says it all: a plane that trusts the only CA it ever had. */
 export interface EffectiveTLS {
-  readonly client?: EffectivePlane;
+  readonly client?: EffectiveClientPlane;
   readonly peer?: EffectivePlane;
 }
 
 export interface EffectivePlane {
   /** The CAs that the member trusts, the older one first, by their short fingerprints: etcd reads them at its start only (R45). */
   readonly trust?: readonly string[];
+}
+
+export interface EffectiveClientPlane extends EffectivePlane {
+  /** Both on one port, while clients change from one to the other (R50). Absent: the one of the mode. */
+  readonly listen?: readonly ["http", "https"];
+  /** With both, the one that clients came by before: those that follow the member list change last. */
+  readonly advertise?: "http" | "https";
 }
 
 /** All that a member's workload is made from. Frozen in the record: an edited spec changes nobody's template. */

@@ -45,8 +45,24 @@ export const tlsExamples: readonly Example[] = [
     good: spec({ tls: { mode: "Managed", client: { mode: "Disabled" }, peer: { mode: "Disabled" } } }),
   },
   {
+    title: "plain text for clients while users are known by certificates",
+    path: "spec.tls",
+    old: spec({ auth: { enabled: true, clientRoles: [] } }),
+    bad: spec({ auth: { enabled: true, clientRoles: [] }, tls: { client: { mode: "Disabled" } } }),
+    good: spec({ auth: { enabled: true, clientRoles: [] }, tls: { client: { mode: "Managed" } } }),
+  },
+  {
+    title: "certificates of one's own for clients of a cluster without encryption",
+    path: "spec.tls",
+    old: spec({ tls: { mode: "Disabled" } }),
+    bad: spec({
+      tls: { mode: "Disabled", client: { mode: "Secrets", secrets: { server: "a", operator: "b" } } },
+    }),
+    good: spec({ tls: { mode: "Disabled", client: { mode: "Managed" } } }),
+  },
+  {
     title: "client certificates no longer required while users are known by them",
-    path: "spec.tls.clientAuth",
+    path: "spec.tls",
     old: spec({ auth: { enabled: true, clientRoles: [] } }),
     bad: spec({ auth: { enabled: false }, tls: { clientAuth: "None" } }),
     good: spec({ auth: { enabled: false } }),

@@ -14,7 +14,9 @@ const modeOfPlane = (name: string) =>
   tlsModeSchema
     .optional()
     .describe(
-      `TLS mode of ${name} connections. Defaults to tls.mode. Cannot be changed after the cluster was created.`,
+      name === "client"
+        ? "TLS mode of client connections. Defaults to tls.mode. Can be changed between Disabled and Managed while spec.auth is not enabled: members serve clients in both ways until tls.transition allows to stop the previous one."
+        : "TLS mode of peer connections. Defaults to tls.mode. Cannot be changed after the cluster was created.",
     );
 
 const FILES = "tls.crt (with intermediates, if any), tls.key and ca.crt";
@@ -157,7 +159,7 @@ const tlsFields = z.strictObject({
   mode: tlsModeSchema
     .default("Managed")
     .describe(
-      "Managed: Quorate creates a certificate authority for the cluster and rotates its certificates. Secrets: certificates of your own, from the Secrets in client.secrets and peer.secrets; on Kubernetes only. CertManager: certificates that cert-manager issues, by client.certManager and peer.certManager; on Kubernetes only. Disabled: plaintext. Cannot be changed after the cluster was created.",
+      "Managed: Quorate creates a certificate authority for the cluster and rotates its certificates. Secrets: certificates of your own, from the Secrets in client.secrets and peer.secrets; on Kubernetes only. CertManager: certificates that cert-manager issues, by client.certManager and peer.certManager; on Kubernetes only. Disabled: plaintext. On a running cluster only the mode of clients can be changed, between Disabled and Managed: set client.mode.",
     ),
   client: clientPlane
     .optional()
@@ -201,21 +203,27 @@ const tlsFields = z.strictObject({
 
 type TLSFields = z.output<typeof tlsFields>;
 
-const planeMode = (self: string, plane: "client" | "peer"): string =>
+export const planeMode = (self: string, plane: "client" | "peer"): string =>
   `(has(${self}.${plane}) && has(${self}.${plane}.mode) ? ${self}.${plane}.mode : ${self}.mode)`;
+
+/** Both can be had at once, and whatever is needed of either is made here. */
+const CHANGEABLE: readonly TLSMode[] = ["Disabled", "Managed"];
+const changeable = (self: string) =>
+  `${planeMode(self, "client")} in [${CHANGEABLE.map((mode) => `'${mode}'`).join(", ")}]`;
 
 /** What counts is the mode of each plane, wherever it is written. */
 const securityIsKept: Rule<TLSFields> = {
   cel: [
-    `${planeMode("self", "client")} == ${planeMode("oldSelf", "client")}`,
+    `(${planeMode("self", "client")} == ${planeMode("oldSelf", "client")} || (${changeable("self")} && ${changeable("oldSelf")}))`,
     `${planeMode("self", "peer")} == ${planeMode("oldSelf", "peer")}`,
   ].join(" && "),
   transition: true,
   message:
-    "the TLS mode of a plane cannot be changed on a running cluster yet (clientAuth and extraSANs can): create a cluster with the other mode and copy the data",
+    "this change of the TLS mode is not possible on a running cluster yet; the mode of clients (client.mode) can be changed between Disabled and Managed, with the mode of peers as it was: for anything else create a cluster with the other mode and copy the data",
   check: (tls, old) =>
     old === undefined ||
-    ((tls.client?.mode ?? tls.mode) === (old.client?.mode ?? old.mode) &&
+    (((tls.client?.mode ?? tls.mode) === (old.client?.mode ?? old.mode) ||
+      [tls, old].every((one) => CHANGEABLE.includes(one.client?.mode ?? one.mode))) &&
       (tls.peer?.mode ?? tls.mode) === (old.peer?.mode ?? old.mode)),
 };
 

@@ -18,7 +18,9 @@ export class ClientsChoose {
     );
     const choice = closing && [closing.ways, waysOf(tls)].join(" to ");
     if (choice === undefined) this.#choice = undefined;
-    else if (this.#choice?.of !== choice) this.#choice = { of: choice, since: at };
+    // From when all of them run so.
+    else if (this.#choice?.of !== choice)
+      this.#choice = staying.every(({ upToDate }) => upToDate) ? { of: choice, since: at } : undefined;
     return this.#choice?.since;
   }
 }

@@ -144,7 +144,7 @@ export class Certificates {
   ): Promise<CertificateReport> {
     const lives = lifetimesOf(spec);
     const wanted = [
-      ...this.#clientLeaves(spec, lives, users),
+      ...this.#clientLeaves([spec, ...records.map(({ template }) => template.tls)], lives, users),
       ...records.flatMap((record) => this.#leavesOf(record, lives)),
     ];
     const due: number[] = [];
@@ -234,7 +234,7 @@ export class Certificates {
     users: readonly CertifiedUser[] = [],
   ): Promise<void> {
     const lives = lifetimesOf(spec);
-    const wanted = record ? this.#leavesOf(record, lives) : this.#clientLeaves(spec, lives, users);
+    const wanted = record ? this.#leavesOf(record, lives) : this.#clientLeaves([spec], lives, users);
     for (const plane of new Set(wanted.map((one) => one.plane)))
       await this.#ensureAuthority(cluster, plane, lives);
     for (const { file, plane, leaf } of wanted) {
@@ -258,11 +258,11 @@ export class Certificates {
   }
 
   #clientLeaves(
-    spec: EtcdClusterSpec["tls"],
+    all: readonly Parameters<typeof isSecure>[0][],
     { leafMs }: Lifetimes,
     users: readonly CertifiedUser[],
   ): Wanted[] {
-    if (!isSecure(spec, "client")) return [];
+    if (!all.some((tls) => isSecure(tls, "client"))) return [];
     return [
       ...["user", "controller"].map((who) => [this.#file(`${who}.pem`), `quorate-${who}`] as const),
       ...users.map(({ object, name }) => [this.#layout.userCertificate(object), name] as const),

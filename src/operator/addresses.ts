@@ -1,5 +1,5 @@
 /** Where the members of a cluster are dialled: by the Pod's address, so that nothing waits for DNS. */
-import { isSecure } from "../core/config/flags.ts";
+import { clientScheme } from "../core/config/flags.ts";
 import type { ClusterFacts } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
@@ -20,13 +20,17 @@ export class Addresses {
   /** The certificate is checked by the member's name. */
   client({ name, template }: MemberRecord): Endpoint {
     const facts = this.#facts();
-    const scheme = isSecure(template.tls, "client") ? "https" : "http";
     const serverName = facts && hostOf(facts, name);
     return {
       name,
-      url: `${scheme}://${this.#host(name)}:${PORTS.client}`,
+      url: `${clientScheme(template.tls)}://${this.#host(name)}:${PORTS.client}`,
       ...(serverName && { serverName }),
     };
+  }
+
+  /** Of one that has a certificate for clients: where it shows it. */
+  secureClient(record: MemberRecord): Endpoint {
+    return { ...this.client(record), url: `https://${this.#host(record.name)}:${PORTS.client}` };
   }
 
   peer(record: MemberRecord): Endpoint {

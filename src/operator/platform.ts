@@ -133,7 +133,13 @@ export class KubePlatform implements Platform {
       volumeMarks: new VolumeMarks(client, clock),
       ...(options.image !== undefined && { image: options.image }),
     };
-    this.#rotations = new Rotations({ ...this.#apply, pki, clock, skew, probe: this.probe }, this.#addresses);
+    this.#rotations = new Rotations(
+      { ...this.#apply, pki, clock, skew, probe: this.probe },
+      {
+        client: (record) => this.#addresses.secureClient(record),
+        peer: (record) => this.#addresses.peer(record),
+      },
+    );
   }
 
   // The caches hold our own last writes, so that nothing has to be waited for but an answer about a new spec.
@@ -195,7 +201,8 @@ export class KubePlatform implements Platform {
   #snapshots(cluster: ClusterFacts): Pick<PlatformState, "snapshots"> {
     const { stores, key, skew, image } = this.#options;
     const { secrets } = stores.ownObjects(key);
-    const snapshots = snapshotStateOf(stores.snapshotsOf(key), { image, skew, cluster, secrets });
+    const secure = this.#hasCertificates(cluster);
+    const snapshots = snapshotStateOf(stores.snapshotsOf(key), { image, skew, cluster, secrets, secure });
     return snapshots ? { snapshots } : {};
   }
 
@@ -203,9 +210,16 @@ export class KubePlatform implements Platform {
     const { client, stores, image } = this.#options;
     const { facts } = this.#decided ?? {};
     if (!facts) throw new TypeError("nothing has been read yet");
-    const secret = isSecure(facts.spec.tls, "client") ? snapshotSecretName(facts) : undefined;
+    const secret = this.#hasCertificates(facts) ? snapshotSecretName(facts) : undefined;
     const context = { client, stores, namespace: facts.namespace, image, secret };
     await executeSnapshot({ ...context, etcdImage: imageFor(facts.spec) }, effect);
+  }
+
+  /** On the client plane, also of those that do not run with the spec yet. */
+  #hasCertificates({ spec }: ClusterFacts): boolean {
+    const { stores, key } = this.#options;
+    const running = (stores.objectsOf(key)?.members ?? []).map(({ spec: { template } }) => template.tls);
+    return [spec.tls, ...running].some((tls) => isSecure(tls, "client"));
   }
 
   readonly password = (secret: string) => this.#auth.password(secret);
@@ -300,7 +314,7 @@ export class KubePlatform implements Platform {
     const expected = secret?.metadata?.annotations?.[ANNOTATIONS.joinedCertificate];
     if (!pod || expected === undefined || !isControlledBy(pod, record.uid)) return member;
     using limit = deadline(clock, SHOWN_WITHIN_MS);
-    const shown = await this.probe.certificate(this.endpoint(record), limit.signal);
+    const shown = await this.probe.certificate(this.#addresses.secureClient(record), limit.signal);
     return this.#apply.latches.judge(pod, shown, expected) ? confirmed : member;
   }
 

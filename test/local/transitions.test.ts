@@ -3,7 +3,7 @@
  * was decided, and nobody who holds what the next phase needs is refused.
  */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
@@ -16,18 +16,6 @@ const SPEC = { replicas: 3, version: "3.6.16" } as const;
 type TLS = NonNullable<EtcdClusterSpecInput["tls"]>;
 
 const fileOf = (local: LocalCluster, name: string) => readFileSync(path.join(local.files.pki, name), "utf8");
-
-/** As an application that reads its files again. */
-function writer(local: LocalCluster): Promise<Writer> {
-  return Writer.start({
-    endpoints: async () =>
-      (await local.records()).map((record) => ({ name: record.name, url: clientURLOf(record) })),
-    credentials: () => {
-      const [ca, pem] = [fileOf(local, "ca-client.crt"), fileOf(local, "user.pem")];
-      return Promise.resolve({ ca, cert: pem, key: pem });
-    },
-  });
-}
 
 async function servedBy(local: LocalCluster, client: Client): Promise<number> {
   const urls = (await local.records()).map(clientURLOf);
@@ -50,17 +38,61 @@ async function assertServed(client: Writer, local: LocalCluster): Promise<void> 
   assert.ok(told.acknowledged > 300, `${told.acknowledged} writes`);
 }
 
+/** A client that reads where members are, and its files, again; in plaintext where they say so. */
+function following(local: LocalCluster): Promise<Writer> {
+  return Writer.start({
+    endpoints: async () =>
+      (await local.records()).map((record) => ({ name: record.name, url: clientURLOf(record) })),
+    credentials: () => {
+      if (!existsSync(path.join(local.files.pki, "user.pem"))) return Promise.resolve(undefined);
+      const [ca, pem] = [fileOf(local, "ca-client.crt"), fileOf(local, "user.pem")];
+      return Promise.resolve({ ca, cert: pem, key: pem });
+    },
+  });
+}
+
+test("clients from plaintext to TLS and back: both are served until it is approved", async () => {
+  const plain: TLS = { mode: "Managed", client: { mode: "Disabled" } };
+  await using local = await LocalCluster.start({ ...SPEC, tls: plain });
+  await using client = await following(local);
+  const counts = async () => [
+    await servedBy(local, "plaintext"),
+    await servedBy(local, "anonymous"),
+    existsSync(path.join(local.files.pki, "user.pem"))
+      ? await servedBy(local, { pem: fileOf(local, "user.pem") })
+      : 0,
+  ];
+  const approve = async () => {
+    const wait = await waits(local, "ClosingAwaitsApproval");
+    assert.deepEqual(await counts(), [3, 0, 3], "both at once");
+    await local.crash();
+    await local.open();
+    local.run();
+    await local.controller.platform.store.updateCluster({ approved: wait?.approval?.word ?? "" });
+    local.controller.loop.wake();
+    await local.settled();
+  };
+  assert.deepEqual(await counts(), [3, 0, 0]);
+  await local.edit({ tls: { mode: "Managed" } });
+  await approve();
+  assert.deepEqual(await counts(), [0, 0, 3]);
+  await local.edit({ tls: plain });
+  await approve();
+  assert.deepEqual(await counts(), [3, 0, 0]);
+  for (const name of await local.names()) assert.equal(local.startsOf(name), 5, "two rolls each way");
+  await assertServed(client, local);
+});
+
 test("clientAuth None and back to Required: clients without a certificate are served until it is approved", async () => {
-  await using local = await LocalCluster.start({ ...SPEC, tls: { mode: "Managed" } satisfies TLS });
-  await using client = await writer(local);
+  await using local = await LocalCluster.start({ ...SPEC, replicas: 1, tls: { mode: "Managed" } });
   assert.equal(await servedBy(local, "anonymous"), 0);
   await local.edit({ tls: { mode: "Managed", clientAuth: "None" } });
   await local.settled();
-  assert.equal(await servedBy(local, "anonymous"), 3);
+  assert.equal(await servedBy(local, "anonymous"), 1);
 
   await local.edit({ tls: { mode: "Managed" } });
   const wait = await waits(local, "ClosingAwaitsApproval");
-  assert.equal(await servedBy(local, "anonymous"), 3);
+  assert.equal(await servedBy(local, "anonymous"), 1);
   await local.crash();
   await local.open();
   local.run();
@@ -68,7 +100,6 @@ test("clientAuth None and back to Required: clients without a certificate are se
   local.controller.loop.wake();
   await local.settled();
   assert.equal(await servedBy(local, "anonymous"), 0);
-  assert.equal(await servedBy(local, { pem: fileOf(local, "user.pem") }), 3);
+  assert.equal(await servedBy(local, { pem: fileOf(local, "user.pem") }), 1);
   for (const name of await local.names()) assert.equal(local.startsOf(name), 3, "one roll each way");
-  await assertServed(client, local);
 });

@@ -5,7 +5,7 @@
  */
 import type { Duplex } from "node:stream";
 import type { EtcdMember } from "../../api/etcd-member.ts";
-import { isSecure, modeOf } from "../../core/config/flags.ts";
+import { clientScheme, modeOf } from "../../core/config/flags.ts";
 import type { TlsCredentials } from "../../etcd/types.ts";
 import { isReason } from "../../kube/errors.ts";
 import { localPort, type LocalPort } from "../../kube/local-port.ts";
@@ -31,6 +31,7 @@ interface Way {
   readonly port: LocalPort;
   /** Whether its certificate names this machine as well. */
   readonly namesHere: boolean;
+  readonly scheme: "http" | "https";
 }
 
 export async function reachOnKubernetes(
@@ -44,9 +45,10 @@ export async function reachOnKubernetes(
       EXIT.failed,
       `${name} is hibernated, so there is nothing to connect to. Wake it with: ${target.command} wake ${name}${target.flags}`,
     );
-  const secure = isSecure(cluster.spec.tls, "client");
-  const credentials = secure ? await clientCredentials(target, cluster, io) : undefined;
   const members = await target.members(cluster);
+  // While TLS is changed, members may differ.
+  const secure = members.some(isSecured);
+  const credentials = secure ? await clientCredentials(target, cluster, io) : undefined;
   const tried = await Promise.all(members.map((member) => way(target, cluster, member, credentials, io)));
   const ways = tried.filter((one): one is Way => "port" in one);
   const closeWays = () => Promise.all(ways.map(({ port }) => port.close()));
@@ -62,11 +64,10 @@ export async function reachOnKubernetes(
     );
   }
   for (const { problem } of problems) io.stderr.write(`Warning: ${problem}\n`);
-  const scheme = secure ? "https" : "http";
-  const endpoints = ways.map(({ member, learner, serverName, port }) => ({
+  const endpoints = ways.map(({ member, learner, serverName, port, scheme }) => ({
     name: member,
     url: `${scheme}://${HERE}:${port.port}`,
-    ...(secure && { serverName }),
+    ...(scheme === "https" && { serverName }),
     ...(learner && { learner }),
   }));
   let files: PrivateFiles | undefined;
@@ -113,6 +114,10 @@ interface Problem {
   readonly error: unknown;
 }
 
+function isSecured({ spec: { template } }: EtcdMember): boolean {
+  return clientScheme(template.tls) === "https";
+}
+
 async function way(
   target: KubeTarget,
   cluster: ClusterObject,
@@ -139,7 +144,9 @@ async function way(
     }
   };
   try {
-    const namesHere = await checkedMember(open, { serverName, also: HERE, credentials, io });
+    const scheme = isSecured(member) ? "https" : "http";
+    const shown = scheme === "https" ? credentials : undefined;
+    const namesHere = await checkedMember(open, { serverName, also: HERE, credentials: shown, io });
     const status = cluster.status?.members?.find((one) => one.name === name);
     let told = false;
     const port = await localPort(open, (error) => {
@@ -147,7 +154,7 @@ async function way(
       if (!told && !io.signal.aborted) io.stderr.write(`Warning: ${name}: ${messageOf(error)}\n`);
       told = true;
     });
-    return { member: name, learner: status?.role === "Learner", serverName, port, namesHere };
+    return { member: name, learner: status?.role === "Learner", serverName, port, namesHere, scheme };
   } catch (error) {
     return { problem: `${name}: ${messageOf(error)}`, error };
   }

@@ -1,4 +1,5 @@
 /** A cluster on this machine: its members listen here, and its certificates are files that the user owns. */
+import { clientURLOf } from "../../core/config/flags.ts";
 import { systemDisk } from "../../seams/disk.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import type { CliIo } from "../io.ts";
@@ -20,7 +21,7 @@ export async function reachLocally(
     const status = members.find((one) => one.name === metadata.name);
     if (status?.healthy !== true) return [];
     const learner = status.role === "Learner";
-    return [{ name: metadata.name, url: spec.address.clientURL, ...(learner && { learner }) }];
+    return [{ name: metadata.name, url: clientURLOf(spec), ...(learner && { learner }) }];
   });
   if (endpoints.length === 0)
     throw new CommandError(

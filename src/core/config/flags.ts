@@ -9,7 +9,7 @@ import { millisecondsOf } from "../../api/duration.ts";
 import { bytesOf } from "../../api/quantity.ts";
 import { isFrom, kindOf, nanoseconds, type Value } from "./config-keys.ts";
 import { renderArgs, type Unsupported } from "./extra-args.ts";
-import type { InitialPeer, MemberRecord } from "../record.ts";
+import type { InitialPeer, MemberRecord, MemberTemplate } from "../record.ts";
 import { MAX_LEARNERS } from "../assess/learner-limit.ts";
 import { compareVersions, version as parse } from "../version/version.ts";
 
@@ -40,7 +40,6 @@ export type EtcdConfig = Readonly<Record<string, Value | Section>>;
 export function etcdConfig(record: MemberRecord, context: ConfigContext): EtcdConfig {
   const { version, options, tls } = record.template;
   const { address } = record;
-  const secure = isSecure(tls, "client");
   const args = renderArgs(options.extraArgs, options.featureGates, version);
   return {
     // Defaults that 3.4 does not have of itself, or not with a file; a user may change them.
@@ -52,8 +51,10 @@ export function etcdConfig(record: MemberRecord, context: ConfigContext): EtcdCo
     ...bootKeys(record, context.established),
     "initial-advertise-peer-urls": address.peerURL,
     "listen-peer-urls": address.listenPeerURL,
-    "listen-client-urls": withScheme(address.listenClientURL, secure),
-    "advertise-client-urls": withScheme(address.clientURL, secure),
+    "listen-client-urls": clientSchemes(tls)
+      .map((scheme) => withScheme(address.listenClientURL, scheme === "https"))
+      .join(","),
+    "advertise-client-urls": clientURLOf(record),
     "listen-metrics-urls": address.listenMetricsURL,
     ...tlsKeys(tls, context, version),
     ...safetyKeys(version),
@@ -202,9 +203,27 @@ export function isGiven(tls: TLS, plane: "client" | "peer"): boolean {
   return mode === "Secrets" || mode === "CertManager";
 }
 
+/** By which schemes clients can come. */
+export function clientSchemes(tls: MemberTemplate["tls"]): readonly ("http" | "https")[] {
+  return tls.effective?.client?.listen ?? [isSecure(tls, "client") ? "https" : "http"];
+}
+
+/** By which scheme this member tells clients to come. */
+export function clientScheme(tls: MemberTemplate["tls"]): "http" | "https" {
+  return tls.effective?.client?.advertise ?? clientSchemes(tls)[0] ?? "https";
+}
+
 /** Where clients reach this member. Its scheme follows the template, since client URLs change by restart (R9). */
 export function clientURLOf({ address, template }: Pick<MemberRecord, "address" | "template">): string {
-  return withScheme(address.clientURL, isSecure(template.tls, "client"));
+  return withScheme(address.clientURL, clientScheme(template.tls) === "https");
+}
+
+/** Where it shows its certificate to clients; undefined where it has none. */
+export function secureClientURLOf({
+  address,
+  template,
+}: Pick<MemberRecord, "address" | "template">): string | undefined {
+  return isSecure(template.tls, "client") ? withScheme(address.clientURL, true) : undefined;
 }
 
 function withScheme(url: string, secure: boolean): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { AuthorityFacts, Observation } from "../observation.ts";
-import { edit, healthy, NOW, run } from "../testing/cluster.ts";
+import { healthy, NOW, run } from "../testing/cluster.ts";
 import { asking, outcomeOf, statusOf, stepsOf } from "../testing/operations.ts";
 
 const STEADY: AuthorityFacts = { current: "old", phase: "Steady", expiresAt: NOW * 2, rotateAt: NOW * 2 };
@@ -42,7 +42,7 @@ test("a CA is rotated on both planes at once: each member restarts twice", () =>
 
 describe("it is rejected", () => {
   test("where Quorate issues no certificates", () => {
-    const plain = edit(healthy(), { tls: { mode: "Disabled" } });
+    const plain = healthy({ tls: { mode: "Disabled" } });
     const { phase, reason } = outcomeOf(asking(plain, { kind: "rotateCertificates" }));
     assert.deepEqual([phase, reason], ["Rejected", "NoManagedTLS"]);
   });

@@ -12,6 +12,7 @@ import type {
 import { wouldRepeat } from "../assess/exit-causes.ts";
 import { shouldRun } from "../assess/should-run.ts";
 import { quorum } from "../quorum.ts";
+import { clientURLOf } from "../config/flags.ts";
 import { passage } from "../template/client-ways.ts";
 import { lacksOnlyResources, sameStart, startHash, templateFor } from "../template/template.ts";
 import { minorNumber, minorOf } from "../version/version.ts";
@@ -133,7 +134,7 @@ function answerAll(o: Observation): Observation {
   const entries = list.members.map((entry) => {
     const facts = o.members.find((candidate) => find(candidate)?.id === entry.id);
     return facts?.workload.state === "running"
-      ? { ...entry, name: facts.record.name, clientURLs: [facts.record.address.clientURL] }
+      ? { ...entry, name: facts.record.name, clientURLs: [clientURLOf(facts.record)] }
       : entry;
   });
   return { ...o, members, etcd: { ...o.etcd, list: { ...list, members: entries } } };

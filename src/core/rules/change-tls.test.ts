@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
+import { clientURLOf } from "../config/flags.ts";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { plan } from "../plan/plan.ts";
 import { predict } from "../plan/predict.ts";
 import { settle } from "../plan/settle.ts";
+import { templateHash } from "../template/template.ts";
 import { edit, healthy, NOW } from "../testing/cluster.ts";
 import { assertInvariants } from "../testing/naive-invariants.ts";
 import { viewOf } from "../view.ts";
@@ -109,6 +111,39 @@ test("clients that need no certificate any more: members are rolled without a wa
   const { world } = play(asked);
   assert.deepEqual(asking(world), ["None", "None", "None"]);
   assert.equal(decide(world).converged, true);
+});
+
+describe("plaintext and TLS for clients", () => {
+  const MIXED: TLS = { mode: "Managed", client: { mode: "Disabled" } };
+  const urls = (world: Observation) =>
+    world.members.map(({ record }) => new URL(clientURLOf(record)).protocol);
+
+  test("to TLS in two rolls: both on one port, then, approved, TLS alone", () => {
+    const { world: both, steps } = play(ask(healthy({ tls: MIXED }), {}));
+    assert.equal(steps.filter((code) => code === "MemberRolled").length, 3);
+    assert.deepEqual(urls(both), ["http:", "http:", "http:"]);
+    const [wait] = told(both);
+    assert.ok(wait && "approval" in wait);
+    assert.equal(wait.code, "ClosingAwaitsApproval");
+    const { world: done } = play(approve(both, wait.approval?.word));
+    assert.deepEqual(urls(done), ["https:", "https:", "https:"]);
+    const plain = healthy().members.map(({ record }) => templateHash(record.template));
+    assert.deepEqual(
+      done.members.map(({ record }) => templateHash(record.template)),
+      plain,
+      "as one made so",
+    );
+  });
+
+  test("and back, after a time; undone halfway, nobody is restarted twice for it", () => {
+    const transition = { proceed: "After", after: "1m" } as const;
+    const { world } = play(ask(healthy(), { ...MIXED, transition }));
+    assert.deepEqual(urls(world), ["http:", "http:", "http:"]);
+    assert.ok(world.members.every(({ record }) => record.template.tls.effective === undefined));
+    const { world: both } = play(ask(healthy(), MIXED));
+    assert.deepEqual(urls(both), ["https:", "https:", "https:"]);
+    assert.equal(told(both)[0]?.code, "ClosingAwaitsApproval");
+  });
 });
 
 test("while etcd has auth enabled, nothing changes that names of users are read from", () => {

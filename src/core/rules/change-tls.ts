@@ -41,6 +41,9 @@ export const changeTLS: Rule = (view) => {
       ),
     ];
   if (!closing) return [];
+  const starting = view.staying.filter(({ upToDate, healthy }) => !upToDate || !healthy);
+  if (starting.length > 0)
+    return [hold(HOLDS.nothing, "WaysOpening", { members: namesOf(starting), ways: wanted }, unfinished)];
   const { ways, word, until } = closing;
   return [
     until === undefined

@@ -3,6 +3,7 @@
  * network for clients; then the leader; then those that are behind. Without quorum a survivor does as well. The process
  * that takes it asks each of them once more before it chooses (src/snapshot/choose.ts): minutes may lie between.
  */
+import { clientURLOf } from "../config/flags.ts";
 import type { MemberView, View } from "../view.ts";
 
 /** A member so many entries behind the best is not fresh: a busy cluster writes as many in a tenth of a second. */
@@ -27,5 +28,5 @@ export function sourcesOf({ members, observation }: View): readonly string[] {
     newest - answer.raftAppliedIndex > FRESH_ENTRIES ? 2 : isLeader ? 1 : 0;
   return usable
     .toSorted((a, b) => rank(a) - rank(b) || b.answer.raftAppliedIndex - a.answer.raftAppliedIndex)
-    .map(({ record }) => record.address.clientURL);
+    .map(({ record }) => clientURLOf(record));
 }

@@ -42,6 +42,33 @@ describe("how clients come while that changes", () => {
     assert.deepEqual(passage([MODES.open, MODES.closed], MODES.open), { now: MODES.open });
   });
 
+  test("from plaintext to TLS both are served on one port, and what clients came by is told them", () => {
+    const both = passage([MODES.plain, MODES.plain], MODES.closed).now;
+    assert.deepEqual(waysOf(both), ["plaintext", "certificate"]);
+    assert.deepEqual(both.effective?.client, { listen: ["http", "https"], advertise: "http" });
+    assert.deepEqual(passage([both, MODES.plain], MODES.closed), { now: both });
+    const { now, closing } = passage([both, both], MODES.closed);
+    assert.deepEqual(now, both);
+    assert.deepEqual(closing, { ways: ["plaintext"], then: MODES.closed });
+    assert.deepEqual(passage([both, MODES.closed], MODES.closed), { now: MODES.closed });
+    assert.deepEqual(passage([both, MODES.plain], MODES.plain), { now: MODES.plain }, "undone");
+  });
+
+  test("back to plaintext, certificates are kept until then, and every member can be reached at each step", () => {
+    const back = passage([MODES.closed, MODES.closed], MODES.plain).now;
+    assert.equal(back.client?.mode, "Managed");
+    assert.equal(back.effective?.client?.advertise, "https");
+    assert.deepEqual(passage([back, back], MODES.plain).closing?.ways, ["certificate"]);
+    const forth = passage([MODES.plain], MODES.closed).now;
+    const undone = passage([MODES.closed, forth], MODES.plain).now;
+    assert.equal(undone.effective?.client?.advertise, "https", "which both serve before and after");
+    assert.deepEqual(waysOf(passage([MODES.plain], MODES.open).now), [
+      "plaintext",
+      "anonymous",
+      "certificate",
+    ]);
+  });
+
   test("what members serve is kept, with everything else as asked", () => {
     const asked = tls({ extraSANs: ["db.example.com"] });
     const kept = asServed([MODES.open], asked);

@@ -3,7 +3,7 @@
  * anybody: first every member serves clients in the new way too, then, when a person or a time says so, the old one ends.
  * etcd does not report who still comes how (R56). A pure function of the records and the spec.
  */
-import { isSecure } from "../config/flags.ts";
+import { clientScheme, clientSchemes, isSecure, modeOf } from "../config/flags.ts";
 import type { MemberTemplate } from "../record.ts";
 
 type TLS = MemberTemplate["tls"];
@@ -13,7 +13,8 @@ export type Way = "plaintext" | "anonymous" | "certificate";
 
 export function waysOf(tls: TLS): readonly Way[] {
   if (!isSecure(tls, "client")) return ["plaintext"];
-  return tls.clientAuth === "None" ? ["anonymous", "certificate"] : ["certificate"];
+  const secure: Way[] = tls.clientAuth === "None" ? ["anonymous", "certificate"] : ["certificate"];
+  return clientSchemes(tls).includes("http") ? ["plaintext", ...secure] : secure;
 }
 
 export interface Passage {
@@ -28,27 +29,43 @@ export function passage(running: readonly TLS[], asked: TLS): Passage {
   const wanted = waysOf(asked);
   const served = [...new Set(running.flatMap(waysOf))];
   if (!running.every((tls) => includes(waysOf(tls), wanted)))
-    return { now: serving([...new Set([...served, ...wanted])], asked) };
+    return { now: serving([...new Set([...served, ...wanted])], asked, running) };
   const ways = served.filter((way) => !wanted.includes(way));
   // Once the first member has closed them, those clients are shut out there, and waiting helps nobody.
   const isClosing = running.some((tls) => includes(wanted, waysOf(tls)));
   return ways.length === 0 || isClosing
     ? { now: asked }
-    : { now: serving(served, asked), closing: { ways, then: asked } };
+    : { now: serving(served, asked, running), closing: { ways, then: asked } };
 }
 
 /** What members serve now, all of it, whatever the spec asks for. */
 export function asServed(running: readonly TLS[], asked: TLS): TLS {
-  return running.length === 0 ? asked : serving([...new Set(running.flatMap(waysOf))], asked);
+  return running.length === 0 ? asked : serving([...new Set(running.flatMap(waysOf))], asked, running);
 }
 
 export function sameWays(a: TLS, b: TLS): boolean {
   return isSame(waysOf(a), waysOf(b));
 }
 
-function serving(ways: readonly Way[], asked: TLS): TLS {
+function serving(ways: readonly Way[], asked: TLS, running: readonly TLS[]): TLS {
   if (isSame(waysOf(asked), ways)) return asked;
-  return { ...asked, clientAuth: ways.includes("anonymous") ? "None" : "Required" };
+  if (isSame(ways, ["plaintext"])) return withMode(asked, "Disabled");
+  const clientAuth = ways.includes("anonymous") ? "None" : "Required";
+  const secure = [asked, ...running].find((tls) => isSecure(tls, "client")) ?? asked;
+  const tls = { ...withMode(asked, modeOf(secure, "client")), clientAuth } as const;
+  if (!ways.includes("plaintext")) return tls;
+  const client = { listen: ["http", "https"], advertise: advertised(running) } as const;
+  return { ...tls, effective: { ...tls.effective, client } };
+}
+
+function withMode(tls: TLS, mode: ReturnType<typeof modeOf>): TLS {
+  return modeOf(tls, "client") === mode ? tls : { ...tls, client: { ...tls.client, mode } };
+}
+
+/** By the scheme that every member serves before and after it restarts: so we, too, can always reach it. */
+function advertised(running: readonly TLS[]): "http" | "https" {
+  const only = running.find((tls) => clientSchemes(tls).length === 1) ?? running[0];
+  return only ? clientScheme(only) : "http";
 }
 
 function isSame(a: readonly Way[], b: readonly Way[]): boolean {

@@ -3,8 +3,9 @@
  * They are in the members' certificates as soon as they are known, so that nobody has to enter them twice.
  */
 import type { Service } from "kubernetes-types/core/v1.d.ts";
-import { isSecure } from "../../core/config/flags.ts";
+import { clientScheme } from "../../core/config/flags.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
+import type { MemberRecord } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { PORTS, serviceNames } from "../names.ts";
 
@@ -22,8 +23,14 @@ export function externalAddresses(cluster: ClusterFacts, services: readonly Serv
   return [...new Set(addresses)].toSorted().slice(0, MOST);
 }
 
-export function externalEndpoints(cluster: ClusterFacts, services: readonly Service[]): string[] {
-  const scheme = isSecure(cluster.spec.tls, "client") ? "https" : "http";
+/** By the scheme that members tell clients; before there are any, by that of the spec. */
+export function externalEndpoints(
+  cluster: ClusterFacts,
+  services: readonly Service[],
+  records: readonly Pick<MemberRecord, "template">[] = [],
+): string[] {
+  const [first] = records;
+  const scheme = clientScheme(first?.template.tls ?? cluster.spec.tls);
   return externalAddresses(cluster, services).map(
     (address) => `${scheme}://${address.includes(":") ? `[${address}]` : address}:${PORTS.client}`,
   );

@@ -1,7 +1,6 @@
 /** The snapshots that name a cluster, and what keeps all of them from being begun. From caches alone. */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import type { Blocked, SnapshotState } from "../../core/snapshots/facts.ts";
-import { isSecure } from "../../core/config/flags.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { snapshotSecretName } from "../names.ts";
@@ -15,15 +14,22 @@ export interface StateOptions {
   /** The cluster with its Secrets, where it is known. */
   readonly cluster?: ClusterFacts;
   readonly secrets?: readonly Secret[];
+  /** Whether any member needs a certificate of its clients. */
+  readonly secure?: boolean;
 }
 
 /** Undefined where there are none. */
 export function snapshotStateOf(
   found: SnapshotObjects,
-  { image, skew, cluster, secrets = [] }: StateOptions,
+  { image, skew, cluster, secrets = [], secure = false }: StateOptions,
 ): SnapshotState | undefined {
   if (found.snapshots.length + found.schedules.length === 0) return undefined;
-  const blocked = image === undefined ? IMAGE_UNKNOWN : cluster && withoutCertificate(cluster, secrets);
+  const blocked =
+    image === undefined
+      ? IMAGE_UNKNOWN
+      : cluster && secure
+        ? withoutCertificate(cluster, secrets)
+        : undefined;
   const schedules = schedulesFrom(found);
   return {
     snapshots: snapshotsFrom(found, skew.serverNow()),
@@ -38,7 +44,6 @@ const IMAGE_UNKNOWN: Blocked = {
 };
 
 function withoutCertificate(cluster: ClusterFacts, secrets: readonly Secret[]): Blocked | undefined {
-  if (!isSecure(cluster.spec.tls, "client")) return undefined;
   const snapshot = snapshotSecretName(cluster);
   const isThere = secrets.some(
     (secret) => secret.metadata?.name === snapshot && isControlledBy(secret, cluster.uid),

@@ -31,7 +31,7 @@ export function described(
     (warning) => warning !== undefined,
   );
   return {
-    externalEndpoints: externalEndpoints(cluster, services),
+    externalEndpoints: externalEndpoints(cluster, services, records),
     selector: scaleSelector(cluster),
     warnings: [
       ...warningsOf(spec, name),
