@@ -2,6 +2,7 @@
  * Why an EtcdOperation is in its phase: `status.reason`, beside the reasons of waits. Like those it is an API: one that
  * is renamed or removed gets a line in CHANGELOG.md.
  */
+import { clusterReasons } from "./cluster-reasons.ts";
 import type { OperationPhase } from "../../api/status-words.ts";
 
 interface OperationReasonText {
@@ -140,22 +141,12 @@ export const OPERATION_REASONS = {
     meaning: "Some members were left out; `status.steps` says which and why.",
     remedy: "Create another operation for those members, if they still exist.",
   },
-  ClusterNotFound: {
-    phases: ["Pending", "Rejected"],
-    meaning:
-      "No EtcdCluster of the name exists in the namespace. The operation waits ten minutes for it, then it is rejected.",
-    remedy: "Check `spec.cluster`; create the cluster, or create another operation with the right name.",
-  },
-  ClusterInvalid: {
-    phases: ["Pending", "Running"],
-    meaning: "The cluster is invalid and has no members, so nothing can be done for it.",
-    remedy: "Correct the EtcdCluster; the operation continues by itself.",
-  },
-  ClusterDeleted: {
-    phases: ["Rejected", "Failed"],
-    meaning: "The cluster is being deleted.",
-    remedy: "Nothing.",
-  },
+  ...clusterReasons({
+    thing: "operation",
+    another: "another operation",
+    undone: "nothing can be done for it",
+    deleted: "The cluster is being deleted.",
+  }),
 } as const satisfies Readonly<Record<string, OperationReasonText>>;
 
 export type OperationReason = keyof typeof OPERATION_REASONS;

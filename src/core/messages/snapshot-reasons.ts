@@ -2,6 +2,7 @@
  * Why an EtcdSnapshot is in its phase: `status.reason`. Like all reasons it is an API: one that is renamed or removed
  * gets a line in CHANGELOG.md.
  */
+import { clusterReasons } from "./cluster-reasons.ts";
 import type { SnapshotPhase } from "../../api/status-words.ts";
 
 interface SnapshotReasonText {
@@ -119,22 +120,12 @@ export const SNAPSHOT_REASONS = {
     meaning: "This release does not understand the spec.",
     remedy: "Upgrade the operator, or create another EtcdSnapshot.",
   },
-  ClusterNotFound: {
-    phases: ["Pending", "Rejected"],
-    meaning:
-      "No EtcdCluster of the name exists in the namespace. The snapshot waits ten minutes for it, then it is rejected.",
-    remedy: "Check `spec.cluster`; create the cluster, or another EtcdSnapshot with the right name.",
-  },
-  ClusterInvalid: {
-    phases: ["Pending", "Running"],
-    meaning: "The cluster is invalid and has no members, so nothing can be taken from it.",
-    remedy: "Correct the EtcdCluster; the snapshot continues by itself.",
-  },
-  ClusterDeleted: {
-    phases: ["Rejected", "Failed"],
-    meaning: "The cluster is being deleted, or was deleted before the snapshot was taken.",
-    remedy: "Nothing.",
-  },
+  ...clusterReasons({
+    thing: "snapshot",
+    another: "another EtcdSnapshot",
+    undone: "nothing can be taken from it",
+    deleted: "The cluster is being deleted, or was deleted before the snapshot was taken.",
+  }),
   DeletingObject: {
     phases: ["Deleting"],
     meaning: "Its object is being deleted from the store, as `deletionPolicy: Delete` asks.",
