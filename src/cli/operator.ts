@@ -21,8 +21,6 @@ import { createPki } from "../pki/issue.ts";
 import { systemDisk } from "../seams/disk.ts";
 import { UsageError, type CliIo } from "./io.ts";
 
-export const summary = "run the Kubernetes operator, in a Pod or with a kubeconfig";
-
 const DEFAULT_LEVEL: LogLevel = "info";
 
 export const usage = `Usage: quorate operator [options]

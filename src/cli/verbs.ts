@@ -34,7 +34,7 @@ export const verbs: Verbs = {
   recover: async () => (await import("./verbs/recover.ts")).verb,
   local: () => import("./local.ts"),
   etcd: () => import("./etcd.ts"),
-  operator: () => import("./operator.ts"),
+  operator: async () => (await import("./verbs/operator.ts")).verb,
   completion: async () => (await import("./verbs/completion.ts")).verb,
   version: async () => (await import("./verbs/version.ts")).verb,
   __complete: async () => await Promise.resolve(completeVerb(() => verbs)),

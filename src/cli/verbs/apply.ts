@@ -4,11 +4,9 @@ import { headroom, tolerates } from "../act/headroom.ts";
 import { told, warn } from "../act/result.ts";
 import { isHibernated, isPaused, isReady, settled } from "../act/settled.ts";
 import { UsageError } from "../io.ts";
-import { readChange } from "../local/change.ts";
 import { confirm } from "../act/confirm.ts";
 import type { ClusterObject, Target } from "../target/target.ts";
 import { clusterVerb } from "../verb.ts";
-import { parseCluster } from "../../api/parse-cluster.ts";
 
 export const verb = clusterVerb(
   {
@@ -32,6 +30,8 @@ export const verb = clusterVerb(
   },
   async ({ flags }, io, target) => {
     if (flags.file === undefined) throw new UsageError("missing: -f <file>; - reads standard input");
+    const { readChange } = await import("../local/change.ts");
+    const { parseCluster } = await import("../../api/parse-cluster.ts");
     const { change } = await readChange({ file: flags.file }, io);
     const manifest = change && "manifest" in change ? change.manifest : undefined;
     const parsed = parseCluster(manifest);

@@ -1,5 +1,4 @@
 /** `quorate certificate show`: every certificate of a cluster. */
-import { certificatesOf } from "../certificates/collect.ts";
 import { show, styleOf, widthOf } from "../output.ts";
 import { certificateLines } from "../screen/certificates.ts";
 import { chosenCluster } from "../target/choose.ts";
@@ -31,6 +30,7 @@ export const verb = verbGroup(
           async ({ flags, args }, io, target) => {
             const style = styleOf(io, flags);
             const cluster = await chosenCluster(target, args.cluster);
+            const { certificatesOf } = await import("../certificates/collect.ts");
             const list = await certificatesOf(target, cluster, io);
             await show(io, flags, () =>
               Promise.resolve({

@@ -1,7 +1,6 @@
 /** `quorate etcdctl`: etcdctl, or our own client, on a cluster that need not be reachable from here by itself. */
 import path from "node:path";
 import { CommandError, EXIT } from "../exit.ts";
-import { reach } from "../reach/open.ts";
 import { inPath, isProgram, runAttached } from "../reach/program.ts";
 import { UsageError, type CliIo } from "../io.ts";
 import { chosenCluster } from "../target/choose.ts";
@@ -36,6 +35,7 @@ export const verb = clusterVerb(
       );
     const program = chosenProgram(flags, io);
     const cluster = await chosenCluster(target, args.cluster);
+    const { reach } = await import("../reach/open.ts");
     const reached = await reach(target, cluster, io);
     try {
       if (program === undefined) {

@@ -1,6 +1,5 @@
 /** `quorate plan`: the steps that a change would take, without making it. */
 import { CommandError, EXIT } from "../exit.ts";
-import { readChange } from "../local/change.ts";
 import { show, styleOf, widthOf } from "../output.ts";
 import { planLines } from "../screen/plan.ts";
 import { chosenCluster } from "../target/choose.ts";
@@ -30,6 +29,7 @@ export const verb = clusterVerb(
   async ({ flags, args }, io, target) => {
     const { file, version } = flags;
     const replicas = flags.replicas === undefined ? undefined : String(flags.replicas);
+    const { readChange } = await import("../local/change.ts");
     const { change, name } = await readChange({ file, replicas, version }, io);
     const style = styleOf(io, flags);
     await show(io, { output: flags.output, watch: false }, async () => {

@@ -6,8 +6,6 @@ import { collected } from "../report/collect.ts";
 import { commonParts } from "../report/parts.ts";
 import { tarGz } from "../report/tar.ts";
 import { chosenCluster } from "../target/choose.ts";
-import { KubeTarget } from "../target/kube.ts";
-import { LocalTarget } from "../target/local.ts";
 import { clusterVerb } from "../verb.ts";
 import { CLUSTER } from "../verb-data.ts";
 
@@ -40,6 +38,10 @@ export const verb = clusterVerb(
     const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
     const folder = `${name}-report-${stamp}`;
     const file = path.resolve(io.cwd, flags.file ?? `${folder}.tar.gz`);
+    const [{ KubeTarget }, { LocalTarget }] = await Promise.all([
+      import("../target/kube.ts"),
+      import("../target/local.ts"),
+    ]);
     const own =
       target instanceof KubeTarget
         ? await (await import("../report/kube-parts.ts")).kubeParts(target, cluster, flags.lines, io)

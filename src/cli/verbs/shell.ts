@@ -3,7 +3,6 @@ import { createInterface } from "node:readline/promises";
 import path from "node:path";
 import { CommandError } from "../exit.ts";
 import { UsageError, type CliIo } from "../io.ts";
-import { reach } from "../reach/open.ts";
 import { runAttached } from "../reach/program.ts";
 import type { Reached } from "../reach/reached.ts";
 import { chosenCluster } from "../target/choose.ts";
@@ -28,6 +27,7 @@ export const verb = clusterVerb(
   async ({ flags, args }, io, target) => {
     const program = chosenProgram(flags, io);
     const cluster = await chosenCluster(target, args.cluster);
+    const { reach } = await import("../reach/open.ts");
     const reached = await reach(target, cluster, io);
     try {
       return program === undefined ? await prompt(reached, io) : await subshell(program, reached, io);
