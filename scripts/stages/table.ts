@@ -110,6 +110,7 @@ export const stages: readonly Stage[] = [
       "test/local/up.test.ts": 75,
       "test/linear/on-etcd/linearizability.test.ts": 40,
       "test/local/scale.test.ts": 65,
+      "test/local/restore-in-place.test.ts": 37,
       "test/etcd/tls.test.ts": 28,
       "test/etcd/hazards/h07-joining-lists.test.ts": 25,
     },
