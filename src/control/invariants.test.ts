@@ -223,7 +223,22 @@ test("auth is not enabled where root or the operator logs in by a password that 
   allowed({ ...three, auth }, enable);
   const unset = { ...etcd, passwords: { root: 1 } };
   refused({ ...three, auth: { ...auth, etcd: unset } }, enable, "auth-lockout", /quorate-operator/);
-  allowed({ ...three, auth: { ...auth, etcd: unset, byCertificate: true } }, enable);
+  const managed = { ...auth, etcd: unset, byCertificate: true, canActAsRoot: true };
+  allowed({ ...three, auth: managed }, enable);
+  refused(
+    { ...three, auth: { ...managed, canActAsRoot: false } },
+    enable,
+    "auth-lockout",
+    /quorate-operator/,
+  );
+  const again: Action = { kind: "ChangeAuth", change: { do: "DeleteUser", user: "quorate-operator" } };
+  allowed({ ...three, auth }, again);
+  refused(
+    { ...three, auth: { ...auth, etcd: { ...etcd, enabled: true } } },
+    again,
+    "auth-lockout",
+    /administer/,
+  );
 });
 
 test("R56: the first member that shuts out clients does so only when that was approved, or its time has come", () => {

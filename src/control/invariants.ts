@@ -115,13 +115,14 @@ function lockout({ observation: { auth } }: View, change: AuthChange): Violation
     change.do === "EnableAuth";
   if (!takes) return undefined;
   if (change.do !== "EnableAuth")
-    return keepers.includes(change.user)
+    // Before auth is on, nobody needs a right: then it may be added again with the password that it should have.
+    return keepers.includes(change.user) && auth?.etcd?.enabled !== false
       ? ["auth-lockout", `user ${change.user} is needed to administer auth`]
       : undefined;
   const lacking = keepers.filter((user) => !own(auth?.etcd?.users ?? {}, user ?? "")?.includes("root"));
   if (lacking.length > 0) return ["auth-lockout", `user ${lacking.join(", ")} does not have the role root`];
   const unset = keepers.filter((user) => own(auth?.etcd?.passwords ?? {}, user ?? "") === undefined);
-  if (auth?.byCertificate === false && unset.length > 0)
+  if (auth?.canActAsRoot === false && unset.length > 0)
     return ["auth-lockout", `the password of user ${unset.join(", ")} was not set, so it may be another one`];
   return auth?.etcd?.predicted
     ? ["auth-lockout", "users and roles were not read back after the last change"]

@@ -10,6 +10,9 @@ import { test } from "node:test";
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import type { EtcdUser } from "../../src/api/etcd-user.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { collectingIo } from "../../src/cli/testing.ts";
+import { verbs } from "../../src/cli/verbs.ts";
 import { operations } from "../../src/local/operations.ts";
 import { apply, find, hasReason, remove, setPassword, Somebody, subjectOf } from "../support/local-auth.ts";
 import { CLUSTER, inOrder, LocalCluster } from "../support/local-cluster.ts";
@@ -107,6 +110,20 @@ for (const version of sampledVersions) {
         Date.parse(status.certificate.expires),
         Date.parse(new X509Certificate(readFileSync(file)).validTo),
       );
+    });
+
+    await t.test("certificate issue gives a person that certificate, or one for an hour", async () => {
+      const out = path.join(local.files.dir, "issued");
+      for (const more of [[], ["--ttl", "1h", "--force"]]) {
+        const io = collectingIo();
+        const words = ["certificate", "issue", "bob", "--dir", local.files.dir, "--out", out, ...more];
+        assert.equal(await dispatch(words, verbs, "0.0.0", io), 0, io.err());
+        assert.match(io.out(), more.length === 0 ? /expires in 8\dd/ : /expires in (59m|1h)/);
+        await using person = Somebody.byFiles(local, out, "bob");
+        await person.client.kv.put("orders/by-a-person", "x");
+        await assert.rejects(person.client.kv.put("other", "x"), denied);
+        assert.equal(statSync(path.join(out, "bob.key")).mode & 0o777, 0o600);
+      }
     });
 
     await t.test("what somebody changes by hand is put right within 30 seconds", async () => {
@@ -239,6 +256,11 @@ for (const version of sampledVersions) {
       permissions: [{ access: "ReadWrite", key: "app/", prefix: true }],
     });
     await apply(local, "EtcdUser", "app", { roles: ["app"], passwordSecret: "app" });
+    // Left by somebody, with passwords that nobody knows, or none: enabling must not lock everybody out.
+    const { auth } = await local.client();
+    await auth.userAdd("root", undefined);
+    await auth.userAdd("quorate-controller", "of another time");
+    await auth.userAdd("quorate-user", undefined);
     await local.edit({ auth: { enabled: true, rootPasswordSecret: "my-root", clientRoles: ["app"] } });
     await local.settled();
     await apply(local, "EtcdUser", "certified", { certificate: {} });

@@ -101,6 +101,16 @@ export class Somebody {
     return new Somebody(local, { ca, cert: pem, key: pem });
   }
 
+  /** By what `certificate issue` wrote. */
+  static byFiles(local: LocalCluster, dir: string, user: string): Somebody {
+    const read = (name: string) => readFileSync(path.join(dir, name), "utf8");
+    return new Somebody(local, {
+      ca: read(`${user}-ca.crt`),
+      cert: read(`${user}.crt`),
+      key: read(`${user}.key`),
+    });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#transport.close();
   }

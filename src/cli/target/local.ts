@@ -12,11 +12,11 @@ import { RemoteError } from "../../local/remote.ts";
 import { Store, type StoredMember } from "../../local/store.ts";
 import { commandOf } from "../called.ts";
 import { CommandError, EXIT } from "../exit.ts";
-import type { CliIo } from "../io.ts";
+import { UsageError, type CliIo } from "../io.ts";
 import { clustersHome, DEFAULT_NAME, placeOf, type Place } from "../local/place.ts";
 import { call } from "../local/session.ts";
 import { checkUnchanged } from "./changed.ts";
-import { noSuch } from "./choose.ts";
+import { noCluster, noSuch } from "./choose.ts";
 import { fileLogs } from "./local-logs.ts";
 import type { TargetValues } from "./open.ts";
 import type {
@@ -181,6 +181,15 @@ export class LocalTarget implements Target {
     const found = places[names.indexOf(name)];
     if (found === undefined) throw noSuch("cluster", name, names, this.where);
     return found;
+  }
+
+  /** The only one that the flags mean; its controller is not asked. */
+  async onlyPlace(): Promise<Place> {
+    const [only, ...others] = await this.#places();
+    if (only === undefined) throw noCluster(this);
+    if (others.length > 0)
+      throw new UsageError("there are several clusters on this machine; choose one with --name or --dir");
+    return only;
   }
 
   /** The flags with which `local up` finds the cluster. */

@@ -1,4 +1,4 @@
-/** `quorate certificate show`: every certificate of a cluster. */
+/** `quorate certificate`: every certificate of a cluster, and one for a user. */
 import { show, styleOf, widthOf } from "../output.ts";
 import { certificateLines } from "../screen/certificates.ts";
 import { chosenCluster } from "../target/choose.ts";
@@ -8,10 +8,14 @@ import { CLUSTER } from "../verb-data.ts";
 export const verb = verbGroup(
   {
     name: "certificate",
-    summary: "look at the certificates of a cluster",
-    examples: [{ does: "When does what expire?", line: "certificate show demo" }],
+    summary: "look at the certificates of a cluster, or get one for a user",
+    examples: [
+      { does: "When does what expire?", line: "certificate show demo" },
+      { does: "A certificate for today", line: "certificate issue alice --ttl 8h" },
+    ],
   },
   {
+    issue: async () => (await import("./certificate-issue.ts")).issue,
     show: async () =>
       await Promise.resolve(
         clusterVerb(

@@ -85,7 +85,7 @@ function revokedFromRole({ name, permissions, of }: WantedRole, etcd: EtcdAuth):
 
 function grantsOfUser(
   { name, roles, secret, of, own: isOwn }: WantedUser,
-  { passwords, byCertificate }: AuthFacts,
+  { passwords, canActAsRoot }: AuthFacts,
   etcd: EtcdAuth,
 ): AuthStep[] {
   const have = own(etcd.users, name) ?? [];
@@ -93,9 +93,12 @@ function grantsOfUser(
   const isNew = !has(etcd.users, name);
   const password = secret === undefined ? undefined : own(passwords, secret);
   const isRight = password && "version" in password && own(etcd.passwords, name) === password.version;
+  const isUnsure = secret !== undefined && !isNew && !isRight;
   // Before auth is on no login tells whether it is right: whoever dies again and again would set it again and again.
-  // Only those that nobody could log in without have to be right before.
-  const mustSet = etcd.enabled || (isOwn && !byCertificate);
+  // Only those that nobody could get back in without have to be right before. etcd says nothing when it does not change
+  // the password of a user that was added without one, so they are added again; until auth is on they can do nothing.
+  if (isUnsure && isOwn && !etcd.enabled && !canActAsRoot)
+    return [{ change: { do: "DeleteUser", user: name }, ...subject }];
   return [
     ...applied("EtcdUser", of),
     ...(isNew
@@ -109,7 +112,7 @@ function grantsOfUser(
     ...roles
       .filter((role) => !have.includes(role))
       .map((role) => ({ change: { do: "GrantRole", user: name, role }, ...subject }) as const),
-    ...(secret !== undefined && mustSet && !isNew && !isRight
+    ...(isUnsure && etcd.enabled
       ? [{ change: { do: "ChangePassword", user: name, secret }, ...subject } as const]
       : []),
   ];

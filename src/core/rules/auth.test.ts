@@ -149,9 +149,10 @@ describe("enabling", () => {
     }
   });
 
-  test("without certificates, users that were there before get our passwords before it is enabled, and once", () => {
+  test("without certificates, users that were there before are added again with our passwords before it is enabled", () => {
     const start = facts({
       byCertificate: false,
+      canActAsRoot: false,
       users: [],
       passwords: { ...facts().passwords, "demo-client-auth": { version: 3 } },
       ownSecrets: { ...facts().ownSecrets, client: "demo-client-auth" },
@@ -161,16 +162,26 @@ describe("enabling", () => {
     assert.deepEqual(steps, [
       "AddRole app",
       "GrantPermission app",
-      "ChangePassword root",
-      "ChangePassword quorate-operator",
+      "DeleteUser root",
+      "AddUser root",
+      "GrantRole root root",
+      "DeleteUser quorate-operator",
+      "AddUser quorate-operator",
+      "GrantRole quorate-operator root",
+      "DeleteUser quorate-user",
+      "AddUser quorate-user",
       "GrantRole quorate-user app",
-      "ChangePassword quorate-user",
       "ReadBack",
       "EnableAuth",
       "ReadBack",
     ]);
-    const withCertificates = walked({ ...start, byCertificate: true }).steps;
-    assert.ok(withCertificates.indexOf("EnableAuth") < withCertificates.indexOf("ChangePassword root"));
+    const given = walked({ ...start, byCertificate: true }).steps;
+    assert.ok(
+      given.indexOf("AddUser quorate-operator") < given.indexOf("EnableAuth"),
+      "no way back in as root",
+    );
+    const managed = walked({ ...start, byCertificate: true, canActAsRoot: true }).steps;
+    assert.ok(managed.indexOf("EnableAuth") < managed.indexOf("ChangePassword root"));
   });
 
   test("nothing is done without a quorum, nor before etcd was asked", () => {
