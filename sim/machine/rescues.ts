@@ -4,6 +4,7 @@
  */
 import type { Restore } from "../../src/api/bootstrap.ts";
 import type { Rescuer } from "../../src/local/recovery.ts";
+import type { DirectorySummary } from "../../src/recovery/summary.ts";
 import { sleep, type Clock } from "../../src/seams/clock.ts";
 import type { DataDir, DataDirs } from "../models/etcd/data-dir.ts";
 import { RESTORED_KEYS } from "../models/etcd/restored.ts";
@@ -29,21 +30,7 @@ export class Rescues {
 
   for(isAlive: () => boolean): Rescuer {
     return {
-      inspect: async (dataDir) => {
-        const dir = this.#dirs.read(dataDir);
-        if (dir === undefined) return await Promise.resolve({ state: "empty" });
-        if (dir.unreadable) return { state: "damaged", why: "its database cannot be read" };
-        const { clusterID, memberID, log, lastTerm: term, state } = dir;
-        return {
-          state: "data",
-          clusterID,
-          memberID,
-          term,
-          index: log.length,
-          revision: state.revision,
-          replay: 0,
-        };
-      },
+      inspect: async (dataDir) => await Promise.resolve(summaryOf(this.#dirs.read(dataDir))),
       rescue: async ({ dataDir, workDir, expected }) => {
         const dir = this.#dirs.read(dataDir);
         if (dir?.memberID !== expected.memberID || dir.log.length !== expected.index)
@@ -71,4 +58,12 @@ export class Rescues {
   keysIn(restore: Restore | undefined): readonly string[] {
     return this.#snapshots.get(restore?.source?.file?.path ?? "") ?? RESTORED_KEYS;
   }
+}
+
+/** What a reader of its files would say of a directory. */
+export function summaryOf(dir: DataDir | undefined): DirectorySummary {
+  if (dir === undefined) return { state: "empty" };
+  if (dir.unreadable) return { state: "damaged", why: "its database cannot be read" };
+  const { clusterID, memberID, log, lastTerm: term, state } = dir;
+  return { state: "data", clusterID, memberID, term, index: log.length, revision: state.revision, replay: 0 };
 }

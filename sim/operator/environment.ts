@@ -4,7 +4,7 @@
  */
 import { isEstablished } from "../../src/core/record.ts";
 import { marksOf } from "../../src/operator/records/marks.ts";
-import { claimName, serviceNames } from "../../src/operator/names.ts";
+import { claimName, LABELS, serviceNames } from "../../src/operator/names.ts";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import type { EtcdMember } from "../../src/api/etcd-member.ts";
 import { VirtualClock } from "../engine/clock.ts";
@@ -30,6 +30,7 @@ import type { Subject } from "../oracles/oracle.ts";
 import { SeededRandom } from "../engine/random.ts";
 import { Scheduler } from "../engine/scheduler.ts";
 import { Disks, EtcdPods } from "./etcd-pods.ts";
+import { RecoveryPods } from "./recovery-pods.ts";
 import { SnapshotPods } from "./snapshot-pods.ts";
 
 export const NAMESPACE = "default";
@@ -62,6 +63,8 @@ export class Environment {
   readonly disks = new Disks();
   readonly pods: EtcdPods;
   readonly snapshots: SnapshotPods;
+  readonly recovery: RecoveryPods;
+  onViolation: (what: string) => void = () => {};
   readonly ledger = new Ledger();
   readonly #cutOff = new Set<string>();
   /**
@@ -70,7 +73,7 @@ export class Environment {
    */
   blind: ReadonlySet<string> | "all" = new Set();
   #opened: string | undefined;
-  #known: { object: KubeJson; established: string | undefined; restored: boolean } | undefined;
+  #known: { object: KubeJson; established: string | undefined; restored?: readonly string[] } | undefined;
 
   constructor(seed: number) {
     this.random = new SeededRandom(seed);
@@ -92,7 +95,15 @@ export class Environment {
     this.calls = new Calls(this.world, now);
     this.keys = new Keys(this.world);
     this.snapshots = new SnapshotPods(scheduler);
-    this.pods = new EtcdPods(this.world, disks, now, this.snapshots);
+    this.recovery = new RecoveryPods(scheduler, {
+      data: (disk) => disks.of(disk),
+      onRescued: (dir, keys) => {
+        const missing = this.ledger.rescued(dir.log, keys);
+        if (missing) this.onViolation(missing);
+      },
+      onViolation: (what) => this.onViolation(what),
+    });
+    this.pods = new EtcdPods(this.world, disks, now, this);
     this.nodes = new ModelNodes({
       server,
       scheduler,
@@ -153,10 +164,10 @@ export class Environment {
     return this.server.get(etcdClusters, `${NAMESPACE}/${NAME}`);
   }
 
-  /** All Pods but those of Jobs. */
+  /** All Pods but those of Jobs and recoveries. */
   memberPods(): readonly KubeJson[] {
-    const isOfAJob = ({ metadata }: KubeJson) => metadata.ownerReferences?.some(({ kind }) => kind === "Job");
-    return this.server.list(pods).filter((pod) => !isOfAJob(pod));
+    const isHelper = ({ metadata }: KubeJson) => metadata.labels?.[LABELS.task] !== undefined;
+    return this.server.list(pods).filter((pod) => !isHelper(pod));
   }
 
   members(): readonly KubeJson[] {
@@ -173,8 +184,9 @@ export class Environment {
       const members = this.members() as unknown as readonly EtcdMember[];
       const { marks } = marksOf(uid, metadata.annotations ?? {}, members);
       const established = isEstablished(uid, marks) ? marks.established?.clusterID : undefined;
-      const restored = established !== undefined && marks.established?.restored !== undefined;
-      this.#known = { object, established, restored };
+      const isRestored = established !== undefined && marks.established?.restored !== undefined;
+      const restored = this.recovery.keysOf(marks.recovered?.plan) ?? RESTORED_KEYS;
+      this.#known = { object, established, ...(isRestored && { restored }) };
     }
     return this.#known.established;
   }
@@ -210,7 +222,7 @@ export class Environment {
         json(cluster["spec"])["replicas"] !== 0
       );
     },
-    restored: () => (this.#known?.restored === true ? RESTORED_KEYS : undefined),
+    restored: () => this.#known?.restored,
     server: (member) => this.pods.server(member),
     data: (member) => {
       const disk = this.diskOf(member);

@@ -2,7 +2,7 @@
  * The etcd of each Pod: a process of the model etcd, started with the configuration that is mounted from the
  * member's Secret, on the disk that is behind its volume, at the address of its Pod.
  */
-import type { RestoreFault } from "../../src/api/bootstrap.ts";
+import type { RestoreFault, RestoreRecipe } from "../../src/api/bootstrap.ts";
 import {
   ANNOTATIONS,
   ETCD_CONTAINER,
@@ -21,14 +21,21 @@ import { writeFailure } from "../../src/snapshot/stage.ts";
 import { isValidAt } from "../machine/model-pki.ts";
 import { ModelTls, type PlaneFiles } from "../machine/model-tls.ts";
 import type { DataDir, DataDirs } from "../models/etcd/data-dir.ts";
-import { restoredDir } from "../models/etcd/restored.ts";
+import { RESTORED_KEYS, restoredDir } from "../models/etcd/restored.ts";
 import type { Server, ServerEnd } from "../models/etcd/server.ts";
 import type { EtcdWorld } from "../models/etcd/world.ts";
 import type { Ending, Hooks, Running, Start } from "../models/kube/nodes/hooks.ts";
 import { items, json } from "../models/kube/object.ts";
+import type { RecoveryPods } from "./recovery-pods.ts";
 import { SNAPSHOT_CONTAINER, type SnapshotPods } from "./snapshot-pods.ts";
 
 export type EraseFault = "refused" | "failed" | "hang";
+
+/** Pods that work for a cluster and are no members. */
+export interface HelperPods {
+  readonly snapshots: SnapshotPods;
+  readonly recovery: RecoveryPods;
+}
 
 /** A kubelet keeps the last of it. */
 const LOG_LINES = 20;
@@ -98,7 +105,7 @@ export class EtcdPods implements Hooks {
   readonly #world: EtcdWorld;
   readonly #disks: Disks;
   readonly #now: () => number;
-  readonly #snapshots: SnapshotPods | undefined;
+  readonly #helpers: HelperPods | undefined;
   readonly #nodes = new WeakMap<Server, string>();
   /** Files as its kubelet has written them by now, and CAs as they were at the start. */
   readonly tls = new ModelTls();
@@ -116,8 +123,8 @@ export class EtcdPods implements Hooks {
   readonly digests = new Map<string, string>();
 
   /** `now` is what the clocks of the nodes say. */
-  constructor(world: EtcdWorld, disks: Disks, now: () => number, snapshots?: SnapshotPods) {
-    this.#snapshots = snapshots;
+  constructor(world: EtcdWorld, disks: Disks, now: () => number, helpers?: HelperPods) {
+    this.#helpers = helpers;
     this.#world = world;
     this.#now = now;
     this.#disks = disks;
@@ -159,8 +166,10 @@ export class EtcdPods implements Hooks {
   }
 
   onStart(start: Start): Running | undefined {
-    if (start.container === SNAPSHOT_CONTAINER) return this.#snapshots?.start(start);
+    if (start.container === SNAPSHOT_CONTAINER) return this.#helpers?.snapshots.start(start);
     if (start.container === ERASE_CONTAINER) return this.#erase(start);
+    const recovers = this.#helpers?.recovery.start(start);
+    if (recovers) return recovers;
     if (start.container !== ETCD_CONTAINER) return undefined;
     const disk = start.disks[VOLUMES.data] ?? "";
     const given = start.files(VOLUMES.config)[FILES.config] ?? "";
@@ -185,10 +194,13 @@ export class EtcdPods implements Hooks {
     return this.#running(server);
   }
 
-  /** The init containers of a member that starts from a snapshot. */
-  onInit({ pod, container, disks }: Omit<Start, "ended">): Ending | undefined {
+  /** The init containers of a recovery, and of a member that starts from a snapshot. */
+  onInit(start: Omit<Start, "ended">): Ending | undefined {
+    const { pod, container, disks } = start;
+    const failed = this.#helpers?.recovery.init(start);
+    if (failed) return failed;
     if (json(pod.metadata["labels"])[LABELS.task] === "verify")
-      return container === VERIFY_CONTAINERS.fetch ? this.#snapshots?.fetch(pod) : undefined;
+      return container === VERIFY_CONTAINERS.fetch ? this.#helpers?.snapshots.fetch(pod) : undefined;
     const flag = json(pod.metadata["annotations"])[ANNOTATIONS.restore];
     // With it every command ends at once.
     if (flag === RESTORE_FLAG.done) return undefined;
@@ -197,9 +209,25 @@ export class EtcdPods implements Hooks {
       return { exitCode: 1, message: writeFailure(failure) };
     }
     const disk = disks[VOLUMES.data] ?? "";
-    if (container === RESTORE_CONTAINERS.place && this.#disks.of(disk) === undefined)
-      this.#disks.write(pathOn(disk), restoredDir(restoredMember(pod)));
+    if (container === RESTORE_CONTAINERS.place && this.#disks.of(disk) === undefined) {
+      const keys = this.#snapshotOf(pod, disks);
+      if (!keys) return { exitCode: 1, message: writeFailure(new RestoreError("not-found", "no snapshot")) };
+      this.#disks.write(pathOn(disk), restoredDir(restoredMember(pod), keys));
+    }
     return undefined;
+  }
+
+  /** What a recovery left on a volume, or what every store of a simulation has. */
+  #snapshotOf(pod: Start["pod"], disks: Start["disks"]): readonly string[] | undefined {
+    const disk = disks["snapshots"];
+    if (disk === undefined) return RESTORED_KEYS;
+    const stage = items(json(pod["spec"])["initContainers"]).find(
+      ({ name }) => name === RESTORE_CONTAINERS.stage,
+    );
+    const text = items(stage?.["env"]).find(({ name }) => name === "QUORATE_RESTORE")?.["value"];
+    const { pvc, file } = (JSON.parse(String(text)) as RestoreRecipe).source;
+    const path = pvc?.path ?? file?.path.split("/").at(-1) ?? "";
+    return this.#helpers?.recovery.snapshotAt(disk, path);
   }
 
   /** By the dates of their certificates: looked at when a process begins, and again until its peers take it. */

@@ -37,8 +37,7 @@ const REST_MS = 12_000;
 const STUCK_MS = 70_000; // Pods of a node that is gone say for ORPHAN_MS that they are ready (nodes/lifecycle.ts).
 /** Long enough for what failed to be tried again, several times. */
 const LAG_MS = 4_000;
-/** How often the oracles that watch over time look. */
-const WATCH_MS = 1_000;
+const WATCH_MS = 1_000; // How often the oracles that watch over time look.
 const LOOK_MS = 5_000;
 const CLUSTERS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters`;
 
@@ -111,6 +110,7 @@ export class OperatorSimulation {
     const { world, ledger, subject, disks, pods } = this.env;
     this.oracle = new Oracle({ world, ledger, subject });
     this.#needless = new Needless(keepingOf(this.env), this.oracle);
+    this.env.onViolation = (what) => void (this.#violation ??= new Violation("I10", what));
     disks.onData = (dir) => this.#judge(() => this.oracle.madeDirectory(dir));
     disks.onLoss = (dir) => this.#judge(() => this.#mayLose(dir));
     pods.onProcess = (text, hasData) => this.#judge(() => this.oracle.started(text, hasData));

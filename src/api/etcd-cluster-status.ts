@@ -58,7 +58,11 @@ export const recoverySchema = z.strictObject({
     .array(
       z.strictObject({
         name: text(63).describe("Name of the member."),
-        data: z.enum(["Found", "Lost"]).describe("Whether it still has data of this cluster."),
+        data: z
+          .enum(["Found", "Lost", "Unreachable"])
+          .describe(
+            "Whether it still has data of this cluster. Unreachable: its volume or its node is out of reach, so nobody can tell.",
+          ),
         term: count().optional().describe("Raft term of the last entry of its log."),
         index: count().optional().describe("Raft index of the last entry of its log."),
       }),

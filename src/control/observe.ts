@@ -142,7 +142,7 @@ export class Observer {
     const view = viewOf(observation);
     if (!this.#platform.inspect || !view.established || view.hasQuorum || view.spec.replicas === 0)
       return observation;
-    const found = await this.#platform.inspect(observation.members);
+    const found = await this.#platform.inspect(observation.members, view);
     const members = observation.members.map((facts) => {
       const directory = found[facts.record.name];
       return directory ? { ...facts, directory } : facts;

@@ -107,7 +107,10 @@ export interface Platform {
    * What the data directories of these members hold, by name; asked for without quorum. Absent where the platform cannot
    * look into them.
    */
-  inspect?(members: readonly PlatformMember[]): Promise<Readonly<Record<string, MemberDirectory>>>;
+  inspect?(
+    members: readonly PlatformMember[],
+    view: View,
+  ): Promise<Readonly<Record<string, MemberDirectory>>>;
   execute(action: ObjectAction): Promise<void>;
   /** One effect for a snapshot; absent where the platform takes none. */
   executeSnapshot?(effect: SnapshotEffect): Promise<void>;

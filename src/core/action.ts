@@ -76,6 +76,8 @@ export type Action =
       readonly volumeUID: string;
       readonly plan: string;
       readonly version: string;
+      /** Counts from 1, where a platform remembers the attempts that failed. */
+      readonly attempt: number;
       /** What the plan found there. */
       readonly expected: {
         readonly clusterID: string;

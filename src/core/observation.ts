@@ -2,7 +2,7 @@
  * What was seen, once, before deciding: facts only, as plain data. A platform (Kubernetes, local
  * processes, the simulator) fills it in; `decide` reads nothing else. IDs are etcd's, as lower-case hex.
  */
-import type { RestoreRecipe } from "../api/bootstrap.ts";
+import type { RestoreRecipe, RestoreSource } from "../api/bootstrap.ts";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
 import type { AuthorityFacts, MemberTrust, Plane } from "./authority-facts.ts";
@@ -112,6 +112,10 @@ export interface PlatformFacts {
   readonly rescued?: RescuedData;
   /** For the approved plan of a restore in place: the snapshot, fetched and checked. */
   readonly fetched?: FetchedSnapshot;
+  /** The last attempt to make it, where that takes longer than one step and has not succeeded. */
+  readonly rescue?: RescueFacts;
+  /** Why this platform cannot recover this cluster from what its members' volumes hold. */
+  readonly recoveryRefused?: string;
   /** The CAs of the planes that have one of ours. */
   readonly authorities?: Readonly<Partial<Record<Plane, AuthorityFacts>>>;
   /**
@@ -138,9 +142,19 @@ export interface FetchedSnapshot {
 export interface RescuedData {
   /** The plan that it was made for. */
   readonly plan: string;
-  readonly path: string;
+  readonly source: RestoreSource;
+  /** The node that the source is a file of, on platforms with several. */
+  readonly node?: string | undefined;
   readonly sha256: string;
   readonly revision: number;
+}
+
+export interface RescueFacts {
+  readonly plan: string;
+  readonly attempt: number;
+  readonly state: "running" | "failed";
+  /** What it waits for, or why it failed. */
+  readonly why?: string | undefined;
 }
 
 export interface Clash {
@@ -199,6 +213,10 @@ export type MemberDirectory =
   | { readonly state: "empty" }
   /** etcd could not start from it. */
   | { readonly state: "damaged"; readonly why: string }
+  /** Being looked into; `why` says what that waits for. */
+  | { readonly state: "reading"; readonly why?: string }
+  /** It could not be looked into for a while, although nothing runs on it: its node or its disk may be gone. */
+  | { readonly state: "unreachable"; readonly why: string }
   | {
       readonly state: "data";
       readonly clusterID: string;

@@ -83,6 +83,8 @@ export interface ClusterMarks {
     readonly survivor?: string | undefined;
     readonly revision: number;
     readonly restore: RestoreRecipe;
+    /** Where the snapshot is a file of a node: there the first member starts. */
+    readonly node?: string | undefined;
   };
   /** The highest ordinal ever given out, so that names are never reused even when every record is gone. */
   readonly highestOrdinal: number;

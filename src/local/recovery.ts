@@ -12,16 +12,24 @@ import type { Disk } from "../seams/disk.ts";
 import { FetchedSnapshots, type Fetcher } from "./fetched.ts";
 import type { Layout } from "./layout.ts";
 
-export type RescueRequest = Omit<Extract<Action, { kind: "RescueData" }>, "kind" | "operation"> & {
+export type RescueRequest = Omit<
+  Extract<Action, { kind: "RescueData" }>,
+  "kind" | "operation" | "attempt"
+> & {
   readonly dataDir: string;
   /** For the snapshot and for what is needed on the way. */
   readonly workDir: string;
 };
 
+/** As it is kept beside the snapshot. */
+export interface RescuedFile extends Pick<RescuedData, "sha256" | "revision"> {
+  readonly path: string;
+}
+
 /** How directories are read and rescued: from files, or in a model. */
 export interface Rescuer {
   inspect(dataDir: string): Promise<MemberDirectory>;
-  rescue(request: RescueRequest): Promise<Omit<RescuedData, "plan">>;
+  rescue(request: RescueRequest): Promise<RescuedFile>;
 }
 
 /** Reading a large log takes a moment, and nothing changes in it without quorum. */
@@ -84,7 +92,7 @@ export class Recovery {
   }
 
   async rescue(action: Extract<Action, { kind: "RescueData" }>): Promise<void> {
-    const { kind: _kind, operation: _operation, ...request } = action;
+    const { kind: _kind, operation: _operation, attempt: _attempt, ...request } = action;
     const workDir = this.#layout.recovery(action.plan);
     const { data: dataDir } = this.#layout.volume(action.member);
     await this.#disk.makeDirectory(workDir);
@@ -99,8 +107,9 @@ export class Recovery {
       if (task.kind !== "recoverQuorum" || isFinished(operation) || !/^[0-9a-f]{16}$/.test(task.approve))
         continue;
       const text = await this.#disk.read(path.join(this.#layout.recovery(task.approve), RESULT));
-      if (text !== undefined)
-        return { plan: task.approve, ...(JSON.parse(text) as Omit<RescuedData, "plan">) };
+      if (text === undefined) continue;
+      const { path: file, sha256, revision } = JSON.parse(text) as RescuedFile;
+      return { plan: task.approve, source: { file: { path: file } }, sha256, revision };
     }
     return undefined;
   }

@@ -4,6 +4,7 @@ import type { MemberDirectory } from "../core/observation.ts";
 import { isFrom } from "../core/config/config-keys.ts";
 import { ensureEtcd } from "../etcd/install/ensure.ts";
 import { inspectDirectory } from "../recovery/directory.ts";
+import { summaryOf } from "../recovery/summary.ts";
 import type { ProcessWorld } from "../etcd/process.ts";
 import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
@@ -19,13 +20,7 @@ export function machineRescuer(around: {
   const { world, env, signal } = around;
   return {
     inspect: async (dataDir): Promise<MemberDirectory> => {
-      const found = await inspectDirectory(world.disk, dataDir);
-      if (found.state === "empty") return { state: "empty" };
-      if (found.state === "damaged") return { state: "damaged", why: found.why };
-      const { clusterID, memberID, last } = found.log;
-      const { revision, consistentIndex } = found.database;
-      const replay = Math.max(0, last.index - consistentIndex);
-      return { state: "data", clusterID, memberID, ...last, revision, replay };
+      return summaryOf(await inspectDirectory(world.disk, dataDir));
     },
     rescue: async ({ dataDir, workDir, version, expected }) => {
       const { rescue } = await import("../recovery/rescue.ts");

@@ -11,6 +11,7 @@
  *                           of EtcdUsers -etcd-tls and -etcd-issued (after the name of the object)
  *                           with auth also -root, -operator-auth and -client-auth
  *   EtcdMember, Pod, claim  -<ordinal> (claims with data- in front)
+ *   Pod                     -<hash>-inspect, -<hash>-<attempt>-rescue (of a recovery)
  *   PodDisruptionBudget     nothing: there is one per cluster
  *
  * This is why the headless Service does not simply bear the cluster's name: that of a cluster `a-client` would
@@ -20,6 +21,7 @@
  */
 import { GROUP } from "../api/metadata.ts";
 import { isSecure, modeOf } from "../core/config/flags.ts";
+import { shortHash } from "../core/hash.ts";
 import type { ClusterFacts } from "../core/observation.ts";
 import { memberName, ordinalOf, type MemberAddress, type MemberRecord } from "../core/record.ts";
 
@@ -86,6 +88,10 @@ export const ANNOTATIONS = {
   scheduledAt: `${GROUP}/scheduled-at`,
   /** On an EtcdSnapshot, by a schedule or a person: another value asks for another verification. */
   verify: `${GROUP}/verify`,
+  /** On a Pod that reads a member's volume: which volume, and which run of the member it came after. */
+  reads: `${GROUP}/reads`,
+  /** On the Pod of a recovery: the hash of the approved plan, and the UID of the operation that approved it. */
+  plan: `${GROUP}/plan`,
   /** On Services and budgets: the hash of what was applied last. */
   applied: `${GROUP}/applied`,
 } as const;
@@ -123,6 +129,23 @@ export const VERIFY_CONTAINERS = {
   etcdutl: "restore-snapshot",
   etcd: "scratch-etcd",
 } as const;
+
+/** Of the Pods of a recovery: what reads a volume; what copies data, runs on the copy beside etcd, and saves it. */
+export const RECOVERY_CONTAINERS = {
+  inspect: "inspect",
+  copy: "copy-data",
+  etcd: "survivor",
+  save: "save-snapshot",
+} as const;
+
+/** `reads`: what tells one reading from another. */
+export function inspectPodName(member: string, reads: string): string {
+  return `${member}-${shortHash(reads).slice(0, 8)}-inspect`;
+}
+
+export function rescuePodName(cluster: string, plan: string, attempt: number): string {
+  return `${cluster}-${plan}-${attempt}-rescue`;
+}
 
 export const PORTS = { client: 2379, peer: 2380, metrics: 2381 } as const;
 

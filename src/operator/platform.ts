@@ -44,6 +44,7 @@ import { PartWaits } from "./apply/part-waits.ts";
 import { PeerServices } from "./apply/peer-services.ts";
 import { Preflight } from "./apply/preflight.ts";
 import type { EtcdReach } from "./reach.ts";
+import { KubeRecovery } from "./recovery.ts";
 import { described } from "./status/described.ts";
 import { Reporter } from "./status/report.ts";
 import { Resizing } from "./apply/resizing.ts";
@@ -99,6 +100,7 @@ export class KubePlatform implements Platform {
   readonly #addresses: Addresses;
   readonly #rotations: Rotations;
   readonly #erasures: Erasures;
+  readonly #recovery: KubeRecovery;
   /** What the last read was made from. */
   #basis: readonly unknown[] = [];
 
@@ -116,6 +118,8 @@ export class KubePlatform implements Platform {
     this.#auth = new KubeAuth(options, certificates);
     const clashes = new Clashes(client, clock, refOf(key).name);
     const contests = new Contests(client, clock);
+    const now = () => skew.serverNow();
+    this.#recovery = new KubeRecovery({ client, stores, key, certificates, now, image: options.image });
     this.#apply = {
       client,
       random: options.random,
@@ -131,6 +135,7 @@ export class KubePlatform implements Platform {
       resizing: new Resizing(client, clock),
       peerServices: new PeerServices(client, clock, contests),
       volumeMarks: new VolumeMarks(client, clock),
+      recovery: this.#recovery,
       ...(options.image !== undefined && { image: options.image }),
     };
     this.#rotations = new Rotations(
@@ -191,6 +196,7 @@ export class KubePlatform implements Platform {
         ...verdict,
         ...(newcomersBlocked && { newcomersBlocked }),
         ...this.#rotations.authorities(cluster, records),
+        ...this.#recovery.facts({ cluster, members, operations: observed.state.operations }),
       },
       operations: observed.state.operations,
       ...this.#snapshots(cluster),
@@ -253,6 +259,9 @@ export class KubePlatform implements Platform {
       decided.kind === "CreateMember"
         ? await this.#apply.peerServices.before(decided, facts, stores.ownObjects(key).services, records)
         : decided;
+    if (action.kind === "RescueData") return await this.#recovery.rescue(facts, action);
+    if (action.kind === "MarkCluster" && action.purpose === "recover")
+      await this.#recovery.renewPeerAuthority(facts);
     if (action.kind === "RotateAuthority") return await this.#rotations.rotate(facts, action);
     if (action.kind === "ReissueCertificates") return await this.#rotations.reissue(facts, action.member);
     const object = "member" in action ? stores.member(`${facts.namespace}/${action.member}`) : undefined;
@@ -265,6 +274,10 @@ export class KubePlatform implements Platform {
       this.#apply.certificates.forget(action.member);
       this.#apply.resizing.forget(action.member);
     }
+  }
+
+  inspect(...[members, view]: Parameters<NonNullable<Platform["inspect"]>>) {
+    return Promise.resolve(this.#recovery.inspect(members, view));
   }
 
   async lookAtTrust(members: readonly PlatformMember[]): ReturnType<Rotations["look"]> {

@@ -10,14 +10,17 @@ import { EtcdClient } from "../etcd/client.ts";
 import { GrpcTransport } from "../etcd/grpc/transport.ts";
 import type { InstalledEtcd } from "../etcd/install/ensure.ts";
 import { EtcdProcess, type ProcessWorld } from "../etcd/process.ts";
-import { freeBytes } from "../seams/disk.ts";
+import type { TlsCredentials } from "../etcd/types.ts";
+import type { Clock } from "../seams/clock.ts";
+import { freeBytes, type Disk } from "../seams/disk.ts";
 import type { Pki } from "../seams/pki.ts";
 import { hex, type Random } from "../seams/random.ts";
-import { manifestName } from "../snapshot/manifest.ts";
+import { manifestName, type Manifest } from "../snapshot/manifest.ts";
 import { certificates, freePorts } from "../snapshot/restore-check.ts";
 import { saveSnapshot } from "../snapshot/save.ts";
 import { FileStore } from "../snapshot/store/file.ts";
 import { inspectDirectory, type DirectoryFacts } from "./directory.ts";
+import { ATTEMPT, COPY, dataDirFlag, forcedArguments, RESCUED_SNAPSHOT } from "./places.ts";
 import { commitAll } from "./wal/commit-all.ts";
 import type { LogPosition } from "./wal/messages.ts";
 
@@ -51,43 +54,64 @@ export class RescueError extends Error {
   override name = "RescueError";
 }
 
-export const RESCUED_SNAPSHOT = "snapshot.db";
-const ATTEMPT = "attempt-";
 /** The copy, the snapshot of it, and what a restore makes of that. */
 const COPIES = 3;
 const START_TIMEOUT_MS = 300_000;
-/** The one-shot etcd must never raise an alarm for want of room. */
-const QUOTA_BYTES = 64 * 1024 ** 3;
 
 export async function rescue(options: RescueOptions): Promise<Rescued> {
   const { workDir, world, random } = options;
   await world.disk.makeDirectory(workDir);
   await endAttempts(options);
-  const found = await verified(options);
-  await checkSpace(options);
   const attempt = path.join(workDir, `${ATTEMPT}${hex(random, 4)}`);
-  const copy = path.join(attempt, "data");
   try {
-    await world.disk.makeDirectory(attempt);
-    await fs.cp(options.dataDir, copy, { recursive: true, errorOnExist: true, force: false });
-    const copied = await inspectDirectory(world.disk, copy);
-    if (!isSame(copied, found.log))
-      throw new RescueError("the copy of its data differs from the original: does something write there?");
-    const member = path.join(copy, "member");
-    await commitAll(world.disk, path.join(member, "wal"), path.join(member, "snap"));
-    const rescued = await forcedOnce(options, attempt, copy, found.log.last);
-    for (const name of [RESCUED_SNAPSHOT, manifestName(RESCUED_SNAPSHOT)])
-      await world.disk.rename(path.join(attempt, name), path.join(workDir, name));
-    return { ...rescued, file: path.join(workDir, RESCUED_SNAPSHOT) };
+    const { copy, last } = await copyForRescue({ ...options, disk: world.disk, attempt, copies: COPIES });
+    const { sha256, revision, totalKeys } = await forcedOnce(options, attempt, copy, last);
+    await takeOut(world.disk, attempt, workDir);
+    return { file: path.join(workDir, RESCUED_SNAPSHOT), sha256, revision, totalKeys };
   } finally {
     await world.disk.remove(attempt);
   }
 }
 
+export interface CopyOptions extends Pick<RescueOptions, "dataDir" | "expected"> {
+  readonly disk: Disk;
+  /** A directory for this attempt alone; made here. */
+  readonly attempt: string;
+  /** How many times the size of the data has to be free there. */
+  readonly copies: number;
+}
+
+/** The data as it was approved, in a copy whose log is committed to its end, and on which etcd may run once. */
+export async function copyForRescue(options: CopyOptions): Promise<{ copy: string; last: LogPosition }> {
+  const { disk, attempt, dataDir } = options;
+  const found = await verified(options);
+  await disk.makeDirectory(attempt);
+  await checkSpace(options);
+  const copy = path.join(attempt, COPY);
+  await fs.cp(dataDir, copy, { recursive: true, errorOnExist: true, force: false });
+  const copied = await inspectDirectory(disk, copy);
+  if (!isSame(copied, found.log))
+    throw new RescueError("the copy of its data differs from the original: does something write there?");
+  const member = path.join(copy, "member");
+  await commitAll(disk, path.join(member, "wal"), path.join(member, "snap"));
+  await claimCopy({ disk }, copy);
+  return { copy, last: found.log.last };
+}
+
+/** From now on it is the snapshot; what else the attempt made can go. */
+export async function takeOut(disk: Disk, attempt: string, workDir: string): Promise<void> {
+  for (const name of [manifestName(RESCUED_SNAPSHOT), RESCUED_SNAPSHOT])
+    await disk.rename(path.join(attempt, name), path.join(workDir, name));
+}
+
 type Found = Extract<DirectoryFacts, { state: "data" }>;
 
-async function verified({ dataDir, expected, world }: RescueOptions): Promise<Found> {
-  const found = await inspectDirectory(world.disk, dataDir);
+async function verified({
+  dataDir,
+  expected,
+  disk,
+}: Pick<CopyOptions, "dataDir" | "expected" | "disk">): Promise<Found> {
+  const found = await inspectDirectory(disk, dataDir);
   if (found.state !== "data")
     throw new RescueError(found.state === "empty" ? `${dataDir} holds no data` : found.why);
   if (!isSame(found, expected))
@@ -108,14 +132,14 @@ function isSame(found: DirectoryFacts, expected: RescueOptions["expected"]): boo
   );
 }
 
-async function checkSpace({ dataDir, workDir }: RescueOptions): Promise<void> {
+async function checkSpace({ dataDir, attempt, copies }: CopyOptions): Promise<void> {
   let needed = 0;
   for (const entry of await fs.readdir(dataDir, { recursive: true, withFileTypes: true }))
-    if (entry.isFile()) needed += (await fs.stat(path.join(entry.parentPath, entry.name))).size * COPIES;
-  const free = await freeBytes(workDir);
+    if (entry.isFile()) needed += (await fs.stat(path.join(entry.parentPath, entry.name))).size * copies;
+  const free = await freeBytes(attempt);
   if (free < needed)
     throw new RescueError(
-      `${workDir} has ${free} bytes free, and ${needed} are needed for copies of the data: free some space`,
+      `${path.dirname(attempt)} has ${free} bytes free, and ${needed} are needed for copies of the data: free some space`,
     );
 }
 
@@ -124,17 +148,13 @@ async function endAttempts({ workDir, world }: RescueOptions): Promise<void> {
   for (const name of await world.disk.list(workDir)) {
     if (!name.startsWith(ATTEMPT)) continue;
     const attempt = path.join(workDir, name);
-    for (const identity of await world.processes.find(dataDirFlag(path.join(attempt, "data")))) {
+    for (const identity of await world.processes.find(dataDirFlag(path.join(attempt, COPY)))) {
       const process = await world.processes.adopt(identity);
       process?.signal("SIGKILL");
       await process?.exit;
     }
     await world.disk.remove(attempt);
   }
-}
-
-function dataDirFlag(directory: string): string {
-  return `--data-dir=${directory}`;
 }
 
 /** A second run on the same copy would take the first one's cluster apart again (R54). */
@@ -148,60 +168,69 @@ async function forcedOnce(
   attempt: string,
   copy: string,
   last: LogPosition,
-): Promise<Omit<Rescued, "file">> {
-  const { etcd, world, signal, random } = options;
-  await claimCopy(world, copy);
+): Promise<Manifest> {
+  const { etcd, world, random } = options;
   const [client, peer] = await freePorts();
   const [url, peerUrl] = [`https://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`];
   const { tls, flags } = await certificates({ ...options, scratch: attempt });
   const process = await EtcdProcess.start(world, {
     binary: etcd.etcd,
-    args: [
-      "--name=survivor",
-      dataDirFlag(copy),
-      `--listen-client-urls=${url}`,
-      `--advertise-client-urls=${url}`,
-      `--listen-peer-urls=${peerUrl}`,
-      `--initial-advertise-peer-urls=${peerUrl}`,
-      `--initial-cluster=survivor=${peerUrl}`,
-      "--force-new-cluster",
-      "--auto-compaction-retention=0",
-      `--quota-backend-bytes=${QUOTA_BYTES}`,
-      ...options.flags,
-      ...flags,
-    ],
+    args: [...forcedArguments({ copy, url, peerUrl }), ...options.flags, ...flags],
     env: { PATH: options.env["PATH"], HOME: attempt },
     cwd: attempt,
     log: path.join(options.workDir, "etcd.log"),
   });
-  const transport = new GrpcTransport({ clock: world.clock, tls });
   try {
-    const endpoint = { name: "survivor", url };
-    const reader = new EtcdClient({ transport, clock: world.clock, endpoints: [endpoint] });
-    const serves = async (limit: AbortSignal) => {
+    const ready = async (serves: (limit: AbortSignal) => Promise<boolean>) =>
+      await process.ready(serves, { timeoutMs: START_TIMEOUT_MS, signal: options.signal });
+    const { signal } = options;
+    return await saveForced({ attempt, url, tls, last, ready, clock: world.clock, random, signal });
+  } finally {
+    await process.kill();
+  }
+}
+
+export interface SaveForced {
+  /** Where the snapshot goes, beside the copy. */
+  readonly attempt: string;
+  readonly url: string;
+  readonly tls: TlsCredentials;
+  /** Everything up to here has to be in it. */
+  readonly last: Pick<LogPosition, "index">;
+  /** Waits until etcd answers. */
+  readonly ready: (serves: (limit: AbortSignal) => Promise<boolean>) => Promise<void>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+}
+
+/** Takes the snapshot of an etcd that runs alone on a copy, once it has everything. */
+export async function saveForced(options: SaveForced): Promise<Manifest> {
+  const { attempt, url, tls, last, ready, clock, random, signal } = options;
+  const transport = new GrpcTransport({ clock, tls });
+  try {
+    const endpoint = { name: "survivor", url, serverName: "localhost" };
+    const reader = new EtcdClient({ transport, clock, endpoints: [endpoint] });
+    await ready(async (limit) => {
       await reader.kv.get("\0", { timeoutMs: 2_000, signal: limit });
       return true;
-    };
-    await process.ready(serves, { timeoutMs: START_TIMEOUT_MS, signal });
+    });
     const status = await reader.maintenance.status(endpoint, { timeoutMs: 5_000, signal });
     const { members } = await reader.cluster.memberList({ timeoutMs: 5_000, signal });
     if (members.length !== 1 || Number(status.raftAppliedIndex) < last.index)
       throw new RescueError(
         `etcd came up with ${members.length} members and entries up to ${status.raftAppliedIndex}, where one member and entries up to ${last.index} were expected`,
       );
-    const store = new FileStore(attempt, random);
-    const { sha256, revision, totalKeys } = await saveSnapshot({
+    return await saveSnapshot({
       client: reader,
-      store,
+      store: new FileStore(attempt, random),
       name: RESCUED_SNAPSHOT,
       compression: "none",
-      clock: world.clock,
+      clock,
       random,
       signal,
     });
-    return { sha256, revision, totalKeys };
   } finally {
     await transport.close();
-    await process.kill();
   }
 }

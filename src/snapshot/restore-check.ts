@@ -79,7 +79,10 @@ export async function certificates({
   pki,
   scratch: directory,
   world: { disk },
-}: Pick<RestoreCheckOptions, "pki" | "world"> & { readonly scratch: string }): Promise<{
+}: Pick<RestoreCheckOptions, "pki"> & {
+  readonly scratch: string;
+  readonly world: Pick<ProcessWorld, "disk">;
+}): Promise<{
   tls: TlsCredentials;
   flags: string[];
 }> {

@@ -84,7 +84,7 @@ export async function issueCertificates(
       ca,
       leaf: {
         commonName,
-        sans: { dns: [], ips: server ? [host] : [] },
+        sans: { dns: server ? ["localhost"] : [], ips: server ? [host] : [] },
         usages: server ? ["serverAuth", "clientAuth"] : ["clientAuth"],
         lifeMs: 24 * HOUR,
       },

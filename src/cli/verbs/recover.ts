@@ -12,6 +12,8 @@ export const verb = verbGroup(
   },
   {
     quorum: async () => (await import("./recover/quorum.ts")).verb,
+    copy: async () => (await import("./recover/rescue.ts")).copy,
+    save: async () => (await import("./recover/rescue.ts")).save,
     inspect: async () => (await import("./recover/inspect.ts")).verb,
   },
 );

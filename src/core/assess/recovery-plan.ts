@@ -6,8 +6,9 @@
 import { canonical, shortHash } from "../hash.ts";
 import type { MemberDirectory } from "../observation.ts";
 import { quorum } from "../quorum.ts";
-import type { MemberView, View } from "../view.ts";
-import { hasLostItsData } from "./lost-data.ts";
+import { namesOf, type MemberView, type View } from "../view.ts";
+import { exitOf } from "./exit-causes.ts";
+import { isWithoutData } from "./lost-data.ts";
 import { hiddenQuorum } from "./out-of-reach.ts";
 
 export type DataFound = Extract<MemberDirectory, { state: "data" }>;
@@ -16,6 +17,8 @@ export interface PlannedMember {
   readonly member: MemberView;
   /** Undefined where its data is lost, or is another cluster's. */
   readonly data?: DataFound;
+  /** It may have data, and nobody can look: its volume or its node is out of reach. */
+  readonly unreachable?: true;
 }
 
 export interface RecoveryPlan {
@@ -29,18 +32,26 @@ export interface RecoveryPlan {
   readonly lost: { readonly least: number; readonly most: number } | undefined;
 }
 
-/** Undefined while quorum may still return, and while it is not known what every voter's directory holds. */
-export function recoveryPlan(view: View): RecoveryPlan | undefined {
+/**
+ * Undefined while quorum may still return, and while it is not known what every voter's directory holds. `settled`: those
+ * whose directories counted when the plan was approved; what etcd could not read then does not count once it has stopped.
+ */
+export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryPlan | undefined {
   const { cluster, etcd } = view.observation;
   if (!view.established || view.hasQuorum || hiddenQuorum(view).length > 0) return undefined;
   const voters = view.staying.filter(isVoterByRecord);
-  const lost = voters.filter(hasLostItsData);
-  if (voters.length - lost.length >= quorum(voters.length)) return undefined;
+  const isLost = (member: MemberView) =>
+    isWithoutData(view)(member) || (settled !== undefined && !settled.includes(member.name));
+  const lost = voters.filter(isLost);
   // One on its way out counts for no quorum, but may have acknowledged writes that no other copy has.
-  const going = view.members.filter((member) => isLeavingWithData(view, member));
+  const going = view.members.filter((member) => isLeavingWithData(view, member) && !isLost(member));
   const left = [...voters.filter((member) => !lost.includes(member)), ...going];
-  if (left.some(({ directory }) => directory === undefined)) return undefined;
+  const away = left.filter(isOutOfReach);
+  const hasChance = voters.filter((member) => !lost.includes(member) && !away.includes(member)).length;
+  if (hasChance >= quorum(voters.length)) return undefined;
+  if (left.some((member) => !away.includes(member) && isUnread(member))) return undefined;
   const members = [...voters, ...going].map((member): PlannedMember => {
+    if (away.includes(member)) return { member, unreachable: true };
     const data = lost.includes(member) ? undefined : dataOf(view, member);
     return { member, ...(data && { data }) };
   });
@@ -60,10 +71,11 @@ export function recoveryPlan(view: View): RecoveryPlan | undefined {
       cluster: cluster.uid,
       token: view.token,
       survivor: best.member.name,
-      members: members.map(({ member: { name, record }, data }) => ({
+      members: members.map(({ member: { name, record }, data, unreachable }) => ({
         name,
         volume: record.volumeUID,
         ...(data && { term: data.term, index: data.index }),
+        ...(unreachable && { unreachable }),
       })),
     }),
   );
@@ -80,6 +92,43 @@ export function recoveryPlan(view: View): RecoveryPlan | undefined {
   };
 }
 
+/** Nothing runs on it, and for good as far as anybody knows: its node was deleted, or no node can use its volume. */
+function isOutOfReach({ directory, volume, workload }: MemberView): boolean {
+  if (workload.state === "running" || workload.state === "stopping") return false;
+  return directory?.state === "unreachable" || volume.state === "unreachable";
+}
+
+/** Nobody has looked into its directory so far, or somebody is at it. */
+export function isUnread({ directory }: MemberView): boolean {
+  return directory === undefined || directory.state === "reading" || directory.state === "unreachable";
+}
+
+/** Of whom what they hold counts, now and when they have stopped: not of those that etcd itself found unusable. */
+export function settledFor(view: View): string[] {
+  const isUnusable = (member: MemberView) =>
+    member.forgot !== undefined || exitOf(member)?.data === "unreadable";
+  return namesOf(view.members.filter((member) => !isUnusable(member)));
+}
+
+/**
+ * Whether to look into the directories, where that takes more than reading files: a quorum cannot come back by itself, or
+ * has not for long.
+ */
+export function isWorthReading(view: View): boolean {
+  if (!view.established || view.hasQuorum || view.spec.replicas === 0) return false;
+  if (hiddenQuorum(view).length > 0) return false;
+  const voters = view.staying.filter(isVoterByRecord);
+  const isGone = (member: MemberView) => isWithoutData(view)(member) || member.volume.state === "unreachable";
+  const [lost, others] = [voters.filter(isGone), voters.filter((member) => !isGone(member))];
+  if (lost.length === voters.length) return false;
+  if (others.length < quorum(voters.length)) return true;
+  return others.every(
+    ({ healthy, unhealthySince }) => healthy || (unhealthySince ?? view.now) + LONG_MS <= view.now,
+  );
+}
+
+const LONG_MS = 5 * 60_000;
+
 /** By the records alone: the member list of one that is left may be old, and is gone when it stops. */
 function isVoterByRecord({ record }: MemberView): boolean {
   return record.role === "Voter" && (record.joined || record.boot === "New");
@@ -87,7 +136,9 @@ function isVoterByRecord({ record }: MemberView): boolean {
 
 function isLeavingWithData(view: View, member: MemberView): boolean {
   const { leaving, token } = member.record;
-  return leaving !== undefined && token === view.token && isVoterByRecord(member) && !hasLostItsData(member);
+  return (
+    leaving !== undefined && token === view.token && isVoterByRecord(member) && !isWithoutData(view)(member)
+  );
 }
 
 /** What it holds of this cluster and as this member. */

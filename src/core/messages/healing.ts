@@ -32,6 +32,8 @@ interface LostQuorum {
   readonly left: number;
   readonly needed: number;
   readonly loss?: Loss | undefined;
+  /** Nobody can look into their volumes. */
+  readonly away?: Names;
   /** The plan that a person can approve. */
   readonly recovery?: Recovery;
 }
@@ -199,8 +201,15 @@ export const HEALING = {
     example: { healthy: 1, size: 3, needed: 2, coming: ["demo-2", "demo-3"] },
   }),
   QuorumLost: wait("QuorumLost", {
-    say: ({ gone, left, needed }: LostQuorum) =>
-      `quorum is permanently lost: ${list(gone)} lost ${plural(gone, "its", "their")} data, and only ${left} of the ${needed} voters needed can return`,
+    say: ({ gone, away = [], left, needed }: LostQuorum) => {
+      const why = [
+        ...(gone.length > 0 ? [`${list(gone)} lost ${plural(gone, "its", "their")} data`] : []),
+        ...(away.length > 0
+          ? [`the ${plural(away, "volume", "volumes")} of ${list(away)} cannot be reached`]
+          : []),
+      ];
+      return `quorum is permanently lost: ${why.join(", ")}, and only ${left} of the ${needed} voters needed can return`;
+    },
     next: ({ loss, recovery }) => `${howToRecover(recovery)}${howToAccept(loss)}`,
     approval: ({ loss }) => loss?.approval,
     example: { gone: ["demo-1", "demo-2"], left: 1, needed: 2 },

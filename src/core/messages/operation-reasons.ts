@@ -79,8 +79,10 @@ export const OPERATION_REASONS = {
   },
   RecoveryNotSupported: {
     phases: ["Rejected"],
-    meaning: "The operator cannot read what the members' volumes hold on this platform, so it has no plan.",
-    remedy: "Restore a snapshot into a new cluster.",
+    meaning:
+      "The members' data is in their Pods and would be lost if they were stopped, or the operator does not know its own image.",
+    remedy:
+      "Take a snapshot of a member that still runs, and restore it into a new cluster; or start the operator with `--image`.",
   },
   VersionDiffers: {
     phases: ["Rejected", "Failed"],

@@ -1,7 +1,7 @@
 /** Messages of operations: tasks that a person asked for once. */
 import type { Plane } from "../observation.ts";
 import { step, wait, type Names } from "./message.ts";
-import { dateTime, list } from "./words.ts";
+import { dateTime, list, plural } from "./words.ts";
 
 interface Named {
   readonly operation: string;
@@ -58,19 +58,42 @@ export const OPERATIONS_TOLD = {
     example: WITH_MEMBER,
   }),
   RecoveryStops: step({
-    say: ({ operation, member }: WithMember) =>
-      `stopping all members for operation ${operation}, which recovers the data of ${member}`,
+    say: ({ operation, member }: Named & { member?: string }) =>
+      `stopping all members for operation ${operation}, which recovers ${member === undefined ? "what they hold" : `the data of ${member}`}`,
     example: WITH_RECOVERY,
   }),
   RecoveryAwaitsStop: wait("OperationRunning", {
-    say: ({ operation, members }: WithMember & { members: Names }) =>
+    say: ({ operation, members }: Named & { members: Names }) =>
       `operation ${operation} waits for ${list(members)} to stop`,
-    example: { ...WITH_RECOVERY, members: ["demo-2"] },
+    example: { operation: WITH_RECOVERY.operation, members: ["demo-2"] },
+  }),
+  RecoveryAwaitsNode: wait("OperationRunning", {
+    say: ({ operation, members, nodes }: Named & { members: Names; nodes: Names }) =>
+      `operation ${operation} waits for ${list(members)} to stop, and ${list(nodes)} ${plural(nodes, "does", "do")} not answer`,
+    next: ({ nodes }) =>
+      `If ${list(nodes)} ${plural(nodes, "is", "are")} switched off, say so: add the taint node.kubernetes.io/out-of-service, or delete the ${plural(nodes, "Node", "Nodes")}. Never do that while a member may still run there.`,
+    example: { operation: WITH_RECOVERY.operation, members: ["demo-2"], nodes: ["node-b"] },
+  }),
+  RecoveryReads: wait("OperationRunning", {
+    say: ({ operation, members, why }: Named & { members: Names; why: string | undefined }) =>
+      `operation ${operation} reads what the ${plural(members, "volume", "volumes")} of ${list(members)} ${plural(members, "holds", "hold")}${why === undefined ? "" : `: ${why}`}`,
+    volatile: ["why"],
+    example: {
+      operation: WITH_RECOVERY.operation,
+      members: ["demo-1", "demo-2"],
+      why: "the Pod demo-1-inspect-2c01 is being started",
+    },
   }),
   RecoveryRescues: step({
     say: ({ operation, member }: WithMember) =>
       `making a snapshot of everything that the log of ${member} holds, for operation ${operation}; its data directory is only read`,
     example: WITH_RECOVERY,
+  }),
+  RecoveryAwaitsRescue: wait("OperationRunning", {
+    say: ({ operation, member, why }: WithMember & { why: string | undefined }) =>
+      `operation ${operation} makes a snapshot of what the log of ${member} holds${why === undefined ? "" : `: ${why}`}`,
+    volatile: ["why"],
+    example: { ...WITH_RECOVERY, why: "etcd starts from a copy of its data" },
   }),
   RecoveryBegins: step({
     say: ({ operation, member, members, revision }: WithMember & { members: string; revision: number }) =>

@@ -198,7 +198,7 @@ function defragmented(
 }
 
 function rescuedBy({ plan }: Extract<Action, { kind: "RescueData" }>): RescuedData {
-  return { plan, path: "/snapshot.db", sha256: "0".repeat(64), revision: 0 };
+  return { plan, source: { file: { path: "/snapshot.db" } }, sha256: "0".repeat(64), revision: 0 };
 }
 
 /** Members hold the same data; some tell of their free pages only later. */

@@ -76,7 +76,7 @@ function restoreOf(view: View, { name: member, record, workload }: MemberView): 
   if (workload.state === "exited" && workload.cause === "restore-failed") {
     const { restore: fault = "failed", detail: why } = workload;
     const { recovered } = view.observation.cluster.marks;
-    const field = recovered?.restore.source.file?.path ?? fieldOf(fault, record.restore);
+    const field = recovered ? sourceOf(recovered.restore) : fieldOf(fault, record.restore);
     const params = { member, why, field };
     return [hold(HOLDS.allButHealing, fault === "unreachable" ? "RestoreRetried" : "RestoreFailed", params)];
   }
@@ -93,6 +93,11 @@ const NAMED_BY: Readonly<Record<StoreKind, { readonly object: string; readonly p
   pvc: { object: "path", place: "path" },
   file: { object: "path", place: "path" },
 };
+
+/** Where the snapshot of a recovery is. */
+function sourceOf({ source: { file, pvc } }: RestoreRecipe): string {
+  return pvc ? `${pvc.path} on the volume of ${pvc.claimName}` : (file?.path ?? "the snapshot");
+}
 
 /** The field of the spec that a person has to look at. */
 function fieldOf(fault: RestoreFault, { source, snapshot }: RestoreRecipe): string {

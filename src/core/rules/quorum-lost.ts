@@ -4,7 +4,7 @@
  */
 import { acceptingWord, approvable } from "../assess/approvals.ts";
 import type { Loss } from "../messages/approvals.ts";
-import { hasLostItsData } from "../assess/lost-data.ts";
+import { isWithoutData } from "../assess/lost-data.ts";
 import { approvalOf, hiddenQuorum, unreachable } from "../assess/out-of-reach.ts";
 import { recoveryPlan } from "../assess/recovery-plan.ts";
 import { hold } from "../outcome.ts";
@@ -26,23 +26,25 @@ export const quorumLost: Rule = (view) => {
   }
   if (!view.established || view.hasQuorum) return [];
   const voters = view.members.filter((member) => isOrWasVoter(view, member));
-  const gone = voters.filter(hasLostItsData);
+  const gone = voters.filter(isWithoutData(view));
   const size = view.voters || voters.length;
   const needed = quorum(size);
   if (voters.length > 0 && gone.length === voters.length) {
     return [hold(HOLDS.everything, "AllDataGone", { size, gone: namesOf(gone), loss: lossOf(view, gone) })];
   }
   const healthy = voters.filter((member) => member.healthy);
-  const coming = voters.filter((member) => !member.healthy && !hasLostItsData(member));
-  if (healthy.length + coming.length < needed) {
-    const left = size - gone.length;
-    const plan = recoveryPlan(view);
+  const coming = voters.filter((member) => !member.healthy && !gone.includes(member));
+  const plan = recoveryPlan(view);
+  if (plan || healthy.length + coming.length < needed) {
+    const away = plan?.members.flatMap(({ member, unreachable: is }) => (is ? [member] : [])) ?? [];
+    const left = size - gone.length - away.length;
     const recovery = plan && {
       survivor: plan.survivor.name,
       approval: approvable(view.observation, plan.hash),
     };
     const lost = {
       gone: namesOf(gone),
+      ...(away.length > 0 && { away: namesOf(away) }),
       left,
       needed,
       loss: lossOf(view, gone),

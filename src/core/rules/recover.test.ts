@@ -135,7 +135,8 @@ test("another hash, a member that came back, and a cluster with quorum: rejected
   const back = onMachine(asking(holding(exited(world, "demo-2"), "demo-2"), task));
   assert.deepEqual(ending(back), ["Rejected", "QuorumNotLost"]);
   const unknown = { ...world, members: world.members.map(({ directory: _unread, ...facts }) => facts) };
-  assert.deepEqual(ending(asking(unknown, task)), ["Rejected", "RecoveryNotSupported"]);
+  const refused = { ...unknown, platform: { ...unknown.platform, recoveryRefused: "they are in memory" } };
+  assert.deepEqual(ending(asking(refused, task)), ["Rejected", "RecoveryNotSupported"]);
   assert.deepEqual(ending(asking(healthy(), task)), ["Rejected", "QuorumNotLost"]);
   const absent = unknown.members.map((facts) => ({ ...facts, volume: { state: "absent" } as const }));
   const wiped = asking(onMachine({ ...unknown, members: absent }), task);
@@ -161,14 +162,14 @@ test("everybody is stopped before the data is read, and it is at hand before the
 });
 
 test("one that hangs while it stops is waited for", () => {
-  const running = until(asking(world, task), ({ kind }) => kind === "StopWorkload");
+  const running = until(onMachine(asking(world, task)), ({ kind }) => kind === "StopWorkload");
   const hangs = change(running, "demo-1", { workload: { state: "stopping", since: 1 } });
   assert.equal(next(hangs), "nothing");
   assert.equal(decide(hangs).holds.at(-1)?.code, "RecoveryAwaitsStop");
-  const unread = onMachine(change(hangs, "demo-1", { directory: undefined }));
-  assert.equal(next(unread), "nothing", "what it is still writing cannot be read, and changes no plan");
-  assert.equal(decide(unread).holds.at(-1)?.code, "RecoveryAwaitsStop");
-  const ended = change(unread, "demo-1", { workload: { state: "absent" }, directory: { state: "empty" } });
+  const half = change(hangs, "demo-1", { directory: undefined });
+  assert.equal(next(half), "nothing", "what it is still writing cannot be read, and changes no plan");
+  assert.equal(decide(half).holds.at(-1)?.code, "RecoveryAwaitsStop");
+  const ended = change(half, "demo-1", { workload: { state: "absent" }, directory: { state: "empty" } });
   assert.deepEqual(ending(ended), ["Failed", "PlanChanged"]);
 });
 
@@ -300,4 +301,76 @@ test("a second quorum loss while members are rebuilt ends the first recovery, an
   assert.ok(act?.action.kind === "UpdateOperation", next(again));
   assert.deepEqual([act.action.operation, act.action.status.phase], ["first", "Failed"]);
   assert.equal(next(after(again, act.action)), "start operation task");
+});
+
+const unread = (observation: Observation, name: string) =>
+  change(observation, name, { directory: { state: "reading" } });
+
+/** As with Pods: whoever is stopped is gone, and what it holds is read again. */
+function stoppedPods(observation: Observation): Observation {
+  return observation.members.reduce(
+    (o, { record: { name } }) => unread(change(o, name, { workload: { state: "absent" } }), name),
+    until(observation, ({ kind }) => kind === "StopWorkload"),
+  );
+}
+
+test("what is being read is waited for: before it begins without an answer, then with a hold, and not for ever", () => {
+  assert.equal(next(asking(unread(world, "demo-1"), task)), "nothing");
+  const again = stoppedPods(asking(world, task));
+  assert.equal(next(again), "nothing");
+  assert.equal(decide(again).holds.at(-1)?.code, "RecoveryReads");
+  assert.deepEqual(ending({ ...again, now: again.now + 31 * 60_000 }), ["Failed", "StepFailed"]);
+  const empty = ["demo-2", "demo-3"].reduce(
+    (o, name) => change(o, name, { directory: { state: "empty" } }),
+    again,
+  );
+  assert.match(next(holding(empty, "demo-1")), /rescue/);
+  assert.deepEqual(ending(holding(empty, "demo-1", { index: 101 })), ["Failed", "PlanChanged"]);
+});
+
+test("data that etcd itself could not read does not count as one that came back once it has stopped", () => {
+  const corrupt = holding(exited(world, "demo-2", "data-corrupt"), "demo-2");
+  assert.equal(planOf(corrupt)?.hash, hash, "demo-2 has as little as before");
+  const again = stoppedPods(asking(corrupt, task));
+  const read = change(holding(holding(again, "demo-1"), "demo-2"), "demo-3", {
+    directory: { state: "empty" },
+  });
+  assert.match(next(read), /rescue/);
+});
+
+test("a member whose volume nobody can reach is named in the plan, and never one that may still run", () => {
+  const away = { state: "unreachable", why: "no node can use it" } as const;
+  const gone = change(exited(world, "demo-3"), "demo-3", { directory: away, workload: { state: "absent" } });
+  const found = planOf(gone);
+  assert.equal(found?.survivor.name, "demo-1");
+  assert.notEqual(found.hash, hash);
+  const { recovery, message } = clusterStatus(gone, decide(gone), undefined);
+  assert.deepEqual(recovery?.members[2], { name: "demo-3", data: "Unreachable" });
+  assert.match(recovery.message, /what demo-3 holds is not known/);
+  assert.match(message ?? "", /the volume of demo-3 cannot be reached/);
+  const since = { state: "stopping", since: 1, lostNode: "node-c" } as const;
+  assert.equal(planOf(change(gone, "demo-3", { workload: since })), undefined);
+});
+
+test("a rescue that goes on beside the steps is waited for, tried again, and ends the operation after three failures", () => {
+  const rescue = until(asking(world, task), ({ kind }) => kind === "RescueData");
+  const after = (state: "running" | "failed", attempt: number): Observation => ({
+    ...rescue,
+    platform: { ...rescue.platform, rescue: { plan: hash, attempt, state, why: "no space" } },
+  });
+  assert.equal(next(after("running", 1)), "nothing");
+  assert.equal(decide(after("running", 1)).holds.at(-1)?.code, "RecoveryAwaitsRescue");
+  const { act } = decide(after("failed", 1));
+  assert.ok(act?.action.kind === "RescueData");
+  assert.equal(act.action.attempt, 2);
+  assert.deepEqual(ending(after("failed", 3)), ["Failed", "StepFailed"]);
+});
+
+test("a Pod on a node that does not answer is waited for, with what a person can do about it", () => {
+  const running = until(asking(world, task), ({ kind }) => kind === "StopWorkload");
+  const workload = { state: "stopping", since: 1, lostNode: "node-a" } as const;
+  const hangs = running.members.reduce((o, { record }) => change(o, record.name, { workload }), running);
+  assert.equal(next(hangs), "nothing");
+  assert.match(decide(hangs).holds.at(-1)?.next ?? "", /out-of-service/);
+  assert.deepEqual(ending({ ...hangs, now: hangs.now + 31 * 60_000 }), ["Failed", "StepFailed"]);
 });

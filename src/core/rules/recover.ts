@@ -5,7 +5,7 @@
  * step can be taken back: whatever differs from what was approved ends it, and the members are started again.
  */
 import type { Outcome } from "../action.ts";
-import { recoveryPlan, type RecoveryPlan } from "../assess/recovery-plan.ts";
+import { recoveryPlan, settledFor, type RecoveryPlan } from "../assess/recovery-plan.ts";
 import { hasLostItsData } from "../assess/lost-data.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { OperationFacts } from "../observation.ts";
@@ -40,17 +40,12 @@ export const recover: Rule = (view) => {
   );
   const recovery = recoveries.find(({ status }) => status.phase === "Running") ?? recoveries[0];
   if (!recovery) return [];
-  const plan = recoveryPlan(view);
   const isRunning = recovery.status.phase === "Running";
-  const unread = isRunning && !plan ? view.members.filter(isUnreadYet) : [];
-  if (unread[0])
-    return [
-      hold(HOLDS.everything, "RecoveryAwaitsStop", {
-        operation: recovery.name,
-        member: unread[0].name,
-        members: namesOf(unread),
-      }),
-    ];
+  const plan = recoveryPlan(view, isRunning ? recovery.status.members : undefined);
+  const { recoveryRefused } = view.observation.platform;
+  const unread = plan || recoveryRefused !== undefined ? [] : view.members.filter(isUnreadYet);
+  if (unread.length > 0)
+    return isRunning ? [stopped(view, recovery) ?? late(view, recovery) ?? reading(recovery, unread)] : [];
   const differs = whyNot(view, recovery, plan);
   if (differs || !plan) return differs ? [ended(view, recovery, isRunning ? "fail" : "reject", differs)] : [];
   // One task at a time: whatever else runs cannot go on without quorum, and its members are about to be replaced.
@@ -62,7 +57,7 @@ export const recover: Rule = (view) => {
   if (!isRunning)
     return [
       started(view, recovery, {
-        start: { members: namesOf(view.staying) },
+        start: { members: settledFor(view) },
         what: `recover from the data of ${plan.survivor.name}`,
         class: "heal",
       }),
@@ -81,16 +76,18 @@ function whyNot(
       reason: "StepFailed",
       message: `failed ${failures.count} times in a row, and no data was changed: ${failures.error}`,
     };
+  const { rescue, recoveryRefused } = view.observation.platform;
+  if (rescue?.plan === task.approve && rescue.state === "failed" && rescue.attempt >= MOST_FAILURES)
+    return {
+      reason: "StepFailed",
+      message: `failed ${rescue.attempt} times in a row, and no data was changed: ${rescue.why}`,
+    };
+  if (recoveryRefused !== undefined) return { reason: "RecoveryNotSupported", message: recoveryRefused };
   if (plan?.hash === task.approve) return wrongVersion(view, plan);
   if (plan)
     return {
       reason: "PlanChanged",
       message: `the approved plan is ${task.approve}, and the present one is ${plan.hash}: look at it again, and approve that`,
-    };
-  if (view.observation.platform.machine === undefined)
-    return {
-      reason: "RecoveryNotSupported",
-      message: "what the members' volumes hold cannot be read on this platform: restore a snapshot instead",
     };
   return view.staying.every(hasLostItsData)
     ? {
@@ -120,17 +117,14 @@ function wrongVersion(view: View, { survivor }: RecoveryPlan): Ending | undefine
 
 function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
   const about = { operation: recovery.name, member: plan.survivor.name };
-  const awake = view.members.find(({ record }) => record.run);
-  if (awake) return act("heal", "RecoveryStops", about, update(awake, "recover", { run: false }));
-  // One that ended for want of its data stays as it is: that is what shows the loss, and it is not started again.
-  const running = view.members.filter((member) => !isStopped(view, member));
-  const [first] = running;
-  if (first && first.workload.state !== "stopping")
-    return act("heal", "RecoveryStops", about, { kind: "StopWorkload", member: first.name });
-  if (first) return hold(HOLDS.everything, "RecoveryAwaitsStop", { ...about, members: namesOf(running) });
+  const stop = stopped(view, recovery, plan.survivor.name);
+  if (stop) return stop;
   const { hash: planned, survivor, data } = plan;
-  const { rescued } = view.observation.platform;
+  const { rescued, rescue } = view.observation.platform;
   if (rescued?.plan !== planned) {
+    const attempts = rescue?.plan === planned ? rescue.attempt : 0;
+    if (rescue?.state === "running" && attempts > 0)
+      return hold(HOLDS.everything, "RecoveryAwaitsRescue", { ...about, why: rescue.why });
     const { clusterID, memberID, term, index } = data;
     return act("heal", "RecoveryRescues", about, {
       kind: "RescueData",
@@ -138,11 +132,12 @@ function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
       volumeUID: survivor.record.volumeUID ?? "",
       plan: planned,
       version: survivor.record.template.version,
+      attempt: attempts + 1,
       expected: { clusterID, memberID, term, index },
       operation: recovery.uid,
     });
   }
-  const { path, sha256, revision } = rescued;
+  const { source, node, sha256, revision } = rescued;
   return act(
     "heal",
     "RecoveryBegins",
@@ -158,16 +153,68 @@ function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
           operation: recovery.uid,
           survivor: survivor.name,
           revision,
-          restore: { source: { file: { path } }, checksum: sha256 },
+          restore: { source, checksum: sha256 },
+          ...(node !== undefined && { node }),
         },
       },
     },
   );
 }
 
+/** What is to be done, or waited for, until nobody runs any more; undefined when that is so. */
+function stopped(view: View, recovery: Recovery, survivor?: string): Outcome | undefined {
+  const about = { operation: recovery.name, ...(survivor !== undefined && { member: survivor }) };
+  const awake = view.members.find(({ record }) => record.run);
+  if (awake) return act("heal", "RecoveryStops", about, update(awake, "recover", { run: false }));
+  // One that ended for want of its data stays as it is: that is what shows the loss, and it is not started again.
+  const running = view.members.filter((member) => !isStopped(view, member));
+  const next = running.find(({ workload }) => workload.state !== "stopping");
+  if (next) return act("heal", "RecoveryStops", about, { kind: "StopWorkload", member: next.name });
+  if (running.length === 0) return undefined;
+  const nodes = running.flatMap(({ workload }) =>
+    workload.state === "stopping" && workload.lostNode !== undefined ? [workload.lostNode] : [],
+  );
+  const params = { operation: recovery.name, members: namesOf(running) };
+  return (
+    late(view, recovery) ??
+    (nodes.length > 0
+      ? hold(HOLDS.everything, "RecoveryAwaitsNode", { ...params, nodes: [...new Set(nodes)] })
+      : hold(HOLDS.everything, "RecoveryAwaitsStop", params))
+  );
+}
+
+/** Nobody waits for ever: after this long the members are started again, and the person is told what is missing. */
+const LONGEST_MS = 30 * 60_000;
+
+function late(view: View, recovery: Recovery): Outcome | undefined {
+  const since = Date.parse(recovery.status.startedAt ?? "");
+  if (!(view.now - since > LONGEST_MS)) return undefined;
+  const running = view.members.filter((member) => !isStopped(view, member));
+  const unread = view.members.filter(isUnreadYet);
+  const what =
+    running.length > 0
+      ? `${names(running)} did not stop: if the node is off, add the taint node.kubernetes.io/out-of-service to it or delete the Node`
+      : `what ${names(unread)} holds could not be read${sayWhy(unread)}`;
+  const message = `after ${LONGEST_MS / 60_000} minutes ${what}; no data was changed`;
+  return ended(view, recovery, "fail", { reason: "StepFailed", message });
+}
+
+function sayWhy(members: readonly MemberView[]): string {
+  const [why] = members.flatMap(({ directory }) =>
+    directory?.state === "reading" && directory.why !== undefined ? [directory.why] : [],
+  );
+  return why === undefined ? "" : `: ${why}`;
+}
+
+function reading({ name: operation }: Recovery, unread: readonly MemberView[]): Outcome {
+  const [first] = unread;
+  const why = first?.directory?.state === "reading" ? first.directory.why : undefined;
+  return hold(HOLDS.everything, "RecoveryReads", { operation, members: namesOf(unread), why });
+}
+
 /** Until it has stopped, what it holds may be written half and cannot be told: that is no reason to end a recovery. */
 function isUnreadYet({ workload, directory }: MemberView): boolean {
-  return workload.state === "stopping" && directory === undefined;
+  return directory?.state === "reading" || (workload.state === "stopping" && directory?.state !== "data");
 }
 
 /** On one machine what has ended is started by nobody but us; a kubelet would start it again. */

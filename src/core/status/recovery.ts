@@ -15,9 +15,9 @@ export function recoveryOf(view: View): RecoveryStatus | undefined {
     message: sentence(sayPlan(plan)),
     revision: plan.revisions,
     ...(plan.lost && { lostRevisions: plan.lost }),
-    members: plan.members.slice(0, MOST_MEMBERS).map(({ member, data }) => ({
+    members: plan.members.slice(0, MOST_MEMBERS).map(({ member, data, unreachable }) => ({
       name: member.name,
-      data: data ? ("Found" as const) : ("Lost" as const),
+      data: data ? ("Found" as const) : unreachable ? ("Unreachable" as const) : ("Lost" as const),
       ...(data && { term: data.term, index: data.index }),
     })),
   };
@@ -25,11 +25,14 @@ export function recoveryOf(view: View): RecoveryStatus | undefined {
 
 function sayPlan({ survivor, members, revisions, lost }: RecoveryPlan): string {
   const gone = members.filter(({ data }) => !data).map(({ member }) => member);
+  const away = members.filter(({ unreachable }) => unreachable).map(({ member }) => member);
+  const unknown =
+    away.length === 0 ? "" : `; what ${names(away)} holds is not known, since nobody can reach it`;
   const reach =
     revisions.least === revisions.most
       ? `revision ${revisions.least}`
       : `a revision from ${revisions.least} to ${revisions.most}`;
-  return `${survivor.name} would be taken as the whole cluster, with ${reach}, and the other members rebuilt from it; ${sayLoss(lost, names(gone))}`;
+  return `${survivor.name} would be taken as the whole cluster, with ${reach}, and the other members rebuilt from it; ${sayLoss(lost, names(gone))}${unknown}`;
 }
 
 function sayLoss(lost: RecoveryPlan["lost"], gone: string): string {

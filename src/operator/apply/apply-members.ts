@@ -59,7 +59,11 @@ function wantedPod(
   gated: boolean,
 ): Pod {
   const { record } = member;
-  const { [ANNOTATIONS.node]: node, [ANNOTATIONS.directory]: directory } = object.metadata.annotations ?? {};
+  const { [ANNOTATIONS.node]: pinned, [ANNOTATIONS.directory]: directory } =
+    object.metadata.annotations ?? {};
+  // What a recovery left in a directory of a node can be read only there.
+  const isThere = record.restore?.source.file !== undefined && !record.joined;
+  const node = pinned ?? (isThere ? view.observation.cluster.marks.recovered?.node : undefined);
   const how = {
     role: podRole(view, member, pod),
     gated,

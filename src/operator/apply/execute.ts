@@ -28,8 +28,11 @@ export interface Decided {
   readonly facts: ClusterFacts;
 }
 
-/** Steps on certificates take what issues them, and are elsewhere. */
-export type ObjectStep = Exclude<ObjectAction, { kind: "RotateAuthority" | "ReissueCertificates" }>;
+/** Steps on certificates take what issues them, a rescue what recovers, and are elsewhere. */
+export type ObjectStep = Exclude<
+  ObjectAction,
+  { kind: "RotateAuthority" | "ReissueCertificates" | "RescueData" }
+>;
 
 export async function executeAction(
   client: KubeClient,
@@ -83,8 +86,6 @@ class Executor {
         return await this.#stopWorkload(action.member);
       case "DeleteVolume":
         return await this.#deleteVolume(action);
-      case "RescueData":
-        throw new TypeError("the volumes of Pods cannot be looked into: no recovery is planned here");
       case "FetchSnapshot":
         throw new TypeError("snapshots are restored in place on one machine only");
       case "FinishDeletion": {

@@ -1,4 +1,5 @@
 /** What carrying out the wanted objects came to so far, and what all of it shares. */
+import type { View } from "../../core/view.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { keyOf, type KubeObject, type Resource } from "../../kube/resources.ts";
 import type { Random } from "../../seams/random.ts";
@@ -12,6 +13,7 @@ import type { Kept } from "./keep.ts";
 import type { PartWaits } from "./part-waits.ts";
 import type { PeerServices } from "./peer-services.ts";
 import type { Resizing } from "./resizing.ts";
+import type { Wanted } from "./wanted.ts";
 import type { VolumeMarks } from "./volume-marks.ts";
 import type { StartLatches } from "./start-latch.ts";
 
@@ -31,6 +33,8 @@ export interface ApplyContext {
   readonly resizing: Resizing;
   readonly peerServices: PeerServices;
   readonly volumeMarks: VolumeMarks;
+  /** What a recovery from quorum loss wants beside all that. */
+  readonly recovery?: { wanted(view: View): Wanted[] };
   /** Our own image. */
   readonly image?: string;
 }

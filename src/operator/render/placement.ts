@@ -40,7 +40,7 @@ function apart(cluster: Identity): Affinity {
 }
 
 /** One of the terms has to match, so that each of them has to name the node. */
-function pinned(affinity: Affinity, node: string): Affinity {
+export function pinned(affinity: Affinity, node: string): Affinity {
   const { nodeAffinity } = affinity;
   const required = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const here = { key: "metadata.name", operator: "In", values: [node] };

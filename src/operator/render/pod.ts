@@ -122,7 +122,7 @@ function etcdContainer(record: MemberRecord): Container {
   };
 }
 
-function imageOf({ image, version }: MemberTemplate): string {
+export function imageOf({ image, version }: MemberTemplate): string {
   return image.digest === undefined
     ? `${image.repository}:v${version}`
     : `${image.repository}@${image.digest}`;

@@ -8,6 +8,7 @@
  * annotation of the Pod has become the flag --help, with which each of them ends at once: it is changed together with
  * the record that the member has joined.
  */
+import { posix } from "node:path";
 import type { Container, EnvVar, Volume, VolumeMount } from "kubernetes-types/core/v1.d.ts";
 import type { RestoreRecipe } from "../../api/bootstrap.ts";
 import { bumpOf } from "../../api/restore-values.ts";
@@ -68,7 +69,11 @@ export function restoreParts(
       ...source.args,
       `$(${FLAG})`,
     ],
-    env: [flag, { name: "QUORATE_RESTORE", value: literal(JSON.stringify(restore)) }, ...source.env],
+    env: [
+      flag,
+      { name: "QUORATE_RESTORE", value: literal(JSON.stringify(inContainer(restore))) },
+      ...source.env,
+    ],
     volumeMounts: [data, ...source.mounts],
   };
   const etcdutl: Container = {
@@ -111,9 +116,17 @@ function etcdutlArguments({ name, token, address }: MemberRecord, restore: Resto
   ];
 }
 
+/** A file of the node, which only a recovery leaves, is in another place here. */
+function inContainer(restore: RestoreRecipe): RestoreRecipe {
+  const { file } = restore.source;
+  if (file === undefined) return restore;
+  return { ...restore, source: { file: { path: `${CLAIM_DIR}/${posix.basename(file.path)}` } } };
+}
+
 /** The Secrets and the claim of the source. */
 function sourceParts({ source, encryption }: RestoreRecipe): AccessParts {
   const access = accessParts(source, { mode: FILE_MODE, readOnly: true });
+  const { file } = source;
   const key = keyParts(encryption?.keySecret, FILE_MODE);
   return {
     args: [
@@ -123,7 +136,17 @@ function sourceParts({ source, encryption }: RestoreRecipe): AccessParts {
       ...(source.pvc ? ["--claim-dir", CLAIM_DIR] : []),
     ],
     env: access.env,
-    mounts: [...access.mounts, ...key.mounts],
-    volumes: [...access.volumes, ...key.volumes],
+    mounts: [
+      ...access.mounts,
+      ...key.mounts,
+      ...(file ? [{ name: "snapshots", mountPath: CLAIM_DIR, readOnly: true }] : []),
+    ],
+    volumes: [
+      ...access.volumes,
+      ...key.volumes,
+      ...(file
+        ? [{ name: "snapshots", hostPath: { path: posix.dirname(file.path), type: "Directory" } }]
+        : []),
+    ],
   };
 }

@@ -28,6 +28,10 @@ export function obstacle(pod: KubeJson, node: KubeJson, scene: Scene): string | 
   const wanted = Object.entries(json(spec["nodeSelector"]));
   if (wanted.some(([key, value]) => node.metadata.labels?.[key] !== value))
     return "didn't match Pod's node affinity/selector";
+  const near = json(json(spec["affinity"])["nodeAffinity"])["requiredDuringSchedulingIgnoredDuringExecution"];
+  const terms = items(json(near)["nodeSelectorTerms"]);
+  if (near !== undefined && !terms.some((term) => isNamed(node, term)))
+    return "didn't match Pod's node affinity/selector";
   const apart = json(json(spec["affinity"])["podAntiAffinity"]);
   for (const term of items(apart["requiredDuringSchedulingIgnoredDuringExecution"]))
     if (neighbours(pod, node, term, scene).length > 0) return "didn't match pod anti-affinity rules";
@@ -35,6 +39,16 @@ export function obstacle(pod: KubeJson, node: KubeJson, scene: Scene): string | 
     if (constraint["whenUnsatisfiable"] === "DoNotSchedule" && skewed(pod, node, constraint, scene))
       return "didn't match pod topology spread constraints";
   return undefined;
+}
+
+/** Whether a term lets a Pod go there, as far as it goes by the names of nodes. */
+function isNamed({ metadata }: KubeJson, term: Json): boolean {
+  return items(term["matchFields"]).every(
+    ({ key, operator, values }) =>
+      key === "metadata.name" &&
+      operator === "In" &&
+      (values as readonly string[] | undefined)?.includes(metadata.name) === true,
+  );
 }
 
 /** Pods that a term speaks of, in the same place as the node. */

@@ -1,7 +1,9 @@
 /** `quorate recover inspect`: what data directories of stopped members hold, and which of them knows most. */
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { newest } from "../../../recovery/compare.ts";
 import { inspectDirectory } from "../../../recovery/directory.ts";
+import { summaryOf, writeSummary } from "../../../recovery/summary.ts";
 import { systemDisk } from "../../../seams/disk.ts";
 import { CommandError, EXIT } from "../../exit.ts";
 import { UsageError } from "../../io.ts";
@@ -29,6 +31,11 @@ export const verb = plainVerb(
         value: "directory",
         help: "where the write-ahead log is, if the member ran with --wal-dir; only with one directory",
       },
+      "result-file": {
+        kind: "text",
+        value: "file",
+        help: "write a summary there, as one line of JSON; only with one directory, which need not exist",
+      },
     },
     groups: ["output"],
     examples: [
@@ -43,6 +50,15 @@ export const verb = plainVerb(
       throw new UsageError(
         "--wal-dir belongs to one member: pass one directory with it, and call again for the next",
       );
+    const resultFile = flags["result-file"];
+    if (resultFile !== undefined) {
+      const [only = "", more] = args.directory;
+      if (more !== undefined) throw new UsageError("--result-file takes the summary of one directory");
+      const wal = walDir === undefined ? undefined : path.resolve(io.cwd, walDir);
+      const facts = await inspectDirectory(systemDisk, path.resolve(io.cwd, only), wal);
+      await writeFile(path.resolve(io.cwd, resultFile), writeSummary(summaryOf(facts)));
+      return EXIT.done;
+    }
     const all: InspectedDirectory[] = [];
     for (const given of args.directory) {
       const directory = path.resolve(io.cwd, given);

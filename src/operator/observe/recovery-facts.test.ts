@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ContainerState, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { Observation, WorkloadFacts } from "../../core/observation.ts";
+import { change, healthy } from "../../core/testing/cluster.ts";
+import { operationOf } from "../../core/testing/operations.ts";
+import { writeSummary, type DirectorySummary } from "../../recovery/summary.ts";
+import { writeResult } from "../../snapshot/result.ts";
+import { ANNOTATIONS, LABELS, RECOVERY_CONTAINERS } from "../names.ts";
+import { directoriesOf, isUseless, recoveryRefused, rescueFacts } from "./recovery-facts.ts";
+
+const NOW = Date.parse("2026-05-04T10:00:00Z");
+const PLAN = "51f0a3c2d4e5b697";
+const DATA: DirectorySummary = {
+  state: "data",
+  clusterID: "1",
+  memberID: "2",
+  term: 3,
+  index: 100,
+  revision: 80,
+  replay: 10,
+};
+
+const world = change(healthy(), "demo-1", { workload: { state: "absent" } });
+const [first] = world.members;
+assert.ok(first);
+const { record } = first;
+
+interface Told {
+  readonly states?: Readonly<Record<string, ContainerState>>;
+  readonly phase?: string;
+  readonly ageMs?: number;
+}
+
+function pod(
+  task: string,
+  about: Record<string, string>,
+  { states = {}, phase = "Running", ageMs = 1_000 }: Told,
+): Pod {
+  const owner = {
+    apiVersion: "v1",
+    kind: "EtcdCluster",
+    name: "demo",
+    uid: world.cluster.uid,
+    controller: true,
+  };
+  return {
+    metadata: {
+      name: `demo-${task}`,
+      namespace: "default",
+      creationTimestamp: new Date(NOW - ageMs).toISOString(),
+      labels: { [LABELS.task]: task, [LABELS.member]: record.name, [LABELS.attempt]: "2" },
+      annotations: about,
+      ownerReferences: [owner],
+    },
+    spec: { containers: [], nodeName: "node-a" },
+    status: {
+      phase,
+      containerStatuses: Object.entries(states).map(([name, state]) => ({
+        name,
+        state,
+        image: "",
+        imageID: "",
+        ready: false,
+        restartCount: 0,
+      })),
+    },
+  };
+}
+
+const ended = (message: string, exitCode = 0): ContainerState => ({ terminated: { exitCode, message } });
+const inspection = (reads: string, told: Told) => pod("inspect", { [ANNOTATIONS.reads]: reads }, told);
+const read = (summary: DirectorySummary) => ({
+  states: { [RECOVERY_CONTAINERS.inspect]: ended(writeSummary(summary)) },
+  phase: "Succeeded",
+});
+
+function directory(observation: Observation, ...pods: Pod[]) {
+  return directoriesOf({ ...observation, pods, now: NOW }, true)[record.name];
+}
+
+const beside = `${record.volumeUID} beside none`;
+
+test("what a Pod read counts for the volume and the run that it was made for", () => {
+  assert.deepEqual(directory(world, inspection(beside, read(DATA))), DATA);
+  const other = inspection(`${record.volumeUID} beside an earlier Pod`, read(DATA));
+  assert.equal(directory(world, other)?.state, "reading");
+  assert.equal(directory(world)?.state, "reading");
+  const stopping = change(world, record.name, { workload: { state: "stopping", since: 1 } });
+  assert.equal(directory(stopping, inspection(beside, read(DATA)))?.state, "reading");
+});
+
+test("of a member that runs, only what could be read whole counts", () => {
+  const runs: WorkloadFacts = { state: "running", since: 1, startedFrom: "", restarts: 0 };
+  const running = change(world, record.name, { workload: runs });
+  const torn = inspection(beside, { ...read({ state: "damaged", why: "torn" }), ageMs: 30_000 });
+  assert.equal(directory(running, torn)?.state, "reading");
+  const [member] = running.members;
+  assert.ok(member && isUseless(torn, member, NOW), "another one looks again");
+  assert.equal(directory(world, torn)?.state, "damaged");
+  assert.equal(isUseless(torn, first, NOW), false);
+});
+
+test("a recovery that runs goes by what was read after everybody had stopped", () => {
+  const task = operationOf(
+    { kind: "recoverQuorum", approve: PLAN },
+    { uid: "op", status: { phase: "Running" } },
+  );
+  const recovering = { ...world, operations: [task] };
+  const old = inspection(beside, read(DATA));
+  assert.deepEqual(directory(recovering, old), DATA, "others run still");
+  const stopped = recovering.members.reduce<Observation>(
+    (o, facts) => change(o, facts.record.name, { workload: { state: "absent" } }),
+    recovering,
+  );
+  assert.equal(directory(stopped, old)?.state, "reading");
+  assert.deepEqual(directory(stopped, old, inspection(`${record.volumeUID} for op`, read(DATA))), DATA);
+});
+
+test("a volume that no Pod can mount for five minutes is out of reach, unless its member may run", () => {
+  const waiting = (ageMs: number) => inspection(beside, { phase: "Pending", ageMs });
+  assert.equal(directory(world, waiting(60_000))?.state, "reading");
+  assert.equal(directory(world, waiting(301_000))?.state, "unreachable");
+});
+
+const task = operationOf(
+  { kind: "recoverQuorum", approve: PLAN },
+  { uid: "op", status: { phase: "Running" } },
+);
+const rescue = (told: Told) =>
+  rescueFacts(
+    {
+      ...world,
+      operations: [task],
+      pods: [pod("rescue", { [ANNOTATIONS.plan]: `${PLAN} op` }, told)],
+      now: NOW,
+    },
+    () => "/data/demo-1",
+  );
+
+test("a rescue tells its snapshot, goes on, or has failed with the words of what failed", () => {
+  const snapshot = {
+    object: "snapshot.db",
+    size: 1,
+    storedSize: 1,
+    sha256: "ab",
+    revision: 90,
+    etcdVersion: "3.6.16",
+    clusterID: "1",
+    takenFrom: "survivor",
+  };
+  const done = rescue({ states: { [RECOVERY_CONTAINERS.save]: ended(writeResult({ ok: true, snapshot })) } });
+  assert.deepEqual(done.rescued?.source, {
+    pvc: { claimName: "data-demo-1", path: `recovery/${PLAN}/snapshot.db` },
+  });
+  assert.equal(done.rescued.revision, 90);
+  const running = { running: { startedAt: "2026-05-04T09:59:59Z" } };
+  const works = rescue({
+    states: { [RECOVERY_CONTAINERS.etcd]: running, [RECOVERY_CONTAINERS.save]: running },
+  });
+  assert.deepEqual([works.rescue?.state, works.rescue?.attempt], ["running", 2]);
+  const words = writeResult({ ok: false, reason: "JobFailed", message: "too little space" });
+  const failed = rescue({ phase: "Failed", states: { [RECOVERY_CONTAINERS.save]: ended(words, 1) } });
+  assert.equal(failed.rescue?.state, "failed");
+  assert.match(failed.rescue.why ?? "", /too little space/);
+  const etcd = rescue({ states: { [RECOVERY_CONTAINERS.etcd]: ended("panic: bad log", 2) } });
+  assert.match(etcd.rescue?.why ?? "", /panic: bad log/);
+  assert.equal(etcd.rescue?.state, "failed");
+  assert.equal(rescue({ phase: "Pending", ageMs: 60_000 }).rescue?.state, "running");
+  assert.equal(rescue({ phase: "Pending", ageMs: 601_000 }).rescue?.state, "failed");
+});
+
+test("data in the memory of Pods is never stopped for a recovery, and without our image nothing can be read", () => {
+  assert.equal(recoveryRefused(world.members, "image"), undefined);
+  assert.match(recoveryRefused(world.members, undefined) ?? "", /QUORATE_IMAGE/);
+  const { template } = record;
+  const memory = {
+    ...record,
+    template: { ...template, storage: { ...template.storage, medium: "Memory" as const } },
+  };
+  assert.match(recoveryRefused([{ ...first, record: memory }], "image") ?? "", /EtcdSnapshot/);
+});

@@ -1,0 +1,210 @@
+/**
+ * Recovery from quorum loss where members are Pods: what is read of their volumes, which Pods do that, and the Pod that
+ * rescues the data of the survivor. What is done when is decided in `src/core/rules/recover.ts`.
+ */
+import type { Pod, Secret } from "kubernetes-types/core/v1.d.ts";
+import { Conflict, type ObjectAction, type PlatformMember, type PlatformState } from "../control/platform.ts";
+import { isWorthReading } from "../core/assess/recovery-plan.ts";
+import { modeOf } from "../core/config/flags.ts";
+import type { ClusterFacts, MemberDirectory, PlatformFacts } from "../core/observation.ts";
+import type { MemberRecord } from "../core/record.ts";
+import type { View } from "../core/view.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isReason } from "../kube/errors.ts";
+import { isControlledBy, pods, refOf } from "../kube/resources.ts";
+import { authorityName } from "./apply/authority-secret.ts";
+import type { Certificates } from "./apply/certificates.ts";
+import { deleted } from "./apply/entries.ts";
+import { findOne } from "./apply/keep.ts";
+import type { Wanted } from "./apply/wanted.ts";
+import type { Stores } from "./cache/stores.ts";
+import { ANNOTATIONS } from "./names.ts";
+import {
+  directoriesOf,
+  inspectionOf,
+  isRecoveryPod,
+  isUseless,
+  podOf,
+  readingOf,
+  recoveryRefused,
+  rescueFacts,
+  runningRecovery,
+  type RecoveryObjects,
+} from "./observe/recovery-facts.ts";
+import { approvalOf, inspectPod, rescuePod, type RecoveryWishes } from "./render/recovery-pods.ts";
+import { hostDirectory } from "./render/volumes.ts";
+import { secrets } from "./resources.ts";
+
+export interface RecoveryOptions {
+  readonly client: KubeClient;
+  readonly stores: Stores;
+  /** `namespace/name` of the cluster. */
+  readonly key: string;
+  readonly certificates: Certificates;
+  /** By the API server's clock. */
+  readonly now: () => number;
+  /** Our own. */
+  readonly image: string | undefined;
+}
+
+type State = Pick<PlatformState, "cluster" | "members" | "operations">;
+
+export class KubeRecovery {
+  readonly #options: RecoveryOptions;
+  #state: State | undefined;
+
+  constructor(options: RecoveryOptions) {
+    this.#options = options;
+  }
+
+  /** What the decision has to know beside the directories. */
+  facts(state: State): Pick<PlatformFacts, "rescued" | "rescue" | "recoveryRefused"> {
+    this.#state = state;
+    if (!state.operations.some(({ task }) => task.kind === "recoverQuorum")) return {};
+    const refused = recoveryRefused(state.members, this.#options.image);
+    return {
+      ...rescueFacts(this.#objects(state), (record) => this.#directoryOf(state.cluster, record)),
+      ...(refused !== undefined && { recoveryRefused: refused }),
+    };
+  }
+
+  inspect(members: readonly PlatformMember[], view: View): Record<string, MemberDirectory> {
+    if (!this.#state) return {};
+    return directoriesOf(this.#objects({ ...this.#state, members }), this.#isWanted(view));
+  }
+
+  /** The Pods that have to be there, and those that nobody needs any more. */
+  wanted(view: View): Wanted[] {
+    const { cluster, members, operations } = view.observation;
+    const objects = this.#objects({ cluster, members, operations });
+    const wanted = this.#isWanted(view) ? this.#inspections(view, objects) : [];
+    const isNeeded = (name: string) => wanted.some(({ policy }) => nameIn(policy) === name);
+    // Without quorum, what was read stays good as long as the same Pod runs, or none.
+    const isKnown = (reads: string | undefined) =>
+      !view.hasQuorum && members.some((member) => readingOf(member, objects) === reads);
+    const recovery = runningRecovery(objects);
+    const approved =
+      recovery?.task.kind === "recoverQuorum" ? approvalOf(recovery.task.approve, recovery.uid) : undefined;
+    const old = objects.pods.filter((pod) => {
+      const { name = "", annotations } = pod.metadata ?? {};
+      if (isRecoveryPod(pod, cluster.uid, "rescue")) return annotations?.[ANNOTATIONS.plan] !== approved;
+      if (!isRecoveryPod(pod, cluster.uid, "inspect") || isNeeded(name)) return false;
+      const reads = annotations?.[ANNOTATIONS.reads];
+      const member = members.find((one) => readingOf(one, objects) === reads);
+      return !isKnown(reads) || (member !== undefined && isUseless(pod, member, objects.now));
+    });
+    return [...wanted, ...old.flatMap((pod) => deleted(pods, pod, cluster.uid))];
+  }
+
+  #inspections(view: View, objects: RecoveryObjects): Wanted[] {
+    const { cluster, members } = view.observation;
+    return members.flatMap((member): Wanted[] => {
+      const { record } = member;
+      const reads = readingOf(member, objects);
+      const wishes = this.#wishes(cluster, record, objects);
+      if (reads === undefined || !wishes) return [];
+      const known = inspectionOf(reads, objects);
+      // It is deleted first, and made again when it is gone.
+      if (known && isUseless(known, member, objects.now)) return [];
+      const policy = {
+        do: "create",
+        object: inspectPod(cluster, record, reads, wishes),
+        known,
+        isOurs: (found: Parameters<typeof isControlledBy>[0]) => isControlledBy(found, cluster.uid),
+      } as const;
+      return [{ part: `the Pod that reads the volume of ${record.name}`, resource: pods, policy }];
+    });
+  }
+
+  /** A second attempt may find the first one: then its Pod is there, and that is what was asked for. */
+  async rescue(cluster: ClusterFacts, action: Extract<ObjectAction, { kind: "RescueData" }>): Promise<void> {
+    const { client } = this.#options;
+    const member = this.#state?.members.find(({ record }) => record.name === action.member);
+    const state = this.#state;
+    const wishes = member && state && this.#wishes(cluster, member.record, this.#objects(state));
+    if (!member || !wishes || member.record.volumeUID !== action.volumeUID)
+      throw new Conflict(`the volume of ${action.member} is not what was decided on`);
+    const pod = rescuePod(cluster, member.record, action, wishes);
+    const { name = "", namespace = "" } = pod.metadata ?? {};
+    const approved = approvalOf(action.plan, action.operation);
+    const isThis = (one: Pod) =>
+      one.metadata?.name === name && one.metadata.annotations?.[ANNOTATIONS.plan] === approved;
+    // What failed before, or was for another operation, may still hold the volume.
+    const others = this.#objects(state).pods.filter(
+      (one) => isRecoveryPod(one, cluster.uid, "rescue") && !isThis(one),
+    );
+    for (const { metadata } of others)
+      await client.delete(pods, { name: metadata?.name ?? "", namespace }, { uid: metadata?.uid ?? "" });
+    try {
+      await client.create(pods, pod);
+    } catch (error) {
+      if (!isReason(error, "AlreadyExists")) throw error;
+      const found = await findOne(client, pods, { name, namespace });
+      if (found && isRecoveryPod(found, cluster.uid, "rescue") && isThis(found))
+        return client.found(pods, found);
+      throw new Conflict(`Pod ${namespace}/${name} of an earlier attempt or another owner is still there`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Nobody runs: with another authority, no former member that returns is let in by its peers. */
+  async renewPeerAuthority(cluster: ClusterFacts): Promise<void> {
+    const { client, stores, key, certificates } = this.#options;
+    if (modeOf(cluster.spec.tls, "peer") !== "Managed") return;
+    const name = authorityName(cluster, "peer");
+    const before = stores.ownObjects(key).secrets.find(({ metadata }) => metadata?.name === name);
+    if (!before || !isControlledBy(before, cluster.uid)) return;
+    const { data }: Secret = await certificates.newAuthority(cluster, "peer");
+    const gone = Object.keys(before.data ?? {}).filter((file) => data?.[file] === undefined);
+    const patch = {
+      metadata: { annotations: { [ANNOTATIONS.rotation]: null } },
+      data: { ...Object.fromEntries(gone.map((file) => [file, null])), ...data },
+    };
+    const { uid = "", resourceVersion = "" } = before.metadata ?? {};
+    const namespace = cluster.namespace;
+    try {
+      await client.patch(secrets, { name, namespace }, patch, { uid, resourceVersion });
+    } catch (error) {
+      throw isReason(error, "Conflict") ? new Conflict(error.message, { cause: error }) : error;
+    }
+  }
+
+  #isWanted(view: View): boolean {
+    const { cluster, members, operations } = view.observation;
+    if (recoveryRefused(members, this.#options.image) !== undefined) return false;
+    return isWorthReading(view) || runningRecovery({ cluster, operations }) !== undefined;
+  }
+
+  #wishes(
+    cluster: ClusterFacts,
+    record: MemberRecord,
+    objects: Pick<RecoveryObjects, "pods">,
+  ): RecoveryWishes | undefined {
+    const { image, stores } = this.#options;
+    if (image === undefined) return undefined;
+    const { annotations } = stores.member(`${cluster.namespace}/${record.name}`)?.metadata ?? {};
+    const running = podOf(record, objects.pods)?.spec?.nodeName;
+    const node = running ?? annotations?.[ANNOTATIONS.node];
+    // Without a node nothing was ever started in a directory of one.
+    if (record.template.storage.medium === "HostPath" && node === undefined) return undefined;
+    return { image, node, directory: annotations?.[ANNOTATIONS.directory] };
+  }
+
+  #directoryOf(cluster: ClusterFacts, record: MemberRecord): string {
+    const { stores } = this.#options;
+    const { annotations } = stores.member(`${cluster.namespace}/${record.name}`)?.metadata ?? {};
+    return hostDirectory(cluster, record, annotations?.[ANNOTATIONS.directory]);
+  }
+
+  #objects(state: State): RecoveryObjects {
+    const { stores, key, now } = this.#options;
+    const namespace = refOf(key).namespace;
+    const found = stores.objectsOf(key)?.pods ?? [];
+    return { ...state, pods: found.filter(({ metadata }) => metadata?.namespace === namespace), now: now() };
+  }
+}
+
+function nameIn(policy: Wanted["policy"]): string | undefined {
+  return "object" in policy ? policy.object.metadata?.name : undefined;
+}

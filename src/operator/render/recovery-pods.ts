@@ -1,0 +1,218 @@
+/**
+ * The Pods of a recovery from quorum loss. One reads what a member's volume holds, and nothing else. One works on the
+ * volume of the survivor, in a directory beside its data: our image makes a copy, etcd's image runs on the copy once with
+ * --force-new-cluster, on loopback, and our image takes the snapshot from it. `restartPolicy: Never`, and a new Pod for a
+ * new attempt, which makes a copy of its own: etcd never runs twice on one (R54). No selector of a cluster meets them.
+ */
+import type { Container, EnvVar, Pod, PodSpec, Volume, VolumeMount } from "kubernetes-types/core/v1.d.ts";
+import type { Action } from "../../core/action.ts";
+import { MAX_LEARNERS } from "../../core/assess/learner-limit.ts";
+import { isFrom } from "../../core/config/config-keys.ts";
+import type { MemberRecord } from "../../core/record.ts";
+import { forcedArguments, placesOn } from "../../recovery/places.ts";
+import { tlsFlags } from "../../snapshot/scratch.ts";
+import { ANNOTATIONS, inspectPodName, LABELS, PORTS, RECOVERY_CONTAINERS, rescuePodName } from "../names.ts";
+import { PATHS } from "./config.ts";
+import { clusterLabels, ownedByCluster, type Identity } from "./metadata.ts";
+import { pinned } from "./placement.ts";
+import { imageOf, resourcesOf } from "./pod.ts";
+import { etcdSecurity, podSecurity } from "./security.ts";
+import { podVolumes, VOLUMES } from "./volumes.ts";
+
+export type RecoveryTask = "inspect" | "rescue";
+
+export interface RecoveryWishes {
+  /** Our own image. */
+  readonly image: string;
+  /** Where the volume is in use, or the directory is. */
+  readonly node?: string | undefined;
+  /** With medium HostPath: how the directory begins. */
+  readonly directory?: string | undefined;
+}
+
+const RESULT_FILE = "/dev/termination-log";
+const POD_UID = "QUORATE_POD_UID";
+const TLS = { name: "tls", dir: "/run/quorate" } as const;
+/** A volume that takes a minute to attach, and a large log. */
+const INSPECT_SECONDS = 900;
+/** Copies of the largest database that etcd is made for, on slow disks. */
+const RESCUE_SECONDS = 7_200;
+
+export function inspectPod(
+  cluster: Identity,
+  record: MemberRecord,
+  reads: string,
+  wishes: RecoveryWishes,
+): Pod {
+  const container: Container = {
+    ...ours(wishes),
+    name: RECOVERY_CONTAINERS.inspect,
+    args: ["recover", "inspect", PATHS.dataDir, "--result-file", RESULT_FILE],
+    volumeMounts: [{ ...DATA, readOnly: true }],
+  };
+  return {
+    ...objectOf(cluster, record, inspectPodName(record.name, reads), "inspect", {
+      [ANNOTATIONS.reads]: reads,
+    }),
+    spec: {
+      ...specOf(cluster, record, wishes),
+      activeDeadlineSeconds: INSPECT_SECONDS,
+      containers: [container],
+    },
+  };
+}
+
+/** Of one operation: another that approves the same plan has attempts of its own. */
+export function approvalOf(plan: string, operation: string): string {
+  return `${plan} ${operation}`;
+}
+
+type Rescue = Extract<Action, { kind: "RescueData" }>;
+
+export function rescuePod(
+  cluster: Identity,
+  record: MemberRecord,
+  action: Rescue,
+  wishes: RecoveryWishes,
+): Pod {
+  const { plan, attempt, expected, version } = action;
+  const tls: VolumeMount = { name: TLS.name, mountPath: TLS.dir };
+  const url = `https://127.0.0.1:${PORTS.client}`;
+  // No two Pods have the same UID, so that none runs on the copy of another.
+  const uid: EnvVar = { name: POD_UID, valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } };
+  const places = placesOn(PATHS.dataMount, plan, `$(${POD_UID})`);
+  const shared = [
+    "--plan",
+    plan,
+    "--by",
+    `$(${POD_UID})`,
+    "--index",
+    String(expected.index),
+    "--tls-dir",
+    TLS.dir,
+  ];
+  const told = ["--result-file", RESULT_FILE];
+  const copy: Container = {
+    ...ours(wishes),
+    name: RECOVERY_CONTAINERS.copy,
+    args: [
+      "recover",
+      "copy",
+      PATHS.dataMount,
+      ...shared,
+      "--cluster-id",
+      expected.clusterID,
+      "--member-id",
+      expected.memberID,
+      "--term",
+      String(expected.term),
+      ...told,
+    ],
+    env: [uid],
+    volumeMounts: [DATA, tls],
+  };
+  const etcd: Container = {
+    name: RECOVERY_CONTAINERS.etcd,
+    image: imageOf({ ...record.template, version }),
+    imagePullPolicy: record.template.image.pullPolicy,
+    command: ["etcd"],
+    args: [
+      ...forcedArguments({ copy: places.copy, url, peerUrl: `http://127.0.0.1:${PORTS.peer}` }),
+      // A log with several learners in it cannot be replayed under a lower limit (H1).
+      ...(isFrom(version, "3.6") ? [`--max-learners=${MAX_LEARNERS}`] : []),
+      ...tlsFlags(TLS.dir),
+    ],
+    env: [uid],
+    resources: resourcesOf(record.template),
+    securityContext: etcdSecurity(),
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    volumeMounts: [DATA, tls],
+  };
+  const save: Container = {
+    ...ours(wishes),
+    name: RECOVERY_CONTAINERS.save,
+    args: ["recover", "save", PATHS.dataMount, ...shared, "--endpoint", url, ...told],
+    env: [uid],
+    volumeMounts: [DATA, tls],
+  };
+  const spec = specOf(cluster, record, wishes);
+  return {
+    ...objectOf(
+      cluster,
+      record,
+      rescuePodName(cluster.name, plan, attempt),
+      "rescue",
+      { [ANNOTATIONS.plan]: approvalOf(plan, action.operation) },
+      { [LABELS.attempt]: String(attempt) },
+    ),
+    spec: {
+      ...spec,
+      activeDeadlineSeconds: RESCUE_SECONDS,
+      initContainers: [copy],
+      containers: [etcd, save],
+      volumes: [...(spec.volumes ?? []), { name: TLS.name, emptyDir: { medium: "Memory" } }],
+    },
+  };
+}
+
+const DATA: VolumeMount = { name: VOLUMES.data, mountPath: PATHS.dataMount };
+
+function ours({ image }: RecoveryWishes): Omit<Container, "name"> {
+  return {
+    image,
+    imagePullPolicy: "IfNotPresent",
+    resources: { requests: { cpu: "50m", memory: "128Mi" } },
+    securityContext: etcdSecurity(),
+    terminationMessagePolicy: "FallbackToLogsOnError",
+  };
+}
+
+function objectOf(
+  cluster: Identity,
+  { name: member }: MemberRecord,
+  name: string,
+  task: RecoveryTask,
+  annotations: Readonly<Record<string, string>>,
+  labels: Readonly<Record<string, string>> = {},
+): Pick<Pod, "apiVersion" | "kind" | "metadata"> {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name,
+      namespace: cluster.namespace,
+      labels: {
+        ...clusterLabels(cluster),
+        "app.kubernetes.io/component": "recovery",
+        [LABELS.member]: member,
+        [LABELS.task]: task,
+        ...labels,
+      },
+      annotations: { ...cluster.spec?.metadata?.annotations, ...annotations },
+      ownerReferences: [ownedByCluster(cluster)],
+    },
+  };
+}
+
+/** As the member's own, as far as it concerns where it may run and as whom; its volume decides the rest. */
+function specOf(
+  cluster: Identity,
+  record: MemberRecord,
+  { node, directory }: RecoveryWishes,
+): Omit<PodSpec, "containers"> {
+  const { storage, image, pod } = record.template;
+  const { nodeSelector, tolerations, priorityClassName, securityContext } = pod;
+  const data = podVolumes(cluster, record, directory).filter(({ name }: Volume) => name === VOLUMES.data);
+  return {
+    restartPolicy: "Never",
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: podSecurity(storage.medium, securityContext),
+    ...(Object.keys(nodeSelector).length > 0 && { nodeSelector }),
+    ...(tolerations.length > 0 && { tolerations: tolerations as NonNullable<PodSpec["tolerations"]> }),
+    ...(priorityClassName !== undefined && { priorityClassName }),
+    ...(image.pullSecrets.length > 0 && { imagePullSecrets: image.pullSecrets.map((name) => ({ name })) }),
+    ...(node !== undefined && { affinity: pinned({}, node) }),
+    volumes: data,
+  };
+}

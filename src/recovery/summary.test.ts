@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseSummary, summaryOf, writeSummary, type DirectorySummary } from "./summary.ts";
+
+const DATA: DirectorySummary = {
+  state: "data",
+  clusterID: "4a5d1c3e0f9b2d61",
+  memberID: "8e9e05c52164694d",
+  term: 4,
+  index: 2817,
+  revision: 2641,
+  replay: 27,
+};
+
+test("a summary is read back as it was written", () => {
+  for (const summary of [DATA, { state: "empty" }, { state: "damaged", why: "torn" }] as const)
+    assert.deepEqual(parseSummary(writeSummary(summary)), summary);
+});
+
+test("a long reason is cut, so that it fits into a termination message", () => {
+  const text = writeSummary(summaryOf({ state: "damaged", why: "💥".repeat(2_000) }));
+  assert.ok(Buffer.byteLength(text) <= 4096);
+  assert.equal(parseSummary(text)?.state, "damaged");
+});
+
+test("anything else is no summary", () => {
+  for (const text of [
+    undefined,
+    "",
+    "Killed",
+    "{",
+    "{}",
+    JSON.stringify({ directory: { state: "data", clusterID: "1" } }),
+    JSON.stringify({ directory: { ...DATA, index: "2817" } }),
+    JSON.stringify({ directory: { state: "damaged" } }),
+  ])
+    assert.equal(parseSummary(text), undefined, text);
+});

@@ -1,0 +1,59 @@
+/**
+ * What a directory holds in a few words, for whoever decides what to recover; and the same as one line of JSON, which a
+ * container leaves as its termination message (at most 4096 bytes) for a reader elsewhere.
+ */
+import type { DirectoryFacts } from "./directory.ts";
+
+export type DirectorySummary =
+  | { readonly state: "empty" }
+  | { readonly state: "damaged"; readonly why: string }
+  | {
+      readonly state: "data";
+      readonly clusterID: string;
+      readonly memberID: string;
+      /** Of the last entry of its log. */
+      readonly term: number;
+      readonly index: number;
+      readonly revision: number;
+      /** Entries that a start adds to the database. */
+      readonly replay: number;
+    };
+
+const LONGEST_WHY = 900;
+
+export function summaryOf(found: DirectoryFacts): DirectorySummary {
+  if (found.state === "empty") return { state: "empty" };
+  if (found.state === "damaged") return { state: "damaged", why: found.why.slice(0, LONGEST_WHY) };
+  const { clusterID, memberID, last } = found.log;
+  const { revision, consistentIndex } = found.database;
+  const replay = Math.max(0, last.index - consistentIndex);
+  return { state: "data", clusterID, memberID, term: last.term, index: last.index, revision, replay };
+}
+
+export function writeSummary(summary: DirectorySummary): string {
+  return `${JSON.stringify({ directory: summary })}\n`;
+}
+
+const TEXTS = ["clusterID", "memberID"] as const;
+const NUMBERS = ["term", "index", "revision", "replay"] as const;
+
+/** Undefined for anything else: a container can end with any words. */
+export function parseSummary(text: string | undefined): DirectorySummary | undefined {
+  if (!text?.startsWith("{")) return undefined;
+  let found: unknown;
+  try {
+    ({ directory: found } = JSON.parse(text) as { directory?: unknown });
+  } catch {
+    return undefined;
+  }
+  if (typeof found !== "object" || found === null) return undefined;
+  const fields = found as Record<string, unknown>;
+  if (fields["state"] === "empty") return { state: "empty" };
+  if (fields["state"] === "damaged")
+    return typeof fields["why"] === "string" ? { state: "damaged", why: fields["why"] } : undefined;
+  const isWhole =
+    fields["state"] === "data" &&
+    TEXTS.every((name) => typeof fields[name] === "string") &&
+    NUMBERS.every((name) => Number.isSafeInteger(fields[name]));
+  return isWhole ? (found as DirectorySummary) : undefined;
+}

@@ -1,0 +1,129 @@
+/**
+ * Recovery from quorum loss on a real API server, with real etcd in Pods of the stand-in kubelet and our command from its
+ * sources: volumes that are claims, and directories of nodes.
+ */
+import assert from "node:assert/strict";
+import path from "node:path";
+import process from "node:process";
+import { after, before, test } from "node:test";
+import type { RecoveryStatus } from "../../src/api/etcd-cluster-status.ts";
+import { LABELS } from "../../src/operator/names.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { faults } from "../../testbed/faults.ts";
+import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { registerImage } from "../../testbed/kubelet/images.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import { EVERY_CASE } from "../support/sample.ts";
+import {
+  ClusterOnBed,
+  PATIENCE_MS,
+  startOperator,
+  upWithDefinitions,
+  type Running,
+} from "../support/operator.ts";
+
+const IMAGE = "registry.example/quorate:dev";
+const ROOT = path.join(import.meta.dirname, "..", "..");
+const BUMP = 1_000_000_000;
+const KEYS = 40;
+
+let bed: TestTestbed;
+let running: Running;
+const clusters: ClusterOnBed[] = [];
+
+before(async () => {
+  bed = await upWithDefinitions();
+  registerImage(bed.name, IMAGE, {
+    mounts: { [ROOT]: ROOT },
+    entrypoint: [process.execPath, path.join(ROOT, "src", "cli", "main.ts")],
+  });
+  running = startOperator(bed, { image: IMAGE });
+});
+
+after(async () => {
+  for (const cluster of clusters) await cluster.close();
+  await running?.stop();
+  await bed?.down();
+});
+
+/** Three members with acknowledged writes, of which the first two lose their volumes. */
+async function lostQuorum(name: string, spec: object): Promise<ClusterOnBed> {
+  const cluster = new ClusterOnBed(bed, name, running);
+  clusters.push(cluster);
+  await cluster.create({ replicas: 3, ...spec });
+  await cluster.converged(3);
+  const { kv } = await cluster.etcd();
+  for (let i = 0; i < KEYS; i++) await kv.put(`key/${i}`, `value ${i}`, { timeoutMs: 5_000 });
+  const fault = faults(bed.name);
+  await Promise.all([1, 2].map((n) => fault.loseVolume("default", `${name}-${n}`, "data")));
+  return cluster;
+}
+
+async function planOf(cluster: ClusterOnBed): Promise<RecoveryStatus> {
+  return await eventually("there is a plan", async () => (await cluster.status()).recovery, {
+    withinMs: PATIENCE_MS,
+  }).catch(async (error: unknown) => {
+    const pods = (await cluster.pods()).map(({ metadata, status }) => [metadata?.name, status]);
+    const told = JSON.stringify([(await cluster.status()).message, pods], undefined, 1);
+    throw new Error(`${String(error)}\n${told}\n${running.log.slice(-10).join("\n")}`, { cause: error });
+  });
+}
+
+async function assertRecovered(cluster: ClusterOnBed, plan: RecoveryStatus): Promise<void> {
+  const { message } = await cluster.operationIs(`${cluster.name}-recover`, "Succeeded");
+  assert.match(message ?? "", /^Recovered from the data of .*-3, which reached revision/);
+  await cluster.converged(3);
+  await cluster.assertSound(3);
+  const { kv } = await cluster.etcd();
+  const all = await kv.range("key/", { prefix: true, timeoutMs: 5_000 });
+  assert.equal(all.count, KEYS, "every acknowledged write that the survivor had");
+  assert.ok(Number(all.header.revision) >= plan.revision.least + BUMP);
+  const names = (await cluster.members()).map(({ metadata }) => metadata.name);
+  assert.deepEqual(
+    names.toSorted(),
+    [4, 5, 6].map((n) => `${cluster.name}-${n}`),
+  );
+  await eventually("no Pod of the recovery is left", async () =>
+    (await cluster.pods()).every(({ metadata }) => metadata?.labels?.[LABELS.task] === undefined),
+  );
+}
+
+test("two of three claims are emptied: the plan is told, a wrong hash is rejected, and the approved one is carried out", async () => {
+  const cluster = await lostQuorum("claims", {});
+  const plan = await planOf(cluster);
+  assert.equal(plan.survivor, "claims-3");
+  assert.deepEqual(
+    plan.members.map(({ name, data }) => `${name} ${data}`),
+    ["claims-1 Lost", "claims-2 Lost", "claims-3 Found"],
+  );
+  await cluster.ask("wrong", { recoverQuorum: { approve: "0123456789abcdef" } });
+  const { reason } = await cluster.operationIs("wrong", "Rejected");
+  assert.equal(reason, "PlanChanged");
+  const authority = async () =>
+    (await bed.client.get<{ data?: Record<string, string> }>(`${PATHS.secrets}/claims-peer-ca`)).data;
+  const before = await authority();
+  await cluster.ask("claims-recover", { recoverQuorum: { approve: plan.plan } });
+  await assertRecovered(cluster, plan);
+  assert.notEqual((await authority())?.["tls.crt"], before?.["tls.crt"], "another peer CA");
+  const kept = (await cluster.claims()).map(({ metadata }) => metadata?.name);
+  for (const claim of ["data-claims-1", "data-claims-2", "data-claims-3"])
+    assert.ok(kept.includes(claim), `${claim} is kept`);
+});
+
+const onNodes = async () => {
+  const storage = { medium: "HostPath", size: "1Gi", hostPath: "/var/lib/quorate" };
+  const cluster = await lostQuorum("hosts", { storage });
+  const plan = await planOf(cluster);
+  const survivor = (await cluster.pods()).find(({ metadata }) => metadata?.name === "hosts-3");
+  await cluster.ask("hosts-recover", { recoverQuorum: { approve: plan.plan } });
+  await assertRecovered(cluster, plan);
+  const first = (await cluster.pods()).find(({ metadata }) => metadata?.name === "hosts-4");
+  assert.equal(first?.spec?.nodeName, survivor?.spec?.nodeName);
+};
+
+// The same path but for where the snapshot is; the simulator has both.
+if (EVERY_CASE)
+  test(
+    "two of three directories of nodes are emptied: the first new member starts where the survivor was",
+    onNodes,
+  );
