@@ -6,8 +6,6 @@ import { Violation } from "../oracles/oracle.ts";
 
 const WINDOW_MS = 60_000;
 const MOST_IN_WINDOW = 60;
-/** A change of members that one voter refuses is asked of the others at once (R19): one try, several calls. */
-const MOST_OF_MEMBERS = 3 * MOST_IN_WINDOW;
 
 export class Busy {
   readonly #times = new Map<string, number[]>();
@@ -19,8 +17,7 @@ export class Busy {
     const times = [...before.filter((at) => at > now - WINDOW_MS), now];
     this.#times.set(effect, times);
     this.most = Math.max(this.most, times.length);
-    const most = effect.startsWith("Cluster.") ? MOST_OF_MEMBERS : MOST_IN_WINDOW;
-    if (times.length > most)
+    if (times.length > MOST_IN_WINDOW)
       throw new Violation("I7", `${effect}, ${times.length} times within ${WINDOW_MS / 1000} s`);
   }
 }
