@@ -122,8 +122,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "volumes outlive nobody: retention is not read",
     breaks: "I5",
     file: "src/core/rules/deletion.ts",
-    find: 'view.spec.storage.retention.onDelete === "Delete" && volumeUID',
-    replace: "volumeUID",
+    find: 'const isDeleted = view.spec.storage.retention.onDelete === "Delete";',
+    replace: "const isDeleted = true;",
   },
   {
     name: "a controller without the lease changes the cluster",

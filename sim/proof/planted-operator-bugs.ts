@@ -51,7 +51,7 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     name: "the status that was written first is the last one",
     breaks: "I6",
     file: "src/operator/status/report.ts",
-    find: "if (!object || sameStatus(object.status, status, since)) return;\n",
+    find: "if (!object || sameStatus(before, status, since)) return;\n",
     replace: "if (!object || this.#writtenAt !== undefined) return;\n",
   },
   {
@@ -174,7 +174,7 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     replace: "",
     also: {
       file: "src/operator/status/report.ts",
-      find: "if (!object || sameStatus(object.status, status, since)) return;\n",
+      find: "if (!object || sameStatus(before, status, since)) return;\n",
       replace: "if (!object) return;\n",
     },
   },
