@@ -12,7 +12,7 @@ import { OperatorSimulation } from "./simulation.ts";
 
 const SPEC = { replicas: 3, version: "3.6.16" };
 /** One of so many: all of them take minutes. */
-const EVERY = process.env["EVERY_EFFECT"] === undefined ? 7 : 1;
+const EVERY = process.env["EVERY_EFFECT"] === undefined ? 20 : 1;
 const OPERATIONS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdoperations`;
 
 const statusOf = (sim: OperatorSimulation) => sim.env.cluster()?.["status"] as EtcdClusterStatus | undefined;
