@@ -263,3 +263,31 @@ test("an operator that dies over and over makes each snapshot of a schedule once
   assert.ok(names.length >= 3, names.join());
   assert.equal(new Set(names).size, sim.env.snapshots.whole.length);
 });
+
+test("an upgrade of the minor version waits for a snapshot, which a dying operator makes once; a failure holds it", async () => {
+  const play = async (faults: readonly SnapshotFault[], effects?: EffectPlan) => {
+    const sim = await settled(effects);
+    plan(sim, { schedule: "@yearly" });
+    sim.env.snapshots.faults.push(...faults);
+    await sim.pass(2_000);
+    const from = sim.effects.names.length;
+    sim.edit({ version: "3.7.3" });
+    await sim.pass(90_000);
+    const reason = sim.cluster?.status?.conditions?.find(({ type }) => type === "Reconciling")?.reason;
+    const taken = told(sim).filter((one) => one.includes("-before-3-7-"));
+    return { sim, from, reason, taken, version: sim.cluster?.status?.version?.current };
+  };
+  const usual = await play([]);
+  assert.equal(usual.taken.length, 1, told(usual.sim).join());
+  assert.match(usual.taken[0] ?? "", /Succeeded Completed$/);
+  assert.match(usual.version ?? "", /^3\.7/);
+  const made = usual.sim.effects.names.findIndex((name) => name.startsWith("POST etcdsnapshots"));
+  assert.ok(made >= usual.from, usual.sim.effects.names.slice(usual.from).join());
+  for (const fault of ANY) {
+    const { taken, version } = await play([], new Map([[made + 1, fault]]));
+    assert.deepEqual([taken.length, version], [1, usual.version], fault);
+  }
+  const held = await play(["denied"]);
+  assert.match(held.version ?? "", /^3\.6/);
+  assert.match(held.taken.join(), /Failed StoreDenied$/);
+});

@@ -85,7 +85,7 @@ test("an unknown field is met with the field that was probably meant", () => {
     ],
     [
       { update: { colour: 1 } },
-      'spec.update.colour: unknown field "spec.update.colour": the fields here are canary, strategy',
+      'spec.update.colour: unknown field "spec.update.colour": the fields here are canary, snapshotBefore, strategy',
     ],
   ];
   for (const [spec, message] of cases) assert.deepEqual(errorsOf(exampleCluster({ spec })), [message]);

@@ -126,6 +126,12 @@ export const updateSchema = z.strictObject({
     .describe(
       "Roll a change out to one member first, and roll it back if that member does not become healthy.",
     ),
+  snapshotBefore: z
+    .boolean()
+    .optional()
+    .describe(
+      "Before members move to another minor version of etcd, up or down, take a snapshot with the destination of an EtcdSnapshotSchedule of this cluster, and wait until it succeeded. True if absent. Without a schedule that takes snapshots none is taken.",
+    ),
 });
 
 export type Maintenance = z.output<typeof maintenanceSchema>;

@@ -157,7 +157,7 @@ export class Loop {
     // After a step the view is of the past, and the record of an operation may be newer.
     if (!step.done && observation.operations.length > 0) await this.#tellOperations(view, decision, status);
     if (!step.done && observation.auth) await this.#tellUsers(view);
-    const kept = await this.#keepSnapshots(view);
+    const kept = await this.#keepSnapshots(view, decision);
     this.#latest = pass;
     this.#options.onPass?.(pass);
     const all = together(applied, kept);
@@ -208,11 +208,11 @@ export class Loop {
   }
 
   /** Whatever else is the case with the cluster: a snapshot changes nothing in it. */
-  async #keepSnapshots(view: View): Promise<Applied> {
+  async #keepSnapshots(view: View, decision: Decision): Promise<Applied> {
     const { snapshots, platform } = view.observation;
     if (!snapshots || platform.fenced) return NOTHING_APPLIED;
     const { beforeEffect, onTrouble } = this.#options;
-    const kept = await this.#snapshots.keep(snapshotWorld(view, snapshots), beforeEffect);
+    const kept = await this.#snapshots.keep(snapshotWorld(view, snapshots, decision), beforeEffect);
     for (const failure of kept.failures) onTrouble?.(failure);
     return { ...kept, problems: [] };
   }

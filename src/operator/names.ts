@@ -35,6 +35,8 @@ export const LABELS = {
   snapshotUID: `${GROUP}/snapshot-uid`,
   /** On an EtcdSnapshot: the UID of the EtcdSnapshotSchedule that made it. */
   scheduleUID: `${GROUP}/schedule-uid`,
+  /** On an EtcdSnapshot: the minor version of etcd before whose rollout it was taken. */
+  before: `${GROUP}/before`,
   task: `${GROUP}/task`,
   attempt: `${GROUP}/attempt`,
   /** On a claim, as etcd has them, in hexadecimal: what its volume holds. */

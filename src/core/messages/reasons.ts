@@ -196,6 +196,16 @@ export const REASONS = {
     meaning: "A member cannot run what the spec asks for. With `spec.update.canary` it was rolled back.",
     remedy: "Correct or revert the edit; the same edit is not tried again.",
   },
+  AwaitingSnapshot: {
+    meaning: "Members are to move to another minor version of etcd, and a snapshot is taken before.",
+    remedy: "Nothing; see the EtcdSnapshot that the message names if it takes long.",
+  },
+  SnapshotBeforeFailed: {
+    meaning:
+      "Members are to move to another minor version of etcd, and the snapshot before that failed. Another one is taken after an hour.",
+    remedy:
+      "Resolve what the EtcdSnapshot says and delete it; or approve the rollout without a snapshot as the message says.",
+  },
   AwaitingApproval: {
     meaning: "`spec.update.strategy` is OnApproval and a rollout is ready.",
     remedy: "Approve it as the message says.",

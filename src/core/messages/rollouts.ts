@@ -51,6 +51,24 @@ export const ROLLOUTS = {
     approval: ({ approval }) => approval,
     example: { approval: onKubernetes("1f0c2a9b") },
   }),
+  SnapshotBeforeAwaited: wait("AwaitingSnapshot", {
+    say: ({ to, snapshot, why }: { to: string; snapshot: string; why?: string }) =>
+      `the rollout of etcd ${to} waits for the snapshot ${snapshot} to be taken${why === undefined ? "" : ` (${why})`}`,
+    example: { to: "3.6.16", snapshot: "demo-before-3-6-498345" },
+  }),
+  SnapshotBeforeFailed: wait("SnapshotBeforeFailed", {
+    say: ({ to, snapshot, why }: { to: string; snapshot: string; why: string; approval: Approvable }) =>
+      `the rollout of etcd ${to} waits, because the snapshot before it (${snapshot}) failed: ${why}`,
+    next: ({ approval }) =>
+      `Resolve what the EtcdSnapshot says and delete it, and another one is taken. To move members without a snapshot, ${givenBy(approval)}, or set spec.update.snapshotBefore to false.`,
+    approval: ({ approval }) => approval,
+    example: {
+      to: "3.6.16",
+      snapshot: "demo-before-3-6-498345",
+      why: "The bucket refused the credentials",
+      approval: onKubernetes("without-snapshot-3.6"),
+    },
+  }),
   CanaryWatched: wait("MemberStarting", {
     say: ({ member }: { member: string }) => `${member} is the canary; waiting for it to stay healthy`,
     example: { member: "demo-3" },

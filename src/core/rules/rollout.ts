@@ -4,6 +4,12 @@
  * changes (R15, H13). Changes that the volume cannot follow are swaps: a newcomer, then the old one goes.
  */
 import { approvable } from "../assess/approvals.ts";
+import {
+  beforeUpgrade,
+  snapshotBefore,
+  withoutSnapshot,
+  type SnapshotBefore,
+} from "../assess/snapshot-before.ts";
 import { needsComparison } from "../assess/compared.ts";
 import { canonical } from "../hash.ts";
 import { asBefore } from "../template/later-fields.ts";
@@ -84,6 +90,8 @@ function roll(view: View, template: MemberTemplate, to: string): readonly Outcom
   if (needsComparison(view)) {
     return [act("roll", "ComparedBeforeRollout", {}, { kind: "CompareHashes" })];
   }
+  const snapshot = awaitSnapshot(view, to, beforeUpgrade(view, to));
+  if (snapshot) return [snapshot];
   return [rememberOldLog(view, outdated, to) ?? rollNext(view, outdated, template)];
 }
 
@@ -189,7 +197,40 @@ function awaitCanary(view: View, template: MemberTemplate): Outcome | undefined 
 function prepareDowngrade(view: View, to: string): Outcome {
   const reported = view.members.some(({ answer }) => answer.reachable && answer.downgrade?.enabled);
   const minor = { to: minorOf(to) };
-  return reported
-    ? hold(HOLDS.disruptions, "DowngradePreparing", minor, { until: view.now + 1000 })
-    : act("roll", "DowngradeEnabled", minor, { kind: "EnableDowngrade", version: `${minorOf(to)}.0` });
+  if (reported) return hold(HOLDS.disruptions, "DowngradePreparing", minor, { until: view.now + 1000 });
+  return (
+    awaitSnapshot(view, to, snapshotBefore(view, to)) ??
+    act("roll", "DowngradeEnabled", minor, { kind: "EnableDowngrade", version: `${minorOf(to)}.0` })
+  );
+}
+
+/** As a part of another sentence. */
+function fragmentOf(sentence: string): string {
+  return sentence.replace(/\.$/, "");
+}
+
+function awaitSnapshot(view: View, to: string, before: SnapshotBefore): Outcome | undefined {
+  switch (before.is) {
+    case "unneeded":
+      return undefined;
+    case "wanted":
+      return hold(HOLDS.rollouts, "SnapshotBeforeAwaited", { to, snapshot: before.name });
+    case "running":
+      return hold(HOLDS.rollouts, "SnapshotBeforeAwaited", {
+        to,
+        snapshot: before.snapshot.name,
+        // What it waits for itself; that it runs needs no words.
+        ...(before.snapshot.status.phase === "Pending" &&
+          before.snapshot.status.message !== undefined && {
+            why: fragmentOf(before.snapshot.status.message),
+          }),
+      });
+    case "failed": {
+      const { name, status } = before.snapshot;
+      const approval = approvable(view.observation, withoutSnapshot(to));
+      const why = fragmentOf(status.message ?? "unknown");
+      const params = { to, snapshot: name, why, approval };
+      return hold(HOLDS.rollouts, "SnapshotBeforeFailed", params, { until: before.againAt });
+    }
+  }
 }

@@ -4,6 +4,7 @@
  * before its Job is made, the Job's name follows from its UID, and the process in it finds what an earlier one has
  * finished, so that a controller that dies at any point leaves enough for the next one to continue.
  */
+import type { SnapshotBefore } from "../assess/snapshot-before.ts";
 import { timestamp } from "../status/condition.ts";
 import { knownReason } from "../messages/snapshot-reasons.ts";
 import type { SnapshotEffect } from "./effect.ts";
@@ -17,6 +18,8 @@ import { firstRequest, verificationTurn } from "./verification.ts";
 export interface SnapshotWorld extends SnapshotState {
   readonly now: number;
   readonly cluster: SnapshotCluster;
+  /** A rollout waits for it, and for nothing else. */
+  readonly before?: Extract<SnapshotBefore, { is: "wanted" }>;
 }
 
 /** The cluster that the snapshots name. */
@@ -52,10 +55,15 @@ export function decideSnapshots(world: SnapshotWorld): SnapshotDecision {
   return {
     effects: [
       ...turns.flatMap((turn) => (turn && "effect" in turn ? [turn.effect] : [])),
+      ...(world.before ? [beforeRollout(world.before)] : []),
       ...planned.flatMap(({ effect, also = [] }) => [...(effect ? [effect] : []), ...also]),
     ],
     ...(times.length > 0 && { lookAgainAt: Math.min(...times) }),
   };
+}
+
+function beforeRollout({ schedule, name, minor }: NonNullable<SnapshotWorld["before"]>): SnapshotEffect {
+  return { kind: "CreateSnapshotBefore", schedule, name, minor };
 }
 
 function turnOf(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {

@@ -35,6 +35,13 @@ export type SnapshotEffect =
 type ScheduleEffect =
   /** Made under a name that follows from the time, so that there is never a second one for it. */
   | { readonly kind: "CreateSnapshot"; readonly schedule: ScheduleFacts; readonly at: number }
+  /** Before members move to another minor version; the name follows from that version and the hour. */
+  | {
+      readonly kind: "CreateSnapshotBefore";
+      readonly schedule: ScheduleFacts;
+      readonly name: string;
+      readonly minor: string;
+    }
   | {
       readonly kind: "UpdateSchedule";
       readonly schedule: ScheduleFacts;

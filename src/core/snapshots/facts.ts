@@ -80,6 +80,8 @@ export interface SnapshotFacts {
   readonly status: EtcdSnapshotStatus;
   /** The annotation that asks for a verification: once for each value. */
   readonly verifyRequest?: string;
+  /** The minor version of etcd before whose rollout it was taken. */
+  readonly before?: string;
   /** The UID of the EtcdSnapshotSchedule that made it; absent for one that a person made. */
   readonly schedule?: string;
   /** Those that were made for it. */

@@ -1,19 +1,37 @@
 /** What snapshots of a cluster are decided from, as the view of the cluster shows it. */
 import { isByCertificate } from "../auth/objects.ts";
+import type { Decision, Hold } from "../action.ts";
+import { snapshotBefore } from "../assess/snapshot-before.ts";
+import type { ParamsOf } from "../messages/table.ts";
 import type { View } from "../view.ts";
 import type { SnapshotWorld } from "./decide.ts";
 import type { Blocked, SnapshotState } from "./facts.ts";
 import { sourcesOf } from "./source.ts";
 
-export function snapshotWorld(view: View, state: SnapshotState): SnapshotWorld {
+export function snapshotWorld(
+  view: View,
+  state: SnapshotState,
+  decision?: Pick<Decision, "holds">,
+): SnapshotWorld {
   const { uid, deleting } = view.observation.cluster;
   const blocked = state.blocked ?? withoutLogin(view);
+  const before = awaitedBefore(view, decision?.holds ?? []);
   return {
     ...state,
     ...(blocked && { blocked }),
+    ...(before && { before }),
     now: view.now,
     cluster: { is: "present", uid, deleting, sources: sourcesOf(view) },
   };
+}
+
+/** Where anything else holds the rollout back too, there is time: the snapshot is to be of the data that is upgraded. */
+function awaitedBefore(view: View, holds: readonly Hold[]): SnapshotWorld["before"] {
+  const rolling = holds.filter(({ classes }) => classes === "all" || classes.includes("roll"));
+  const [hold] = rolling;
+  if (rolling.length !== 1 || hold?.code !== "SnapshotBeforeAwaited") return undefined;
+  const before = snapshotBefore(view, (hold.params as ParamsOf<"SnapshotBeforeAwaited">).to);
+  return before.is === "wanted" ? before : undefined;
 }
 
 /** The process that takes snapshots has a certificate and no password. What etcd has counts, where it is known. */

@@ -15,13 +15,19 @@ import { mergePatch } from "./merge-patch.ts";
 
 type ScheduleEffect = Extract<
   SnapshotEffect,
-  { kind: "CreateSnapshot" | "UpdateSchedule" | "PruneSnapshot" }
+  { kind: "CreateSnapshot" | "CreateSnapshotBefore" | "UpdateSchedule" | "PruneSnapshot" }
 >;
 
 export async function executeSchedule(context: SnapshotContext, effect: ScheduleEffect): Promise<void> {
   switch (effect.kind) {
     case "CreateSnapshot":
-      return await create(context, effect.schedule, effect.at);
+      return await create(
+        context,
+        snapshotFor(effect.schedule, context.namespace, effect.at),
+        LABELS.scheduleUID,
+      );
+    case "CreateSnapshotBefore":
+      return await create(context, snapshotBefore(effect, context.namespace), LABELS.before);
     case "UpdateSchedule": {
       const { schedule, status } = effect;
       const { uid, resourceVersion, name } = schedule;
@@ -65,19 +71,29 @@ function snapshotFor(schedule: ScheduleFacts, namespace: string, at: number): Et
   };
 }
 
+/** Not of the schedule's own: its retention leaves it alone. */
+function snapshotBefore(
+  { schedule, name, minor }: Extract<ScheduleEffect, { kind: "CreateSnapshotBefore" }>,
+  namespace: string,
+): EtcdSnapshot {
+  const { spec, ...rest } = snapshotFor(schedule, namespace, 0);
+  const labels = { [LABELS.cluster]: spec.cluster, [LABELS.before]: minor };
+  return { ...rest, metadata: { name, namespace, labels }, spec };
+}
+
+/** `label`: which tells that one of the same name is the very one that was wanted. */
 async function create(
   { client, namespace }: SnapshotContext,
-  schedule: ScheduleFacts,
-  at: number,
+  wanted: EtcdSnapshot,
+  label: string,
 ): Promise<void> {
-  const wanted = snapshotFor(schedule, namespace, at);
-  const { name } = wanted.metadata;
+  const { name, labels } = wanted.metadata;
   try {
     await client.create(etcdSnapshots, wanted);
   } catch (error) {
     if (!isReason(error, "AlreadyExists")) throw error;
     const found = await findOne(client, etcdSnapshots, { name, namespace });
-    if (found && found.metadata.labels?.[LABELS.scheduleUID] !== schedule.uid)
+    if (found && found.metadata.labels?.[label] !== labels?.[label])
       throw new Error(`EtcdSnapshot ${namespace}/${name} exists and is not of this schedule; delete it`, {
         cause: error,
       });

@@ -85,6 +85,7 @@ async function execute(context: SnapshotContext, effect: SnapshotEffect): Promis
       return;
     }
     case "CreateSnapshot":
+    case "CreateSnapshotBefore":
     case "UpdateSchedule":
     case "PruneSnapshot":
       return await executeSchedule(context, effect);

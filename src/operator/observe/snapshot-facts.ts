@@ -99,6 +99,7 @@ function factsOf(
     ...(metadata.labels?.[LABELS.scheduleUID] !== undefined && {
       schedule: metadata.labels[LABELS.scheduleUID],
     }),
+    ...(metadata.labels?.[LABELS.before] !== undefined && { before: metadata.labels[LABELS.before] }),
     ...(metadata.annotations?.[ANNOTATIONS.verify] !== undefined && {
       verifyRequest: metadata.annotations[ANNOTATIONS.verify],
     }),

@@ -1,0 +1,60 @@
+/**
+ * The snapshot that is taken before members are moved to another minor version: an upgrade cannot be taken back once the
+ * cluster has agreed on it, but by a restore. It goes to the destination of the cluster's schedule; without one there is
+ * no place for it, and the upgrade does not wait.
+ */
+import type { ScheduleFacts, SnapshotFacts } from "../snapshots/facts.ts";
+import { isFinal } from "../snapshots/status.ts";
+import { minorNumber, minorOf } from "../version/version.ts";
+import type { View } from "../view.ts";
+
+/** A snapshot that is older says too little of the data that is upgraded; a failed one is tried again after this. */
+const FRESH_MS = 3_600_000;
+
+export type SnapshotBefore =
+  | { readonly is: "unneeded" }
+  /** To be created, with what the schedule says about how and where. */
+  | { readonly is: "wanted"; readonly name: string; readonly schedule: ScheduleFacts; readonly minor: string }
+  | { readonly is: "running"; readonly snapshot: SnapshotFacts }
+  | { readonly is: "failed"; readonly snapshot: SnapshotFacts; readonly againAt: number };
+
+const UNNEEDED: SnapshotBefore = { is: "unneeded" };
+
+/** The word by which a person lets members move without it. */
+export function withoutSnapshot(to: string): string {
+  return `without-snapshot-${minorOf(to)}`;
+}
+
+/** Before an upgrade: once one member was given the new minor version, it has begun. */
+export function beforeUpgrade(view: View, to: string): SnapshotBefore {
+  const isBegun = view.staying.some(({ record }) => minorNumber(record.template.version) >= minorNumber(to));
+  return isBegun ? UNNEEDED : snapshotBefore(view, to);
+}
+
+/** Before members move to the minor version of `to`, up or down. */
+export function snapshotBefore(view: View, to: string): SnapshotBefore {
+  const { spec, now, observation } = view;
+  const { cluster, snapshots: state } = observation;
+  if (spec.update.snapshotBefore === false || cluster.approved === withoutSnapshot(to)) return UNNEEDED;
+  const [schedule] = (state?.schedules ?? [])
+    .filter((one) => !one.deleting && one.invalid === undefined && one.spec.suspend !== true)
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  if (schedule === undefined) return UNNEEDED;
+  const minor = minorOf(to);
+  const own = (state?.snapshots ?? []).filter(
+    ({ before, deleting, createdAt, status }) =>
+      before === minor &&
+      !deleting &&
+      // One that still waits is waited for, however long.
+      (now - createdAt < FRESH_MS || !isFinal({ status })) &&
+      (status.clusterUID ?? cluster.uid) === cluster.uid,
+  );
+  if (own.some(({ status }) => status.phase === "Succeeded")) return UNNEEDED;
+  const open = own.find((one) => !isFinal(one));
+  if (open) return { is: "running", snapshot: open };
+  const failed = own.at(-1);
+  if (failed) return { is: "failed", snapshot: failed, againAt: failed.createdAt + FRESH_MS };
+  // The same within an hour, so that a controller that dies after it was created makes no second one.
+  const name = `${cluster.name}-before-${minor.replaceAll(".", "-")}-${Math.floor(now / FRESH_MS)}`;
+  return { is: "wanted", name, schedule, minor };
+}
