@@ -208,7 +208,9 @@ export class MachineSimulation {
         fetch: async ({ directory }) => {
           await sleep(this.clock, RESTORE_MS);
           if (!lifeline.alive) throw new Error("its controller is gone");
-          return this.rescues.fetched(`${directory}/snapshot.db`);
+          const fetched = this.rescues.fetched(`${directory}/snapshot.db`);
+          await this.disk.write(fetched.path, "a snapshot");
+          return fetched;
         },
         connect: ({ cert }) => lifeline.etcd(transport.as(certificatesIn(cert)[0]?.commonName)),
         env: {},

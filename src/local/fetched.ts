@@ -1,6 +1,7 @@
 /**
  * Snapshots for restores in place on one machine: fetched and checked into a directory of their plan. The result is a file
- * beside the snapshot, so that the next controller finds it and fetches nothing twice.
+ * beside the snapshot, so that the next controller finds it and fetches nothing twice. It names its operation: a later one
+ * may have the same plan, when the object in the store is another one by then.
  */
 import path from "node:path";
 import type { RestoreRecipe } from "../api/bootstrap.ts";
@@ -23,6 +24,11 @@ export type Fetcher = (request: FetchRequest) => Promise<Omit<FetchedSnapshot, "
 
 const RESULT = "fetched.json";
 
+interface Result extends Omit<FetchedSnapshot, "plan"> {
+  /** The UID of the operation that it was fetched for. */
+  readonly operation: string;
+}
+
 export class FetchedSnapshots {
   readonly #layout: Layout;
   readonly #disk: Disk;
@@ -34,11 +40,13 @@ export class FetchedSnapshots {
     this.#fetcher = fetcher;
   }
 
-  async fetch({ plan, restore, version }: Extract<Action, { kind: "FetchSnapshot" }>): Promise<void> {
+  async fetch(action: Extract<Action, { kind: "FetchSnapshot" }>): Promise<void> {
+    const { plan, restore, version, operation } = action;
     const directory = this.#layout.recovery(plan);
     await this.#disk.makeDirectory(directory);
     const fetched = await this.#fetcher({ restore, version, directory });
-    await this.#disk.write(path.join(directory, RESULT), `${JSON.stringify(fetched)}\n`, { private: true });
+    const result: Result = { ...fetched, operation };
+    await this.#disk.write(path.join(directory, RESULT), `${JSON.stringify(result)}\n`, { private: true });
   }
 
   /** For an operation that is not finished; the schema makes its plan a safe name of a directory. */
@@ -49,7 +57,10 @@ export class FetchedSnapshots {
         continue;
       const plan = task.approve ?? "";
       const text = await this.#disk.read(path.join(this.#layout.recovery(plan), RESULT));
-      if (text !== undefined) return { plan, ...(JSON.parse(text) as Omit<FetchedSnapshot, "plan">) };
+      if (text === undefined) continue;
+      const { operation: uid, ...fetched } = JSON.parse(text) as Result;
+      if (uid === operation.uid && (await this.#disk.stat(fetched.path))?.kind === "file")
+        return { plan, ...fetched };
     }
     return undefined;
   }
