@@ -45,6 +45,15 @@ test("one that is not there, or has not succeeded, is refused by name", () => {
   assert.equal(found(undefined).restoreRefused?.field, "spec.bootstrap.restore.snapshot");
 });
 
+test("one that is being deleted is refused: its object may go before it is read", () => {
+  const snapshot = taken({}, { phase: "Succeeded", uri: "s3://backups/prod/demo.db" });
+  const deletionTimestamp = "2026-01-01T00:00:00Z";
+  const leaving = { ...snapshot, metadata: { ...snapshot.metadata, deletionTimestamp } };
+  const { restoreFrom, restoreRefused } = found(leaving);
+  assert.equal(restoreFrom, undefined);
+  assert.match(restoreRefused?.message ?? "", /nightly is being deleted/);
+});
+
 test("a file of a machine, and an operator without its image, restore nothing", () => {
   const file = { bootstrap: { restore: { source: { file: { path: "/a.db" } } } } };
   assert.match(restoreOf(file, { image }).restoreRefused?.field ?? "", /source\.file$/);

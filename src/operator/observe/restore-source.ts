@@ -40,6 +40,9 @@ export function restoreOf(
 function fromSnapshot(restore: Restore, name: string, snapshot: EtcdSnapshot | undefined): Found {
   const field = `${FIELD}.snapshot`;
   if (snapshot === undefined) return refused(field, `there is no EtcdSnapshot ${name} in this namespace`);
+  // Its object may be gone before the restore has read it.
+  if (snapshot.metadata.deletionTimestamp !== undefined)
+    return refused(field, `the EtcdSnapshot ${name} is being deleted: name another one`);
   const { phase, uri = "", sha256 } = snapshot.status ?? {};
   const source = sourceAt(snapshot.spec.destination, uri);
   if (phase !== "Succeeded" || source === undefined)
