@@ -278,21 +278,17 @@ export class Explorer {
     this.counts.reverted++;
   }
 
-  /** Whether clients may be shut out is for a person to say, who says so and takes the word back. */
+  /** Whether clients may be shut out is for a person to say, who says so; the word stays. */
   async #settle(sim: OperatorSimulation): Promise<void> {
     await sim.settle(BOUND_MS);
     const wait = sim.latest?.decision.holds.find(({ reason }) => reason === "ChangingTLS");
     if (wait?.approval === undefined) return;
-    const say = (word: string | null) =>
-      sim.user({
-        method: "PATCH",
-        path: CLUSTER,
-        body: { metadata: { annotations: { [ANNOTATIONS.approve]: word } } },
-        contentType: "application/merge-patch+json",
-      });
-    say(wait.approval.word);
-    await sim.settle(BOUND_MS);
-    say(null);
+    sim.user({
+      method: "PATCH",
+      path: CLUSTER,
+      body: { metadata: { annotations: { [ANNOTATIONS.approve]: wait.approval.word } } },
+      contentType: "application/merge-patch+json",
+    });
     await sim.settle(BOUND_MS);
   }
 

@@ -5,7 +5,8 @@ import type { Observation } from "../core/observation.ts";
 import { predict } from "../core/plan/predict.ts";
 import { settle } from "../core/plan/settle.ts";
 import { change, edit, exited, healthy, leaderOf } from "../core/testing/cluster.ts";
-import { templateFor, templateHash } from "../core/template/template.ts";
+import { closingWord } from "../core/template/effective.ts";
+import { templateFor } from "../core/template/template.ts";
 import { asking } from "../core/testing/operations.ts";
 import { viewOf } from "../core/view.ts";
 import { assertSafe, InvariantViolation } from "./invariants.ts";
@@ -259,7 +260,13 @@ test("R56: the first member that shuts out clients does so only when that was ap
   });
   refused(since(asked.now - 59_999), close, "clients", /before that was approved/);
   allowed(since(asked.now - 60_000), close);
-  allowed({ ...asked, cluster: { ...asked.cluster, approved: templateHash(template) } }, close);
+  const approved = {
+    ...asked,
+    cluster: { ...asked.cluster, approved: closingWord(asked.cluster, template) },
+  };
+  allowed(approved, close);
+  const later = { ...approved.cluster, generation: asked.cluster.generation + 2 };
+  refused({ ...approved, cluster: later }, close, "clients", /before that was approved/);
   const first = predict(
     change(asked, "demo-2", (facts) => ({ record: { ...facts.record, template } })),
     { kind: "StopWorkload", member: "demo-2" },

@@ -10,8 +10,7 @@ import { isApproved } from "../core/assess/out-of-reach.ts";
 import { isSecure } from "../core/config/flags.ts";
 import type { Plane, RotationPhase } from "../core/observation.ts";
 import { waysOf } from "../core/template/client-ways.ts";
-import { needsTrust } from "../core/template/effective.ts";
-import { templateHash } from "../core/template/template.ts";
+import { closingWord, needsTrust } from "../core/template/effective.ts";
 import { quorum, survivesPromotion, survivesRemoval } from "../core/quorum.ts";
 import type { MemberTemplate } from "../core/record.ts";
 import { triedBy } from "../core/assess/trial.ts";
@@ -224,7 +223,7 @@ function shutOut(
   const [first] = ends.filter((way) =>
     others.every(({ record }) => waysOf(record.template.tls).includes(way)),
   );
-  if (first === undefined || cluster.approved === templateHash(template)) return undefined;
+  if (first === undefined || cluster.approved === closingWord(cluster, template)) return undefined;
   const { proceed, after = "0s" } = cluster.spec.tls.transition ?? {};
   const since = platform.clientsChooseSince ?? Infinity;
   return proceed === "After" && view.now >= since + millisecondsOf(after)

@@ -66,7 +66,8 @@ export interface ClusterFacts {
   readonly deleting: boolean;
   /**
    * What a person approved: a rollout by its template hash (update.strategy OnApproval), one step on a member that
-   * the operator cannot reach, as `replace-demo-3`, or data older than what was seen, as `accept-data-900`.
+   * the operator cannot reach, as `replace-demo-3`, data older than what was seen, as `accept-data-900`, or that clients
+   * are shut out by one edit of TLS.
    */
   readonly approved?: string;
   readonly spec: EtcdClusterSpec;

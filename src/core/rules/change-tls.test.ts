@@ -7,7 +7,8 @@ import type { Observation } from "../observation.ts";
 import { plan } from "../plan/plan.ts";
 import { predict } from "../plan/predict.ts";
 import { settle } from "../plan/settle.ts";
-import { templateHash } from "../template/template.ts";
+import { closingWord } from "../template/effective.ts";
+import { templateFor, templateHash } from "../template/template.ts";
 import { edit, healthy, NOW } from "../testing/cluster.ts";
 import { assertInvariants } from "../testing/naive-invariants.ts";
 import { viewOf } from "../view.ts";
@@ -60,6 +61,23 @@ describe("clients that need a certificate from now on", () => {
 
   test("an approval of something else approves nothing", () => {
     assert.deepEqual(play(approve(ask(OPEN, {}), "0123abcd")).steps, []);
+  });
+
+  test("an approval counts for one change: asked for again later, it is waited for again", () => {
+    const asked = ask(OPEN, {});
+    const [wait] = told(asked);
+    const word = wait && "approval" in wait ? wait.approval?.word : undefined;
+    const { world: closed } = play(approve(asked, word));
+    assert.deepEqual(asking(closed), ["Required", "Required", "Required"]);
+    const { world: open } = play(ask(closed, { clientAuth: "None" }));
+    assert.deepEqual(asking(open), ["None", "None", "None"]);
+    const { world: again, steps } = play(ask(open, {}));
+    assert.deepEqual([again.cluster.approved, steps], [word, []]);
+    const [next] = told(again);
+    assert.ok(next && "approval" in next && next.approval?.word !== word);
+    const template = templateFor(asked.cluster.spec, "3.6.16");
+    assert.equal(closingWord(asked.cluster, template), word);
+    assert.notEqual(closingWord({ ...asked.cluster, uid: "of one restored" }, template), word);
   });
 
   test("with a time they have it, from when it was seen that they may choose", () => {

@@ -19,6 +19,7 @@ import type { Outcome } from "../action.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import type { MemberTemplate } from "../record.ts";
+import { closingWord } from "../template/effective.ts";
 import { hasFailed, targetOf } from "../template/target.ts";
 import { sameTemplate, templateHash, transition } from "../template/template.ts";
 import { compareVersions, minorNumber, minorOf, parseVersion, version } from "../version/version.ts";
@@ -160,8 +161,10 @@ function awaitClusterVersion(view: View, to: string): readonly Outcome[] {
 
 function awaitApproval(view: View, template: MemberTemplate): Outcome | undefined {
   const hash = templateHash(template);
-  if (view.spec.update.strategy !== "OnApproval" || view.observation.cluster.approved === hash)
-    return undefined;
+  const { cluster } = view.observation;
+  // Whoever let ways of clients end by this template let it be rolled out.
+  const isApproved = cluster.approved === hash || cluster.approved === closingWord(cluster, template);
+  if (view.spec.update.strategy !== "OnApproval" || isApproved) return undefined;
   return hold(HOLDS.rollouts, "ApprovalAwaited", { approval: approvable(view.observation, hash) });
 }
 

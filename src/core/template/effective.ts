@@ -5,7 +5,8 @@
  */
 import { millisecondsOf } from "../../api/duration.ts";
 import { isSecure } from "../config/flags.ts";
-import type { AuthorityFacts, Plane } from "../observation.ts";
+import { shortHash } from "../hash.ts";
+import type { AuthorityFacts, ClusterFacts, Plane } from "../observation.ts";
 import type { EffectiveTLS, MemberTemplate } from "../record.ts";
 import type { View } from "../view.ts";
 import { asServed, passage, sameWays, type Way } from "./client-ways.ts";
@@ -44,10 +45,18 @@ type Seen = Pick<View, "staying" | "observation">;
 /** Why members are not given the TLS of the spec yet: clients that come in these ways would be shut out. */
 export interface Closing {
   readonly ways: readonly Way[];
-  /** What a person approves by: the hash of the template that ends them. */
+  /** What a person approves by. */
   readonly word: string;
   /** When it ends by itself; undefined where a person decides. */
   readonly until?: number;
+}
+
+/**
+ * The word by which a person ends ways of clients with this template. It stays on the cluster and must not speak for a
+ * later change to the same: the generation makes it one edit's, the UID one cluster's. Another edit asks again.
+ */
+export function closingWord({ uid, generation }: ClusterFacts, then: MemberTemplate): string {
+  return shortHash(`${templateHash(then)} at generation ${generation} of ${uid}`);
 }
 
 export interface Effective {
@@ -69,7 +78,7 @@ export function effectiveTLS(view: Seen, asked: MemberTemplate): Effective {
     return { template: withTrust(view, withTLS(asked, asServed(running, asked.tls))), locked: true };
   if (!closing) return { template: withTrust(view, withTLS(asked, now)) };
   const then = withTrust(view, withTLS(asked, closing.then));
-  const word = templateHash(then);
+  const word = closingWord(view.observation.cluster, then);
   const until = closesAt(view.observation);
   const { cluster, now: time } = view.observation;
   if (cluster.approved === word || (until !== undefined && until <= time)) return { template: then };

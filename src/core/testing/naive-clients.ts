@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { millisecondsOf } from "../../api/duration.ts";
 import type { MemberFacts, Observation } from "../observation.ts";
 import type { MemberTemplate } from "../record.ts";
-import { templateHash } from "../template/template.ts";
+import { closingWord } from "../template/effective.ts";
 
 /** R56: a client without a certificate is served by all until a person or a time says otherwise, then by ever fewer. */
 export function assertNobodyShutOut(
@@ -23,5 +23,8 @@ export function assertNobodyShutOut(
   const since = o.platform.clientsChooseSince ?? Infinity;
   const isTime =
     transition?.proceed === "After" && o.now >= since + millisecondsOf(transition.after ?? "never");
-  assert.ok(isTime || o.cluster.approved === templateHash(template), "R56: nobody is shut out unasked");
+  assert.ok(
+    isTime || o.cluster.approved === closingWord(o.cluster, template),
+    "R56: nobody is shut out unasked",
+  );
 }
