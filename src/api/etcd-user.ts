@@ -65,7 +65,7 @@ const certificateStays: Rule<{ certificate?: object | undefined }> = {
   transition: true,
   fieldPath: ".certificate",
   message:
-    "certificate cannot be removed, because what was issued stays valid until it expires: delete the EtcdUser and create it again without",
+    "certificate cannot be removed, because what was issued stays valid until it expires: delete the EtcdUser, and create one of another name without",
   check: ({ certificate }, old) => certificate !== undefined || old?.certificate === undefined,
 };
 

@@ -86,12 +86,6 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
       "has no effect with medium HostPath: a member may use what the disk of its node has; limit the database with options.quotaBackendBytes",
     ],
     [
-      storage.medium === "HostPath" &&
-        (storage.retention.onScaleIn === "Delete" || storage.retention.onDelete === "Delete"),
-      "spec.storage.retention",
-      `Delete has no effect with medium HostPath: the data of a removed member stays on its node below ${storage.hostPath}, and the event of its removal names the directory. Delete it by hand, and set Retain to silence this warning`,
-    ],
-    [
       clientMode !== "Disabled" && tls.clientAuth === "None",
       "spec.tls.clientAuth",
       "clients need no certificate: everyone who can reach etcd can read and write the data",

@@ -14,7 +14,7 @@ export interface DiskEntry {
 export interface WriteOptions {
   /** For this user only. */
   readonly private?: boolean;
-  /** A file of the person's own: what a symbolic link leads to is replaced, and its owner stays. */
+  /** A file of the person's own: what a symbolic link leads to is replaced; its owner and mode stay. */
   readonly inPlace?: boolean;
 }
 
@@ -182,7 +182,9 @@ async function writeSynced(file: string, text: string, flag: "w" | "wx", mode: n
 /** As root, a file of another person's must not become root's. */
 async function keepOwner(from: string, to: string): Promise<void> {
   const [old, own] = [await unlessMissing(fs.stat(from), undefined), await fs.stat(to)];
-  if (old && own.uid === 0 && (old.uid !== 0 || old.gid !== own.gid)) await fs.chown(to, old.uid, old.gid);
+  if (!old) return;
+  if (own.uid === 0 && (old.uid !== 0 || old.gid !== own.gid)) await fs.chown(to, old.uid, old.gid);
+  await fs.chmod(to, old.mode & 0o777);
 }
 
 /** Makes a rename durable; some file systems cannot sync a directory, and then it need not be done. */

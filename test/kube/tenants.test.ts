@@ -85,8 +85,8 @@ const secretsOf = (plane: "client" | "peer") =>
       }
     : { mode: "Disabled", peer: { mode: "Secrets", secrets: { member: "c" } } };
 
-/** The field that is named, the right that is missing, and a wish that needs it. */
-const NEEDED: readonly [field: string, right: string, wish: Wish][] = [
+/** The field that is named, the right that is missing, a wish that needs it, and who has all other rights for it. */
+const NEEDED: readonly [field: string, right: string, wish: Wish, by?: "reader"][] = [
   ["pod.sidecars", "create Pods", cluster({ pod: { sidecars: [SIDECAR] } })],
   ["pod.serviceAccountName", "create Pods", cluster({ pod: { serviceAccountName: "builder" } })],
   ["pod.priorityClassName", "create Pods", cluster({ pod: { priorityClassName: "system-node-critical" } })],
@@ -102,7 +102,7 @@ const NEEDED: readonly [field: string, right: string, wish: Wish][] = [
     "create Pods",
     cluster({ storage: { medium: "HostPath", hostPath: "/var/lib/kubelet" } }),
   ],
-  ["service.type", "create Services", cluster({ service: { type: "LoadBalancer" } })],
+  ["service", "create Services", cluster({ service: { type: "LoadBalancer" } })],
   [
     "tls.client.certManager",
     "create certificates.cert-manager.io",
@@ -125,8 +125,19 @@ const NEEDED: readonly [field: string, right: string, wish: Wish][] = [
     cluster({ bootstrap: { restore: { source: { pvc: { claimName: "backups", path: "a.db" } } } } }),
   ],
   ["destination.s3.credentialsSecret", "get this Secret or create Pods", snapshot({ destination: STORE })],
-  ["encryption.keySecret", "get this Secret or create Pods", snapshot({ encryption: { keySecret: "key" } })],
-  ["serviceAccountName", "create Pods", snapshot({ serviceAccountName: "builder" })],
+  ["destination.s3", "create Pods", snapshot({ destination: { s3: { bucket: "backups" } } })],
+  [
+    "encryption.keySecret",
+    "get this Secret or create Pods",
+    snapshot({ destination: STORE, encryption: { keySecret: "key" } }),
+    "reader",
+  ],
+  [
+    "serviceAccountName",
+    "create Pods",
+    snapshot({ destination: STORE, serviceAccountName: "builder" }),
+    "reader",
+  ],
   ["destination.pvc.claimName", "create Pods", snapshot({ destination: { pvc: { claimName: "backups" } } })],
   [
     "destination.s3.credentialsSecret",
@@ -144,13 +155,13 @@ const NEEDED: readonly [field: string, right: string, wish: Wish][] = [
 ];
 
 test("each field that reaches beyond etcd is rejected, with the right that it needs, and accepted from who has it", async () => {
-  for (const [field, right, wish] of NEEDED) {
-    const refused = await said(tenant, wish);
+  for (const [field, right, wish, by] of NEEDED) {
+    const refused = await said(by === "reader" ? reader : tenant, wish);
     assert.ok(
       refused.includes(`spec.${field} needs the right to ${right} in namespace default, because `),
       `${wish.plural} ${field}: ${refused || "accepted"}`,
     );
-    assert.match(refused, /system:serviceaccount:default:tenant does not have it/);
+    assert.match(refused, /system:serviceaccount:default:(tenant|reader) does not have it/);
     assert.equal(await said(editor, wish), "", `${wish.plural} ${field}`);
     assert.equal(await said(bed.client, wish), "", `${wish.plural} ${field}`);
   }
@@ -163,7 +174,6 @@ test("what stays within etcd needs no further right", async () => {
     cluster({ tls: { mode: "Disabled" }, storage: { medium: "Memory" }, options: { logLevel: "Debug" } }),
     cluster({ image: { repository: "gcr.io/etcd-development/etcd", digest: `sha256:${"a".repeat(64)}` } }),
     cluster({ pod: { securityContext: strong, env: [{ name: "GODEBUG", value: "x509sha1=1" }] } }),
-    snapshot({ destination: { s3: { bucket: "backups" } } }),
   ])
     assert.equal(await said(tenant, wish), "");
 });
@@ -172,6 +182,21 @@ test("the right to get the one Secret is enough to name it, and no other", async
   assert.equal(await said(reader, snapshot({ destination: STORE })), "");
   const other = { s3: { bucket: "backups", credentialsSecret: "other" } };
   assert.match(await said(reader, snapshot({ destination: other })), /destination\.s3\.credentialsSecret/);
+});
+
+test("who may not create Services does not open one further that an administrator has opened", async () => {
+  const path = `${OURS}/etcdclusters`;
+  const service = {
+    type: "LoadBalancer",
+    loadBalancerSourceRanges: ["10.0.0.0/8"],
+    annotations: { internal: "true" },
+  };
+  await editor.create(path, cluster({ replicas: 1, service }, "open").object);
+  const patch = (spec: object) => refusal(tenant.patch(`${path}/open`, { spec }));
+  assert.match(await patch({ service: { loadBalancerSourceRanges: [] } }), /spec\.service needs the right/);
+  assert.match(await patch({ service: { annotations: null } }), /spec\.service needs the right/);
+  assert.equal(await patch({ replicas: 3 }), "");
+  await editor.delete(`${path}/open`);
 });
 
 test("who may not set a field may change the rest, and take the field away", async () => {

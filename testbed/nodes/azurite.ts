@@ -63,5 +63,6 @@ async function npm(cwd: string): Promise<void> {
       .on("error", (error) => reject(new ToolMissing(`Azurite is installed by npm: ${error.message}`)))
       .on("close", resolve),
   );
-  if (code !== 0) throw new Error(`installing Azurite failed (npm ${ARGS[0]}, exit code ${code}):\n${said}`);
+  if (code !== 0)
+    throw new ToolMissing(`installing Azurite failed (npm ${ARGS[0]}, exit code ${code}):\n${said}`);
 }

@@ -89,7 +89,13 @@ const OF_CLUSTERS: readonly Guard[] = [
     why: "members with medium HostPath run as root on a directory of their node",
   },
   guard("image.pullSecrets", hasItems("image.pullSecrets"), SECRETS, "it names Secrets"),
-  guard("service.type", `${optional("service.type")}.orValue('ClusterIP') != 'ClusterIP'`, SERVICES, OUTSIDE),
+  // Open to the outside, everything about it counts: without its source ranges or annotations it is open to more.
+  guard(
+    "service",
+    `${isOutside("object")} || (request.operation == 'UPDATE' && ${isOutside("oldObject")})`,
+    SERVICES,
+    OUTSIDE,
+  ),
   guard("service.annotations", hasKeys("service.annotations"), SERVICES, OUTSIDE),
   guard("service.labels", hasKeys("service.labels"), SERVICES, JOINS),
   ...["client", "peer"].map((plane) => ({
@@ -99,6 +105,10 @@ const OF_CLUSTERS: readonly Guard[] = [
     why: "the operator requests certificates from this issuer",
   })),
 ];
+
+function isOutside(of: "object" | "oldObject"): string {
+  return `${optional("service.type", of)}.orValue('ClusterIP') != 'ClusterIP'`;
+}
 
 function guard(field: string, given: string, right: Right, why: string): Guard {
   return { field, given, same: unchanged(field), right, why };
@@ -130,7 +140,10 @@ export function tenantPolicies(onlyIn?: string): Manifest[] {
 function tenantPolicy(resource: Resource, onlyIn: string | undefined): Manifest[] {
   const validations = [
     ...(resource === etcdClusters ? OF_CLUSTERS : []).map(validationOf),
-    ...referencesOf(resource).map(validationOfReference),
+    ...referencesOf(resource).flatMap((reference) => [
+      validationOfReference(reference),
+      ...validationsWithout(reference),
+    ]),
   ];
   if (validations.length === 0) return [];
   const used = RIGHTS.filter(({ variable }) =>
@@ -165,6 +178,18 @@ function validationOfReference({ path, to }: Reference): Validation {
     };
   const why = to === "ServiceAccount" ? "Pods act as the service account" : "a Pod mounts the volume";
   return { expression: `!${isSet(path)} || ${same} || variables.pods`, ...messageOf(path, PODS.words, why) };
+}
+
+const CREDENTIALS = ".credentialsSecret";
+
+/** A store without credentials of its own is opened with those of the Pod, which its author may not have. */
+function validationsWithout({ path }: Reference): Validation[] {
+  if (!path.endsWith(CREDENTIALS)) return [];
+  const store = path.slice(0, -CREDENTIALS.length);
+  const given = `${isSet(store)} && !${isSet(path)}`;
+  const why =
+    "without credentialsSecret a Pod opens the store with the identity of its service account or node";
+  return [validationOf({ field: store, given, same: unchanged(usedWith(path)), right: PODS, why })];
 }
 
 /** Credentials of a store are shown to its endpoint: whoever changes the store uses them. */

@@ -34,7 +34,7 @@ export const SNAPSHOT_REASONS = {
     meaning:
       "etcd has auth enabled, and clients have no certificates (`spec.tls` of the EtcdCluster: mode `Disabled` for clients, or `clientAuth: None`). The snapshot process logs in by certificate only.",
     remedy:
-      "Set `spec.auth.enabled` of the EtcdCluster to false and the snapshot is taken. To have both, set `clientAuth: Required` before auth is enabled; where clients have no TLS at all, create a cluster with it and copy the data.",
+      "Set `spec.auth.enabled` of the EtcdCluster to false and the snapshot is taken. To have both, give clients TLS and `clientAuth: Required` before auth is enabled; both can be changed on a running cluster.",
   },
   ImageUnknown: {
     phases: ["Pending", "Running", "Deleting"],

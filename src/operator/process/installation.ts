@@ -36,8 +36,8 @@ export class Installation {
   readonly #options: InstallationOptions;
   /** Who looks after the clusters that are not ours, by key. */
   readonly #others = new Map<string, string>();
-  /** Since when the Leases of others are gone, by name. */
-  readonly #missing = new Map<string, number>();
+  /** Since when the Leases of others are gone and when that was seen last, by name. */
+  readonly #missing = new Map<string, { readonly since: number; readonly seen: number }>();
 
   constructor(options: InstallationOptions) {
     this.#options = options;
@@ -100,9 +100,14 @@ export class Installation {
       const lease = await this.#options.client.find(leases, { namespace, name });
       const now = this.#options.serverNow();
       const renewed = Date.parse(lease?.spec?.renewTime ?? "");
-      const since = Number.isNaN(renewed) ? (this.#missing.get(holder) ?? now) : renewed;
-      if (Number.isNaN(renewed)) this.#missing.set(holder, since);
-      else this.#missing.delete(holder);
+      if (!Number.isNaN(renewed)) {
+        this.#missing.delete(holder);
+        return now - renewed > ABANDONED_MS;
+      }
+      const before = this.#missing.get(holder);
+      // What was not looked at meanwhile may have been there meanwhile.
+      const since = before !== undefined && now - before.seen <= 2 * ASK_AGAIN_MS ? before.since : now;
+      this.#missing.set(holder, { since, seen: now });
       return now - since > ABANDONED_MS;
     } catch (error) {
       if (isReason(error, "Forbidden")) return false;

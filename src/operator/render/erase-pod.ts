@@ -86,7 +86,7 @@ export function erasePod(cluster: ClusterFacts, record: MemberRecord, wishes: Er
             RESULT_FILE,
           ],
           resources: { requests: { cpu: "10m", memory: "64Mi" } },
-          securityContext: ofAnyUser(securityContext as PodSecurityContext | undefined),
+          securityContext: ofAnyUser(),
           volumeMounts: [{ name: ERASE_VOLUME, mountPath: MOUNT }],
         },
       ],
@@ -110,9 +110,8 @@ function rootOf(given: PodSecurityContext | undefined): PodSecurityContext {
   };
 }
 
-/** Without this capability root cannot delete the files of another user. */
-function ofAnyUser(given: PodSecurityContext | undefined) {
+/** Without this capability root cannot delete the files of another user, which members may have run as before. */
+function ofAnyUser() {
   const security = etcdSecurity();
-  if ((given?.runAsUser ?? 0) === 0) return security;
   return { ...security, capabilities: { ...security.capabilities, add: ["DAC_OVERRIDE"] } };
 }
