@@ -3,6 +3,7 @@
  * restore-in-place fetches the snapshot, stops the members and begins the cluster anew; and here its end is awaited.
  */
 import { sourceText } from "../../api/restore-values.ts";
+import { answeredRevision } from "../assess/answered-revision.ts";
 import { restorePlan } from "../assess/restore-plan.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
 import { namesOf, type View } from "../view.ts";
@@ -47,7 +48,11 @@ export const restore: Handler<Restore> = {
         `all data of ${cluster.name} would be replaced by ${source}, and what was written since would be lost; ${task.approve === undefined ? "" : `${task.approve} approves another plan; `}to approve, create the operation again with approve: ${plan}`,
       );
     return {
-      start: { members: namesOf(view.staying), revision: etcd.highestRevision ?? 0 },
+      // What was ever seen is told only without quorum; with it the members themselves say more.
+      start: {
+        members: namesOf(view.staying),
+        revision: Math.max(answeredRevision(view), etcd.highestRevision ?? 0),
+      },
       what: `replace all data by ${source}`,
       class: "heal",
     };

@@ -12,9 +12,12 @@ import { asking } from "../testing/operations.ts";
 const source = { s3: { bucket: "backups", key: "prod/demo.db" } };
 const HIGHEST = 5_000_000_000;
 
+/** With quorum nothing but the answers of the members says how far they are. */
 const onMachine = (observation: Observation): Observation => ({
   ...observation,
-  etcd: { ...observation.etcd, highestRevision: HIGHEST },
+  members: observation.members.map((facts) =>
+    facts.answer.reachable ? { ...facts, answer: { ...facts.answer, revision: HIGHEST } } : facts,
+  ),
   platform: { ...observation.platform, machine: { command: "quorate", dir: "/demo" } },
 });
 
@@ -91,6 +94,18 @@ test("an approved restore fetches the snapshot while all serve, then stops them,
   // Above all that a watcher may have seen, however much older the snapshot is.
   const bump = Number(recovered?.restore.revisionBump);
   assert.ok(FETCHED.revision + bump >= HIGHEST + 1_000_000_000, String(bump));
+});
+
+test("the revision at its start is in its status: what was ever seen, or what a member answers, if that is more", () => {
+  const settled = (observation: Observation) => {
+    const { act } = decide(asking(observation, task));
+    return act?.action.kind === "UpdateOperation" ? act.action.status.revision : undefined;
+  };
+  assert.equal(settled(world), HIGHEST);
+  const one = exited(exited(world, "demo-1"), "demo-2");
+  const { list: _nobody, ...etcd } = one.etcd;
+  assert.equal(settled({ ...one, etcd: { ...etcd, highestRevision: HIGHEST + 7 } }), HIGHEST + 7);
+  assert.equal(settled({ ...one, etcd: { ...etcd, highestRevision: 7 } }), HIGHEST);
 });
 
 test("without the hash of just this plan nothing is done, and the answer has it", () => {

@@ -24,6 +24,7 @@ import { progressOf, readyOf, workingSince, workOf } from "./readiness.ts";
 import { clientURLOf } from "../config/flags.ts";
 import type { Observation } from "../observation.ts";
 import { seemsHealthy } from "../assess/out-of-reach.ts";
+import { answeredRevision } from "../assess/answered-revision.ts";
 import { acceptingRevision } from "../assess/approvals.ts";
 import { quotaFullAt } from "../assess/growth.ts";
 import { targetOf } from "../template/target.ts";
@@ -201,16 +202,10 @@ function versionOf(view: View): NonNullable<EtcdClusterStatus["version"]> {
  * accepted older data it begins again, or the next operator would take that data for a loss.
  */
 function highestRevision(view: View, previous: EtcdClusterStatus | undefined): number {
-  const { approved, marks } = view.observation.cluster;
-  const clusterID = marks.established?.clusterID;
+  const { approved } = view.observation.cluster;
   const before = previous?.revision ?? 0;
-  const isOfThis = ({ answer }: MemberView) =>
-    answer.reachable && (clusterID === undefined || answer.clusterID === clusterID);
-  const seen = view.members.map((member) =>
-    isOfThis(member) && member.answer.reachable ? member.answer.revision : 0,
-  );
   const isAccepted = approved === acceptingRevision(before) && view.hasQuorum;
-  return Math.max(0, isAccepted ? 0 : before, ...seen);
+  return Math.max(isAccepted ? 0 : before, answeredRevision(view));
 }
 
 function memberStatus(view: View, member: MemberView, given: GivenStatus): MemberStatus {
