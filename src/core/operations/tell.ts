@@ -74,6 +74,8 @@ function changeFor(
       message: "collected the report in status.report",
       report: collectReport(view, decision, status),
     };
+  const rests = phase === "Pending" && operation.task.kind === "restore" ? whyItRests(view) : undefined;
+  if (rests) return { phase: "Rejected", ...rests };
   const current = currentOf(operations);
   if (current && current !== operation)
     return { phase, reason: "Queued", message: `waiting for operation ${current.name} to finish` };
@@ -83,6 +85,15 @@ function changeFor(
   if (operation.status.phase === undefined)
     return { phase, reason: "Queued", message: "waiting for the step under way" };
   return undefined;
+}
+
+/** An approval to replace all data is for now: nobody would expect it to be used when the cluster wakes weeks later. */
+function whyItRests({ spec }: View): Pick<StatusChange, "reason" | "message"> | undefined {
+  const then = "and an approval to replace all data does not wait: create the operation again afterwards";
+  if (spec.paused) return { reason: "Paused", message: `the cluster is paused, ${then}` };
+  return spec.replicas === 0
+    ? { reason: "Hibernated", message: `the cluster is hibernated, ${then}` }
+    : undefined;
 }
 
 /** What keeps the next step of an operation back: its class is held, its own rule waits, or nothing is done at all. */
