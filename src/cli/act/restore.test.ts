@@ -12,14 +12,15 @@ function running(): { target: FakeTarget; plan: string } {
   const { uid = "" } = cluster.metadata;
   const target = new FakeTarget([{ ...cluster, status: { ...cluster.status, clusterID: "c0ffee" } }]);
   target.operator = () => undefined;
-  return { target, plan: restorePlan({ uid, clusterID: "c0ffee" }, { source: SOURCE }) };
+  const { version } = cluster.spec;
+  return { target, plan: restorePlan({ uid, clusterID: "c0ffee", version }, { source: SOURCE }) };
 }
 
 test("the plan is shown, and the operation approves just this one", async () => {
   const { target, plan } = running();
   const { code, err } = await command(target, `${LINE} --plan ${plan} --yes`);
   assert.equal(code, 0, err);
-  assert.match(err, new RegExp(`Plan ${plan}: replace all data of demo`));
+  assert.match(err, new RegExp(`Plan ${plan}: replace all data of demo .* with etcd 3\\.6\\.16`));
   assert.deepEqual(target.created[0]?.spec["restore"], { source: SOURCE, approve: plan });
 });
 

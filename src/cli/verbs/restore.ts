@@ -51,6 +51,7 @@ export const verb = clusterVerb(
     const source = sourceOf(args.snapshot, flags, io.cwd);
     const cluster = await chosenCluster(target, args.cluster);
     const { name, uid = "" } = cluster.metadata;
+    const { version } = cluster.spec;
     const asked = { source, ...(checksum !== undefined && { checksum }) };
     const clusterID = cluster.status?.clusterID;
     if (clusterID === undefined)
@@ -58,7 +59,7 @@ export const verb = clusterVerb(
         EXIT.failed,
         `${name} has not started yet, so there is nothing to replace: set spec.bootstrap.restore instead`,
       );
-    const approve = restorePlan({ uid, clusterID }, asked);
+    const approve = restorePlan({ uid, clusterID, version }, asked);
     if (flags.plan !== undefined && flags.plan !== approve)
       throw new CommandError(
         EXIT.conflict,
@@ -66,7 +67,7 @@ export const verb = clusterVerb(
       );
     const what = `Restoring ${args.snapshot} into ${name}`;
     io.stderr.write(
-      `Plan ${approve}: replace all data of ${name} (cluster ID ${clusterID}) by ${args.snapshot}.\n`,
+      `Plan ${approve}: replace all data of ${name} (cluster ID ${clusterID}) by ${args.snapshot}, with etcd ${version}.\n`,
     );
     if (!flags["dry-run"])
       await confirm(io, flags, {

@@ -74,8 +74,9 @@ export const OPERATION_REASONS = {
   PlanChanged: {
     phases: ["Rejected", "Failed"],
     meaning:
-      "What the members hold is not what the approved plan says any more: one came back, or lost its data. No data was changed, and the members are started again.",
-    remedy: "Look at `status.recovery` of the cluster, and approve the present plan if there is one.",
+      "What the members hold is not what the approved plan says any more: one came back, or lost its data. Or, for a restore in place, the cluster began anew, or `spec.version` was changed. No data was changed, and the members are started again.",
+    remedy:
+      "Look at `status.recovery` of the cluster, or at the plan that `quorate restore` shows, and approve the present plan if there is one.",
   },
   RecoveryNotSupported: {
     phases: ["Rejected"],
@@ -99,13 +100,20 @@ export const OPERATION_REASONS = {
   ApprovalNeeded: {
     phases: ["Rejected"],
     meaning:
-      "A restore in place replaces all data, so it runs only if `restore.approve` has the hash of just this plan: this cluster as it lives now, and this snapshot. The message has the plan and its hash. Nothing was changed.",
+      "A restore in place replaces all data, so it runs only if `restore.approve` has the hash of just this plan: this cluster as it lives now, `spec.version`, and this snapshot. The message has the plan and its hash. Nothing was changed.",
     remedy: "Read the plan, then create another operation with that hash, or use `quorate restore`.",
   },
   RestoreNotSupported: {
     phases: ["Rejected"],
-    meaning: "This platform cannot restore this snapshot in place.",
-    remedy: "Create a new cluster with `spec.bootstrap.restore`.",
+    meaning:
+      "This platform cannot restore this snapshot in place, or not with what a field of the source names.",
+    remedy: "Do what the message says, or create a new cluster with `spec.bootstrap.restore`.",
+  },
+  SpecCannotRun: {
+    phases: ["Rejected", "Failed"],
+    meaning:
+      "The restored cluster would not start, because what its spec asks for cannot be run: its version, an option. No data was changed.",
+    remedy: "Correct the spec of the cluster as the message says, then create another operation.",
   },
   NothingToCompact: {
     phases: ["Rejected"],

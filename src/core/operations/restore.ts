@@ -5,9 +5,11 @@
 import { sourceText } from "../../api/restore-values.ts";
 import { answeredRevision } from "../assess/answered-revision.ts";
 import { restorePlan } from "../assess/restore-plan.ts";
+import { remedyOf, sentenceOf } from "../messages/table.ts";
+import { targetOf } from "../template/target.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
 import { namesOf, type View } from "../view.ts";
-import { failed, rejected, type Handler } from "./handler.ts";
+import { failed, rejected, type Ending, type Handler } from "./handler.ts";
 import { rebuilding } from "./rebuild.ts";
 import type { TaskOf } from "./task.ts";
 
@@ -16,31 +18,70 @@ type Restore = TaskOf<"restore">;
 /** `etcdutl snapshot restore --bump-revision` (R24). */
 const RAISES_REVISIONS = { major: 3, minor: 5, patch: 10 };
 
-export function planOf({ observation: { cluster } }: View, task: Restore): string {
+export function planOf({ spec, observation: { cluster } }: View, task: Restore): string {
   const { kind: _kind, ...asked } = task;
-  return restorePlan({ uid: cluster.uid, clusterID: cluster.marks.established?.clusterID }, asked);
+  const clusterID = cluster.marks.established?.clusterID;
+  return restorePlan({ uid: cluster.uid, clusterID, version: spec.version }, asked);
+}
+
+/** Why nothing could be restored from this source, or would run afterwards: known before anybody is stopped. */
+export function whyNot(view: View, { source }: Restore): Ending | undefined {
+  if (view.observation.platform.machine === undefined)
+    return {
+      reason: "RestoreNotSupported",
+      message:
+        "a snapshot is restored in place on one machine only: create a new cluster with spec.bootstrap.restore instead",
+    };
+  if (source.pvc)
+    return {
+      reason: "RestoreNotSupported",
+      message:
+        "there are no PersistentVolumeClaims on this platform: name the snapshot in s3, gcs, azure or file",
+    };
+  const secret = secretIn(source);
+  if (secret !== undefined)
+    return {
+      reason: "RestoreNotSupported",
+      message: `restore.source.${secret}: there are no Secrets on this platform: leave it out, because credentials and CA certificates come from the environment of the controller`,
+    };
+  return cannotRun(view);
+}
+
+function secretIn({ s3, gcs, azure }: Restore["source"]): string | undefined {
+  for (const [store, given] of Object.entries({ s3, gcs, azure })) {
+    if (given?.credentialsSecret !== undefined) return `${store}.credentialsSecret`;
+    if (given?.caSecret !== undefined) return `${store}.caSecret`;
+  }
+  return undefined;
+}
+
+function cannotRun(view: View): Ending | undefined {
+  const { invalid } = view.observation.cluster;
+  if (invalid !== undefined)
+    return { reason: "SpecCannotRun", message: `the spec of the cluster is invalid: ${invalid}` };
+  const { version } = view.spec;
+  const parsed = parseVersion(version);
+  if (!parsed || compareVersions(parsed, RAISES_REVISIONS) < 0)
+    return {
+      reason: "VersionDiffers",
+      message: `etcd ${version} cannot raise the revision of a snapshot, which watchers need: set spec.version to 3.5.10 or later first`,
+    };
+  // The new life begins without the present members: what they run is not on the way to it.
+  const { step } = targetOf({ ...view, members: [], staying: [] });
+  if (step.kind !== "refused") return undefined;
+  const remedy = remedyOf(step.why);
+  const sentences = [sentenceOf(step.why), ...(remedy === undefined ? [] : [remedy])];
+  return {
+    reason: "SpecCannotRun",
+    message: `the restored cluster would not start: ${sentences.join(". ")}`,
+  };
 }
 
 export const restore: Handler<Restore> = {
   prepare(view, task) {
-    const { platform, cluster, etcd } = view.observation;
-    if (platform.machine === undefined)
-      return rejected(
-        "RestoreNotSupported",
-        "a snapshot is restored in place on one machine only: create a new cluster with spec.bootstrap.restore instead",
-      );
-    if (task.source.pvc)
-      return rejected(
-        "RestoreNotSupported",
-        "there are no PersistentVolumeClaims on this platform: name the snapshot in s3, gcs, azure or file",
-      );
-    const { version } = view.spec;
-    const parsed = parseVersion(version);
-    if (!parsed || compareVersions(parsed, RAISES_REVISIONS) < 0)
-      return rejected(
-        "VersionDiffers",
-        `etcd ${version} cannot raise the revision of a snapshot, which watchers need: set spec.version to 3.5.10 or later first`,
-      );
+    const { cluster, etcd } = view.observation;
+    const wrong = whyNot(view, task);
+    if (wrong) return { reject: wrong };
     const [plan, source] = [planOf(view, task), sourceText(task.source)];
     if (task.approve !== plan)
       return rejected(

@@ -7,7 +7,7 @@ import type { Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
 import { assertInvariants } from "../testing/naive-invariants.ts";
 import { change, edit, exited, healthy, record } from "../testing/cluster.ts";
-import { asking } from "../testing/operations.ts";
+import { asking, toldOf } from "../testing/operations.ts";
 
 const source = { s3: { bucket: "backups", key: "prod/demo.db" } };
 const HIGHEST = 5_000_000_000;
@@ -23,7 +23,10 @@ const onMachine = (observation: Observation): Observation => ({
 
 const world = onMachine(healthy());
 const { uid, marks } = world.cluster;
-const plan = restorePlan({ uid, clusterID: marks.established?.clusterID }, { source });
+const plan = restorePlan(
+  { uid, clusterID: marks.established?.clusterID, version: world.cluster.spec.version },
+  { source },
+);
 const task = { kind: "restore", source, approve: plan } as const;
 const RUNNING = { status: { phase: "Running" } } as const;
 const FETCHED = { plan, path: "/recovery/snapshot.db", sha256: "a".repeat(64), revision: 4_000 };
@@ -124,7 +127,44 @@ test("an approval is good for one life of the cluster", () => {
   const other = { ...next, cluster: { ...next.cluster, marks: { ...marks, established } } };
   assert.equal(ending(asking(other, task))[1], "ApprovalNeeded");
   const running = asking(other, task, RUNNING);
-  assert.deepEqual(ending(running).slice(0, 2), ["Failed", "QuorumRecovered"]);
+  assert.deepEqual(ending(running).slice(0, 2), ["Failed", "PlanChanged"]);
+});
+
+test("an approval is for one version of etcd, also while it runs", () => {
+  const version = "3.6.15";
+  assert.notEqual(version, world.cluster.spec.version);
+  assert.equal(ending(asking(edit(world, { version }), task))[1], "ApprovalNeeded");
+  const { now } = walked(asking(world, task));
+  assert.deepEqual(ending(edit(now, { version })).slice(0, 2), ["Failed", "PlanChanged"]);
+});
+
+test("a spec that could not be run afterwards is told before anybody is stopped, and until the new life", () => {
+  const { version } = world.cluster.spec;
+  const unavailableVersions = { [version]: "it cannot be downloaded" };
+  const without = (observation: Observation) => ({
+    ...observation,
+    platform: { ...observation.platform, unavailableVersions },
+  });
+  const [phase, reason, message] = ending(asking(without(world), task));
+  assert.deepEqual([phase, reason], ["Rejected", "SpecCannotRun"]);
+  assert.match(message ?? "", /would not start: .*it cannot be downloaded/);
+  const { now } = walked(asking(world, task));
+  assert.deepEqual(ending(without(now)).slice(0, 2), ["Failed", "SpecCannotRun"]);
+  const invalid = { ...world, cluster: { ...world.cluster, invalid: "spec.replicas: must be odd" } };
+  assert.equal(ending(asking(invalid, task))[1], "SpecCannotRun");
+});
+
+test("Secrets, which one machine does not have, are rejected by the name of their field", () => {
+  const s3 = { ...source.s3, credentialsSecret: "store" };
+  const gcs = { bucket: "backups", key: "demo.db", caSecret: "ca" };
+  for (const [given, field] of [
+    [{ s3 }, "s3.credentialsSecret"],
+    [{ gcs }, "gcs.caSecret"],
+  ] as const) {
+    const [, reason, message] = ending(asking(world, { ...task, source: given }));
+    assert.equal(reason, "RestoreNotSupported");
+    assert.ok(message?.includes(`estore.source.${field}`), message);
+  }
 });
 
 test("on Kubernetes, from a claim, and with an etcd that cannot raise revisions, it is rejected", () => {
@@ -135,6 +175,16 @@ test("on Kubernetes, from a claim, and with an etcd that cannot raise revisions,
   assert.equal(ending(asking(world, claim))[1], "RestoreNotSupported");
   const old = edit(world, { version: "3.5.9" });
   assert.equal(ending(asking(old, task))[1], "VersionDiffers");
+});
+
+test("while the cluster is paused or hibernated it is rejected at once: an approval does not wait", () => {
+  assert.equal(toldOf(asking(edit(world, { paused: true }), task)), "Rejected Paused");
+  assert.equal(toldOf(asking(edit(world, { replicas: 0 }), task)), "Rejected Hibernated");
+  const queued = asking(asking(world, { kind: "defragment" }, { ...RUNNING, name: "other" }), task);
+  assert.equal(toldOf(edit(queued, { paused: true })), "Rejected Paused", "not queued either");
+  const begun = edit(asking(world, task, RUNNING), { paused: true });
+  assert.equal(toldOf(begun), "Running Paused", "one that has started goes on afterwards");
+  assert.equal(decide(begun).act, undefined);
 });
 
 test("a snapshot that cannot be fetched fails it before any member was stopped", () => {

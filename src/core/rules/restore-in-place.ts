@@ -10,7 +10,7 @@ import type { Outcome } from "../action.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { FetchedSnapshot, OperationFacts } from "../observation.ts";
 import { ended, prepared } from "../operations/endings.ts";
-import { planOf, restore } from "../operations/restore.ts";
+import { planOf, restore, whyNot } from "../operations/restore.ts";
 import { isFinished } from "../operations/status.ts";
 import type { TaskOf } from "../operations/task.ts";
 import { act, hold, update } from "../outcome.ts";
@@ -57,9 +57,14 @@ function advanced(view: View, operation: Restoring): Outcome {
   const plan = planOf(view, task);
   if (plan !== task.approve)
     return ended(view, operation, "fail", {
-      reason: "QuorumRecovered",
-      message: "the cluster is not the one that was approved any more, and nothing was restored",
+      reason: "PlanChanged",
+      message: `the cluster, or its spec.version, is not what was approved any more: the plan is ${plan} now, and no data was changed`,
     });
+  const wrong = whyNot(view, task);
+  if (wrong) {
+    const message = `no data was changed: ${wrong.message}`;
+    return ended(view, operation, "fail", { ...wrong, message });
+  }
   const { fetched } = view.observation.platform;
   const { source, checksum } = task;
   if (fetched?.plan !== plan)
