@@ -6,7 +6,9 @@
 import { authAfter } from "../core/auth/after.ts";
 import type { Access, AuthChange, AuthFacts, AuthObjects, EtcdAuth, Permission } from "../core/auth/facts.ts";
 import { own as ofName } from "../core/auth/own.ts";
-import type { ClusterFacts } from "../core/observation.ts";
+import type { ClusterFacts, Observation, WorkloadFacts } from "../core/observation.ts";
+import type { MemberRecord } from "../core/record.ts";
+import { isChangingTLS } from "../core/template/effective.ts";
 import type { PermissionType } from "../etcd/auth.ts";
 import { EtcdClient } from "../etcd/client.ts";
 import { isEtcdError } from "../etcd/errors.ts";
@@ -47,9 +49,10 @@ export class AuthReader {
     this.#clock = clock;
   }
 
-  /** When there is something new to look for; undefined for a cluster without users. */
-  dueMs(cluster: ClusterFacts, objects: AuthObjects | undefined): number | undefined {
-    if (objects === undefined || !this.#isFollowed(cluster, objects)) return undefined;
+  /** When there is something new to look for; undefined for a cluster without users, unless its TLS is changed. */
+  dueMs({ cluster, auth, members, etcd }: Observation): number | undefined {
+    const isNeeded = etcd.list?.linearizable === true && isChangingTLS(members, cluster.spec);
+    if (auth === undefined || !(isNeeded || this.#isFollowed(cluster, auth))) return undefined;
     return Math.max(0, this.#lookedAt + AUTH_LOOK_MS - this.#clock.monotonic());
   }
 
@@ -58,10 +61,13 @@ export class AuthReader {
     cluster: ClusterFacts,
     objects: AuthObjects,
     quorate: boolean,
-    endpoints: readonly Endpoint[],
+    members: readonly { readonly record: MemberRecord; readonly workload: WorkloadFacts }[],
   ): Promise<AuthFacts> {
-    this.#endpoints = endpoints;
-    if (quorate && this.#isDue(cluster, objects)) {
+    const running = members.filter(({ workload }) => workload.state === "running");
+    this.#endpoints = running.map(({ record }) => this.#platform.endpoint(record));
+    // TLS is changed only where auth is known to be off, which anybody may have enabled by hand.
+    const isNeeded = isChangingTLS(members, cluster.spec);
+    if (quorate && this.#isDue(cluster, objects, isNeeded)) {
       try {
         await this.#look(cluster, objects);
       } catch (error) {
@@ -76,8 +82,8 @@ export class AuthReader {
     return known ? { ...objects, etcd: { ...known, predicted: this.#predicted } } : objects;
   }
 
-  #isDue(cluster: ClusterFacts, objects: AuthObjects): boolean {
-    if (this.#predicted || !this.#isFollowed(cluster, objects)) return false;
+  #isDue(cluster: ClusterFacts, objects: AuthObjects, isNeeded: boolean): boolean {
+    if (this.#predicted || !(isNeeded || this.#isFollowed(cluster, objects))) return false;
     if (!this.#hasLooked || (this.#known?.enabled && !this.#arePasswordsKnown(cluster, objects))) return true;
     return this.#clock.monotonic() - this.#lookedAt >= AUTH_LOOK_MS;
   }

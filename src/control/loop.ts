@@ -274,7 +274,7 @@ export class Loop {
   /** Until something is due. By the wall clock, which may jump: too late is never later than usual, and too early costs one look. */
   #dueMs({ decision, observation }: Pass, applied: Applied): number {
     const times = [decision.lookAgainAt, applied.lookAgainAt].filter((at) => at !== undefined);
-    const users = this.observer.auth.dueMs(observation.cluster, observation.auth) ?? Infinity;
+    const users = this.observer.auth.dueMs(observation) ?? Infinity;
     return Math.min(users, Math.min(...times) - this.#options.clock.now());
   }
 }

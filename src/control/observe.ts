@@ -118,9 +118,7 @@ export class Observer {
 
   async #auth({ cluster, auth, members }: PlatformState, quorate: boolean): Promise<AuthFacts | undefined> {
     if (auth === undefined) return undefined;
-    const running = members.filter(({ workload }) => workload.state === "running");
-    const endpoints = running.map(({ record }) => this.#platform.endpoint(record));
-    return await this.auth.facts(cluster, auth, quorate, endpoints);
+    return await this.auth.facts(cluster, auth, quorate, members);
   }
 
   /** An entry of ours without a record would be removed as a ghost: is there really none? */

@@ -46,9 +46,14 @@ export const TRANSITIONS = {
     example: { ways: ["anonymous"], until: Date.UTC(2026, 0, 2, 2, 30) },
   }),
   ChangeAwaitsNoAuth: wait("ChangingTLS", {
+    say: ({ begun }: { begun: boolean }) =>
+      `changing TLS: etcd has auth enabled, under which it takes the names of users from certificates, so ${begun ? "every member" : "TLS of clients"} stays as it is`,
+    next: ({ begun }) => `Set spec.auth.enabled to false${begun ? "" : ", or undo the change of spec.tls"}.`,
+    example: { begun: false },
+  }),
+  ChangeAwaitsAuthRead: wait("ChangingTLS", {
     say: () =>
-      "changing TLS: etcd has auth enabled, under which it takes the names of users from certificates, so TLS of clients stays as it is",
-    next: () => "Set spec.auth.enabled to false, or undo the change of spec.tls.",
+      "changing TLS: it could not be read from etcd whether auth is enabled, under which TLS of clients stays as it is",
     example: {},
   }),
   AuthAwaitsTLS: wait("AuthPending", {

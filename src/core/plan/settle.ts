@@ -23,7 +23,14 @@ type Answering = Extract<MemberAnswer, { reachable: true }>;
 export function settle(observation: Observation): Observation {
   const started = startWorkloads(observation);
   const founded = found(started);
-  return choose(follow(answerAll(founded)));
+  return readAuth(choose(follow(answerAll(founded))));
+}
+
+/** Where nobody had a reason to ask whether auth is enabled, it is asked when there is one; mostly it is not. */
+function readAuth(o: Observation): Observation {
+  if (o.auth === undefined || o.auth.etcd !== undefined || o.cluster.spec.auth !== undefined) return o;
+  const etcd = { enabled: false, users: {}, roles: {}, passwords: {}, predicted: false };
+  return { ...o, auth: { ...o.auth, etcd } };
 }
 
 /** Where a time ends what clients may still use, it runs from when they have the choice. */

@@ -11,8 +11,7 @@ import { wantedAuth } from "../auth/wanted.ts";
 import { HOLDS } from "../hold-classes.ts";
 import { act, hold } from "../outcome.ts";
 import type { Rule } from "../rule.ts";
-import { sameWays } from "../template/client-ways.ts";
-import { templateFor } from "../template/template.ts";
+import { isChangingTLS } from "../template/effective.ts";
 import type { View } from "../view.ts";
 
 export const auth: Rule = (view) => {
@@ -22,16 +21,11 @@ export const auth: Rule = (view) => {
   const wanted = view.spec.auth?.enabled;
   if (etcd === undefined) return wanted ? [hold(HOLDS.nothing, "AuthNotRead", {}, { unfinished: true })] : [];
   // Where names come from certificates, every member must read them (R40).
-  if (wanted && !etcd.enabled && isChangingTLS(view))
+  if (wanted && !etcd.enabled && isChangingTLS(view.staying, view.spec))
     return [hold(HOLDS.nothing, "AuthAwaitsTLS", {}, { unfinished: true })];
   const next = wanted ? enabled(view, facts, etcd) : off(view, facts, etcd);
   return next ? [next] : [];
 };
-
-function isChangingTLS({ staying, spec }: View): boolean {
-  const { tls } = templateFor(spec, spec.version);
-  return staying.some(({ record }) => !sameWays(record.template.tls, tls));
-}
 
 function enabled(view: View, facts: AuthFacts, etcd: EtcdAuth): Outcome | undefined {
   const [first] = authSteps(view, facts, etcd);

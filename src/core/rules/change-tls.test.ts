@@ -164,19 +164,50 @@ describe("plaintext and TLS for clients", () => {
   });
 });
 
-test("while etcd has auth enabled, nothing changes that names of users are read from", () => {
-  const etcd = { enabled: true, users: {}, roles: {}, passwords: {} };
-  const auth = {
-    self: "quorate-operator",
-    byCertificate: true,
-    users: [],
-    roles: [],
-    passwords: {},
-    ownSecrets: { root: "r", operator: "o" },
-    canActAsRoot: false,
-    etcd,
-  } as unknown as NonNullable<Observation["auth"]>;
-  const asked = { ...ask(healthy(), { clientAuth: "None" }), auth };
-  assert.equal(told(asked)[0]?.code, "ChangeAwaitsNoAuth");
-  assert.deepEqual(asking(play(asked).world), ["Required", "Required", "Required"]);
+describe("names of users that are read from what clients show", () => {
+  const authOf = (etcd?: { readonly enabled: boolean }) =>
+    ({
+      self: "quorate-operator",
+      byCertificate: true,
+      users: [],
+      roles: [],
+      passwords: {},
+      ownSecrets: { root: "r", operator: "o" },
+      canActAsRoot: false,
+      ...(etcd && { etcd: { users: {}, roles: {}, passwords: {}, ...etcd } }),
+    }) as unknown as NonNullable<Observation["auth"]>;
+  const on = authOf({ enabled: true });
+
+  test("while etcd has auth enabled, nothing of that changes", () => {
+    const asked = { ...ask(healthy(), { clientAuth: "None" }), auth: on };
+    assert.equal(told(asked)[0]?.code, "ChangeAwaitsNoAuth");
+    assert.deepEqual(asking(play(asked).world), ["Required", "Required", "Required"]);
+  });
+
+  test("nor while it was not read whether it has", () => {
+    const asked = { ...ask(healthy(), { clientAuth: "None" }), auth: authOf() };
+    assert.equal(told(asked)[0]?.code, "ChangeAwaitsAuthRead");
+    const { act, converged } = decide(asked);
+    assert.deepEqual([act, converged], [undefined, false]);
+    assert.equal(told({ ...asked, auth: authOf({ enabled: false }) })[0]?.code, "WaysOpening");
+    assert.deepEqual(told({ ...healthy(), auth: authOf() }), [], "where nothing is to change, nobody asks");
+  });
+
+  test("nor goes a change on that had begun, forward or back: no member is restarted for it", () => {
+    const asked = ask(healthy(), { clientAuth: "None" });
+    let world = asked;
+    for (let left = 2; left > 0; left--) {
+      const { act } = decide(world);
+      assert.ok(act);
+      world = settle(predict(world, act.action));
+    }
+    assert.deepEqual(asking(world), ["Required", "Required", "None"]);
+    for (const auth of [on, authOf()])
+      for (const halted of [world, ask(world, {})]) {
+        const { act, holds } = decide({ ...halted, auth });
+        assert.equal(act, undefined);
+        const code = auth === on ? "ChangeAwaitsNoAuth" : "ChangeAwaitsAuthRead";
+        assert.ok(holds.some((hold) => hold.code === code));
+      }
+  });
 });

@@ -4,10 +4,10 @@
  */
 import { approvable } from "../assess/approvals.ts";
 import { HOLDS } from "../hold-classes.ts";
-import { hold } from "../outcome.ts";
+import { hold, holdFor } from "../outcome.ts";
 import type { Rule } from "../rule.ts";
 import { waysOf } from "../template/client-ways.ts";
-import { targetOf } from "../template/target.ts";
+import { targetOf, whyLocked } from "../template/target.ts";
 import { namesOf, type MemberView } from "../view.ts";
 
 export const changeTLS: Rule = (view) => {
@@ -15,7 +15,7 @@ export const changeTLS: Rule = (view) => {
   const { template, closing, locked } = targetOf(view);
   if (!template) return [];
   const unfinished = { unfinished: true };
-  if (locked) return [hold(HOLDS.nothing, "ChangeAwaitsNoAuth", {}, unfinished)];
+  if (locked) return [holdFor(HOLDS.nothing, whyLocked(locked), unfinished)];
   const wanted = waysOf(template.tls);
   const lack = ({ record }: MemberView) => wanted.filter((way) => !waysOf(record.template.tls).includes(way));
   const exceed = ({ record }: MemberView) =>

@@ -4,13 +4,14 @@
  * operator goes on from where another ended.
  */
 import { millisecondsOf } from "../../api/duration.ts";
+import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { isSecure } from "../config/flags.ts";
 import { shortHash } from "../hash.ts";
 import type { AuthorityFacts, ClusterFacts, Plane } from "../observation.ts";
-import type { EffectiveTLS, MemberTemplate } from "../record.ts";
+import type { EffectiveTLS, MemberRecord, MemberTemplate } from "../record.ts";
 import type { View } from "../view.ts";
 import { asServed, passage, sameWays, type Way } from "./client-ways.ts";
-import { templateHash } from "./template.ts";
+import { templateFor, templateHash } from "./template.ts";
 
 export const PLANES: readonly Plane[] = ["client", "peer"];
 
@@ -59,11 +60,27 @@ export function closingWord({ uid, generation }: ClusterFacts, then: MemberTempl
   return shortHash(`${templateHash(then)} at generation ${generation} of ${uid}`);
 }
 
+/** With auth enabled, etcd reads names of users from what clients show: nothing of that is changed. */
+export interface Locked {
+  /** Not known to be enabled, since it was not read: it may be. */
+  readonly unread: boolean;
+  /** The change had begun. To serve all that any member serves would be a change too: nobody is restarted. */
+  readonly begun: boolean;
+}
+
+/** Whether members serve clients otherwise than the spec asks for. */
+export function isChangingTLS(
+  members: readonly { readonly record: MemberRecord }[],
+  spec: EtcdClusterSpec,
+): boolean {
+  const { tls } = templateFor(spec, spec.version);
+  return members.some(({ record }) => !sameWays(record.template.tls, tls));
+}
+
 export interface Effective {
   readonly template: MemberTemplate;
   readonly closing?: Closing;
-  /** etcd has auth enabled, and reads names of users from what clients show: nothing of that is changed. */
-  readonly locked?: boolean;
+  readonly locked?: Locked;
 }
 
 export function effective(view: Seen, template: MemberTemplate): MemberTemplate {
@@ -74,8 +91,12 @@ export function effectiveTLS(view: Seen, asked: MemberTemplate): Effective {
   const running = view.staying.map(({ record }) => record.template.tls);
   const { now, closing } = passage(running, asked.tls);
   const isChanging = running.some((tls) => !sameWays(tls, now)) || closing !== undefined;
-  if (isChanging && view.observation.auth?.etcd?.enabled)
-    return { template: withTrust(view, withTLS(asked, asServed(running, asked.tls))), locked: true };
+  const unread = isAuthUnread(view.observation);
+  if (isChanging && (unread || view.observation.auth?.etcd?.enabled)) {
+    const begun = running.some((tls) => running[0] && !sameWays(tls, running[0]));
+    const template = withTrust(view, withTLS(asked, asServed(running, asked.tls)));
+    return { template, locked: { unread, begun } };
+  }
   if (!closing) return { template: withTrust(view, withTLS(asked, now)) };
   const then = withTrust(view, withTLS(asked, closing.then));
   const word = closingWord(view.observation.cluster, then);
@@ -86,6 +107,11 @@ export function effectiveTLS(view: Seen, asked: MemberTemplate): Effective {
     template: withTrust(view, withTLS(asked, now)),
     closing: { ways: closing.ways, word, ...(until !== undefined && { until }) },
   };
+}
+
+/** Without a quorum nobody can read it; then only members that fail are given anything, and that must not wait. */
+function isAuthUnread({ auth, etcd }: View["observation"]): boolean {
+  return auth !== undefined && auth.etcd === undefined && etcd.list?.linearizable === true;
 }
 
 /** Until it was seen how long clients have had the choice, they have all the time. */

@@ -6,7 +6,7 @@ import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { unsupportedOptions } from "../config/flags.ts";
 import { message, type Message, type WaitCode } from "../messages/table.ts";
 import type { MemberTemplate } from "../record.ts";
-import { effective, effectiveTLS, type Effective } from "./effective.ts";
+import { effective, effectiveTLS, type Effective, type Locked } from "./effective.ts";
 import { isVolatile, sameTemplate, templateFor, templateHash } from "./template.ts";
 import { versionStep, type VersionStep } from "../version/upgrade.ts";
 import { minorNumber, minorOf } from "../version/version.ts";
@@ -49,7 +49,13 @@ export function targetOf(view: View): Target {
   if (missing !== undefined)
     return refused(message("VersionUnavailable", { version: step.to, why: missing }));
   const spec = step.snapshots ? snapshotOften(view.spec) : view.spec;
-  return { step, ...effectiveTLS(view, templateFor(spec, step.to)) };
+  const tls = effectiveTLS(view, templateFor(spec, step.to));
+  if (tls.locked?.begun) return refused(whyLocked(tls.locked));
+  return { step, ...tls };
+}
+
+export function whyLocked({ unread, begun }: Locked): Message<WaitCode> {
+  return unread ? message("ChangeAwaitsAuthRead", {}) : message("ChangeAwaitsNoAuth", { begun });
 }
 
 /** For a minor that is only passed through: few enough that the log is soon behind one, not so few as to hurt. */
