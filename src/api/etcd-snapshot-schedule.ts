@@ -66,7 +66,7 @@ const scheduleSpecFields = z.strictObject({
   retention: withRules(retentionFields, keepsSomething)
     .optional()
     .describe(
-      "Which snapshots of this schedule are kept; all if absent. Others are deleted from the store, with their EtcdSnapshots: only those that this schedule took, and never the newest one that succeeded. Periods are UTC's.",
+      "Which snapshots of this schedule are kept; all if absent. Others are deleted from the store, with their EtcdSnapshots: only those that this schedule took, never the newest one that succeeded, and with verify never the newest one that was found right. Periods are UTC's.",
     ),
   verify: z
     .strictObject({

@@ -53,7 +53,7 @@ type ScheduleEffect =
   | {
       readonly kind: "PruneSnapshot";
       readonly snapshot: SnapshotFacts;
-      /** The newest good one, which has to be there still when the other one goes; undefined where there is none. */
+      /** A good one that has to be there still when the other one goes; undefined where there is none. */
       readonly keeping: SnapshotFacts | undefined;
     };
 

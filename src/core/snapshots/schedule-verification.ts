@@ -54,6 +54,15 @@ export function lastVerified(
   };
 }
 
+/**
+ * The newest of those in the store that was found right, as far as is known now: newer ones may turn out to be damaged.
+ * One whose last verification could not be carried out counts only where there is no other. `stored`: newest last.
+ */
+export function lastProven(stored: readonly SnapshotFacts[]): SnapshotFacts | undefined {
+  const proven = stored.filter(({ status }) => status.verifiedAt !== undefined);
+  return proven.findLast(({ status }) => status.verification?.phase !== "Failed") ?? proven.at(-1);
+}
+
 export interface FailedVerification {
   readonly snapshot: string;
   readonly at: string;

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import fc from "fast-check";
 import type { EtcdSnapshotStatus } from "../../api/etcd-snapshot.ts";
+import type { VerificationPhase } from "../../api/status-words.ts";
 import { backedUp } from "../status/backed-up.ts";
 import { timestamp } from "../status/condition.ts";
 import { healthy } from "../testing/cluster.ts";
@@ -24,6 +26,14 @@ function taken(
   const name = scheduledName(schedule, at);
   const status = { phase, startedAt: timestamp(at) };
   return snapshotNamed(name, { schedule: schedule.uid, createdAt: at, status });
+}
+
+/** A verification that succeeded says when; a later one takes that back only where it finds damage. */
+function verifiedAs(one: SnapshotFacts, phase: VerificationPhase): SnapshotFacts {
+  const at = timestamp(one.createdAt + 60_000);
+  const verification = { request: "spec", phase, reason: "", message: "", completedAt: at };
+  const status = { ...one.status, verification, ...(phase === "Succeeded" && { verifiedAt: at }) };
+  return { ...one, status };
 }
 
 const turn = (schedule: ScheduleFacts, snapshots: readonly SnapshotFacts[], now: number) =>
@@ -203,6 +213,51 @@ describe("retention", () => {
     const status = { ...damaged.status, phase: "Failed", reason: "Damaged", uri: "s3://b/a" } as const;
     const own = [taken(schedule, START + HOUR), { ...damaged, status }];
     assert.deepEqual(pruned(schedule, own), []);
+  });
+
+  test("keeps the newest one that was found right while newer ones are not verified, or that failed", () => {
+    const verifying = hourly({
+      spec: { retention: { keepLast: 1 }, verify: { schedule: "@daily" } },
+      status: { lastScheduled: timestamp(START + 3.5 * HOUR) },
+    });
+    const proven = (at: number) => verifiedAs(taken(verifying, at), "Succeeded");
+    const [oldest, right] = [proven(START + 0.5 * HOUR), proven(START + 1.5 * HOUR)];
+    const failed = verifiedAs(taken(verifying, START + 2.5 * HOUR), "Failed");
+    const newest = taken(verifying, START + 3.5 * HOUR);
+    const own = [oldest, right, failed, newest];
+    assert.deepEqual(pruned(verifying, own), [oldest, failed]);
+    const { effect } = turn(verifying, own, START + 3.6 * HOUR);
+    assert.ok(effect?.kind === "PruneSnapshot");
+    assert.deepEqual([effect.snapshot, effect.keeping], [oldest, right], "another one that was found right");
+    assert.deepEqual(pruned(verifying, [right, verifiedAs(newest, "Succeeded")]), [right]);
+    assert.deepEqual(pruned(schedule, [right, newest]), [right], "nothing is verified by this schedule");
+  });
+
+  test("whatever was verified and found, what is left has the newest one that was found right", () => {
+    const found = fc.constantFrom("none", "right", "damaged", "unknown", "again" as const);
+    const policy = fc.record({ keepLast: fc.nat(3), daily: fc.nat(3), weekly: fc.nat(2) });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(found, fc.nat(30)), { maxLength: 12 }), policy, (results, retention) => {
+        const verifying = hourly({ spec: { retention, verify: { schedule: "@daily" } } });
+        let at = START;
+        const own = results.map(([result, hours]) => {
+          const one = taken(verifying, (at += (hours + 1) * HOUR));
+          if (result === "none") return one;
+          if (result === "right") return verifiedAs(one, "Succeeded");
+          if (result === "unknown") return verifiedAs(one, "Failed");
+          if (result === "again") return verifiedAs(verifiedAs(one, "Succeeded"), "Running");
+          const damaged = verifiedAs(one, "Failed");
+          return { ...damaged, status: { ...damaged.status, phase: "Failed" as const } };
+        });
+        const gone = new Set(pruned(verifying, own));
+        const right = own.findLast(({ status }) => status.verifiedAt !== undefined);
+        const newest = own.findLast(({ status }) => status.phase === "Succeeded");
+        assert.ok(right === undefined || !gone.has(right));
+        assert.ok(newest === undefined || !gone.has(newest));
+        const kept = own.filter((one) => one.status.phase === "Succeeded" && !gone.has(one));
+        assert.ok(kept.length <= 2 + retention.keepLast + retention.daily + retention.weekly);
+      }),
+    );
   });
 
   test("a simulated year: what is kept is what the policy says, and never nothing", () => {

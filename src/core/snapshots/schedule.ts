@@ -1,7 +1,7 @@
 /**
  * What to do for schedules of snapshots: make the EtcdSnapshot that is due, under a name that follows from its time, so
- * that it is never made twice; delete what the retention does not keep, never the newest one that succeeded and only
- * what the schedule itself made; and tell. What was missed comes down to the last one.
+ * that it is never made twice; delete what the retention does not keep, never the newest one that succeeded or was found
+ * right and only what the schedule itself made; and tell. What was missed comes down to the last one.
  */
 import type { EtcdSnapshotScheduleStatus } from "../../api/etcd-snapshot-schedule.ts";
 import type { ScheduleReason } from "../messages/schedule-reasons.ts";
@@ -11,6 +11,7 @@ import type { SnapshotEffect } from "./effect.ts";
 import type { ScheduleFacts, SnapshotFacts } from "./facts.ts";
 import { keepReasons, type Retention } from "./retention.ts";
 import {
+  lastProven,
   lastVerified,
   failedVerification,
   verificationDue,
@@ -67,7 +68,8 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
   const next = nextTime(cron, zone, now);
   const active = own.find((one) => !isFinal(one) && !one.deleting);
   const gone = pruned(schedule, own)[0];
-  const prune = gone && ({ kind: "PruneSnapshot", snapshot: gone, keeping: good(own).at(-1) } as const);
+  const prune =
+    gone && ({ kind: "PruneSnapshot", snapshot: gone, keeping: keptFor(schedule, gone, own) } as const);
   if (due !== undefined) {
     const made = own.find(({ name }) => name === scheduledName(schedule, due));
     const late = now - due > (spec.startingDeadlineSeconds ?? Infinity) * 1_000;
@@ -138,20 +140,39 @@ function startOf({ status, createdAt }: SnapshotFacts): number {
   return Date.parse(status.startedAt ?? "") || createdAt;
 }
 
+/** Where snapshots are verified, the last one that is known to be right stays until a newer one is. */
+function provenOf({ spec }: ScheduleFacts, own: readonly SnapshotFacts[]): SnapshotFacts | undefined {
+  return spec.verify && lastProven(good(own));
+}
+
+/** What has to be there still when this one goes: for one that was found right, another one that was. */
+function keptFor(
+  schedule: ScheduleFacts,
+  { status }: SnapshotFacts,
+  own: readonly SnapshotFacts[],
+): SnapshotFacts | undefined {
+  const proven = status.verifiedAt === undefined ? undefined : provenOf(schedule, own);
+  return proven ?? good(own).at(-1);
+}
+
 /** What the retention does not keep, oldest first. */
-export function pruned({ spec }: ScheduleFacts, own: readonly SnapshotFacts[]): SnapshotFacts[] {
+export function pruned(schedule: ScheduleFacts, own: readonly SnapshotFacts[]): SnapshotFacts[] {
+  const { spec } = schedule;
   if (spec.retention === undefined) return [];
   const policy: Retention = { ...NONE, ...spec.retention };
   const judged = keepReasons(
     good(own).map((snapshot) => ({ snapshot, at: startOf(snapshot), name: snapshot.name })),
     policy,
   );
+  const proven = provenOf(schedule, own);
   const failed = own
     .filter(({ status, deleting }) => !deleting && (status.phase === "Failed" || status.phase === "Rejected"))
     .toSorted((a, b) => startOf(a) - startOf(b));
   return [
     ...failed.slice(0, Math.max(0, failed.length - KEEP_FAILED)),
-    ...judged.flatMap(({ item, keep }) => (keep.length === 0 ? [item.snapshot] : [])).toReversed(),
+    ...judged
+      .flatMap(({ item: { snapshot }, keep }) => (keep.length === 0 && snapshot !== proven ? [snapshot] : []))
+      .toReversed(),
   ];
 }
 
