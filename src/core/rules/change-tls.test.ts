@@ -91,6 +91,20 @@ describe("clients that need a certificate from now on", () => {
     assert.deepEqual(plan(asked).end, { converged: true });
   });
 
+  test("what the first member could not run with is told, and not tried again when the time comes again", () => {
+    const asked = ask(OPEN, { transition: { proceed: "After", after: "10m" } });
+    const hash = templateHash(templateFor(asked.cluster.spec, "3.6.16"));
+    const failedTarget = { hash, member: "demo-3", reason: "it exited" };
+    const marks = { ...asked.cluster.marks, failedTarget };
+    const { world, steps } = play({ ...asked, cluster: { ...asked.cluster, marks } });
+    assert.deepEqual(steps, []);
+    for (const now of [world.now, world.now + 600_000])
+      assert.ok(decide({ ...world, now }).holds.some(({ code }) => code === "RolledBack"));
+    const other = play(edit(world, { options: { logLevel: "Debug" } }));
+    assert.equal(other.steps[0], "FailedTargetForgotten", "another edit is another try");
+    assert.deepEqual(asking(other.world), ["Required", "Required", "Required"]);
+  });
+
   test("one approval is enough where rollouts wait for one too", () => {
     const asked = edit(OPEN, { tls: {}, update: { strategy: "OnApproval" } });
     const [wait] = told(asked);

@@ -44,7 +44,12 @@ export const changeTLS: Rule = (view) => {
   const starting = view.staying.filter(({ upToDate, healthy }) => !upToDate || !healthy);
   if (starting.length > 0)
     return [hold(HOLDS.nothing, "WaysOpening", { members: namesOf(starting), ways: wanted }, unfinished)];
-  const { ways, word, until } = closing;
+  const { ways, word, until, then } = closing;
+  const { failedTarget } = view.observation.cluster.marks;
+  if (failedTarget?.hash === then) {
+    const { member, reason } = failedTarget;
+    return [hold(HOLDS.nothing, "RolledBack", { member, why: reason }, unfinished)];
+  }
   return [
     until === undefined
       ? hold(

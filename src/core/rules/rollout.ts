@@ -20,7 +20,7 @@ import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import type { MemberTemplate } from "../record.ts";
 import { closingWord } from "../template/effective.ts";
-import { hasFailed, targetOf } from "../template/target.ts";
+import { hasFailed, targetOf, type Target } from "../template/target.ts";
 import { sameTemplate, templateHash, transition } from "../template/template.ts";
 import { compareVersions, minorNumber, minorOf, parseVersion, version } from "../version/version.ts";
 import { isResizable, namesOf, type MemberView, type View } from "../view.ts";
@@ -32,7 +32,7 @@ const CANARY_MS = 3_000;
 
 export const rollout: Rule = (view) => {
   if (!view.established || !view.hasQuorum) return [];
-  const { step, template } = targetOf(view);
+  const { step, template, closing } = targetOf(view);
   if (step.kind === "refused") return [holdFor(HOLDS.rollouts, step.why)];
   const unhealthy = view.staying.filter((member) => !member.healthy);
   if (unhealthy.length > 0) {
@@ -47,7 +47,7 @@ export const rollout: Rule = (view) => {
   }
   if (step.kind === "enable-downgrade") return [prepareDowngrade(view, step.to)];
   if (step.kind === "leave-old-log") return [leaveOldLog(view)];
-  return template ? roll(view, template, step.to) : [];
+  return template ? roll(view, template, step.to, closing) : [];
 };
 
 function outdatedThan(view: View, template: MemberTemplate | undefined): MemberView[] {
@@ -58,9 +58,16 @@ function outdatedThan(view: View, template: MemberTemplate | undefined): MemberV
     : [];
 }
 
-function roll(view: View, template: MemberTemplate, to: string): readonly Outcome[] {
+function roll(
+  view: View,
+  template: MemberTemplate,
+  to: string,
+  closing: Target["closing"],
+): readonly Outcome[] {
   const { failedTarget } = view.observation.cluster.marks;
-  if (failedTarget && failedTarget.hash !== templateHash(template)) {
+  // What is to follow this template is still asked for: forgotten, it would be tried again and again.
+  const isWanted = [templateHash(template), closing?.then].includes(failedTarget?.hash);
+  if (failedTarget && !isWanted) {
     return [
       act(
         "record",

@@ -48,6 +48,8 @@ export interface Closing {
   readonly ways: readonly Way[];
   /** What a person approves by. */
   readonly word: string;
+  /** The hash of the template that ends them. */
+  readonly then: string;
   /** When it ends by itself; undefined where a person decides. */
   readonly until?: number;
 }
@@ -105,7 +107,7 @@ export function effectiveTLS(view: Seen, asked: MemberTemplate): Effective {
   if (cluster.approved === word || (until !== undefined && until <= time)) return { template: then };
   return {
     template: withTrust(view, withTLS(asked, now)),
-    closing: { ways: closing.ways, word, ...(until !== undefined && { until }) },
+    closing: { ways: closing.ways, word, then: templateHash(then), ...(until !== undefined && { until }) },
   };
 }
 
