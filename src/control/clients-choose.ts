@@ -16,11 +16,15 @@ export class ClientsChoose {
       staying.map(({ record }) => record.template.tls),
       tls,
     );
-    const choice = closing && [closing.ways, waysOf(tls)].join(" to ");
+    // Of members that are told not to run, nobody is served in any way.
+    const isMeantToServe = staying.every(({ record }) => record.run);
+    const choice = isMeantToServe && closing ? [closing.ways, waysOf(tls)].join(" to ") : undefined;
     if (choice === undefined) this.#choice = undefined;
     // From when all of them run so.
     else if (this.#choice?.of !== choice)
-      this.#choice = staying.every(({ upToDate }) => upToDate) ? { of: choice, since: at } : undefined;
+      this.#choice = staying.every(({ upToDate, healthy }) => upToDate && healthy)
+        ? { of: choice, since: at }
+        : undefined;
     return this.#choice?.since;
   }
 }

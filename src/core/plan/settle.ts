@@ -38,9 +38,11 @@ function choose(o: Observation): Observation {
   const { spec } = o.cluster;
   if (spec.tls.transition?.proceed !== "After") return o;
   const { clientsChooseSince = o.now, ...rest } = o.platform;
-  const running = viewOf(o).staying.map(({ record }) => record.template.tls);
+  const { staying } = viewOf(o);
+  const running = staying.map(({ record }) => record.template.tls);
   const { closing } = passage(running, templateFor(spec, spec.version).tls);
-  return { ...o, platform: closing ? { ...rest, clientsChooseSince } : rest };
+  const isMeantToServe = staying.every(({ record }) => record.run);
+  return { ...o, platform: closing && isMeantToServe ? { ...rest, clientsChooseSince } : rest };
 }
 
 function startWorkloads(o: Observation): Observation {
