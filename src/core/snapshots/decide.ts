@@ -8,12 +8,12 @@ import type { SnapshotBefore } from "../assess/snapshot-before.ts";
 import { timestamp } from "../status/condition.ts";
 import { knownReason } from "../messages/snapshot-reasons.ts";
 import type { SnapshotEffect } from "./effect.ts";
-import type { Blocked, JobFacts, SnapshotFacts, SnapshotState, SnapshotTask } from "./facts.ts";
+import type { Blocked, JobFacts, SnapshotFacts, SnapshotState } from "./facts.ts";
 import { jobName } from "./names.ts";
 import { scheduleTurn } from "./schedule.ts";
 import { isFinal, isTold, statusAfter, type SnapshotVerdict } from "./status.ts";
-import { awaitResult, startJob, type Turn } from "./turn.ts";
-import { firstRequest, verificationTurn } from "./verification.ts";
+import { awaitResult, startJob, type JobRequest, type Turn } from "./turn.ts";
+import { firstRequest, isToBeVerified, verificationTurn } from "./verification.ts";
 
 export interface SnapshotWorld extends SnapshotState {
   readonly now: number;
@@ -145,7 +145,8 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
     const sources = cluster.is === "present" ? cluster.sources : [];
     const why = notNow(world.blocked, sources);
     if (why) return goesOn(why.reason, why.message);
-    return started(world, snapshot, { task: "save", attempt: 1, endpoints: sources });
+    const hashKv = isToBeVerified(world, snapshot);
+    return started(world, snapshot, { task: "save", attempt: 1, endpoints: sources, hashKv });
   }
   // The next one is made when this one is gone.
   if (job.deleting) return undefined;
@@ -217,11 +218,7 @@ function isOver({ is }: JobFacts["state"]): boolean {
   return is === "succeeded" || is === "failed";
 }
 
-function started(
-  world: SnapshotWorld,
-  snapshot: SnapshotFacts,
-  job: { readonly task: SnapshotTask; readonly attempt: number; readonly endpoints: readonly string[] },
-): Turn {
+function started(world: SnapshotWorld, snapshot: SnapshotFacts, job: JobRequest): Turn {
   const phase = job.task === "save" ? "Running" : "Deleting";
   return startJob(snapshot, job, (message) =>
     told(world, snapshot, { phase, reason: "JobRefused", message }),

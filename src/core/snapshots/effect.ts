@@ -18,6 +18,8 @@ export type SnapshotEffect =
       readonly attempt: number;
       /** Client URLs of the members that may send it, best first; empty for a deletion. */
       readonly endpoints: readonly string[];
+      /** A verification will compare the hash of the keys, for which the member reads all of its data once more. */
+      readonly hashKv?: boolean;
     }
   /** Its Pods are stopped with it. */
   | {

@@ -1,7 +1,7 @@
 /** What is done for one snapshot in one pass, and how Jobs are made and awaited alike for all that they do. */
 import { jobName } from "./names.ts";
 import type { SnapshotEffect } from "./effect.ts";
-import type { SnapshotFacts, SnapshotTask } from "./facts.ts";
+import type { SnapshotFacts } from "./facts.ts";
 
 /** One effect for each snapshot at most, or the time after which there is one. */
 export type Turn = { readonly effect: SnapshotEffect } | { readonly inMs: number } | undefined;
@@ -14,12 +14,10 @@ export function awaitResult({ agoMs, told }: { readonly agoMs: number; readonly 
   return !told && agoMs < AWAIT_RESULT_MS ? { inMs: AWAIT_RESULT_MS - agoMs } : undefined;
 }
 
+export type JobRequest = Omit<Extract<SnapshotEffect, { kind: "StartJob" }>, "kind" | "snapshot">;
+
 /** The Job, unless the last attempt to make it is what has to be told first. */
-export function startJob(
-  snapshot: SnapshotFacts,
-  job: { readonly task: SnapshotTask; readonly attempt: number; readonly endpoints: readonly string[] },
-  refused: (message: string) => Turn,
-): Turn {
+export function startJob(snapshot: SnapshotFacts, job: JobRequest, refused: (message: string) => Turn): Turn {
   const { failure } = snapshot;
   const name = jobName(snapshot, job.task, job.attempt);
   const first = failure === undefined ? undefined : refused(`Job ${name} could not be created: ${failure}`);

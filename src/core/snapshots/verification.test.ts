@@ -3,8 +3,15 @@ import { describe, test } from "node:test";
 import type { EtcdSnapshotStatus } from "../../api/etcd-snapshot.ts";
 import { timestamp } from "../status/condition.ts";
 import { NOW } from "../testing/cluster.ts";
-import { briefly, decided, jobOf, runningSnapshot, snapshotNamed } from "../testing/snapshots.ts";
-import type { JobState, SnapshotFacts, VerifiedFacts } from "./facts.ts";
+import {
+  briefly,
+  decided,
+  jobOf,
+  runningSnapshot,
+  scheduleNamed,
+  snapshotNamed,
+} from "../testing/snapshots.ts";
+import type { JobState, ScheduleFacts, SnapshotFacts, VerifiedFacts } from "./facts.ts";
 
 const TAKEN = { uri: "s3://backups/a.db", size: 7, revision: 12, totalKeys: 3, etcdVersion: "3.6.16" };
 const FOUND: VerifiedFacts = { rtoMs: 4_200, revision: 12, totalKeys: 3, hashCompared: true };
@@ -32,6 +39,25 @@ function verifying(state?: JobState, attempt = 1): SnapshotFacts {
 
 const verified = ({ status }: SnapshotFacts) =>
   status.conditions?.find(({ type }) => type === "Verified")?.status;
+
+test("the hash of the keys is asked for only where a verification may compare it", () => {
+  const schedule = (verify?: { schedule: string }) =>
+    scheduleNamed("daily", { spec: { ...(verify && { verify }) } });
+  const asked = (change: Partial<SnapshotFacts>, schedules: ScheduleFacts[] = []) => {
+    const running = { ...runningSnapshot("a"), ...change };
+    const job = decided([running], { schedules }).effects.find(({ kind }) => kind === "StartJob");
+    assert.ok(job?.kind === "StartJob" && job.task === "save");
+    return job.hashKv;
+  };
+  const spec = { ...runningSnapshot("a").spec, verify: false };
+  const weekly = schedule({ schedule: "@weekly" });
+  assert.equal(asked({}), true);
+  assert.equal(asked({ spec }), false);
+  assert.equal(asked({ spec, verifyRequest: "now" }), true);
+  assert.equal(asked({ spec, schedule: weekly.uid }, [weekly]), true);
+  assert.equal(asked({ spec, schedule: weekly.uid }, [schedule()]), false);
+  assert.equal(asked({ spec }, [weekly]), false, "it is not of that schedule");
+});
 
 describe("a snapshot that was taken", () => {
   test("is verified by a Job of its own, which the status knows before it is made", () => {

@@ -25,6 +25,15 @@ interface VerificationVerdict extends Pick<SnapshotVerification, "phase" | "mess
   readonly found?: Pick<EtcdSnapshotStatus, "verifiedAt" | "rto">;
 }
 
+/** By itself, or perhaps at a time of its schedule: which of a schedule's snapshots is then the newest is not known yet. */
+export function isToBeVerified(
+  { schedules = [] }: Pick<SnapshotWorld, "schedules">,
+  { spec, verifyRequest, schedule }: SnapshotFacts,
+): boolean {
+  if (spec.verify !== false || (verifyRequest !== undefined && verifyRequest !== "")) return true;
+  return schedules.some(({ uid, spec: { verify } }) => uid === schedule && verify !== undefined);
+}
+
 /** What the status of a snapshot that was just taken says of its verification; nothing where none is wanted. */
 export function firstRequest({ spec }: SnapshotFacts): Pick<EtcdSnapshotStatus, "verification"> {
   if (spec.verify === false) return {};

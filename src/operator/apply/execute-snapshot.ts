@@ -97,10 +97,10 @@ async function startJob(
   effect: Extract<SnapshotEffect, { kind: "StartJob" }>,
 ): Promise<void> {
   const { client, namespace, image, secret } = context;
-  const { snapshot, task, attempt, endpoints } = effect;
+  const { snapshot, task, attempt, endpoints, hashKv } = effect;
   if (image === undefined) throw new TypeError("a Job was decided on without knowing the operator's image");
   const etcd = task === "verify" ? etcdImageOf(context, snapshot) : undefined;
-  const job = snapshotJob(snapshot, { namespace, image, task, attempt, endpoints, secret, etcd });
+  const job = snapshotJob(snapshot, { namespace, image, task, attempt, endpoints, hashKv, secret, etcd });
   const name = job.metadata?.name ?? "";
   try {
     const account = snapshot.spec.serviceAccountName ?? SNAPSHOT_SERVICE_ACCOUNT;

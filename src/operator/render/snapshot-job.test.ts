@@ -42,7 +42,7 @@ function partsOf(job: ReturnType<typeof snapshotJob>) {
 }
 
 test("the Job of a snapshot runs the command that a person would, with the client certificate of its own", () => {
-  const { pod, args, env } = partsOf(snapshotJob(FULL, WISHES));
+  const { pod, args, env } = partsOf(snapshotJob(FULL, { ...WISHES, hashKv: true }));
   const expected = [
     "snapshot save --hash-kv --compress --encrypt --id nightly-nightly-0000-uid --result-file /dev/termination-log",
     `--endpoints ${WISHES.endpoints.join(",")}`,
@@ -52,6 +52,12 @@ test("the Job of a snapshot runs the command that a person would, with the clien
     "--s3-sse aws:kms --s3-kms-key arn s3://backups/prod/",
   ];
   assert.equal(args.join(" "), expected.join(" "));
+  const unverified = partsOf(snapshotJob(FULL, WISHES)).args;
+  assert.deepEqual(
+    unverified,
+    args.filter((arg) => arg !== "--hash-kv"),
+    "the member reads its data once more only where somebody compares",
+  );
   assert.deepEqual(
     env.map(({ name, valueFrom }) => [
       name,

@@ -20,6 +20,8 @@ export interface JobWishes {
   readonly task: SnapshotTask;
   readonly attempt: number;
   readonly endpoints: readonly string[];
+  /** The hash of the keys is recorded, for a verification. */
+  readonly hashKv?: boolean | undefined;
   /** The Secret with the client certificate; undefined where there is no TLS. */
   readonly secret?: string | undefined;
   /** Which a verification restores with. */
@@ -103,7 +105,7 @@ function verification(snapshot: SnapshotFacts, { image, etcd }: JobWishes): PodS
   return verifyPod(snapshot, { image, etcd, container: CONTAINER, resultFile: RESULT_FILE });
 }
 
-function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, secret }: JobWishes): PodSpec {
+function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, hashKv, secret }: JobWishes): PodSpec {
   const { spec } = snapshot;
   const store = storeParts(spec.destination, FILE_MODE);
   const key = keyParts(task === "save" ? spec.encryption?.keySecret : undefined, FILE_MODE);
@@ -112,8 +114,7 @@ function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, secret }: Jo
     task === "save"
       ? [
           "save",
-          // For its verification.
-          "--hash-kv",
+          ...(hashKv ? ["--hash-kv"] : []),
           ...(spec.compression === "Zstd" ? ["--compress"] : []),
           ...(spec.encryption ? ["--encrypt"] : []),
         ]
