@@ -67,6 +67,12 @@ export function tlsPlanes(tls: EtcdClusterSpec["tls"]): Readonly<Record<Plane, b
   return { client: isSecure(tls, "client"), peer: isSecure(tls, "peer") };
 }
 
+/** Those that the spec asks for, and those that somebody still runs with. */
+export function planesOf(tls: EtcdClusterSpec["tls"], records: readonly MemberRecord[]): Plane[] {
+  const all = [tls, ...records.map(({ template }) => template.tls)];
+  return PLANES.filter((plane) => all.some((one) => isSecure(one, plane)));
+}
+
 export class Certificates {
   readonly #layout: Layout;
   readonly #disk: Disk;
@@ -230,11 +236,14 @@ export class Certificates {
   async reissue(
     record: MemberRecord | undefined,
     spec: EtcdClusterSpec["tls"],
+    records: readonly MemberRecord[],
     cluster: string,
     users: readonly CertifiedUser[] = [],
   ): Promise<void> {
     const lives = lifetimesOf(spec);
-    const wanted = record ? this.#leavesOf(record, lives) : this.#clientLeaves([spec], lives, users);
+    // Clients use theirs until the last member has stopped serving TLS.
+    const all = [spec, ...records.map(({ template }) => template.tls)];
+    const wanted = record ? this.#leavesOf(record, lives) : this.#clientLeaves(all, lives, users);
     for (const plane of new Set(wanted.map((one) => one.plane)))
       await this.#ensureAuthority(cluster, plane, lives);
     for (const { file, plane, leaf } of wanted) {

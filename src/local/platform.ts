@@ -25,13 +25,11 @@ import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
 import { TrustWatch } from "../control/trust.ts";
-import { PLANES, type Plane } from "../pki/plan.ts";
-import { isSecure } from "../core/config/flags.ts";
 import { applicableSpec } from "./applicable-spec.ts";
 import { LocalAuth } from "./auth.ts";
 import { offers, slotIsFree, slotOf, type Offer } from "./addresses.ts";
 import type { Binaries } from "./binaries.ts";
-import { Certificates, tlsPlanes, type ClientCredentials } from "./certificates.ts";
+import { Certificates, planesOf, tlsPlanes, type ClientCredentials } from "./certificates.ts";
 import { Configuration } from "./configuration.ts";
 import type { Layout } from "./layout.ts";
 import { MissingVersions } from "./missing-versions.ts";
@@ -324,7 +322,13 @@ export class LocalPlatform implements Platform {
     const record = members.find(({ record: { name } }) => name === member)?.record;
     if (!cluster || (member !== undefined && !record)) throw new Conflict("the member no longer exists");
     const users = record ? [] : (await this.auth.certified()).filter(({ applied }) => applied);
-    await this.certificates.reissue(record, cluster.spec.tls, cluster.name, users);
+    await this.certificates.reissue(
+      record,
+      cluster.spec.tls,
+      members.map((member) => member.record),
+      cluster.name,
+      users,
+    );
     if (record === undefined) await this.#offerCredentials();
   }
 
@@ -364,7 +368,7 @@ export class LocalPlatform implements Platform {
       certificates: await this.certificates.describe(records),
       ...(notApplicable.length > 0 && { notApplicable }),
       warnings: specWarnings(asked),
-      ...(tlsPlanes(view.spec.tls).client && { clientSecret: this.#options.layout.pki }),
+      ...(planesOf(view.spec.tls, records).includes("client") && { clientSecret: this.#options.layout.pki }),
     };
   }
 
@@ -390,10 +394,4 @@ export class LocalPlatform implements Platform {
   isOurs(peerURL: string): boolean {
     return slotOf(this.#basePort, peerURL) !== undefined;
   }
-}
-
-/** Those that the spec asks for, and those that somebody still runs with. */
-function planesOf(tls: Parameters<typeof tlsPlanes>[0], records: readonly MemberRecord[]): Plane[] {
-  const all = [tls, ...records.map(({ template }) => template.tls)];
-  return PLANES.filter((plane) => all.some((one) => isSecure(one, plane)));
 }

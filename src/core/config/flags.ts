@@ -192,6 +192,15 @@ export function modeOf(tls: TLS, plane: "client" | "peer"): TLSMode {
   return tls[plane]?.mode ?? tls.mode;
 }
 
+/** The modes of a plane: the one that the spec asks for, and those that somebody still runs with. */
+export function modesInUse(
+  plane: "client" | "peer",
+  asked: TLS,
+  records: readonly Pick<MemberRecord, "template">[],
+): readonly TLSMode[] {
+  return [asked, ...records.map(({ template }) => template.tls)].map((tls) => modeOf(tls, plane));
+}
+
 /** Whether a plane is encrypted. */
 export function isSecure(tls: TLS, plane: "client" | "peer"): boolean {
   return modeOf(tls, plane) !== "Disabled";

@@ -3,12 +3,12 @@
  * nobody (R45). With `ca`, the CAs of the Managed planes are rotated: each is given its successor here, rule
  * rotate-authorities does the rest, and the CA itself holds which operation asked for it.
  */
-import { isSecure } from "../config/flags.ts";
+import { modesInUse } from "../config/flags.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { OperationFacts, Plane } from "../observation.ts";
 import { act, hold } from "../outcome.ts";
 import { PLANES } from "../template/effective.ts";
-import { names, namesOf, type View } from "../view.ts";
+import { names, namesOf, type MemberView, type View } from "../view.ts";
 import { rejected, remaining, succeeded, type Handler, type Progress } from "./handler.ts";
 import type { TaskOf } from "./task.ts";
 
@@ -17,7 +17,8 @@ const CLIENTS = "reissued the certificates of the operator and of the users";
 
 export const rotateCertificates: Handler<TaskOf<"rotateCertificates">> = {
   prepare(view, task) {
-    const planes = managedPlanes(view);
+    // The CA of a plane that turns plain is not worth a rotation; certificates are used until it has.
+    const planes = managedPlanes(view, task.ca ? [] : view.staying);
     if (planes.length === 0)
       return rejected("NoManagedTLS", "no plane of this cluster has certificates that Quorate issues");
     if (task.ca) return { start: {}, what: `rotate the ${planes.join(" and the ")} CA`, class: "roll" };
@@ -33,9 +34,12 @@ export const rotateCertificates: Handler<TaskOf<"rotateCertificates">> = {
   },
 };
 
-function managedPlanes(view: View): Plane[] {
+function managedPlanes(view: View, running: readonly MemberView[] = []): Plane[] {
   const { authorities } = view.observation.platform;
-  return PLANES.filter((plane) => isSecure(view.spec.tls, plane) && authorities?.[plane] !== undefined);
+  const records = running.map(({ record }) => record);
+  const isUsed = (plane: Plane) =>
+    modesInUse(plane, view.spec.tls, records).some((mode) => mode !== "Disabled");
+  return PLANES.filter((plane) => isUsed(plane) && authorities?.[plane] !== undefined);
 }
 
 function rotate(view: View, operation: OperationFacts): Progress {

@@ -99,7 +99,8 @@ test("certificates: the plane that is plain is named, an expiry counts from its 
   } as const;
   assert.match(reported(three, missing), /^False SecretMissing: spec\.tls/);
   const plain = edit(three, { tls: { mode: "Disabled" } });
-  assert.match(reported(plain), /^False Disabled/);
+  assert.match(reported(plain), /^False RollingOut: demo-1, demo-2, demo-3 do/, "all still serve TLS only");
+  assert.match(reported(healthy({ tls: { mode: "Disabled" } })), /^False Disabled/);
   const back = edit(healthy({ tls: { mode: "Disabled" } }), { tls: { mode: "Managed" } });
   assert.match(reported(back), /^False RollingOut: demo-1, demo-2, demo-3 do not run with spec.tls yet/);
   const one = record(three, "demo-2", {

@@ -5,7 +5,7 @@
  */
 import type { Condition } from "../../api/metadata.ts";
 import { bytesOf } from "../../api/quantity.ts";
-import { isSecure } from "../config/flags.ts";
+import { isSecure, modesInUse } from "../config/flags.ts";
 import { describeForeign, foreignMembers } from "../assess/foreign.ts";
 import { shutOut } from "../assess/fencing.ts";
 import { whyUnreachable } from "../assess/out-of-reach.ts";
@@ -127,7 +127,10 @@ function starting(view: View): Verdict | undefined {
 }
 
 export function tlsReady(view: View, certificates: Certificates | undefined): Verdict {
-  const planes = (["client", "peer"] as const).filter((plane) => isSecure(view.spec.tls, plane));
+  const records = view.staying.map(({ record }) => record);
+  const planes = (["client", "peer"] as const).filter((plane) =>
+    modesInUse(plane, view.spec.tls, records).some((mode) => mode !== "Disabled"),
+  );
   if (planes.length === 0) return no("Disabled", "spec.tls turns encryption off on both planes");
   if (certificates === undefined) return unknown("NotObserved", "the certificates were not looked at");
   const [problem] = certificates.problems;

@@ -5,7 +5,7 @@
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { userSecretName } from "../../api/etcd-user.ts";
 import type { UserFacts } from "../../core/auth/facts.ts";
-import { isSecure, modeOf } from "../../core/config/flags.ts";
+import { isSecure, modesInUse } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { View } from "../../core/view.ts";
 import { Conflict } from "../../control/platform.ts";
@@ -169,9 +169,11 @@ export async function reissueMember(
 export async function reissueClients(
   { certificates, client, stores, key }: ApplyContext,
   cluster: ClusterFacts,
+  records: readonly MemberRecord[],
 ): Promise<void> {
   const { secrets } = stores.ownObjects(key);
-  if (modeOf(cluster.spec.tls, "client") !== "Managed") return;
+  // Clients use them until the last member has stopped serving TLS.
+  if (!modesInUse("client", cluster.spec.tls, records).includes("Managed")) return;
   const own = secretNames(cluster.name);
   for (const { name, commonName, render } of [
     { name: own.operator, commonName: CLIENTS.operator, render: operatorSecret },

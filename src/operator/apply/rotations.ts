@@ -72,7 +72,7 @@ export class Rotations {
   }
 
   async reissue(facts: ClusterFacts, member: string | undefined): Promise<void> {
-    if (member === undefined) return await reissueClients(this.#around, facts);
+    if (member === undefined) return await reissueClients(this.#around, facts, this.#records);
     const record = this.#records.find(({ name }) => name === member);
     if (!record) throw new Conflict(`EtcdMember ${member} no longer exists`);
     await reissueMember(this.#around, facts, record);

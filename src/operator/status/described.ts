@@ -1,5 +1,7 @@
 /** What this platform adds to the status of a cluster: addresses, nodes, certificates, and warnings of its own. */
-import { isSecure, modeOf } from "../../core/config/flags.ts";
+import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
+import { modesInUse } from "../../core/config/flags.ts";
+import type { MemberRecord } from "../../core/record.ts";
 import type { GivenStatus } from "../../core/status/status.ts";
 import type { View } from "../../core/view.ts";
 import type { ApplyContext } from "../apply/outcomes.ts";
@@ -47,7 +49,14 @@ export function described(
       all: certificates.expiries,
       now: skew.now(),
     },
-    ...(isSecure(spec.tls, "client") &&
-      modeOf(spec.tls, "client") !== "Secrets" && { clientSecret: secretNames(name).client }),
+    ...(hasClientSecret(spec, records) && { clientSecret: secretNames(name).client }),
   };
+}
+
+/** Clients need it until the last member has stopped serving TLS. Whoever signs for themselves has certificates for them. */
+export function hasClientSecret(
+  { tls }: Pick<EtcdClusterSpec, "tls">,
+  records: readonly Pick<MemberRecord, "template">[],
+): boolean {
+  return modesInUse("client", tls, records).some((mode) => mode === "Managed" || mode === "CertManager");
 }
