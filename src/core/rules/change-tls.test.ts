@@ -167,14 +167,43 @@ describe("plaintext and TLS for clients", () => {
     );
   });
 
-  test("and back, after a time; undone halfway, nobody is restarted twice for it", () => {
+  test("and back, after a time", () => {
     const transition = { proceed: "After", after: "1m" } as const;
     const { world } = play(ask(healthy(), { ...MIXED, transition }));
     assert.deepEqual(urls(world), ["http:", "http:", "http:"]);
     assert.ok(world.members.every(({ record }) => record.template.tls.effective === undefined));
-    const { world: both } = play(ask(healthy(), MIXED));
-    assert.deepEqual(urls(both), ["https:", "https:", "https:"]);
-    assert.equal(told(both)[0]?.code, "ClosingAwaitsApproval");
+  });
+
+  test("undone while both are served, nobody is restarted until what may be used by then ends", () => {
+    for (const [from, to] of [
+      [MIXED, {}],
+      [{}, MIXED],
+    ] as const) {
+      const first = healthy({ tls: from });
+      const { world: both } = play(ask(first, to));
+      const { world: undone, steps } = play(ask(both, from));
+      assert.deepEqual(steps, []);
+      assert.deepEqual(urls(undone), urls(first), "the member list names what it did");
+      const [wait] = told(undone);
+      assert.ok(wait && "approval" in wait);
+      const { world: done, steps: back } = play(approve(undone, wait.approval?.word));
+      assert.equal(back.filter((code) => code === "MemberRolled").length, 3);
+      const hashes = (world: Observation) => world.members.map(({ record }) => templateHash(record.template));
+      assert.deepEqual(hashes(done), hashes(first));
+    }
+  });
+
+  test("undone halfway, only who was restarted by then is restarted again", () => {
+    let world = ask(healthy(), MIXED);
+    for (let left = 2; left > 0; left--) {
+      const { act } = decide(world);
+      assert.ok(act);
+      world = settle(predict(world, act.action));
+    }
+    const { world: done, steps } = play(ask(world, {}));
+    assert.deepEqual(urls(done), ["https:", "https:", "https:"]);
+    assert.equal(steps.filter((code) => code === "MemberRolled").length, 1);
+    assert.deepEqual(told(done), []);
   });
 });
 

@@ -4,6 +4,7 @@
  * etcd does not report who still comes how (R56). A pure function of the records and the spec.
  */
 import { clientScheme, clientSchemes, isSecure, modeOf } from "../config/flags.ts";
+import { canonical } from "../hash.ts";
 import type { MemberTemplate } from "../record.ts";
 
 type TLS = MemberTemplate["tls"];
@@ -53,9 +54,24 @@ function serving(ways: readonly Way[], asked: TLS, running: readonly TLS[]): TLS
   const clientAuth = ways.includes("anonymous") ? "None" : "Required";
   const secure = [asked, ...running].find((tls) => isSecure(tls, "client")) ?? asked;
   const tls = { ...withMode(asked, modeOf(secure, "client")), clientAuth } as const;
-  if (!ways.includes("plaintext")) return tls;
+  if (!ways.includes("plaintext")) return asWritten(tls, running);
   const client = { listen: ["http", "https"], advertise: advertised(running) } as const;
-  return { ...tls, effective: { ...tls.effective, client } };
+  return asWritten({ ...tls, effective: { ...tls.effective, client } }, running);
+}
+
+/** The same in other words, as when an edit is undone, is no reason to restart a member: it is written as there. */
+function asWritten(tls: TLS, running: readonly TLS[]): TLS {
+  const found = running.find((one) => meaning(one) === meaning(tls));
+  if (!found) return tls;
+  const { client: _client, peer: _peer, ...rest } = tls;
+  const { mode, client, peer } = found;
+  return { ...rest, mode, ...(client && { client }), ...(peer && { peer }) };
+}
+
+/** With the mode of each plane written out, and without the CAs, which are named afterwards. */
+function meaning({ mode, client, peer, effective, ...rest }: TLS): string {
+  const { listen, advertise } = effective?.client ?? {};
+  return canonical({ ...rest, listen, advertise, client: { mode, ...client }, peer: { mode, ...peer } });
 }
 
 function withMode(tls: TLS, mode: ReturnType<typeof modeOf>): TLS {
