@@ -49,6 +49,9 @@ describe("before members move to another minor version", () => {
       assert.equal(created(long), undefined, "nor another one while it waits");
     }
     assert.notEqual(outcome(upgrading({ snapshots: [before("Succeeded")] })), "SnapshotBeforeAwaited");
+    const status = { phase: "Succeeded", completedAt: new Date(NOW - HOUR / 2).toISOString() } as const;
+    const slow = upgrading({ snapshots: [before("Succeeded", { createdAt: NOW - 2 * HOUR, status })] });
+    assert.notEqual(outcome(slow), "SnapshotBeforeAwaited", "one that took more than an hour counts too");
   });
 
   test("a failed one holds the rollout with its words, is tried again after an hour, and can be done without", () => {

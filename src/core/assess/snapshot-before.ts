@@ -45,8 +45,8 @@ export function snapshotBefore(view: View, to: string): SnapshotBefore {
     ({ before, deleting, createdAt, status }) =>
       before === minor &&
       !deleting &&
-      // One that still waits is waited for, however long.
-      (now - createdAt < FRESH_MS || !isFinal({ status })) &&
+      // One that still waits is waited for, however long; a large one may take longer than it stays fresh.
+      (now - (takenAt(status) ?? createdAt) < FRESH_MS || !isFinal({ status })) &&
       (status.clusterUID ?? cluster.uid) === cluster.uid,
   );
   if (own.some(({ status }) => status.phase === "Succeeded")) return UNNEEDED;
@@ -57,4 +57,8 @@ export function snapshotBefore(view: View, to: string): SnapshotBefore {
   // The same within an hour, so that a controller that dies after it was created makes no second one.
   const name = `${cluster.name}-before-${minor.replaceAll(".", "-")}-${Math.floor(now / FRESH_MS)}`;
   return { is: "wanted", name, schedule, minor };
+}
+
+function takenAt({ phase, completedAt }: SnapshotFacts["status"]): number | undefined {
+  return phase === "Succeeded" && completedAt !== undefined ? Date.parse(completedAt) : undefined;
 }

@@ -66,6 +66,8 @@ function cannotRun(view: View): Ending | undefined {
       reason: "VersionDiffers",
       message: `etcd ${version} cannot raise the revision of a snapshot, which watchers need: set spec.version to 3.5.10 or later first`,
     };
+  // A version that is being installed is waited for.
+  if (view.observation.platform.arrivingVersions?.[version] !== undefined) return undefined;
   // The new life begins without the present members: what they run is not on the way to it.
   const { step } = targetOf({ ...view, members: [], staying: [] });
   if (step.kind !== "refused") return undefined;

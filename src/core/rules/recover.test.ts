@@ -328,6 +328,17 @@ test("what is being read is waited for: before it begins without an answer, then
   assert.deepEqual(ending(holding(empty, "demo-1", { index: 101 })), ["Failed", "PlanChanged"]);
 });
 
+test("a volume that could not be asked for just now ends no recovery", () => {
+  const running = stoppedPods(asking(world, task));
+  const read = holding(change(running, "demo-2", { directory: { state: "empty" } }), "demo-1");
+  const unknown = change(read, "demo-3", {
+    volume: { state: "pending", reason: "not read" },
+    directory: undefined,
+  });
+  assert.equal(decide(unknown).act, undefined);
+  assert.equal(decide(unknown).holds.at(-1)?.code, "RecoveryReads");
+});
+
 test("data that etcd itself could not read does not count as one that came back once it has stopped", () => {
   const corrupt = holding(exited(world, "demo-2", "data-corrupt"), "demo-2");
   assert.equal(planOf(corrupt)?.hash, hash, "demo-2 has as little as before");

@@ -213,8 +213,11 @@ function reading({ name: operation }: Recovery, unread: readonly MemberView[]): 
 }
 
 /** Until it has stopped, what it holds may be written half and cannot be told: that is no reason to end a recovery. */
-function isUnreadYet({ workload, directory }: MemberView): boolean {
-  return directory?.state === "reading" || (workload.state === "stopping" && directory?.state !== "data");
+function isUnreadYet({ record, volume, workload, directory }: MemberView): boolean {
+  if (directory?.state === "reading") return true;
+  // A volume that it had and that could not be asked for just now is neither there nor gone.
+  const isUnknown = volume.state === "pending" && record.volumeUID !== undefined;
+  return (workload.state === "stopping" || isUnknown) && directory?.state !== "data";
 }
 
 /** On one machine what has ended is started by nobody but us; a kubelet would start it again. */

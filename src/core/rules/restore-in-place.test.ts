@@ -154,6 +154,18 @@ test("a spec that could not be run afterwards is told before anybody is stopped,
   assert.equal(ending(asking(invalid, task))[1], "SpecCannotRun");
 });
 
+test("a version that is being installed is waited for, before it starts and while it runs", () => {
+  const arrivingVersions = { [world.cluster.spec.version]: "it is being installed (looking for it)" };
+  const arriving = (observation: Observation) => ({
+    ...observation,
+    platform: { ...observation.platform, arrivingVersions },
+  });
+  assert.equal(decide(arriving(asking(world, task))).act?.code, decide(asking(world, task)).act?.code);
+  const { act: step, holds } = decide(arriving(asking(world, task, RUNNING)));
+  assert.equal(step, undefined);
+  assert.ok(holds.some(({ code }) => code === "VersionArriving"));
+});
+
 test("Secrets, which one machine does not have, are rejected by the name of their field", () => {
   const s3 = { ...source.s3, credentialsSecret: "store" };
   const gcs = { bucket: "backups", key: "demo.db", caSecret: "ca" };

@@ -65,7 +65,10 @@ function advanced(view: View, operation: Restoring): Outcome {
     const message = `no data was changed: ${wrong.message}`;
     return ended(view, operation, "fail", { ...wrong, message });
   }
-  const { fetched } = view.observation.platform;
+  const { fetched, arrivingVersions } = view.observation.platform;
+  const { version } = view.spec;
+  const progress = arrivingVersions?.[version];
+  if (progress !== undefined) return hold(HOLDS.everything, "VersionArriving", { version, progress });
   const { source, checksum } = task;
   if (fetched?.plan !== plan)
     return act(

@@ -40,6 +40,7 @@ test("what reads a volume can change nothing on it, and runs where the volume is
     container?.volumeMounts?.map(({ name, readOnly }) => [name, readOnly]),
     [["data", true]],
   );
+  assert.equal(inspect.spec?.volumes?.[0]?.persistentVolumeClaim?.readOnly, true);
   assert.match(JSON.stringify(inspect.spec?.affinity), /"values":\["node-a"\]/);
   assert.equal(inspect.spec?.restartPolicy, "Never");
 });
@@ -82,5 +83,7 @@ test("no selector of the cluster means them, and they have no rights in Kubernet
 
 test("with HostPath they use the member's own directory", () => {
   const { inspect } = podsOf({ storage: { medium: "HostPath", size: "1Gi", hostPath: "/data" } });
-  assert.match(inspect.spec?.volumes?.[0]?.hostPath?.path ?? "", /^\/data\/default\/demo\.uid\/demo-1\./);
+  const { path, type } = inspect.spec?.volumes?.[0]?.hostPath ?? {};
+  assert.match(path ?? "", /^\/data\/default\/demo\.uid\/demo-1\./);
+  assert.equal(type, "Directory", "one that is not there is not made, and is not read as empty");
 });

@@ -55,7 +55,7 @@ export function inspectPod(
       [ANNOTATIONS.reads]: reads,
     }),
     spec: {
-      ...specOf(cluster, record, wishes),
+      ...onlyRead(specOf(cluster, record, wishes)),
       activeDeadlineSeconds: INSPECT_SECONDS,
       containers: [container],
     },
@@ -215,4 +215,14 @@ function specOf(
     ...(node !== undefined && { affinity: pinned({}, node) }),
     volumes: data,
   };
+}
+
+/** Neither owners nor labels of files are changed by the mount, and a directory that is not there is not made. */
+function onlyRead(spec: Omit<PodSpec, "containers">): Omit<PodSpec, "containers"> {
+  const volumes = spec.volumes?.map(({ persistentVolumeClaim: claim, hostPath, ...volume }) => ({
+    ...volume,
+    ...(claim && { persistentVolumeClaim: { ...claim, readOnly: true } }),
+    ...(hostPath && { hostPath: { ...hostPath, type: "Directory" } }),
+  }));
+  return { ...spec, ...(volumes && { volumes }) };
 }
