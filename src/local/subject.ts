@@ -3,6 +3,7 @@ import { Forecast } from "../control/forecast.ts";
 import { passStatus } from "../control/status.ts";
 import { Observer } from "../control/observe.ts";
 import { decide } from "../core/decide.ts";
+import type { Observation } from "../core/observation.ts";
 import { anyBinaries } from "./binaries.ts";
 import type { Controller } from "./controller.ts";
 import type { Layout } from "./layout.ts";
@@ -68,10 +69,19 @@ export async function withDirectory<T>(
 }
 
 async function seen(platform: LocalPlatform, observer: Observer, layout: Layout): Promise<Seen> {
-  const observation = await observer.observe();
+  const observation = await wellObserved(observer);
   if (!observation) throw new Refused(`there is no cluster in ${layout.dir}`);
   const decision = decide(observation);
   const plan = new Forecast().stepsFor(observation, decision, 0);
   const facts = { observation, decision, problems: [] };
   return { ...facts, status: await passStatus(platform, { ...facts, plan }, undefined) };
+}
+
+/** Who looks once has nobody who looks again: a member that runs and did not answer in time is asked once more. */
+async function wellObserved(observer: Observer): Promise<Observation | undefined> {
+  const first = await observer.observe();
+  const isSilent = first?.members.some(
+    ({ workload, answer }) => workload.state === "running" && !answer.reachable,
+  );
+  return isSilent === true ? await observer.observe() : first;
 }
