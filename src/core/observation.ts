@@ -8,6 +8,7 @@ import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
 import type { AuthorityFacts, MemberTrust, Plane } from "./authority-facts.ts";
 import type { StepClass } from "./action.ts";
 import type { AuthFacts } from "./auth/facts.ts";
+import type { MemberDirectory } from "./directory-facts.ts";
 import type { EtcdFacts, MemberAnswer } from "./etcd-facts.ts";
 import type { OperationTask } from "./operations/task.ts";
 import type { SnapshotState } from "./snapshots/facts.ts";
@@ -15,6 +16,7 @@ import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
 import type { NotMade, VolumeFacts, WorkloadFacts } from "./workload-facts.ts";
 
 export type { AuthorityFacts, MemberTrust, Plane, RotationPhase } from "./authority-facts.ts";
+export type { MemberDirectory, ReadObstacle } from "./directory-facts.ts";
 export type { EtcdFacts, EtcdMemberEntry, HashReport, MemberAnswer, UnreachableCause } from "./etcd-facts.ts";
 export type { Clearing, DataLeft, ExitCause, NotMade, VolumeFacts, WorkloadFacts } from "./workload-facts.ts";
 
@@ -207,28 +209,6 @@ export interface MemberFacts {
   /** For one that does not answer us: whether its `/livez` does, which needs neither quorum nor credentials (R34). */
   readonly alive?: boolean;
 }
-
-/** A data directory, read from its files. */
-export type MemberDirectory =
-  /** No log: it was never started, or it was wiped. */
-  | { readonly state: "empty" }
-  /** etcd could not start from it. */
-  | { readonly state: "damaged"; readonly why: string }
-  /** Being looked into; `why` says what that waits for. */
-  | { readonly state: "reading"; readonly why?: string }
-  /** It could not be looked into for a while, although nothing runs on it: its node or its disk may be gone. */
-  | { readonly state: "unreachable"; readonly why: string }
-  | {
-      readonly state: "data";
-      readonly clusterID: string;
-      readonly memberID: string;
-      /** The last entry of its log. */
-      readonly term: number;
-      readonly index: number;
-      /** The revision of its database, and how many entries of the log a start adds. */
-      readonly revision: number;
-      readonly replay: number;
-    };
 
 export interface LostData {
   /** What shows it. */

@@ -108,6 +108,8 @@ export type WorkloadFacts =
        * reads. A joiner is not ready before it votes (R36). Undefined where the platform has no such probe.
        */
       readonly ready?: boolean;
+      /** Its node does not report, or is gone: nobody there says whether it still runs. */
+      readonly lostNode?: string;
     }
   | {
       readonly state: "exited";

@@ -119,7 +119,9 @@ export class KubePlatform implements Platform {
     const clashes = new Clashes(client, clock, refOf(key).name);
     const contests = new Contests(client, clock);
     const now = () => skew.serverNow();
-    this.#recovery = new KubeRecovery({ client, stores, key, certificates, now, image: options.image });
+    const waits = new PartWaits(clock);
+    const { image } = options;
+    this.#recovery = new KubeRecovery({ client, stores, key, certificates, now, image, waits });
     this.#apply = {
       client,
       random: options.random,
@@ -131,7 +133,7 @@ export class KubePlatform implements Platform {
       live: new LiveReads(client, clock),
       contests,
       latches: new StartLatches(clock),
-      waits: new PartWaits(clock),
+      waits,
       resizing: new Resizing(client, clock),
       peerServices: new PeerServices(client, clock, contests),
       volumeMarks: new VolumeMarks(client, clock),

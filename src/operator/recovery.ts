@@ -16,21 +16,24 @@ import { authorityName } from "./apply/authority-secret.ts";
 import type { Certificates } from "./apply/certificates.ts";
 import { deleted } from "./apply/entries.ts";
 import { findOne } from "./apply/keep.ts";
+import type { PartWaits } from "./apply/part-waits.ts";
 import type { Wanted } from "./apply/wanted.ts";
 import type { Stores } from "./cache/stores.ts";
 import { ANNOTATIONS } from "./names.ts";
 import {
   directoriesOf,
+  hasEnded,
   inspectionOf,
   isRecoveryPod,
+  isTooEarly,
   isUseless,
   podOf,
   readingOf,
   recoveryRefused,
-  rescueFacts,
   runningRecovery,
   type RecoveryObjects,
 } from "./observe/recovery-facts.ts";
+import { rescueFacts } from "./observe/rescue-facts.ts";
 import { approvalOf, inspectPod, rescuePod, type RecoveryWishes } from "./render/recovery-pods.ts";
 import { hostDirectory } from "./render/volumes.ts";
 import { secrets } from "./resources.ts";
@@ -45,7 +48,11 @@ export interface RecoveryOptions {
   readonly now: () => number;
   /** Our own. */
   readonly image: string | undefined;
+  /** What could not be made, and why. */
+  readonly waits: Pick<PartWaits, "failureOf">;
 }
+
+const partOf = (member: string) => `the Pod that reads the volume of ${member}`;
 
 type State = Pick<PlatformState, "cluster" | "members" | "operations">;
 
@@ -91,7 +98,7 @@ export class KubeRecovery {
       if (!isRecoveryPod(pod, cluster.uid, "inspect") || isNeeded(name)) return false;
       const reads = annotations?.[ANNOTATIONS.reads];
       const member = members.find((one) => readingOf(one, objects) === reads);
-      return !isKnown(reads) || (member !== undefined && isUseless(pod, member, objects.now));
+      return !isKnown(reads) || (member !== undefined && isUseless(pod, member, objects));
     });
     return [...wanted, ...old.flatMap((pod) => deleted(pods, pod, cluster.uid))];
   }
@@ -105,14 +112,14 @@ export class KubeRecovery {
       if (reads === undefined || !wishes) return [];
       const known = inspectionOf(reads, objects);
       // It is deleted first, and made again when it is gone.
-      if (known && isUseless(known, member, objects.now)) return [];
+      if (known ? isUseless(known, member, objects) : isTooEarly(member, objects) !== undefined) return [];
       const policy = {
         do: "create",
         object: inspectPod(cluster, record, reads, wishes),
         known,
         isOurs: (found: Parameters<typeof isControlledBy>[0]) => isControlledBy(found, cluster.uid),
       } as const;
-      return [{ part: `the Pod that reads the volume of ${record.name}`, resource: pods, policy }];
+      return [{ part: partOf(record.name), resource: pods, policy }];
     });
   }
 
@@ -184,7 +191,9 @@ export class KubeRecovery {
     const { image, stores } = this.#options;
     if (image === undefined) return undefined;
     const { annotations } = stores.member(`${cluster.namespace}/${record.name}`)?.metadata ?? {};
-    const running = podOf(record, objects.pods)?.spec?.nodeName;
+    const pod = podOf(record, objects.pods);
+    // One that has ended holds its volume no more, and its node may be gone.
+    const running = pod && !hasEnded(pod) ? pod.spec?.nodeName : undefined;
     const node = running ?? annotations?.[ANNOTATIONS.node];
     // Without a node nothing was ever started in a directory of one.
     if (record.template.storage.medium === "HostPath" && node === undefined) return undefined;
@@ -198,10 +207,16 @@ export class KubeRecovery {
   }
 
   #objects(state: State): RecoveryObjects {
-    const { stores, key, now } = this.#options;
+    const { stores, key, now, waits } = this.#options;
     const namespace = refOf(key).namespace;
-    const found = stores.objectsOf(key)?.pods ?? [];
-    return { ...state, pods: found.filter(({ metadata }) => metadata?.namespace === namespace), now: now() };
+    const { pods: found = [], nodes } = stores.objectsOf(key) ?? {};
+    return {
+      ...state,
+      pods: found.filter(({ metadata }) => metadata?.namespace === namespace),
+      nodes: nodes && new Map(nodes.map((node) => [node.metadata?.name ?? "", node])),
+      now: now(),
+      notMade: (member) => waits.failureOf(partOf(member)),
+    };
   }
 }
 

@@ -10,6 +10,7 @@ import {
 } from "./approvals.ts";
 import { CAUSES } from "./causes.ts";
 import { step, wait, type Names } from "./message.ts";
+import { howToHelp, saySilent, sayUnread, type SilentNodes, type Unread } from "./reading.ts";
 import { sayTrouble, type Trouble } from "./trouble.ts";
 import {
   howToApprove,
@@ -36,6 +37,16 @@ interface LostQuorum {
   readonly away?: Names;
   /** The plan that a person can approve. */
   readonly recovery?: Recovery;
+  /** What the plan waits for, or does without. */
+  readonly unread?: readonly Unread[];
+  readonly silent?: SilentNodes;
+}
+
+interface AwaitedQuorum {
+  readonly healthy: number;
+  readonly size: number;
+  readonly needed: number;
+  readonly coming: Names;
 }
 
 interface Unmade {
@@ -69,6 +80,12 @@ const REPLACE: Approval = {
   after: "5m",
   given: onKubernetes("replace-demo-3"),
 };
+
+const NO_SILENCE: SilentNodes = { nodes: [], isLocal: false };
+
+function sayAwaited({ healthy, size, needed, coming }: AwaitedQuorum): string {
+  return `${healthy} of ${size} voters healthy, ${needed} needed; waiting for ${list(coming)}`;
+}
 
 const RETRIED =
   "(quota, admission webhook or policy, RBAC); the operator retries, and the member returns with its data.";
@@ -187,31 +204,41 @@ export const HEALING = {
     example: { size: 1, gone: ["demo-1"], loss: LOSS },
   }),
   QuorumAwaited: wait("Waking", {
-    say: ({
-      healthy,
-      size,
-      needed,
-      coming,
-    }: {
-      healthy: number;
-      size: number;
-      needed: number;
-      coming: Names;
-    }) => `${healthy} of ${size} voters healthy, ${needed} needed; waiting for ${list(coming)}`,
+    say: sayAwaited,
     example: { healthy: 1, size: 3, needed: 2, coming: ["demo-2", "demo-3"] },
   }),
+  QuorumHindered: wait("Waking", {
+    say: ({
+      unread,
+      silent,
+      ...awaited
+    }: AwaitedQuorum & { unread: readonly Unread[]; silent: SilentNodes }) =>
+      `${sayAwaited(awaited)}${saySilent(silent)}${sayUnread(unread)}`,
+    next: ({ unread, silent }) => howToHelp(unread, silent),
+    volatile: ["unread"],
+    example: {
+      healthy: 1,
+      size: 3,
+      needed: 2,
+      coming: ["demo-2", "demo-3"],
+      unread: [],
+      silent: { nodes: ["node-b", "node-c"], isLocal: false },
+    },
+  }),
   QuorumLost: wait("QuorumLost", {
-    say: ({ gone, away = [], left, needed }: LostQuorum) => {
+    say: ({ gone, away = [], left, needed, unread = [], silent = NO_SILENCE }: LostQuorum) => {
       const why = [
         ...(gone.length > 0 ? [`${list(gone)} lost ${plural(gone, "its", "their")} data`] : []),
         ...(away.length > 0
           ? [`the ${plural(away, "volume", "volumes")} of ${list(away)} cannot be reached`]
           : []),
       ];
-      return `quorum is permanently lost: ${why.join(", ")}, and only ${left} of the ${needed} voters needed can return`;
+      return `quorum is permanently lost: ${why.join(", ")}, and only ${left} of the ${needed} voters needed can return${saySilent(silent)}${sayUnread(unread)}`;
     },
-    next: ({ loss, recovery }) => `${howToRecover(recovery)}${howToAccept(loss)}`,
+    next: ({ loss, recovery, unread = [], silent = NO_SILENCE }) =>
+      [howToHelp(unread, silent), `${howToRecover(recovery)}${howToAccept(loss)}`].filter(Boolean).join(" "),
     approval: ({ loss }) => loss?.approval,
+    volatile: ["unread"],
     example: { gone: ["demo-1", "demo-2"], left: 1, needed: 2 },
   }),
 

@@ -1,6 +1,7 @@
 /** Messages of operations: tasks that a person asked for once. */
 import type { Plane } from "../observation.ts";
 import { step, wait, type Names } from "./message.ts";
+import { outOfService } from "./reading.ts";
 import { dateTime, list, plural } from "./words.ts";
 
 interface Named {
@@ -71,7 +72,7 @@ export const OPERATIONS_TOLD = {
     say: ({ operation, members, nodes }: Named & { members: Names; nodes: Names }) =>
       `operation ${operation} waits for ${list(members)} to stop, and ${list(nodes)} ${plural(nodes, "does", "do")} not answer`,
     next: ({ nodes }) =>
-      `If ${list(nodes)} ${plural(nodes, "is", "are")} switched off, say so: add the taint node.kubernetes.io/out-of-service, or delete the ${plural(nodes, "Node", "Nodes")}. Never do that while a member may still run there.`,
+      `If ${list(nodes)} ${plural(nodes, "is", "are")} switched off, say so: ${outOfService(nodes)}, or delete the ${plural(nodes, "Node", "Nodes")}. Never do that while a member may still run there.`,
     example: { operation: WITH_RECOVERY.operation, members: ["demo-2"], nodes: ["node-b"] },
   }),
   RecoveryReads: wait("OperationRunning", {

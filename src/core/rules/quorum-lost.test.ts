@@ -27,6 +27,46 @@ test("all down with their data: waiting, not lost", () => {
   assert.match(last?.message ?? "", /0 of 3 voters healthy, 2 needed/);
 });
 
+const onNode = (observation: Observation, name: string, lostNode: string) =>
+  change(exited(observation, name), name, {
+    workload: { state: "running", since: 1, startedFrom: "", restarts: 0, lostNode },
+  });
+
+test("two nodes do not answer: which, and how to say that they are off", () => {
+  const world = silent(onNode(onNode(exited(healthy(), "demo-1"), "demo-2", "node-b"), "demo-3", "node-c"));
+  const last = decide(world).holds.at(-1);
+  assert.equal(last?.reason, "Waking");
+  assert.match(last.message, /waiting for demo-1, demo-2, demo-3; node-b, node-c do not answer/);
+  const taint = "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute";
+  assert.ok(last.next?.includes(`kubectl taint nodes node-b node-c ${taint}`), last.next);
+});
+
+test("data on the nodes themselves moves to no other node, and no taint is advised", () => {
+  const local = healthy({ storage: { medium: "HostPath", size: "1Gi", hostPath: "/data" } });
+  const world = silent(onNode(onNode(exited(local, "demo-1"), "demo-2", "node-b"), "demo-3", "node-c"));
+  const { next = "" } = decide(world).holds.at(-1) ?? {};
+  assert.match(next, /Bring node-b, node-c back.*delete the Nodes/);
+  assert.doesNotMatch(next, /kubectl taint/);
+});
+
+test("what keeps a volume from being read is told with what to do about it, with and without enough others", () => {
+  const unread = (o: Observation, name: string) =>
+    change(exited(o, name), name, {
+      directory: { state: "reading", why: "Pod demo-inspect: ImagePullBackOff", obstacle: "image" },
+    });
+  const coming = decide(silent(unread(exited(healthy(), "demo-2"), "demo-1"))).holds.at(-1);
+  assert.match(
+    coming?.message ?? "",
+    /volume of demo-1 holds is not known yet: Pod demo-inspect: ImagePullBackOff/,
+  );
+  assert.match(coming?.next ?? "", /operator's image/);
+  const gone = exited(exited(healthy(), "demo-2", "data-missing"), "demo-3", "data-missing");
+  const lost = decide(silent(unread(gone, "demo-1"))).holds.at(-1);
+  assert.equal(lost?.reason, "QuorumLost");
+  assert.match(lost.message, /not known yet: Pod demo-inspect: ImagePullBackOff/);
+  assert.match(lost.next ?? "", /^Make the operator's image available/);
+});
+
 test("all data gone: said, and never started over (I3)", () => {
   const world = silent(everyone.reduce((o, name) => exited(o, name, "data-missing"), healthy()));
   const { act, holds } = decide(world);

@@ -4,6 +4,7 @@
  */
 import { acceptingWord, approvable } from "../assess/approvals.ts";
 import type { Loss } from "../messages/approvals.ts";
+import type { SilentNodes, Unread } from "../messages/reading.ts";
 import { isWithoutData } from "../assess/lost-data.ts";
 import { approvalOf, hiddenQuorum, unreachable } from "../assess/out-of-reach.ts";
 import { recoveryPlan } from "../assess/recovery-plan.ts";
@@ -35,6 +36,8 @@ export const quorumLost: Rule = (view) => {
   const healthy = voters.filter((member) => member.healthy);
   const coming = voters.filter((member) => !member.healthy && !gone.includes(member));
   const plan = recoveryPlan(view);
+  const unread = unreadOf(voters.filter((member) => !gone.includes(member)));
+  const silent = silentNodes(coming);
   if (plan || healthy.length + coming.length < needed) {
     const away = plan?.members.flatMap(({ member, unreachable: is }) => (is ? [member] : [])) ?? [];
     const left = size - gone.length - away.length;
@@ -49,12 +52,37 @@ export const quorumLost: Rule = (view) => {
       needed,
       loss: lossOf(view, gone),
       ...(recovery && { recovery }),
+      ...(unread.length > 0 && { unread }),
+      ...(silent.nodes.length > 0 && { silent }),
     };
     return [hold(HOLDS.everything, "QuorumLost", lost)];
   }
   const awaited = { healthy: healthy.length, size, needed, coming: namesOf(coming) };
-  return [hold(HOLDS.everything, "QuorumAwaited", awaited)];
+  const isHindered = silent.nodes.length > 0 || unread.some(({ obstacle }) => obstacle !== undefined);
+  return isHindered
+    ? [hold(HOLDS.everything, "QuorumHindered", { ...awaited, unread, silent })]
+    : [hold(HOLDS.everything, "QuorumAwaited", awaited)];
 };
+
+/** What cannot be told of the data of those that may have some, and why. */
+function unreadOf(members: readonly MemberView[]): Unread[] {
+  return members.flatMap(({ name, directory }) => {
+    if (directory?.state !== "reading" && directory?.state !== "unreachable") return [];
+    const { why, obstacle } = directory;
+    return why === undefined ? [] : [{ member: name, why, obstacle }];
+  });
+}
+
+/** Of those that are awaited: where they were, if that does not answer. */
+function silentNodes(members: readonly MemberView[]): SilentNodes {
+  const lost = members.flatMap(({ workload, record }) =>
+    (workload.state === "running" || workload.state === "stopping") && workload.lostNode !== undefined
+      ? [{ node: workload.lostNode, medium: record.template.storage.medium }]
+      : [],
+  );
+  const nodes = [...new Set(lost.map(({ node }) => node))].toSorted();
+  return { nodes, isLocal: lost.some(({ medium }) => medium === "HostPath") };
+}
 
 /** What those that serve have lost, and how a person who put older data back accepts it. */
 function lossOf(view: View, gone: readonly MemberView[]): Loss | undefined {

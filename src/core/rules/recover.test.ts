@@ -357,7 +357,7 @@ test("a member whose volume nobody can reach is named in the plan, and never one
   assert.notEqual(found.hash, hash);
   const { recovery, message } = clusterStatus(gone, decide(gone), undefined);
   assert.deepEqual(recovery?.members[2], { name: "demo-3", data: "Unreachable" });
-  assert.match(recovery.message, /what demo-3 holds is not known/);
+  assert.match(recovery.message, /what demo-3 holds is not known: no node can use it/);
   assert.match(message ?? "", /the volume of demo-3 cannot be reached/);
   const since = { state: "stopping", since: 1, lostNode: "node-c" } as const;
   assert.equal(planOf(change(gone, "demo-3", { workload: since })), undefined);

@@ -1,7 +1,7 @@
 /** The plan of a recovery as the status tells it. */
 import type { RecoveryStatus } from "../../api/etcd-cluster-status.ts";
 import { recoveryPlan, type RecoveryPlan } from "../assess/recovery-plan.ts";
-import { names, type View } from "../view.ts";
+import { names, type MemberView, type View } from "../view.ts";
 import { sentence } from "./condition.ts";
 
 const MOST_MEMBERS = 64;
@@ -26,8 +26,9 @@ export function recoveryOf(view: View): RecoveryStatus | undefined {
 function sayPlan({ survivor, members, revisions, lost }: RecoveryPlan): string {
   const gone = members.filter(({ data }) => !data).map(({ member }) => member);
   const away = members.filter(({ unreachable }) => unreachable).map(({ member }) => member);
-  const unknown =
-    away.length === 0 ? "" : `; what ${names(away)} holds is not known, since nobody can reach it`;
+  const unknown = away
+    .map((member) => `; what ${member.name} holds is not known: ${whyAway(member)}`)
+    .join("");
   const reach =
     revisions.least === revisions.most
       ? `revision ${revisions.least}`
@@ -41,4 +42,10 @@ function sayLoss(lost: RecoveryPlan["lost"], gone: string): string {
   if (lost.most === 0) return `${only}; none is known of`;
   const count = lost.least === lost.most ? `${lost.most}` : `${lost.least} to ${lost.most}`;
   return `${only}: ${count} of the revisions that were seen`;
+}
+
+/** The words of what could not look into it, or of its volume. */
+function whyAway({ directory, volume }: MemberView): string {
+  if (directory?.state === "unreachable") return directory.why;
+  return volume.state === "unreachable" ? volume.reason : "its volume cannot be reached";
 }

@@ -38,7 +38,12 @@ function container(state: ContainerStatus["state"], more: Partial<ContainerStatu
 }
 
 function seen(object: Pod | undefined, record = recordIn()): WorkloadFacts {
-  return workloadOf(object, { record, nodes: new Map(), now: Date.parse(LATER) });
+  return workloadOf(object, { record, nodes: nodesThat("True"), now: Date.parse(LATER) });
+}
+
+/** node-1, with what its kubelet last said of itself. */
+function nodesThat(ready: string) {
+  return new Map([["node-1", { status: { conditions: [{ type: "Ready", status: ready }] } }]]);
 }
 
 const ended = (terminated: object, more: Partial<ContainerStatus> = {}) =>
@@ -67,6 +72,19 @@ test("a running container runs since its start, beside a sidecar that has ended"
     restarts: 4,
     ready: false,
   });
+});
+
+test("one that runs on a node that does not report, or is gone, is told with that node", () => {
+  const runs = pod({ phase: "Running", containerStatuses: [container({ running: { startedAt: LATER } })] });
+  for (const [nodes, lost] of [
+    [nodesThat("Unknown"), "node-1"],
+    [new Map<string, object>(), "node-1"],
+    [nodesThat("False"), undefined],
+    [undefined, undefined],
+  ] as const) {
+    const facts = workloadOf(runs, { record: recordIn(), ...(nodes && { nodes }), now: Date.parse(LATER) });
+    assert.equal(facts.state === "running" && facts.lostNode, lost);
+  }
 });
 
 function readyBy(status?: string, reason?: string, etcd = true): boolean | undefined {

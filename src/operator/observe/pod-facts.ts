@@ -47,8 +47,10 @@ export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadF
       restarts: etcd.restartCount,
     }),
   );
-  const resizable = facts.state === "running" && context.isResizable?.(pod, context.record);
-  return resizable ? { ...facts, resizable } : facts;
+  if (facts.state !== "running") return facts;
+  const resizable = context.isResizable?.(pod, context.record);
+  const lostNode = context.nodes && lostNodeOf(pod, context.nodes);
+  return { ...facts, ...(resizable && { resizable }), ...(lostNode !== undefined && { lostNode }) };
 }
 
 function started(

@@ -7,7 +7,8 @@ import { operationOf } from "../../core/testing/operations.ts";
 import { writeSummary, type DirectorySummary } from "../../recovery/summary.ts";
 import { writeResult } from "../../snapshot/result.ts";
 import { ANNOTATIONS, LABELS, RECOVERY_CONTAINERS } from "../names.ts";
-import { directoriesOf, isUseless, recoveryRefused, rescueFacts } from "./recovery-facts.ts";
+import { directoriesOf, isTooEarly, isUseless, recoveryRefused } from "./recovery-facts.ts";
+import { rescueFacts } from "./rescue-facts.ts";
 
 const NOW = Date.parse("2026-05-04T10:00:00Z");
 const PLAN = "51f0a3c2d4e5b697";
@@ -96,9 +97,9 @@ test("of a member that runs, only what could be read whole counts", () => {
   const torn = inspection(beside, { ...read({ state: "damaged", why: "torn" }), ageMs: 30_000 });
   assert.equal(directory(running, torn)?.state, "reading");
   const [member] = running.members;
-  assert.ok(member && isUseless(torn, member, NOW), "another one looks again");
+  assert.ok(member && isUseless(torn, member, { pods: [], now: NOW }), "another one looks again");
   assert.equal(directory(world, torn)?.state, "damaged");
-  assert.equal(isUseless(torn, first, NOW), false);
+  assert.equal(isUseless(torn, first, { pods: [], now: NOW }), false);
 });
 
 test("a recovery that runs goes by what was read after everybody had stopped", () => {
@@ -117,10 +118,98 @@ test("a recovery that runs goes by what was read after everybody had stopped", (
   assert.deepEqual(directory(stopped, old, inspection(`${record.volumeUID} for op`, read(DATA))), DATA);
 });
 
-test("a volume that no Pod can mount for five minutes is out of reach, unless its member may run", () => {
+const unplaced = {
+  type: "PodScheduled",
+  status: "False",
+  reason: "Unschedulable",
+  message: "volume node affinity",
+};
+
+test("a volume that no Pod can mount for five minutes is out of reach, with the reason, unless its member may run", () => {
   const waiting = (ageMs: number) => inspection(beside, { phase: "Pending", ageMs });
   assert.equal(directory(world, waiting(60_000))?.state, "reading");
-  assert.equal(directory(world, waiting(301_000))?.state, "unreachable");
+  const mount = directory(world, waiting(301_000));
+  assert.ok(mount?.state === "unreachable");
+  assert.equal(mount.obstacle, "mount");
+  assert.match(mount.why, /waits for its volume on node-a .*kubectl describe pod demo-inspect -n default/);
+  const nowhere = waiting(301_000);
+  const away = directory(world, { ...nowhere, spec: { containers: [] }, status: { conditions: [unplaced] } });
+  assert.ok(away?.state === "unreachable");
+  assert.equal(away.obstacle, "unschedulable");
+  assert.match(away.why, /volume node affinity/);
+});
+
+test("what says nothing about the volume never makes its data count as lost", () => {
+  const late = { phase: "Pending", ageMs: 3_600_000 };
+  const image = {
+    [RECOVERY_CONTAINERS.inspect]: { waiting: { reason: "ImagePullBackOff", message: "no such tag" } },
+  };
+  const pulls = directory(world, inspection(beside, { ...late, states: image }));
+  assert.ok(pulls?.state === "reading");
+  assert.equal(pulls.obstacle, "image");
+  assert.match(pulls.why ?? "", /ImagePullBackOff \(no such tag\)/);
+  const running = { [RECOVERY_CONTAINERS.inspect]: { running: { startedAt: "2026-05-04T09:00:00Z" } } };
+  assert.equal(
+    directory(world, inspection(beside, { ...late, states: running }))?.state,
+    "reading",
+    "a large log",
+  );
+  const sandbox = inspection(beside, late);
+  const conditions = [{ type: "PodReadyToStartContainers", status: "True" }];
+  const pulling = directory(world, { ...sandbox, status: { ...sandbox.status, conditions } });
+  assert.equal(pulling?.state, "reading", "its volume is mounted, and its image is on its way");
+  const refused = directoriesOf(
+    { ...world, pods: [], now: NOW, notMade: () => "exceeded quota: pods" },
+    true,
+  )[record.name];
+  assert.deepEqual(refused, { state: "reading", why: "exceeded quota: pods", obstacle: "refused" });
+});
+
+test("a node that does not answer is named as the reason", () => {
+  const pending = inspection(beside, { phase: "Pending", ageMs: 301_000 });
+  const silent = directoriesOf({ ...world, pods: [pending], now: NOW, nodes: new Map() }, true)[record.name];
+  assert.ok(silent?.state === "unreachable");
+  assert.equal(silent.obstacle, "node");
+  assert.match(silent.why, /on node-a, which does not answer/);
+});
+
+/** The member's own Pod. */
+function ownPod(node: string | undefined, ageMs: number): Pod {
+  const owner = {
+    apiVersion: "v1",
+    kind: "EtcdMember",
+    name: record.name,
+    uid: record.uid,
+    controller: true,
+  };
+  const { metadata, status } = pod("own", {}, { ageMs });
+  return {
+    metadata: { ...metadata, name: record.name, uid: "own", ownerReferences: [owner] },
+    spec: { containers: [], ...(node !== undefined && { nodeName: node }) },
+    ...(status && { status }),
+  };
+}
+
+test("beside a Pod that has no node yet, the volume is read only after a while, and never kept from that Pod", () => {
+  const reads = `${record.volumeUID} beside own`;
+  const objects = (own: Pod, ...others: Pod[]) => ({ ...world, pods: [own, ...others], now: NOW });
+  assert.match(isTooEarly(first, objects(ownPod(undefined, 5_000)))?.why ?? "", /being scheduled/);
+  assert.equal(isTooEarly(first, objects(ownPod(undefined, 61_000))), undefined);
+  const reading = inspection(reads, { phase: "Running" });
+  assert.equal(isUseless(reading, first, objects(ownPod(undefined, 61_000))), false);
+  assert.equal(isUseless(reading, first, objects(ownPod("node-b", 61_000))), true, "it gives way");
+  assert.equal(isUseless(reading, first, objects(ownPod("node-a", 61_000))), false);
+  assert.equal(isUseless(inspection(reads, read(DATA)), first, objects(ownPod("node-b", 61_000))), false);
+});
+
+test("a volume that one Pod alone may mount is not read beside its member, and that is told", () => {
+  const { template } = record;
+  const accessModes: "ReadWriteOncePod"[] = ["ReadWriteOncePod"];
+  const alone = { ...record, template: { ...template, storage: { ...template.storage, accessModes } } };
+  const told = isTooEarly({ ...first, record: alone }, { pods: [ownPod("node-a", 61_000)], now: NOW });
+  assert.equal(told?.obstacle, "in-use");
+  assert.match(told.why, /demo-1 runs on node-a.*ReadWriteOncePod/);
+  assert.equal(isTooEarly({ ...first, record: alone }, { pods: [], now: NOW }), undefined);
 });
 
 const task = operationOf(

@@ -1,27 +1,24 @@
 /**
- * What the Pods of a recovery say: what a member's volume holds, and how far the rescue is. They tell it in the
- * termination messages of their containers, so that they need no right in Kubernetes.
+ * What the Pods say that read the members' volumes. They tell it in the termination messages of their containers, so that
+ * they need no right in Kubernetes.
  */
-import type { ContainerStatus, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import type { PlatformMember } from "../../control/platform.ts";
-import type { ClusterFacts, MemberDirectory, OperationFacts, PlatformFacts } from "../../core/observation.ts";
-import type { RestoreSource } from "../../api/bootstrap.ts";
-import { isFinished } from "../../core/operations/status.ts";
+import type { ClusterFacts, MemberDirectory, OperationFacts, ReadObstacle } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { isVolatile } from "../../core/template/template.ts";
 import { isControlledBy } from "../../kube/resources.ts";
-import { snapshotOn } from "../../recovery/places.ts";
 import { parseSummary } from "../../recovery/summary.ts";
-import { parseResult } from "../../snapshot/result.ts";
-import { ANNOTATIONS, claimName, LABELS, RECOVERY_CONTAINERS } from "../names.ts";
-import { approvalOf, type RecoveryTask } from "../render/recovery-pods.ts";
+import { ANNOTATIONS, LABELS, RECOVERY_CONTAINERS } from "../names.ts";
+import type { RecoveryTask } from "../render/recovery-pods.ts";
+import { ageOf, containerIn, progressOf, type Nodes, type Progress } from "./helper-pod.ts";
 
 /** A volume that nobody could mount for so long is out of reach. */
 const UNREACHABLE_MS = 5 * 60_000;
 /** Of a member that runs, a log may be read half written: read again after this time. */
 const AGAIN_MS = 20_000;
-/** A rescue that has not begun for so long does not begin. */
-const NOT_BEGUN_MS = 10 * 60_000;
+/** So long the scheduler has for a member's own Pod before its volume is read elsewhere. */
+const PLACED_WITHIN_MS = 60_000;
 
 export interface RecoveryObjects {
   readonly cluster: ClusterFacts;
@@ -29,8 +26,11 @@ export interface RecoveryObjects {
   readonly pods: readonly Pod[];
   readonly members: readonly PlatformMember[];
   readonly operations: readonly OperationFacts[];
+  readonly nodes?: Nodes;
   /** By the API server's clock. */
   readonly now: number;
+  /** Why the Pod that reads the volume of this member could not be made, the last time that was tried. */
+  readonly notMade?: (member: string) => string | undefined;
 }
 
 export function isRecoveryPod({ metadata }: Pod, clusterUID: string, task: RecoveryTask): boolean {
@@ -90,17 +90,62 @@ function directoryOf(
 ): MemberDirectory | undefined {
   const { record, workload } = member;
   const reads = readingOf(member, objects);
-  const waiting = (why: string) => (isWanted ? ({ state: "reading", why } as const) : undefined);
+  const waiting = (progress: Progress) =>
+    isWanted ? ({ state: "reading", ...progress } as const) : undefined;
   if (reads === undefined)
-    return workload.state === "stopping" ? waiting(`${record.name} is being stopped`) : undefined;
+    return workload.state === "stopping" ? waiting({ why: `${record.name} is being stopped` }) : undefined;
   const pod = inspectionOf(reads, objects);
-  if (!pod) return waiting(`the Pod that reads the volume of ${record.name} is not there yet`);
+  if (!pod) return waiting(whyUnread(member, objects));
   const read = resultIn(pod);
   // What is being written may look torn: of a process that has not ended only what can be read whole counts.
   if (read && (read.state === "data" || workload.state !== "running")) return read;
-  const why = whyNot(pod);
+  const progress = progressOf(pod, objects.now, objects.nodes);
   const isLate = ageOf(pod, objects.now) >= UNREACHABLE_MS;
-  return isLate && workload.state !== "running" ? { state: "unreachable", why } : { state: "reading", why };
+  const isAway = progress.obstacle !== undefined && OF_THE_VOLUME.has(progress.obstacle);
+  const state = isLate && isAway && workload.state !== "running" ? "unreachable" : "reading";
+  return { state, ...progress };
+}
+
+/** What says nothing about the volume, such as an image that cannot be pulled, never makes its data count as lost. */
+const OF_THE_VOLUME: ReadonlySet<ReadObstacle> = new Set(["unschedulable", "mount", "node"]);
+
+/** Why there is no Pod that reads its volume. */
+function whyUnread(member: PlatformMember, objects: RecoveryObjects): Progress {
+  const { name } = member.record;
+  const early = isTooEarly(member, objects);
+  if (early) return early;
+  const refused = objects.notMade?.(name);
+  return refused === undefined
+    ? { why: `the Pod that reads the volume of ${name} is not there yet` }
+    : { why: refused, obstacle: "refused" };
+}
+
+/** Why its volume is not to be read now, although it could tell something. */
+export function isTooEarly(
+  { record }: PlatformMember,
+  { pods, now }: Pick<RecoveryObjects, "pods" | "now">,
+): Progress | undefined {
+  const pod = podOf(record, pods);
+  if (!pod || hasEnded(pod)) return undefined;
+  if (pod.spec?.nodeName !== undefined)
+    return isForOnePod(record)
+      ? {
+          why: `${record.name} runs on ${pod.spec.nodeName}, and no other Pod may mount its volume (ReadWriteOncePod)`,
+          obstacle: "in-use",
+        }
+      : undefined;
+  // Read on another node, the volume could not be attached where the scheduler puts its own Pod a moment later.
+  return ageOf(pod, now) < PLACED_WITHIN_MS
+    ? { why: `the Pod of ${record.name} is being scheduled` }
+    : undefined;
+}
+
+function isForOnePod({ template: { storage } }: MemberRecord): boolean {
+  return storage.medium === "Persistent" && storage.accessModes?.includes("ReadWriteOncePod") === true;
+}
+
+export function hasEnded({ status }: Pod): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
 export function inspectionOf(
@@ -113,126 +158,23 @@ export function inspectionOf(
   );
 }
 
-/** It came to nothing that counts: another one has to look again. */
-export function isUseless(pod: Pod, member: PlatformMember, now: number): boolean {
-  const { phase } = pod.status ?? {};
-  if (phase !== "Succeeded" && phase !== "Failed") return false;
+/** It came to nothing that counts, or keeps the volume from its member's own Pod: another one has to look again. */
+export function isUseless(
+  pod: Pod,
+  { record, workload }: PlatformMember,
+  { pods, now }: Pick<RecoveryObjects, "pods" | "now">,
+): boolean {
+  if (!hasEnded(pod)) {
+    const [here, there] = [pod, podOf(record, pods)].map((one) => one?.spec?.nodeName);
+    return here !== undefined && there !== undefined && here !== there;
+  }
   const read = resultIn(pod);
-  const counts = read && (read.state === "data" || member.workload.state !== "running");
+  const counts = read && (read.state === "data" || workload.state !== "running");
   return !counts && ageOf(pod, now) >= AGAIN_MS;
 }
 
 function resultIn(pod: Pod): MemberDirectory | undefined {
   return parseSummary(containerIn(pod, RECOVERY_CONTAINERS.inspect)?.state?.terminated?.message);
-}
-
-function containerIn({ status }: Pod, name: string): ContainerStatus | undefined {
-  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find(
-    (one) => one.name === name,
-  );
-}
-
-function ageOf({ metadata }: Pod, now: number): number {
-  return now - (Date.parse(metadata?.creationTimestamp ?? "") || now);
-}
-
-/** Why its containers have not come to an end, or how they did. */
-function whyNot(pod: Pod): string {
-  const name = pod.metadata?.name ?? "";
-  const { status } = pod;
-  const unplaced = status?.conditions?.find((one) => one.type === "PodScheduled" && one.status === "False");
-  if (unplaced) return `Pod ${name} cannot be scheduled: ${unplaced.message ?? unplaced.reason}`;
-  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  for (const { name: container, state } of all) {
-    const { terminated, waiting } = state ?? {};
-    if (terminated && terminated.exitCode !== 0) return `${container} failed: ${lastWords(terminated)}`;
-    if (waiting?.reason !== undefined && !STARTING.has(waiting.reason))
-      return `Pod ${name}: ${waiting.reason}${waiting.message === undefined ? "" : ` (${waiting.message})`}`;
-  }
-  if (status?.phase === "Failed")
-    return `Pod ${name} failed: ${[status.reason, status.message].filter(Boolean).join(": ") || "no reason given"}`;
-  const running = all.find(({ state }) => state?.running);
-  return running ? `Pod ${name} runs ${running.name}` : `Pod ${name} is being started`;
-}
-
-const STARTING: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing"]);
-
-type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
-
-function lastWords({ message = "", reason, exitCode }: Terminated): string {
-  const told = parseResult(message);
-  if (told && !told.ok) return told.message;
-  return message.trim().split("\n").at(-1)?.trim() || `${reason ?? "Error"} (exit code ${exitCode})`;
-}
-
-/** The snapshot that was made for the approved plan, or how far that is. */
-export function rescueFacts(
-  objects: RecoveryObjects,
-  directory: (record: MemberRecord) => string,
-): Pick<PlatformFacts, "rescued" | "rescue"> {
-  for (const operation of objects.operations) {
-    const { task } = operation;
-    if (task.kind !== "recoverQuorum" || isFinished(operation)) continue;
-    const pods = objects.pods.filter(
-      (pod) =>
-        isRecoveryPod(pod, objects.cluster.uid, "rescue") &&
-        pod.metadata?.annotations?.[ANNOTATIONS.plan] === approvalOf(task.approve, operation.uid),
-    );
-    const [latest] = pods.toSorted((a, b) => attemptOf(b) - attemptOf(a));
-    if (latest) return rescueIn(latest, task.approve, objects, directory);
-  }
-  return {};
-}
-
-function attemptOf({ metadata }: Pod): number {
-  return Number(metadata?.labels?.[LABELS.attempt]) || 1;
-}
-
-function rescueIn(
-  pod: Pod,
-  plan: string,
-  { members, now }: RecoveryObjects,
-  directory: (record: MemberRecord) => string,
-): Pick<PlatformFacts, "rescued" | "rescue"> {
-  const attempt = attemptOf(pod);
-  const survivor = members.find(({ record }) => record.name === pod.metadata?.labels?.[LABELS.member]);
-  const result = parseResult(containerIn(pod, RECOVERY_CONTAINERS.save)?.state?.terminated?.message);
-  if (survivor && result?.ok && result.snapshot) {
-    const { sha256, revision } = result.snapshot;
-    const place = placeOf(survivor.record, plan, directory(survivor.record), pod.spec?.nodeName);
-    return { rescued: { plan, ...place, sha256, revision } };
-  }
-  const why = whyNot(pod);
-  // With one of its containers ended, nothing comes of it any more.
-  const hasFailed = (containerIn(pod, RECOVERY_CONTAINERS.copy)?.state?.terminated?.exitCode ?? 0) !== 0;
-  const ended =
-    hasFailed ||
-    [RECOVERY_CONTAINERS.etcd, RECOVERY_CONTAINERS.save].some(
-      (name) => containerIn(pod, name)?.state?.terminated !== undefined,
-    );
-  const isStarted = [RECOVERY_CONTAINERS.copy, RECOVERY_CONTAINERS.etcd].some((name) => {
-    const { running, terminated } = containerIn(pod, name)?.state ?? {};
-    return running !== undefined || terminated !== undefined;
-  });
-  const failed =
-    ended ||
-    pod.status?.phase === "Failed" ||
-    pod.metadata?.deletionTimestamp !== undefined ||
-    (!isStarted && ageOf(pod, now) >= NOT_BEGUN_MS);
-  return { rescue: { plan, attempt, state: failed ? "failed" : "running", why } };
-}
-
-/** A file on the survivor's claim; where its data is a directory of a node, a file of that node. */
-function placeOf(
-  { name, template }: MemberRecord,
-  plan: string,
-  directory: string,
-  node: string | undefined,
-): { source: RestoreSource; node?: string } {
-  const path = snapshotOn(plan);
-  if (template.storage.medium !== "HostPath")
-    return { source: { pvc: { claimName: claimName(name), path } } };
-  return { source: { file: { path: `${directory}/${path}` } }, ...(node !== undefined && { node }) };
 }
 
 /** Why a cluster cannot be recovered from its volumes here; undefined where it can. */

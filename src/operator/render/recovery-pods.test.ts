@@ -20,10 +20,10 @@ const RESCUE: Extract<Action, { kind: "RescueData" }> = {
   operation: "operation",
 };
 
-function podsOf(wish: Wish = {}) {
+function podsOf(wish: Wish = {}, node = "node-a") {
   const view = clusterWith(specOf(wish));
   const { cluster } = view.observation;
-  const wishes = { image: IMAGE, node: "node-a", directory: "default/demo.uid/demo-1" };
+  const wishes = { image: IMAGE, node: node || undefined, directory: "default/demo.uid/demo-1" };
   const record = memberOf(view);
   return {
     cluster,
@@ -41,8 +41,26 @@ test("what reads a volume can change nothing on it, and runs where the volume is
     [["data", true]],
   );
   assert.equal(inspect.spec?.volumes?.[0]?.persistentVolumeClaim?.readOnly, true);
-  assert.match(JSON.stringify(inspect.spec?.affinity), /"values":\["node-a"\]/);
   assert.equal(inspect.spec?.restartPolicy, "Never");
+});
+
+test("what reads a volume beside its member is kept off its node by nothing: no scheduler, no room, no labels", () => {
+  const { inspect } = podsOf({ pod: { nodeSelector: { disk: "fast" } } });
+  const { spec, metadata } = inspect;
+  assert.equal(spec?.nodeName, "node-a");
+  assert.equal(spec.affinity, undefined);
+  assert.equal(spec.nodeSelector, undefined, "labels of the node may have changed since");
+  assert.equal(spec.containers[0]?.resources?.requests, undefined);
+  assert.equal(metadata?.labels?.["app.kubernetes.io/name"], "quorate");
+  assert.equal(metadata.labels["app.kubernetes.io/instance"], undefined);
+  assert.equal(spec.activeDeadlineSeconds, undefined, "a volume that comes late is read when it comes");
+});
+
+test("without a node it goes where the member may go and its volume is, also where no new Pods are wanted", () => {
+  const { inspect } = podsOf({ pod: { nodeSelector: { disk: "fast" } } }, "");
+  assert.deepEqual(inspect.spec?.nodeSelector, { disk: "fast" });
+  assert.equal(inspect.spec.nodeName, undefined);
+  assert.ok(inspect.spec.tolerations?.some(({ key }) => key === "node.kubernetes.io/unschedulable"));
 });
 
 test("etcd runs on the copy alone, on loopback, once: no kubelet starts it again", () => {

@@ -13,7 +13,7 @@ import { forcedArguments, placesOn } from "../../recovery/places.ts";
 import { tlsFlags } from "../../snapshot/scratch.ts";
 import { ANNOTATIONS, inspectPodName, LABELS, PORTS, RECOVERY_CONTAINERS, rescuePodName } from "../names.ts";
 import { PATHS } from "./config.ts";
-import { clusterLabels, ownedByCluster, type Identity } from "./metadata.ts";
+import { ownedByCluster, type Identity } from "./metadata.ts";
 import { pinned } from "./placement.ts";
 import { imageOf, resourcesOf } from "./pod.ts";
 import { etcdSecurity, podSecurity } from "./security.ts";
@@ -33,8 +33,6 @@ export interface RecoveryWishes {
 const RESULT_FILE = "/dev/termination-log";
 const POD_UID = "QUORATE_POD_UID";
 const TLS = { name: "tls", dir: "/run/quorate" } as const;
-/** A volume that takes a minute to attach, and a large log. */
-const INSPECT_SECONDS = 900;
 /** Copies of the largest database that etcd is made for, on slow disks. */
 const RESCUE_SECONDS = 7_200;
 
@@ -45,7 +43,7 @@ export function inspectPod(
   wishes: RecoveryWishes,
 ): Pod {
   const container: Container = {
-    ...ours(wishes),
+    ...ours(wishes, {}),
     name: RECOVERY_CONTAINERS.inspect,
     args: ["recover", "inspect", PATHS.dataDir, "--result-file", RESULT_FILE],
     volumeMounts: [{ ...DATA, readOnly: true }],
@@ -54,11 +52,8 @@ export function inspectPod(
     ...objectOf(cluster, record, inspectPodName(record.name, reads), "inspect", {
       [ANNOTATIONS.reads]: reads,
     }),
-    spec: {
-      ...onlyRead(specOf(cluster, record, wishes)),
-      activeDeadlineSeconds: INSPECT_SECONDS,
-      containers: [container],
-    },
+    // Without a deadline: it would begin again with every new Pod, and the kubelet tries to mount as long as there is one.
+    spec: { ...onlyRead(specOf(cluster, record, wishes), wishes), containers: [container] },
   };
 }
 
@@ -157,11 +152,14 @@ export function rescuePod(
 
 const DATA: VolumeMount = { name: VOLUMES.data, mountPath: PATHS.dataMount };
 
-function ours({ image }: RecoveryWishes): Omit<Container, "name"> {
+function ours(
+  { image }: RecoveryWishes,
+  resources: Container["resources"] = { requests: { cpu: "50m", memory: "128Mi" } },
+): Omit<Container, "name"> {
   return {
     image,
     imagePullPolicy: "IfNotPresent",
-    resources: { requests: { cpu: "50m", memory: "128Mi" } },
+    resources,
     securityContext: etcdSecurity(),
     terminationMessagePolicy: "FallbackToLogsOnError",
   };
@@ -182,8 +180,13 @@ function objectOf(
       name,
       namespace: cluster.namespace,
       labels: {
-        ...clusterLabels(cluster),
+        ...cluster.spec?.metadata?.labels,
+        // Not those of a member: what is to stay apart from members must not stay apart from this.
+        "app.kubernetes.io/name": "quorate",
         "app.kubernetes.io/component": "recovery",
+        "app.kubernetes.io/managed-by": "quorate",
+        [LABELS.cluster]: cluster.name,
+        [LABELS.clusterUID]: cluster.uid,
         [LABELS.member]: member,
         [LABELS.task]: task,
         ...labels,
@@ -209,7 +212,7 @@ function specOf(
     enableServiceLinks: false,
     securityContext: podSecurity(storage.medium, securityContext),
     ...(Object.keys(nodeSelector).length > 0 && { nodeSelector }),
-    ...(tolerations.length > 0 && { tolerations: tolerations as NonNullable<PodSpec["tolerations"]> }),
+    tolerations: [...(tolerations as NonNullable<PodSpec["tolerations"]>), CORDONED],
     ...(priorityClassName !== undefined && { priorityClassName }),
     ...(image.pullSecrets.length > 0 && { imagePullSecrets: image.pullSecrets.map((name) => ({ name })) }),
     ...(node !== undefined && { affinity: pinned({}, node) }),
@@ -217,12 +220,28 @@ function specOf(
   };
 }
 
-/** Neither owners nor labels of files are changed by the mount, and a directory that is not there is not made. */
-function onlyRead(spec: Omit<PodSpec, "containers">): Omit<PodSpec, "containers"> {
+/** A volume may be on a node that takes no new Pods, and its data is there all the same. */
+const CORDONED = { key: "node.kubernetes.io/unschedulable", operator: "Exists", effect: "NoSchedule" };
+
+/**
+ * Neither owners nor labels of files are changed by the mount, and a directory that is not there is not made. Beside a
+ * member that runs it is put on that node, past the scheduler: whatever is full, cordoned or to be kept apart there.
+ */
+function onlyRead(
+  { affinity, nodeSelector, ...spec }: Omit<PodSpec, "containers">,
+  { node }: RecoveryWishes,
+): Omit<PodSpec, "containers"> {
   const volumes = spec.volumes?.map(({ persistentVolumeClaim: claim, hostPath, ...volume }) => ({
     ...volume,
     ...(claim && { persistentVolumeClaim: { ...claim, readOnly: true } }),
     ...(hostPath && { hostPath: { ...hostPath, type: "Directory" } }),
   }));
-  return { ...spec, ...(volumes && { volumes }) };
+  return {
+    ...spec,
+    // The kubelet compares labels too, which may have changed since its member was placed there.
+    ...(node === undefined
+      ? { ...(affinity && { affinity }), ...(nodeSelector && { nodeSelector }) }
+      : { nodeName: node }),
+    ...(volumes && { volumes }),
+  };
 }

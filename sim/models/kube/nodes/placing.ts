@@ -19,10 +19,13 @@ function topology(node: KubeJson, key: string): string | undefined {
   return key === HOSTNAME ? node.metadata.name : node.metadata.labels?.[key];
 }
 
+/** A node that takes no new Pods has this taint, whether or not it was written there yet. */
+const CORDONED = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
+
 /** Why not; undefined when it may go there. */
 export function obstacle(pod: KubeJson, node: KubeJson, scene: Scene): string | undefined {
   const spec = json(pod["spec"]);
-  if (json(node["spec"])["unschedulable"] === true) return "were unschedulable";
+  if (json(node["spec"])["unschedulable"] === true && !tolerates(pod, CORDONED)) return "were unschedulable";
   const taint = taints(node).find((one) => one["effect"] !== "PreferNoSchedule" && !tolerates(pod, one));
   if (taint) return `had untolerated taint {${String(taint["key"])}: ${String(taint["value"] ?? "")}}`;
   const wanted = Object.entries(json(spec["nodeSelector"]));

@@ -1,0 +1,38 @@
+/** Facts of an observation about what a member's data directory holds, and what keeps it from being read. */
+
+/** A data directory, read from its files. */
+export type MemberDirectory =
+  /** No log: it was never started, or it was wiped. */
+  | { readonly state: "empty" }
+  /** etcd could not start from it. */
+  | { readonly state: "damaged"; readonly why: string }
+  /** Being looked into; `why` says what that waits for. */
+  | { readonly state: "reading"; readonly why?: string; readonly obstacle?: ReadObstacle }
+  /** It could not be looked into for a while, although nothing runs on it: its node or its disk may be gone. */
+  | { readonly state: "unreachable"; readonly why: string; readonly obstacle?: ReadObstacle }
+  | {
+      readonly state: "data";
+      readonly clusterID: string;
+      readonly memberID: string;
+      /** The last entry of its log. */
+      readonly term: number;
+      readonly index: number;
+      /** The revision of its database, and how many entries of the log a start adds. */
+      readonly revision: number;
+      readonly replay: number;
+    };
+
+/** By what a person can do about it. Only the last three say anything about the volume itself. */
+export type ReadObstacle =
+  /** What would read it was not let in: a quota, a policy, RBAC. */
+  | "refused"
+  /** The operator's own image cannot be had there. */
+  | "image"
+  /** One Pod alone may mount the volume, and its member runs on it. */
+  | "in-use"
+  /** No node takes what would read it. */
+  | "unschedulable"
+  /** The volume is not mounted. */
+  | "mount"
+  /** The node that has it does not answer. */
+  | "node";
