@@ -2,8 +2,9 @@
  * `npm run proof:planted [-- --list rules|operator|harm|operations|auth] [--bug text] [--file text] [--threads N] [--clean]`: plants one known
  * fault after the other, in memory and never in the checkout, and runs the tools from the quickest on until one catches
  * it. Ends with a table of bugs and the tools that caught them. The unit tests beside the line are no such tool, since
- * they were written with it: a fault that only they catch is a gap like one that no tool catches: exit 1. `--clean`:
- * first all tools without a fault.
+ * they were written with it: a fault that only they catch is a gap like one that no tool catches: exit 1. A tool that
+ * took too long says nothing, and a fault that no other caught then counts as not judged: exit 1 as well. One that was
+ * ended from outside ends the run. `--clean`: first all tools without a fault.
  */
 import { matchesGlob } from "node:path";
 import { globSync } from "node:fs";
@@ -135,31 +136,44 @@ interface Judged {
   readonly bug: PlantedBug;
   readonly ms: number;
   readonly caught?: { readonly tool: Tool; readonly why: string };
+  /** Tools that were too slow here, so that it is not known whether they catch it. */
+  readonly unended: readonly Tool[];
 }
 
 const counts = ({ caught }: Judged) => caught !== undefined && caught.tool.beside !== true;
+const isUnjudged = (judged: Judged) => !counts(judged) && judged.unended.length > 0;
+const verdict = (judged: Judged) => (counts(judged) ? "caught" : isUnjudged(judged) ? "UNKNOWN" : "MISSED");
 
 async function judge(bug: PlantedBug): Promise<Judged> {
   const replaced = await plant(bug);
   let ms = 0;
+  const unended: Tool[] = [];
   for (const tool of toolsFor(bug)) {
     const ended = await runTool({ args: tool.args(bug.file), limitMs: TOOL_LIMIT_MS, replaced });
     ms += ended.ms;
-    // Every tool ends by itself: one that was ended was too slow here, and says nothing.
-    if (ended.code === undefined) say(`  ${tool.name} did not end within ${TOOL_LIMIT_MS / 1000} s`);
-    if (ended.code === 0 || ended.code === undefined) continue;
-    return { bug, ms, caught: { tool, why: reason(ended) } };
+    if (ended.interruptedBy !== undefined)
+      throw new Error(
+        `${bug.name}: ${tool.name} was ended from outside (${ended.interruptedBy}), so it is not known whether it catches this: run again with --bug`,
+      );
+    if (ended.code === undefined) {
+      say(`  ${tool.name} did not end within ${TOOL_LIMIT_MS / 1000} s`);
+      unended.push(tool);
+      continue;
+    }
+    if (ended.code !== 0) return { bug, ms, unended, caught: { tool, why: reason(ended) } };
   }
-  return { bug, ms };
+  return { bug, ms, unended };
 }
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
-function row({ bug, ms, caught }: Judged): string {
+function row(judged: Judged): string {
+  const { bug, ms, caught, unended } = judged;
+  const slow = `not known: ${unended.map(({ name }) => name).join(", ")} did not end`;
   const cells = [
     bug.breaks,
     bug.name,
-    caught ? `${caught.tool.beside ? "ONLY " : ""}${caught.tool.name}` : "NOBODY",
+    isUnjudged(judged) ? slow : caught ? `${caught.tool.beside ? "ONLY " : ""}${caught.tool.name}` : "NOBODY",
     caught?.why.slice(0, 160) ?? "",
     seconds(ms),
   ];
@@ -196,7 +210,7 @@ async function main(): Promise<number> {
     for (let bug = bugs[next++]; bug; bug = bugs[next++]) {
       const result = await judge(bug);
       judged.push(result);
-      say(`${counts(result) ? "caught" : "MISSED"} ${seconds(result.ms).padStart(8)}  ${bug.name}`);
+      say(`${verdict(result).padEnd(7)} ${seconds(result.ms).padStart(8)}  ${bug.name}`);
     }
   };
   await Promise.all(Array.from({ length: Number(values.threads) }, work));
@@ -204,7 +218,10 @@ async function main(): Promise<number> {
   for (const one of judged.toSorted((a, b) => bugs.indexOf(a.bug) - bugs.indexOf(b.bug))) say(row(one));
   const caught = judged.filter(counts).length;
   const time = seconds(systemClock.monotonic() - began);
-  say(`\n${bugs.length} planted bugs, ${caught} caught, ${bugs.length - caught} missed, ${time}`);
+  const unjudged = judged.filter(isUnjudged).length;
+  const missed = bugs.length - caught - unjudged;
+  const rest = unjudged > 0 ? `, ${unjudged} not judged` : "";
+  say(`\n${bugs.length} planted bugs, ${caught} caught, ${missed} missed${rest}, ${time}`);
   return caught === bugs.length ? 0 : 1;
 }
 

@@ -8,11 +8,14 @@ import { fileURLToPath } from "node:url";
 import { systemClock } from "../../src/seams/clock.ts";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
+const SIGNALLED = 128;
 const OVERLAY = fileURLToPath(new URL("overlay.ts", import.meta.url));
 
 export interface Ended {
-  /** Undefined: it did not end in time and was ended. */
+  /** Undefined: it was ended, since it took too long or from outside. Nothing follows from that. */
   readonly code: number | undefined;
+  /** What ended it, if not its limit of time. */
+  readonly interruptedBy?: string;
   readonly output: string;
   readonly ms: number;
 }
@@ -51,13 +54,22 @@ export async function runTool({ args, limitMs, replaced, env, onLine }: ToolRun)
     };
     child.stdout.on("data", take);
     child.stderr.on("data", take);
-    const limit = systemClock.timer(limitMs, () => child.kill("SIGKILL"));
-    const code = await new Promise<number | null>((resolve, reject) => {
+    let isOverdue = false;
+    const limit = systemClock.timer(limitMs, () => {
+      isOverdue = true;
+      child.kill("SIGKILL");
+    });
+    const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
       child.once("error", reject);
-      child.once("close", resolve);
+      child.once("close", (...ended) => resolve(ended));
     });
     limit.cancel();
-    return { code: code ?? undefined, output, ms: systemClock.monotonic() - began };
+    const ms = systemClock.monotonic() - began;
+    if (isOverdue) return { code: undefined, output, ms };
+    // A program that handles a signal ends with 128 and its number.
+    const isInterrupted = code === null || code > SIGNALLED;
+    if (isInterrupted) return { code: undefined, interruptedBy: signal ?? `exit ${code}`, output, ms };
+    return { code, output, ms };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
