@@ -4,7 +4,7 @@
  */
 import { isEstablished } from "../../src/core/record.ts";
 import { marksOf } from "../../src/operator/records/marks.ts";
-import { claimName, LABELS, serviceNames } from "../../src/operator/names.ts";
+import { claimName, LABELS, PORTS, serviceNames } from "../../src/operator/names.ts";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import type { EtcdMember } from "../../src/api/etcd-member.ts";
 import { VirtualClock } from "../engine/clock.ts";
@@ -19,10 +19,11 @@ import { claims } from "../models/kube/kinds/claim.ts";
 import { ours } from "../models/kube/kinds/ours.ts";
 import { pods } from "../models/kube/kinds/pod.ts";
 import { services } from "../models/kube/kinds/service.ts";
-import { volumes } from "../models/kube/kinds/simple.ts";
+import { networkPolicies, volumes } from "../models/kube/kinds/simple.ts";
 import { JobController } from "../models/kube/nodes/job-controller.ts";
 import { ModelNodes } from "../models/kube/nodes/nodes.ts";
 import { diskOf } from "../models/kube/nodes/volume-objects.ts";
+import { admits, type Place } from "../models/kube/network-policy.ts";
 import { json, type KubeJson } from "../models/kube/object.ts";
 import { ModelServer } from "../models/kube/server.ts";
 import { RESTORED_KEYS } from "../models/etcd/restored.ts";
@@ -36,6 +37,13 @@ import { SnapshotPods } from "./snapshot-pods.ts";
 export const NAMESPACE = "default";
 export const NAME = "demo";
 export const SYSTEM = "quorate-system";
+/** As its Deployment labels them. */
+export const OPERATOR_PODS = {
+  namespace: SYSTEM,
+  labels: { "app.kubernetes.io/name": "quorate", "app.kubernetes.io/component": "operator" },
+} as const;
+/** What its Deployment tells an operator. */
+export const DEPLOYED = { image: "quorate.example/quorate:dev", operatorPods: OPERATOR_PODS } as const;
 const CLIENT_SERVICE = `${NAMESPACE}/${serviceNames(NAME).client}`;
 
 export const etcdClusters = ours.find(({ kind }) => kind === "EtcdCluster") as Kind;
@@ -132,6 +140,9 @@ export class Environment {
   #apart(a: Server, b: Server): boolean {
     if (this.pods.isRefused(a) || this.pods.isRefused(b)) return true;
     if (this.pods.tls.apart(a, b)) return true;
+    const isWalled = (from: Server, to: Server) =>
+      !this.admits(to.config.name, this.#placeOf(from.config.name), "peer");
+    if (this.#hasPolicies() && (isWalled(a, b) || isWalled(b, a))) return true;
     if (this.#cutOff.size === 0) return false;
     const [there, here] = [this.pods.nodeOf(a), this.pods.nodeOf(b)];
     return there !== here && [there, here].some((node) => node !== undefined && this.#cutOff.has(node));
@@ -157,7 +168,24 @@ export class Environment {
   /** Whether packets of the control plane reach a process. */
   reaches(server: Server): boolean {
     if (this.blind === "all" || this.blind.has(server.config.name)) return false;
+    const ports = ["client", "metrics", "peer"] as const;
+    if (!ports.every((port) => this.admits(server.config.name, OPERATOR_PODS, port))) return false;
     return !this.#cutOff.has(this.pods.nodeOf(server) ?? "");
+  }
+
+  /** Whether NetworkPolicies, which are enforced here, let these Pods connect to a port of a member. */
+  admits(member: string, from: Place, port: keyof typeof PORTS): boolean {
+    if (!this.#hasPolicies()) return true;
+    return admits(this.server.list(networkPolicies), this.#placeOf(member), from, PORTS[port]);
+  }
+
+  #hasPolicies(): boolean {
+    return this.server.list(networkPolicies).length > 0;
+  }
+
+  #placeOf(member: string): Place {
+    const labels = this.server.get(pods, `${NAMESPACE}/${member}`)?.metadata.labels ?? {};
+    return { namespace: NAMESPACE, labels };
   }
 
   cluster(): KubeJson | undefined {

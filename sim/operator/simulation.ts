@@ -23,7 +23,7 @@ import { whyNotConverged } from "../driver/product-run.ts";
 import { mayTell } from "./told.ts";
 import { Busy } from "./busy.ts";
 import { Effects, type EffectPlan } from "./effects.ts";
-import { Environment, NAME, NAMESPACE, SYSTEM } from "./environment.ts";
+import { DEPLOYED, Environment, NAME, NAMESPACE, SYSTEM } from "./environment.ts";
 import { keepingOf } from "./keeping.ts";
 import { Life } from "./life.ts";
 import { modelReach } from "./model-reach.ts";
@@ -168,7 +168,7 @@ export class OperatorSimulation {
       lease: { namespace: SYSTEM, name: "quorate" },
       transport: life.kube(env.front.connect(name)),
       identity: name,
-      image: "quorate.example/quorate:dev",
+      ...DEPLOYED,
       leastClusters: this.#leastClusters,
       pki: this.#pki.on(clock),
       reach: () => modelReach(env, life, random),

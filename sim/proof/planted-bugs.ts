@@ -30,6 +30,7 @@ export const situations = [
   "peer-services",
   "given",
   "restore",
+  "network-policy",
 ] as const;
 
 export type Situation = (typeof situations)[number];

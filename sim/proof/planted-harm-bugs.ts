@@ -364,4 +364,28 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     find: "if (known !== undefined || clusterIP === undefined) return await keep();",
     replace: "if (known !== undefined || clusterIP !== undefined) return await keep();",
   },
+  {
+    name: "a NetworkPolicy lets in the operator's Pods of the cluster's own namespace only",
+    breaks: "H16",
+    file: "src/operator/render/network-policy.ts",
+    find: '    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": operator.namespace } },\n',
+    replace: "",
+    situation: "network-policy",
+  },
+  {
+    name: "a NetworkPolicy keeps members from each other's peer port",
+    breaks: "I1",
+    file: "src/operator/render/network-policy.ts",
+    find: 'allowed([members], ["peer", "client"])',
+    replace: 'allowed([members], ["client"])',
+    situation: "network-policy",
+  },
+  {
+    name: "a NetworkPolicy with an empty list of clients lets everybody in",
+    breaks: "I6",
+    file: "src/operator/render/network-policy.ts",
+    find: "return peers === undefined || peers.length === 0 ? []",
+    replace: "return peers === undefined ? []",
+    situation: "network-policy",
+  },
 ];

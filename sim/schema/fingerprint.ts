@@ -9,7 +9,7 @@ import type { Kind } from "../models/kube/kind.ts";
 import { claims } from "../models/kube/kinds/claim.ts";
 import { pods } from "../models/kube/kinds/pod.ts";
 import { services } from "../models/kube/kinds/service.ts";
-import { budgets, secrets } from "../models/kube/kinds/simple.ts";
+import { budgets, networkPolicies, secrets } from "../models/kube/kinds/simple.ts";
 import { isJson, items, json, type Json, type KubeJson } from "../models/kube/object.ts";
 import { etcdMembers, NAME, NAMESPACE } from "../operator/environment.ts";
 import { endStateOf } from "../operator/judge.ts";
@@ -86,6 +86,7 @@ export function fingerprint(sim: OperatorSimulation, how: "whole" | "effects" = 
   add(pods, ({ spec }) => cleaned(spec));
   add(services, ({ spec }) => cleaned(spec));
   add(budgets, ({ spec }) => spec);
+  add(networkPolicies, ({ spec }) => spec);
   add(claims, ({ spec }) => cleaned(spec));
   add(secrets, ({ data }) => contents(json(data)));
   prints.set("cluster", JSON.stringify(clusterOf(sim)));

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { authSchema } from "./auth.ts";
 import { bootstrapSchema, bumpFrom3510, restoreFrom35 } from "./bootstrap.ts";
 import { commonAnnotations, commonLabels, objectName } from "./labels.ts";
+import { networkPolicySchema } from "./network-policy.ts";
 import { optionsSchema, quotaFitsVolume } from "./options.ts";
 import { podSchema } from "./pod.ts";
 import { withRules, type Rule } from "./rule.ts";
@@ -112,10 +113,14 @@ const specFields = z.strictObject({
   options: optionsSchema.prefault({}).describe("etcd settings."),
   pod: podSchema.prefault({}).meta({ kubernetesOnly: "warn", description: "Settings of the members' Pods." }),
   service: serviceSchema.prefault({}).meta({ kubernetesOnly: "warn", description: "The client Service." }),
+  // Without a default: an operator from before this field would find and reject it.
+  networkPolicy: networkPolicySchema
+    .optional()
+    .meta({ kubernetesOnly: "warn", description: "Who may connect to the members. All by default." }),
   metadata: commonMetadataSchema.optional().meta({
     kubernetesOnly: "warn",
     description:
-      "Labels and annotations for every object of the cluster: Pods, PersistentVolumeClaims, Services, Secrets, EtcdMembers and the PodDisruptionBudget. Changed in place, without a restart. Keys of pod and service take precedence on Pods and on the client Service.",
+      "Labels and annotations for every object of the cluster: Pods, PersistentVolumeClaims, Services, Secrets, EtcdMembers, the PodDisruptionBudget and the NetworkPolicy. Changed in place, without a restart. Keys of pod and service take precedence on Pods and on the client Service.",
   }),
   disruptionBudget: z
     .strictObject({ enabled: z.boolean().default(true).describe("Whether to create a PodDisruptionBudget.") })

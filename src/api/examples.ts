@@ -4,6 +4,7 @@
  */
 import { bootstrapExamples } from "./bootstrap-examples.ts";
 import { API_VERSION } from "./metadata.ts";
+import { networkPolicyExamples } from "./network-policy-examples.ts";
 import { podExamples } from "./pod-examples.ts";
 import { storageExamples } from "./storage-examples.ts";
 import { tlsExamples } from "./tls-examples.ts";
@@ -66,6 +67,7 @@ export const ruleExamples: readonly Example[] = [
     good: spec({ version: "3.4.23", auth: { enabled: false } }),
   },
   ...storageExamples,
+  ...networkPolicyExamples,
   {
     title: "a name with a dot, which no Service may have",
     path: "metadata.name",

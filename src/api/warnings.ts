@@ -70,6 +70,11 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
       "spec.tls.extraSANs",
       "have no effect: clients use plaintext, so there is no server certificate",
     ],
+    ...(["clients", "metrics"] as const).map((field): [boolean, string, string] => [
+      spec.networkPolicy?.enabled === false && spec.networkPolicy[field] !== undefined,
+      `spec.networkPolicy.${field}`,
+      "has no effect while networkPolicy.enabled is false",
+    ]),
     [
       !options.corruptCheck.compactHash && options.corruptCheck.compactHashTime !== "1m",
       "spec.options.corruptCheck.compactHashTime",

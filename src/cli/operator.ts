@@ -17,6 +17,7 @@ import { Operator, type OperatorOptions } from "../operator/runtime.ts";
 import type { Reviews } from "../operator/serve/reviews.ts";
 import { parseAddress, type Address, type Protection } from "../operator/serve/serve.ts";
 import { serverCertificate } from "../operator/serve/server-certificate.ts";
+import type { OperatorPods } from "../operator/render/network-policy.ts";
 import { createPki } from "../pki/issue.ts";
 import { systemDisk } from "../seams/disk.ts";
 import { UsageError, type CliIo } from "./io.ts";
@@ -157,7 +158,14 @@ async function protectedBy(
 
 type Wishes = Pick<
   OperatorOptions,
-  "config" | "namespaces" | "excludedNamespaces" | "lease" | "clusterDomain" | "imageRepository" | "image"
+  | "config"
+  | "namespaces"
+  | "excludedNamespaces"
+  | "lease"
+  | "clusterDomain"
+  | "imageRepository"
+  | "image"
+  | "operatorPods"
 >;
 
 interface Given {
@@ -196,17 +204,27 @@ function readOptions(args: string[], io: CliIo): Given {
         ...(context && { context }),
       });
       const own = io.env["POD_NAMESPACE"] || config.namespace || "default";
+      const operatorPods = podsOf(io.env);
       return {
         config,
         clusterDomain,
         imageRepository,
         ...(image !== undefined && { image }),
+        ...(operatorPods && { operatorPods }),
         lease: { namespace: values["lease-namespace"] ?? own, name: values["lease-name"] ?? "quorate" },
         ...(namespaces && { namespaces }),
         ...(excludedNamespaces && { excludedNamespaces }),
       };
     },
   };
+}
+
+/** As the Deployment labels them and tells each; undefined for a process that runs elsewhere. */
+function podsOf(env: CliIo["env"]): OperatorPods | undefined {
+  const [namespace, app] = [env["POD_NAMESPACE"], env["POD_APP_NAME"]];
+  if (!namespace || !app) return undefined;
+  const labels = { "app.kubernetes.io/name": app, "app.kubernetes.io/component": "operator" };
+  return { namespace, labels };
 }
 
 function parse(args: string[]) {

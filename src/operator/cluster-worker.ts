@@ -31,6 +31,7 @@ import type { NodeClocks } from "./observe/node-clocks.ts";
 import { restMs, wholeMs } from "./process/pace.ts";
 import { InvalidCluster, KubePlatform } from "./platform.ts";
 import type { EtcdReach } from "./reach.ts";
+import type { OperatorPods } from "./render/network-policy.ts";
 import { etcdClusters } from "./resources.ts";
 import type { Stores } from "./cache/stores.ts";
 
@@ -48,6 +49,8 @@ export interface WorkerOptions {
   readonly clusterDomain?: string;
   readonly imageRepository?: string;
   readonly image?: string;
+  /** Our own, which NetworkPolicies let in; without them none is made. */
+  readonly operatorPods?: OperatorPods;
   /** Makes a way to the members of one cluster. */
   readonly reach: () => EtcdReach;
   readonly events: Pick<EventRecorder, "record">;

@@ -22,6 +22,7 @@ import {
   etcdSnapshots,
   etcdSnapshotSchedules,
   jobs,
+  networkPolicies,
   nodes,
   secrets,
   storageClasses,
@@ -262,6 +263,13 @@ export const NAMESPACED_KINDS = {
     ...OF_A_CLUSTER,
     wakes: "Intent",
     rights: [{ verbs: ["get", "create", "patch", "delete"], why: "keeping the quorum during drains" }],
+  }),
+  networkPolicies: kind({
+    resource: networkPolicies,
+    ...OF_A_CLUSTER,
+    // The role of an earlier release lacks them, and may be applied later than this operator.
+    ifRefused: "Retry",
+    rights: [{ verbs: ["get", "create", "patch", "delete"], why: "who may connect to members" }],
   }),
 } as const;
 

@@ -6,6 +6,7 @@ import { specOf } from "../core/testing/cluster.ts";
 import { memberSans } from "../pki/sans.ts";
 import {
   budgetName,
+  networkPolicyName,
   certificateNames,
   claimName,
   hostOf,
@@ -33,6 +34,7 @@ function namesOf(cluster: string, ordinals: readonly number[]): Record<string, s
     ],
     Secret: [...Object.values(secretNames(cluster)), ...members.map(memberSecretName)],
     PodDisruptionBudget: [budgetName(cluster)],
+    NetworkPolicy: [networkPolicyName(cluster)],
   };
 }
 

@@ -232,6 +232,10 @@ export function budgetName(cluster: string): string {
   return cluster;
 }
 
+export function networkPolicyName(cluster: string): string {
+  return cluster;
+}
+
 /** The ordinal of a member's Pod, record or claim by its name; 0 for a name that is not of this cluster. */
 export function ordinalInName(cluster: string, name: string): number {
   return ordinalOf(cluster, name) ?? ordinalOf(claimName(cluster), name) ?? 0;

@@ -44,6 +44,7 @@ import { PartWaits } from "./apply/part-waits.ts";
 import { PeerServices } from "./apply/peer-services.ts";
 import { Preflight } from "./apply/preflight.ts";
 import type { EtcdReach } from "./reach.ts";
+import type { OperatorPods } from "./render/network-policy.ts";
 import { KubeRecovery } from "./recovery.ts";
 import { described } from "./status/described.ts";
 import { Reporter } from "./status/report.ts";
@@ -70,6 +71,8 @@ export interface KubePlatformOptions {
   readonly imageRepository?: string;
   /** Our own, which Jobs run. */
   readonly image?: string;
+  /** Our own, which NetworkPolicies let in; without them none is made. */
+  readonly operatorPods?: OperatorPods;
   /** For this cluster alone; closed with the platform. */
   readonly reach: EtcdReach;
 }
@@ -139,6 +142,7 @@ export class KubePlatform implements Platform {
       volumeMarks: new VolumeMarks(client, clock),
       recovery: this.#recovery,
       ...(options.image !== undefined && { image: options.image }),
+      ...(options.operatorPods && { operatorPods: options.operatorPods }),
     };
     this.#rotations = new Rotations(
       { ...this.#apply, pki, clock, skew, probe: this.probe },

@@ -7,6 +7,7 @@ import type {
   Secret,
   ServiceAccount,
 } from "kubernetes-types/core/v1.d.ts";
+import type { NetworkPolicy } from "kubernetes-types/networking/v1.d.ts";
 import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
@@ -46,6 +47,11 @@ export const budgets = resource<PodDisruptionBudget>(
   "policy/v1",
   "PodDisruptionBudget",
   "poddisruptionbudgets",
+);
+export const networkPolicies = resource<NetworkPolicy>(
+  "networking.k8s.io/v1",
+  "NetworkPolicy",
+  "networkpolicies",
 );
 export const nodes = resource<Node>("v1", "Node", "nodes", { namespaced: false });
 export const storageClasses = resource<StorageClass>("storage.k8s.io/v1", "StorageClass", "storageclasses", {

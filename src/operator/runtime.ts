@@ -31,6 +31,7 @@ import { idleConnections } from "./process/pace.ts";
 import { NodeClocks } from "./observe/node-clocks.ts";
 import { Orphans } from "./apply/orphans.ts";
 import { overTheWire, type EtcdReach } from "./reach.ts";
+import type { OperatorPods } from "./render/network-policy.ts";
 import { clusterFields } from "./status/cluster-log.ts";
 import { checkRequirements } from "./process/requirements.ts";
 import { Reviews } from "./serve/reviews.ts";
@@ -73,6 +74,8 @@ export interface OperatorOptions {
   readonly imageRepository?: string;
   /** Our own, which Jobs and init containers run; without it none is made. */
   readonly image?: string;
+  /** Our own, which NetworkPolicies let in; without them none is made. */
+  readonly operatorPods?: OperatorPods;
   readonly userAgent?: string;
   /** Given instead of connections of our own; closed with the operator. */
   readonly transport?: KubeTransport;
@@ -191,6 +194,7 @@ export class Operator {
       ...(options.clusterDomain !== undefined && { clusterDomain: options.clusterDomain }),
       ...(options.imageRepository !== undefined && { imageRepository: options.imageRepository }),
       ...(image !== undefined && { image }),
+      ...(options.operatorPods && { operatorPods: options.operatorPods }),
       ...(options.leastClusters !== undefined && { leastClusters: options.leastClusters }),
       ...(hooks.onPass && { onPass: hooks.onPass }),
       ...(hooks.onStep && { onStep: hooks.onStep }),

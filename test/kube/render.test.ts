@@ -13,6 +13,7 @@ import { isControlledBy, pathOf, pods, resource, services } from "../../src/kube
 import type { Http2Transport } from "../../src/kube/transport.ts";
 import { specOf } from "../../src/core/testing/cluster.ts";
 import type { View } from "../../src/core/view.ts";
+import { networkPolicies } from "../../src/operator/resources.ts";
 import { disruptionBudget } from "../../src/operator/render/budget.ts";
 import { canonicalQuantity } from "../../src/operator/render/quantity.ts";
 import { clusterServices } from "../../src/operator/render/services.ts";
@@ -30,6 +31,7 @@ const KINDS = {
   Secret: secrets,
   PersistentVolumeClaim: claims,
   PodDisruptionBudget: budgets,
+  NetworkPolicy: networkPolicies,
   Pod: pods,
 } as const;
 
@@ -77,6 +79,19 @@ const everything: Wish = {
     pullSecrets: ["registry", "mirror"],
   },
   storage: { size: "12.5Gi", className: "fast" },
+  networkPolicy: {
+    enabled: true,
+    clients: [
+      { podSelector: {} },
+      { namespaceSelector: { matchLabels: {} }, podSelector: { matchLabels: { app: "shop" } } },
+      { ipBlock: { cidr: "192.0.2.0/24", except: ["192.0.2.128/25"] } },
+      { ipBlock: { cidr: "2001:db8::/32" } },
+    ],
+    metrics: [
+      { podSelector: { matchExpressions: [{ key: "app", operator: "In", values: ["prometheus"] }] } },
+      { namespaceSelector: { matchExpressions: [{ key: "team", operator: "Exists" }] } },
+    ],
+  },
   pod: {
     resources: { requests: { cpu: 0, memory: "0.5Gi" }, limits: { cpu: "1500m", memory: "8192Mi" } },
     affinity: {

@@ -1,14 +1,10 @@
 /** The admission policies for tenants and for secure defaults, with accounts of different rights on a real API server. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { parse } from "yaml";
 import { exampleAuthObject } from "../../src/api/auth-examples.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { exampleSchedule } from "../../src/api/schedule-examples.ts";
 import { exampleSnapshot } from "../../src/api/snapshot-examples.ts";
-import { memberLabels } from "../../src/operator/render/metadata.ts";
-import { clusterWith, defaultSpec, memberOf } from "../../src/operator/testing/rendered.ts";
 import { Client } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
@@ -273,17 +269,4 @@ test("a namespace that is labelled for it takes no plaintext, no clients without
   const asRoot = { spec: { pod: { securityContext: { runAsUser: 0 } } } };
   assert.match(await refusal(bed.client.patch(`${path}/before`, asRoot)), /run as root are not allowed/);
   await bed.client.delete(`${path}/before`);
-});
-
-test("the NetworkPolicy of the documentation is accepted as it is, and selects what members are labelled with", async () => {
-  const page = readFileSync(new URL("../../docs/kubernetes.md", import.meta.url), "utf8");
-  const [, text = ""] = /```yaml\n(apiVersion: networking[^`]+)```/.exec(page) ?? [];
-  const policy = parse(text) as { spec: { podSelector: { matchLabels: Record<string, string> } } };
-  const path = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies";
-  assert.equal(await refusal(bed.client.create(`${path}?dryRun=All&fieldValidation=Strict`, policy)), "");
-  const view = clusterWith(defaultSpec());
-  const identity = { name: "demo", namespace: "default", uid: "1" };
-  const labels: Readonly<Record<string, string>> = memberLabels(identity, memberOf(view), "voter");
-  for (const [key, value] of Object.entries(policy.spec.podSelector.matchLabels))
-    assert.equal(labels[key], value, key);
 });

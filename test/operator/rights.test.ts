@@ -22,6 +22,7 @@ import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
 import { kubeconfigText } from "../../testbed/kubeconfig.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { applyAll, manifests, operatorToken, OPERATOR, sample, whenServed } from "../support/install.ts";
+import { memberPlace, POLICIES, untilAdmits } from "../support/network-policy.ts";
 
 const CLUSTERS = `/apis/${API_VERSION}/namespaces/default/etcdclusters`;
 const MEMBERS = `/apis/${API_VERSION}/namespaces/default/etcdmembers`;
@@ -68,6 +69,7 @@ async function startOperator(namespace: string, ...args: string[]): Promise<Chil
   const main = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
   const child = spawn(process.execPath, [main, ...own, ...metrics, ...health], {
     stdio: ["ignore", "ignore", "pipe"],
+    env: { ...process.env, POD_NAMESPACE: namespace, POD_APP_NAME: "quorate" },
   });
   child.stderr.on("data", (chunk) => (log += String(chunk)));
   return child;
@@ -237,6 +239,44 @@ test("it changes what can be changed in place, and takes the budget away", async
     },
     PATIENCE,
   );
+  await settled(1);
+});
+
+test("it applies, changes and deletes a NetworkPolicy that lets in the members, itself, and who is listed", async () => {
+  const to = await memberPlace(bed.client, "three");
+  const shop = { namespace: "default", labels: { app: "shop" } };
+  const labels = { "app.kubernetes.io/name": "quorate", "app.kubernetes.io/component": "operator" };
+  const own = { namespace: OPERATOR.namespace, labels };
+  const lets = (client: boolean, metrics: boolean) =>
+    untilAdmits(bed.client, { cluster: "three", to }, [
+      [to, 2380, true],
+      ...[2379, 2380, 2381].map((port) => [own, port, true] as const),
+      [shop, 2379, client],
+      [shop, 2380, false],
+      [shop, 2381, metrics],
+    ]);
+  const podSelector = { matchLabels: { app: "shop" }, matchExpressions: [] };
+  const ipBlock = { cidr: "192.0.2.0/24", except: [] };
+  await edit({ networkPolicy: { enabled: true, clients: [] } });
+  await lets(false, false);
+  await edit({ networkPolicy: { clients: [{ podSelector }, { ipBlock }] } });
+  await lets(true, false);
+  await edit({ networkPolicy: { metrics: [{ namespaceSelector: {}, podSelector }] } });
+  await lets(true, true);
+  await settled(1);
+  const sent = async () =>
+    (await calls()).reduce(
+      (sum, { verb, resource, count }) =>
+        sum + (resource === "networkpolicies" && verb !== "watch" ? count : 0),
+      0,
+    );
+  const before = await sent();
+  await edit({ metadata: { annotations: { "example.com/note": "x" } } });
+  await settled(1);
+  await edit({ networkPolicy: { enabled: false } });
+  await eventually("the policy to be gone", async () => !(await exists(`${POLICIES}/three`)), PATIENCE);
+  assert.equal((await sent()) - before, 2, "one for the annotation, one to delete it");
+  await edit({ networkPolicy: null, metadata: null });
   await settled(1);
 });
 

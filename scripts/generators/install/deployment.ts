@@ -3,7 +3,7 @@
  * without rights on their node, restarted when their loop is stuck.
  */
 import packageManifest from "../../../package.json" with { type: "json" };
-import { LABELS, metadata, OPERATOR, type Manifest } from "./metadata.ts";
+import { APP_NAME, LABELS, metadata, OPERATOR, type Manifest } from "./metadata.ts";
 
 /** The user of the image, in Pods and on disk. */
 export const CONTAINER_USER = 65_532;
@@ -72,6 +72,11 @@ function container(args: readonly string[]) {
     env: [
       { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       { name: "POD_NAMESPACE", valueFrom: { fieldRef: { fieldPath: "metadata.namespace" } } },
+      // By it NetworkPolicies of clusters tell its Pods from others.
+      {
+        name: "POD_APP_NAME",
+        valueFrom: { fieldRef: { fieldPath: `metadata.labels['${APP_NAME}']` } },
+      },
       // For the Jobs that take snapshots.
       { name: "QUORATE_IMAGE", value: IMAGE },
     ],
@@ -112,6 +117,28 @@ export function disruptionBudget(namespace: string): Manifest {
       // One that is broken must not keep a node from being drained.
       unhealthyPodEvictionPolicy: "AlwaysAllow",
       selector: { matchLabels: LABELS },
+    },
+  };
+}
+
+/** Ingress only: what it connects to (the API server, DNS, etcd, the stores of snapshots) stays open. */
+export function networkPolicy(namespace: string): Manifest {
+  const port = (name: keyof typeof PORTS) => ({ port: name, protocol: "TCP" });
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: metadata(OPERATOR, namespace),
+    spec: {
+      podSelector: { matchLabels: LABELS },
+      policyTypes: ["Ingress"],
+      ingress: [
+        // Kubelets come from the addresses of nodes, which no selector names.
+        { ports: [port("health")] },
+        {
+          from: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } }],
+          ports: [port("metrics")],
+        },
+      ],
     },
   };
 }

@@ -5,8 +5,10 @@ export const NAMESPACE = "quorate-system";
 /** Of the variant for one namespace; whoever wants another replaces it. */
 export const ONE_NAMESPACE = "etcd";
 
+export const APP_NAME = "app.kubernetes.io/name";
+
 export const LABELS = {
-  "app.kubernetes.io/name": OPERATOR,
+  [APP_NAME]: OPERATOR,
   "app.kubernetes.io/component": "operator",
 } as const;
 

@@ -66,6 +66,8 @@ export class Applier {
       }
       case "issue":
         return await issueSecret(context, view, policy, outcomes);
+      case "refuse":
+        throw new Error(policy.why);
       case "take":
         return await takeGiven(context, view, policy.plane);
       case "run": {

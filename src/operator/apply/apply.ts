@@ -44,12 +44,13 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
   };
 }
 
-function cachedOf({ certificates, stores, live, key }: ApplyContext, view: View): Cached {
+function cachedOf({ certificates, stores, live, key, operatorPods }: ApplyContext, view: View): Cached {
   const { namespace } = view.observation.cluster;
   const isAsked = PLANES.some((plane) => modeOf(view.spec.tls, plane) === "CertManager");
   return {
     hasCertManager: isAsked && stores.followCertificates(key),
     clusterDomain: certificates.clusterDomain,
+    operatorPods,
     ...stores.ownObjects(key),
     cluster: stores.cluster(key),
     member: (name) => stores.member(`${namespace}/${name}`),

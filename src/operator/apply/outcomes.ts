@@ -5,6 +5,7 @@ import { keyOf, type KubeObject, type Resource } from "../../kube/resources.ts";
 import type { Random } from "../../seams/random.ts";
 import type { LiveReads } from "../cache/live-reads.ts";
 import type { Stores } from "../cache/stores.ts";
+import type { OperatorPods } from "../render/network-policy.ts";
 import type { Certificates } from "./certificates.ts";
 import type { Clashes } from "./clashes.ts";
 import type { Contests } from "./contests.ts";
@@ -37,6 +38,7 @@ export interface ApplyContext {
   readonly recovery?: { wanted(view: View): Wanted[] };
   /** Our own image. */
   readonly image?: string;
+  readonly operatorPods?: OperatorPods;
 }
 
 /** It was deleted since it was read: no failure (H9), and what becomes of it is decided when the caches say so. */

@@ -14,6 +14,7 @@ import { ownedByCluster, ownedByMember } from "../render/metadata.ts";
 import { volumeIdentity } from "../render/volume-identity.ts";
 import { snapshotNamed } from "../../core/testing/snapshots.ts";
 import { memberSecret } from "../render/secret.ts";
+import { networkPolicy } from "../render/network-policy.ts";
 import { clusterServices, peerService } from "../render/services.ts";
 import { clusterWith, memberOf, type Wish } from "../testing/rendered.ts";
 import { wantedObjects, type Cached } from "./wanted.ts";
@@ -25,7 +26,14 @@ function wanted(view: View, held: Partial<Cached> = {}) {
   const { name, namespace, uid, generation } = view.observation.cluster;
   const annotations = { [ANNOTATIONS.size]: sizeNote(view.spec) };
   const cluster = { metadata: { name, namespace, uid, generation, annotations }, spec: view.spec };
-  const nothing = { secrets: [], certificates: [], services: [], budgets: [], unseen: [] };
+  const nothing = {
+    secrets: [],
+    certificates: [],
+    services: [],
+    budgets: [],
+    networkPolicies: [],
+    unseen: [],
+  };
   return wantedObjects(view, {
     cluster,
     member: () => undefined,
@@ -33,6 +41,7 @@ function wanted(view: View, held: Partial<Cached> = {}) {
     pod: () => undefined,
     hasCertManager: true,
     clusterDomain: undefined,
+    operatorPods: { namespace: "quorate-system", labels: { app: "quorate" } },
     ...nothing,
     ...held,
   });
@@ -146,6 +155,19 @@ test("what the spec does not ask for any more is deleted if it is ours, and only
   assert.deepEqual(deletions(after, { services: foreign }), []);
   const closed = { ...after, open: false };
   assert.deepEqual(deletions(closed, held), []);
+});
+
+test("a NetworkPolicy is applied while the spec asks for it, and never by an operator that it would cut off", () => {
+  const [off, on] = [viewWith(), viewWith({ networkPolicy: { enabled: true, clients: [] } })];
+  const policy = networkPolicy(on, { namespace: "quorate-system", labels: { app: "quorate" } });
+  const networkPolicies = policy ? [policy] : [];
+  const about = (view: View, held: Partial<Cached>) =>
+    listed(view, held).filter((line) => line.includes("NetworkPolicy"));
+  assert.deepEqual(about(off, {}), []);
+  assert.deepEqual(about(on, {}), ["apply: NetworkPolicy demo"]);
+  assert.deepEqual(about(off, { networkPolicies }), ["delete: NetworkPolicy demo"]);
+  assert.deepEqual(about(on, { operatorPods: undefined, networkPolicies }), ["refuse: NetworkPolicy demo"]);
+  assert.deepEqual(about(off, { operatorPods: undefined, networkPolicies }), ["delete: NetworkPolicy demo"]);
 });
 
 test("with a spec that cannot be understood, Services and budget stay as they are", () => {

@@ -8,32 +8,31 @@ import type { EtcdMember } from "../../api/etcd-member.ts";
 import { userSecretName } from "../../api/etcd-user.ts";
 import { certifiedUsers } from "../../core/auth/certified.ts";
 import type { UserFacts } from "../../core/auth/facts.ts";
-import { missingRole } from "../../core/assess/size.ts";
 import { canonical, shortHash } from "../../core/hash.ts";
 import { isGiven, isSecure, modeOf } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { MemberView, View } from "../../core/view.ts";
-import { pods, services, type KubeObject, type Resource } from "../../kube/resources.ts";
+import { pods, type KubeObject, type Resource } from "../../kube/resources.ts";
 import type { Unseen } from "../cache/live-reads.ts";
 import type { OwnObjects } from "../cache/stores.ts";
 import * as names from "../names.ts";
 import { isOurClaim } from "../observe/observe-objects.ts";
 import { imageNote, namesRepository } from "../records/image-repository.ts";
 import { sizeNote } from "../records/last-understood.ts";
-import { disruptionBudget } from "../render/budget.ts";
 import { memberClaim, wantedClaimSize } from "../render/claim.ts";
 import { givenBy, metadataPatch } from "../render/given.ts";
+import type { OperatorPods } from "../render/network-policy.ts";
 import { generatedPasswords } from "../render/passwords.ts";
 import { clientSecret, operatorSecret, snapshotSecret } from "../render/secret.ts";
 import { volumeMark, type VolumeIdentity } from "../render/volume-identity.ts";
-import { clusterServices, peerService } from "../render/services.ts";
-import { budgets, claims, etcdClusters, etcdMembers, secrets, volumes } from "../resources.ts";
+import { claims, etcdClusters, etcdMembers, secrets, volumes } from "../resources.ts";
 import { PLANES, type Plane } from "../../pki/plan.ts";
 import { authorityName } from "./authority-secret.ts";
-import { applied, deleted, named, nameOf, of, patched } from "./entries.ts";
+import { named, nameOf, of, patched } from "./entries.ts";
 import { issuedOf } from "./issued.ts";
 import { identityOn, podCreated } from "./claim-identity.ts";
 import { lostLabels, lostOfRecord } from "./identity.ts";
+import { networkOf, peerServicesOf } from "./network.ts";
 import { partsOf } from "./not-made.ts";
 
 export interface Wanted {
@@ -72,6 +71,8 @@ export type Policy =
       readonly fields: Fields | undefined;
       readonly noted: Fields;
     }
+  /** Neither made nor changed: it would do harm, and the status says why. */
+  | { readonly do: "refuse"; readonly name: string; readonly why: string }
   /** A Pod: created when its record permits it. What changes in place on one that exists is in `apply-members.ts`. */
   | { readonly do: "run"; readonly member: MemberView };
 
@@ -111,6 +112,7 @@ export function nameIn(policy: Policy): string {
       return nameOf(policy.known);
     case "issue":
     case "take":
+    case "refuse":
       return policy.name;
     case "run":
       return policy.member.name;
@@ -128,6 +130,8 @@ export interface Cached extends OwnObjects {
   /** The API server serves the kinds of cert-manager. */
   readonly hasCertManager: boolean;
   readonly clusterDomain: string | undefined;
+  /** Our own; undefined where this process is not told of them. */
+  readonly operatorPods: OperatorPods | undefined;
 }
 
 export function wantedObjects(view: View, cached: Cached): Wanted[] {
@@ -267,50 +271,6 @@ function merged(...patches: readonly (Fields | undefined)[]): Fields | undefined
   return Object.keys(metadata).length === 0 ? undefined : { metadata };
 }
 
-/** The Services that a cluster has once, and its budget. */
-function networkOf(view: View, cached: Cached): Wanted[] {
-  const { name: cluster, uid } = view.observation.cluster;
-  const budget = disruptionBudget(view);
-  const ofCluster = cached.services.filter((service) => memberOf(cluster, service) === "");
-  const kinds = [
-    { resource: services, wanted: clusterServices(view), cached: ofCluster },
-    { resource: budgets, wanted: budget ? [budget] : [], cached: cached.budgets },
-  ];
-  return kinds.flatMap(({ resource, wanted, cached: have }) => [
-    ...wanted.map((object) => applied(resource, object, have, uid)),
-    // Before clients are let in most of them are not wanted yet; that is no reason to take anything away.
-    ...have
-      .filter((object) => view.open && !named<KubeObject>(wanted, nameOf(object)))
-      .flatMap((object) => deleted(resource, object, uid)),
-  ]);
-}
-
-function peerServicesOf(view: View, cached: Cached): Wanted[] {
-  const { cluster } = view.observation;
-  const records = view.members
-    .map(({ record }) => record)
-    .filter((one) => names.hasPeerService(cluster, one));
-  const wanted = records.map((record) =>
-    applied(services, peerService(cluster, record.name), cached.services, cluster.uid, record),
-  );
-  // Before the latch founders are still being made; that is no reason to take anything away.
-  if (!view.established) return wanted;
-  const others = cached.services.filter((service) => {
-    const member = memberOf(cluster.name, service);
-    return member !== "" && !records.some(({ name }) => name === member);
-  });
-  return [
-    ...wanted,
-    ...others.flatMap((service) => {
-      const member = memberOf(cluster.name, service);
-      // A member that is dialled by its Pod's name does not need it.
-      if (view.members.some(({ name }) => name === member)) return deleted(services, service, cluster.uid);
-      const isNext = names.ordinalInName(cluster.name, member) >= view.nextOrdinal;
-      return isNext && missingRole(view) !== undefined ? [] : deleted(services, service, cluster.uid, member);
-    }),
-  ];
-}
-
 /** Should the next spec not be understood, this is how many members are kept. Before the latch there is nobody to keep. */
 function recordedSize(view: View, { cluster: object }: Cached): Wanted[] {
   const { generation, invalid } = view.observation.cluster;
@@ -371,5 +331,3 @@ function recordOf(view: View, { record }: MemberView, cached: Cached): Wanted[] 
   const fields = merged(lostOfRecord(cluster, object), givenTo(cluster, object));
   return patched(partsOf.record(record.name), etcdMembers, object, fields, { exact: true });
 }
-
-const memberOf = (cluster: string, service: KubeObject) => names.memberOfService(cluster, nameOf(service));

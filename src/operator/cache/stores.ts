@@ -3,6 +3,7 @@
  * those that were named.
  */
 import type { Node, PersistentVolumeClaim, Pod, Secret, Service } from "kubernetes-types/core/v1.d.ts";
+import type { NetworkPolicy } from "kubernetes-types/networking/v1.d.ts";
 import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
@@ -46,6 +47,7 @@ export interface OwnObjects {
   readonly certificates: readonly Certificate[];
   readonly services: readonly Service[];
   readonly budgets: readonly PodDisruptionBudget[];
+  readonly networkPolicies: readonly NetworkPolicy[];
 }
 
 /** Not a member's, whatever it is called. */
@@ -255,6 +257,7 @@ export class Stores {
       certificates: space?.certificates.store.by("cluster", key) ?? [],
       services: space?.services.store.by("cluster", key) ?? [],
       budgets: space?.budgets.store.by("cluster", key) ?? [],
+      networkPolicies: space?.networkPolicies.store.by("cluster", key) ?? [],
     };
   }
 

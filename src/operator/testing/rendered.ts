@@ -1,5 +1,6 @@
 /** Everything that is rendered for a cluster, for tests: a settled cluster of a spec, and its objects. */
 import type { PersistentVolumeClaim, Pod, Secret, Service } from "kubernetes-types/core/v1.d.ts";
+import type { NetworkPolicy } from "kubernetes-types/networking/v1.d.ts";
 import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.d.ts";
 import type { EtcdClusterSpec, EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
 import type { Observation } from "../../core/observation.ts";
@@ -9,13 +10,14 @@ import { healthy } from "../../core/testing/cluster.ts";
 import { viewOf, type View } from "../../core/view.ts";
 import { memberAddress } from "../names.ts";
 import { disruptionBudget } from "../render/budget.ts";
+import { networkPolicy } from "../render/network-policy.ts";
 import { memberClaim } from "../render/claim.ts";
 import { configFile, FILES } from "../render/config.ts";
 import { memberPod, type PodWishes } from "../render/pod.ts";
 import { caSecret, clientSecret, memberSecret, operatorSecret } from "../render/secret.ts";
 import { clusterServices } from "../render/services.ts";
 
-export type Rendered = Service | PodDisruptionBudget | Secret | PersistentVolumeClaim | Pod;
+export type Rendered = Service | PodDisruptionBudget | NetworkPolicy | Secret | PersistentVolumeClaim | Pod;
 
 const settled = healthy({ replicas: 3, learners: 1 });
 
@@ -46,13 +48,20 @@ export function memberOf(view: View, ordinal = 1): MemberRecord {
 
 const PEM = { certificate: "certificate", key: "key", ca: "ca" };
 
+export const OPERATOR_PODS = {
+  namespace: "quorate-system",
+  labels: { "app.kubernetes.io/name": "quorate", "app.kubernetes.io/component": "operator" },
+} as const;
+
 /** Every object of a cluster; `pem` where the API server wants to see real certificates. */
 export function rendered(view: View, how: Partial<PodWishes> = {}, pem = PEM): Rendered[] {
   const { cluster } = view.observation;
   const budget = disruptionBudget(view);
+  const policy = networkPolicy(view, OPERATOR_PODS);
   return [
     ...clusterServices(view),
     ...(budget ? [budget] : []),
+    ...(policy ? [policy] : []),
     caSecret(cluster, "client", pem),
     caSecret(cluster, "peer", pem),
     clientSecret(cluster, pem),

@@ -355,6 +355,18 @@ export const budgets: Kind = kindOf({
   },
 });
 
+const policySchema = struct({ metadata: metadataSchema, spec: struct({}, leaf) }, "none");
+
+export const networkPolicies: Kind = kindOf({
+  apiVersion: "networking.k8s.io/v1",
+  kind: "NetworkPolicy",
+  plural: "networkpolicies",
+  schema: policySchema,
+  zero: { spec: {} },
+  counts: true,
+  decode: typed(policySchema),
+});
+
 const accountSchema = struct(
   {
     metadata: metadataSchema,
