@@ -209,6 +209,21 @@ export const plantedBugs: readonly PlantedBug[] = [
     replace: 'return { kind: "run", to: target, final: true };',
   },
   {
+    name: "a member that is down is given another minor version before the snapshot",
+    breaks: "R10",
+    file: "src/core/template/target.ts",
+    find: "if (!crosses(view, step.to)) return { step, ...tls };",
+    replace:
+      "if (!crosses(view, step.to) || view.staying.some(({ healthy }) => !healthy)) return { step, ...tls };",
+  },
+  {
+    name: "a snapshot that failed counts as one that was taken before an upgrade",
+    breaks: "R10",
+    file: "src/core/assess/snapshot-before.ts",
+    find: 'if (own.some(({ status }) => status.phase === "Succeeded")) return UNNEEDED;',
+    replace: "if (own.some(isFinal)) return UNNEEDED;",
+  },
+  {
     name: "members are defragmented while another is down",
     breaks: "R29",
     file: "src/core/rules/defragment.ts",

@@ -19,6 +19,8 @@ export interface Scenario {
   readonly name: string;
   readonly spec: EtcdClusterSpecInput;
   readonly moves: readonly Move[];
+  /** A schedule takes snapshots of it. */
+  readonly backups?: boolean;
 }
 
 const RESTORE = { source: { s3: { bucket: "backups", key: "demo.db" } } };
@@ -63,6 +65,18 @@ export const scenarios: readonly Scenario[] = [
     name: "upgrade 3.5 to 3.7",
     spec: { replicas: 3, version: "3.5.35" },
     moves: [{ edit: { version: "3.7.3" } }],
+  },
+  {
+    name: "upgrade 3.6 to 3.7 after a snapshot",
+    spec: { replicas: 3, version: "3.6.16" },
+    moves: [{ edit: { version: "3.7.3" } }],
+    backups: true,
+  },
+  {
+    name: "downgrade 3.7 to 3.6 after a snapshot",
+    spec: { replicas: 3, version: "3.7.3" },
+    moves: [{ edit: { version: "3.6.16" } }],
+    backups: true,
   },
   {
     name: "downgrade 3.7 to 3.6",
@@ -145,8 +159,9 @@ export function endsOf(operations: Iterable<Pick<OperationFacts, "name" | "statu
 export const rulesWorld: World<Scenario, EffectFaults> = {
   scenarios,
   plans: (_, effects, every) => crashesAndLostReplies(effects, every, "crash"),
-  play({ spec, moves }, seed, faults = {}) {
+  play({ spec, moves, backups }, seed, faults = {}) {
     const sim = new Simulation(spec, { seed, faults });
+    if (backups) sim.objects.backups.begin();
     sim.settle();
     for (const move of moves) {
       if ("edit" in move) sim.edit(move.edit);
@@ -161,7 +176,11 @@ export const rulesWorld: World<Scenario, EffectFaults> = {
     if (sim.converged) mustStayQuiet(sim);
     const { effects, scheduler, operator } = sim;
     return {
-      end: JSON.stringify({ ...endState(sim), operations: endsOf(sim.objects.operations.values()) }),
+      end: JSON.stringify({
+        ...endState(sim),
+        operations: endsOf(sim.objects.operations.values()),
+        snapshots: sim.objects.backups.outcomes,
+      }),
       effects: effects.names,
       events: scheduler.ran,
       passes: operator.passes,

@@ -149,4 +149,5 @@ export function inflict(sim: Simulation, fault: FaultName, member = ""): void {
 export function makeWhole(sim: Simulation): void {
   for (const fault of ["thaw", "fast", "heal", "disk-freed", "sighted", "allow"] as const)
     inflict(sim, fault);
+  sim.objects.backups.mend();
 }

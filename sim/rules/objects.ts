@@ -18,6 +18,7 @@ import {
 } from "../../src/core/record.ts";
 import type { DataDir, DataDirs } from "../models/etcd/data-dir.ts";
 import { ModelAuthorities } from "./authorities.ts";
+import { Backups } from "./backups.ts";
 
 /** A write that met another version than it was decided on. */
 export class Conflict extends Error {
@@ -45,6 +46,7 @@ export class Objects implements DataDirs {
   readonly fenced = new Set<string>();
   readonly operations = new Map<string, OperationFacts>();
   readonly authorities: ModelAuthorities;
+  readonly backups: Backups;
   readonly volumes = new Map<string, Volume>();
   readonly configs = new Map<string, Config>();
   readonly #dirs = new Map<string, DataDir>();
@@ -64,6 +66,7 @@ export class Objects implements DataDirs {
   constructor(name: string, spec: EtcdClusterSpec, now: () => number) {
     this.#now = now;
     this.authorities = new ModelAuthorities(now);
+    this.backups = new Backups(now);
     this.cluster = {
       name,
       namespace: "sim",

@@ -84,6 +84,7 @@ export function observe(
       ...(memory.reissuedFor.size > 0 && { reissuedFor: Object.fromEntries(memory.reissuedFor) }),
     },
     operations: operationsOf(objects, memory),
+    ...(objects.backups.state && { snapshots: objects.backups.state }),
   });
 }
 

@@ -9,6 +9,8 @@ import type { Act, Action, Decision } from "../../src/core/action.ts";
 import { decide } from "../../src/core/decide.ts";
 import type { Observation } from "../../src/core/observation.ts";
 import { tellOperations } from "../../src/core/operations/tell.ts";
+import { decideSnapshots } from "../../src/core/snapshots/decide.ts";
+import { snapshotWorld } from "../../src/core/snapshots/world.ts";
 import { viewOf, type MemberView, type View } from "../../src/core/view.ts";
 import { Refusal } from "../models/etcd/refusal.ts";
 import type { Scheduled, Scheduler } from "../engine/scheduler.ts";
@@ -105,6 +107,7 @@ export class Operator {
     if (step === "done") return STEP_MS;
     if (this.#applyOrFail(view)) return STEP_MS;
     if (this.#tell(view, decision)) return STEP_MS;
+    if (this.#keepSnapshots(view, decision)) return STEP_MS;
     const due = [decision.lookAgainAt, step?.retryAt].flatMap((at) =>
       at === undefined ? [] : [at - this.#now()],
     );
@@ -160,6 +163,20 @@ export class Operator {
       }
     }
     return told.length > 0;
+  }
+
+  #keepSnapshots(view: View, decision: Decision): boolean {
+    const { snapshots } = view.observation;
+    if (!snapshots) return false;
+    const { effects } = decideSnapshots(snapshotWorld(view, snapshots, decision));
+    for (const effect of effects) {
+      try {
+        this.#effects.run(`snapshot ${effect.kind}`, () => this.#hands.objects.backups.execute(effect));
+      } catch (error) {
+        if (!(error instanceof ReplyLost)) throw error;
+      }
+    }
+    return effects.length > 0;
   }
 
   /** A lost answer ends the turn; the next one comes soon and sees what was done. */

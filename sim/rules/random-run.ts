@@ -47,6 +47,8 @@ export const DENIALS: readonly FaultName[] = ["blind", "blind", "blind-to-all", 
 const DENIAL = { chance: 0.15, stops: 0.5 } as const;
 /** How often somebody asks for a task after a move, and cancels one. */
 const TASKS = { chance: 0.25, cancelled: 0.15 } as const;
+/** How often a schedule takes snapshots, and its store begins or ends to refuse after a move. */
+const BACKUPS = { chance: 0.4, turns: 0.2 } as const;
 const LONGEST_TTL_S = 60;
 /** Virtual time in which the cluster has to come to rest after the last fault. */
 const BOUND_MS = 2 * 3_600_000;
@@ -56,18 +58,20 @@ const FENCING = { chance: 0.12, fences: 0.65 } as const;
 
 /**
  * `deny`: whether the operator is also denied sight and workloads; `fences`: whether people fence members; `tasks`:
- * whether they ask for operations. Kept seeds may be from before.
+ * whether they ask for operations; `backups`: whether there is a schedule of snapshots. Kept seeds may be from before.
  */
 export async function randomRun(
   seed: number,
   deny: readonly string[] | boolean = true,
   fences = true,
   tasks = true,
+  backups = true,
 ): Promise<ProductRun> {
   const fencing = new SeededRandom(seed ^ 0xfe4ce);
   const random = new SeededRandom(seed ^ 0x5eed);
   const denying = new SeededRandom(seed ^ 0xde41ed);
   const operating = new SeededRandom(seed ^ 0x7a5c);
+  const keeping = new SeededRandom(seed ^ 0xbac0);
   const chance = deny === true ? DENIAL.chance : deny === false ? 0 : 0.3;
   const effects = new Set(Array.from({ length: random.between(0, 6) }, () => random.between(1, 150)));
   const lost = new Set(Array.from({ length: random.between(0, 4) }, () => random.between(1, 150)));
@@ -79,6 +83,7 @@ export async function randomRun(
   };
   const sim = new Simulation(spec, { seed, faults: { crashAfter: effects, loseReplyOf: lost } });
   return await lived(seed, sim, spec, function* (say) {
+    if (backups && keeping.chance(BACKUPS.chance)) sim.objects.backups.begin();
     yield random.chance(0.7) ? { settle: undefined } : { pass: random.between(0, 4_000) };
     const count = random.between(1, 8);
     for (let moves = 0; moves < count; moves++) {
@@ -86,6 +91,10 @@ export async function randomRun(
       if (denying.chance(chance)) say(denial(sim, denying));
       if (fences && fencing.chance(FENCING.chance)) say(fence(sim, fencing));
       if (tasks && operating.chance(TASKS.chance)) say(operate(sim, operating));
+      if (backups && keeping.chance(BACKUPS.turns)) {
+        sim.objects.backups.denies = !sim.objects.backups.denies;
+        say(`the store of snapshots ${sim.objects.backups.denies ? "refuses" : "works"}`);
+      }
       yield random.chance(0.3)
         ? { rest: 600_000 }
         : { pass: random.pick([50, 500, 3_000, 10_000, 40_000, 400_000]) };

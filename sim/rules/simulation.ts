@@ -15,6 +15,7 @@ import type { OperationTask } from "../../src/core/operations/task.ts";
 import { VirtualClock } from "../engine/clock.ts";
 import type { EffectFaults } from "../driver/enumerate.ts";
 import { Busy } from "../operator/busy.ts";
+import { judgeCrossing } from "./backups.ts";
 import { Effects } from "./effects.ts";
 import { Objects } from "./objects.ts";
 import { judgeOperations } from "./operations.ts";
@@ -124,7 +125,8 @@ export class Simulation {
       scheduler,
       now,
       events: {
-        onStep: ({ action }) => {
+        onStep: ({ action }, { observation }) => {
+          judgeCrossing(observation, action);
           this.oracle.beforeStep(action);
           if (action.kind === "UpdateMember" && action.change.leaving)
             needless.mayLeave(action.member, scheduler.now);
@@ -146,6 +148,7 @@ export class Simulation {
         onCrash: (reason) => this.crashes.push({ at: scheduler.now, reason }),
       },
     });
+    objects.backups.onStart = (afterMs) => void scheduler.after(afterMs, () => this.operator.wake());
     world.onChange = () => this.operator.wake();
     pods.onStart = (configText, hasData) => this.oracle.started(configText, hasData);
     pods.onData = (dir) => this.oracle.madeDirectory(dir);

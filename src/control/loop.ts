@@ -135,8 +135,10 @@ export class Loop {
   }
 
   async #whole(): Promise<number | "gone"> {
-    const observation = await this.observer.observe();
-    if (observation === undefined) return "gone";
+    const seen = await this.observer.observe();
+    if (seen === undefined) return "gone";
+    const { snapshots } = seen;
+    const observation = snapshots ? { ...seen, snapshots: this.#snapshots.withFailures(snapshots) } : seen;
     const view = viewOf(observation);
     const decision = decide(observation);
     // After a step the view is of the past: from it, objects of a member that was just deleted would be made anew.

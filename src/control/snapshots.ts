@@ -4,6 +4,7 @@
  */
 import { decideSnapshots, type SnapshotWorld } from "../core/snapshots/decide.ts";
 import { effectKey, type SnapshotEffect } from "../core/snapshots/effect.ts";
+import type { SnapshotState } from "../core/snapshots/facts.ts";
 import { doubledMs, type Backoff } from "../seams/backoff.ts";
 import type { Clock } from "../seams/clock.ts";
 import { Conflict } from "./platform.ts";
@@ -37,7 +38,7 @@ export class SnapshotKeeper {
   }
 
   async keep(world: SnapshotWorld, beforeEffect?: () => void): Promise<Kept> {
-    const { effects, lookAgainAt } = decideSnapshots(this.#withFailures(world));
+    const { effects, lookAgainAt } = decideSnapshots(this.withFailures(world));
     const wanted = new Set(effects.map(effectKey));
     const failures: unknown[] = [];
     const waits: number[] = lookAgainAt === undefined ? [] : [lookAgainAt];
@@ -64,11 +65,12 @@ export class SnapshotKeeper {
     return { changed, failures, ...(waits.length > 0 && { lookAgainAt: Math.min(...waits) }) };
   }
 
-  #withFailures(world: SnapshotWorld): SnapshotWorld {
-    if (this.#failed.size === 0) return world;
-    const { snapshots, schedules = [] } = world;
+  /** With what the last effects for them failed with, so that others can tell it. */
+  withFailures<T extends SnapshotState>(state: T): T {
+    if (this.#failed.size === 0) return state;
+    const { snapshots, schedules = [] } = state;
     return {
-      ...world,
+      ...state,
       snapshots: snapshots.map((one) => this.#withFailure(one, "StartJob")),
       schedules: schedules.map((one) => this.#withFailure(one, "CreateSnapshot")),
     };

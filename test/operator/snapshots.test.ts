@@ -244,6 +244,46 @@ test("a schedule has taken a snapshot in the meantime, and the cluster is backed
   await bed.client.delete(`${PATHS.schedules}/minutely`);
 });
 
+test("members move to another minor version after a snapshot; one that fails holds them, and how to go on is told", async () => {
+  const path = `${PATHS.schedules}/upgrades`;
+  const spec = { cluster: "demo", schedule: "@yearly", destination: bucket("wrong") };
+  const manifest = { apiVersion: API_VERSION, kind: "EtcdSnapshotSchedule", metadata: { name: "upgrades" } };
+  await bed.client.create(PATHS.schedules, { ...manifest, spec } as KubeObject);
+  await eventually(
+    "the schedule is seen",
+    async () => (await bed.client.get<EtcdSnapshotSchedule>(path)).status?.next !== undefined,
+    PATIENCE,
+  );
+  await cluster.edit({ version: "3.7.3" });
+  const failed = await eventually(
+    "the upgrade waits for a snapshot that failed",
+    async () => {
+      const { conditions = [], approvals = [], version } = await cluster.status();
+      const why = conditions.find(({ reason }) => reason === "SnapshotBeforeFailed");
+      return why && { message: why.message, words: approvals.map(({ approval }) => approval), version };
+    },
+    PATIENCE,
+  );
+  assert.match(failed.message, /demo-before-3-7-\d+.*failed: .*approve demo without-snapshot-3\.7/s);
+  assert.deepEqual(failed.words, ["without-snapshot-3.7"]);
+  assert.equal(failed.version?.current, "3.6.16");
+  await bed.client.patch(path, { spec: { destination: bucket("right") } });
+  const name = /demo-before-3-7-\d+/.exec(failed.message)?.[0] ?? "";
+  await bed.client.delete(`${PATHS.snapshots}/${name}`);
+  await eventually(
+    "the members run 3.7.3",
+    async () => (await cluster.status()).version?.current === "3.7.3",
+    PATIENCE,
+  );
+  const { items } = await bed.client.get<{ items: EtcdSnapshot[] } & KubeObject>(PATHS.snapshots);
+  const taken = items.filter(({ metadata }) => metadata.name.startsWith("demo-before-3-7-"));
+  assert.deepEqual(
+    taken.map(({ status }) => [status?.phase, status?.etcdVersion]),
+    [["Succeeded", "3.6.16"]],
+  );
+  await bed.client.delete(path);
+});
+
 test("a snapshot outlives its cluster, and one of a cluster that is gone is told so", async () => {
   await cluster.delete();
   await eventually(

@@ -17,7 +17,7 @@ export const verb = clusterVerb(
     name: "approve",
     summary: "approve a step that waits for a person, or list what waits",
     about:
-      "An approval is the hash of a rollout (spec.update.strategy OnApproval) or of an edit of TLS that ends how clients connect, a step for a member that the operator cannot reach, such as replace-demo-3, or data that was restored by hand and is older than what was seen before, such as accept-data-48211. Without an approval, the command lists what waits for one.",
+      "An approval is the hash of a rollout (spec.update.strategy OnApproval) or of an edit of TLS that ends how clients connect, an upgrade without the snapshot before it, such as without-snapshot-3.7, a step for a member that the operator cannot reach, such as replace-demo-3, or data that was restored by hand and is older than what was seen before, such as accept-data-48211. Without an approval, the command lists what waits for one.",
     arguments: [
       CLUSTER,
       { name: "approval", help: "what to approve; may be left out to list what waits", optional: true },

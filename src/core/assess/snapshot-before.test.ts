@@ -4,8 +4,8 @@ import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import type { ScheduleFacts, SnapshotFacts } from "../snapshots/facts.ts";
 import { snapshotWorld } from "../snapshots/world.ts";
-import { edit, healthy, NOW } from "../testing/cluster.ts";
-import { scheduleNamed, snapshotNamed } from "../testing/snapshots.ts";
+import { change, edit, exited, healthy, NOW } from "../testing/cluster.ts";
+import { jobOf, scheduleNamed, snapshotNamed } from "../testing/snapshots.ts";
 import { viewOf } from "../view.ts";
 
 const HOUR = 3_600_000;
@@ -31,6 +31,11 @@ function outcome(world: Observation): string {
 function created(world: Observation) {
   const { before } = snapshotWorld(viewOf(world), world.snapshots ?? { snapshots: [] }, decide(world));
   return before && `${before.schedule.name} ${before.name}`;
+}
+
+function versionGiven(world: Observation): string | undefined {
+  const { act } = decide(world);
+  return act?.action.kind === "UpdateMember" ? act.action.change.template?.version : undefined;
 }
 
 const before = (phase: SnapshotFacts["status"]["phase"], change: Partial<SnapshotFacts> = {}) =>
@@ -66,6 +71,79 @@ describe("before members move to another minor version", () => {
     assert.doesNotMatch(outcome(approved), /Snapshot/);
     const other = { ...world, cluster: { ...world.cluster, approved: "without-snapshot-3.6" } };
     assert.equal(outcome(other), "SnapshotBeforeFailed");
+  });
+
+  test("no member that is down is given another minor version before: it waits for the snapshot, which is taken", () => {
+    for (const trouble of [
+      (world: Observation) =>
+        change(world, "demo-2", () => ({ answer: { reachable: false, error: "refused" }, alive: false })),
+      (world: Observation) => exited(world, "demo-2", "bad-configuration", { restarts: 3 }),
+      (world: Observation) => exited(world, "demo-2", "killed", { restarts: 3 }),
+    ]) {
+      const down = trouble(upgrading());
+      const world = change(down, "demo-2", () => ({ unhealthySince: NOW - HOUR }));
+      const { act, holds } = decide(world);
+      if (act?.action.kind === "UpdateMember") assert.equal(act.action.change.template, undefined);
+      assert.ok(holds.some(({ code, rule }) => code === "SnapshotBeforeAwaited" && rule === "retemplate"));
+      assert.ok(created(world), "the snapshot does not wait for the member");
+      const taken = { ...world, snapshots: { ...world.snapshots, snapshots: [before("Succeeded")] } };
+      assert.equal(versionGiven(taken), "3.7.3");
+      const lost = change(taken, "demo-1", () => ({ answer: { reachable: false, error: "refused" } }));
+      assert.notEqual(decide(lost).holds[0]?.code, "SnapshotBeforeAwaited", "not without quorum");
+    }
+  });
+
+  test("what mends a member besides need not wait: it is given the rest of the spec at the version it has", () => {
+    const options = { snapshotCount: 5_000 };
+    const edited = upgrading({ spec: { options } });
+    const down = exited(edited, "demo-2", "bad-configuration", { restarts: 3 });
+    const { act } = decide(change(down, "demo-2", () => ({ unhealthySince: NOW - HOUR })));
+    assert.equal(act?.code, "UnhealthyGivenTarget");
+    const { template } = act.action.kind === "UpdateMember" ? act.action.change : {};
+    assert.deepEqual([template?.version, template?.options.snapshotCount], ["3.6.16", 5_000]);
+    // An image that is pinned to the new version is that version.
+    const digest = `sha256:${"7".repeat(64)}`;
+    const pinned = exited(
+      upgrading({ spec: { options, image: { repository: "registry.example/etcd", digest } } }),
+      "demo-2",
+      "bad-configuration",
+      { restarts: 3 },
+    );
+    const step = decide(change(pinned, "demo-2", () => ({ unhealthySince: NOW - HOUR }))).act?.action;
+    const { image } = (step?.kind === "UpdateMember" && step.change.template) || {};
+    assert.equal(image?.digest, undefined);
+  });
+
+  test("where rollouts wait for approval, one word approves this rollout and that no snapshot precedes it", () => {
+    const world = upgrading({ snapshots: [before("Failed")], spec: { update: { strategy: "OnApproval" } } });
+    const approve = (approved: string) => ({ ...world, cluster: { ...world.cluster, approved } });
+    const [asked] = decide(world).holds;
+    assert.equal(asked?.code, "ApprovalAwaited");
+    const [failed] = decide(approve(asked.approval?.word ?? "")).holds;
+    assert.equal(failed?.code, "SnapshotBeforeFailed");
+    const word = failed.approval?.word ?? "";
+    assert.equal(word, `${asked.approval?.word}-without-snapshot`);
+    assert.doesNotMatch(outcome(approve(word)), /Snapshot|Approval/);
+    assert.equal(outcome(approve("0000-without-snapshot")), "ApprovalAwaited", "not another rollout's");
+  });
+
+  test("one that nothing takes says after a while why, and how to do without it", () => {
+    const status = { phase: "Pending", message: "No image." } as const;
+    const since = (ms: number, more: Partial<SnapshotFacts> = {}) =>
+      decide(upgrading({ snapshots: [before("Pending", { status, createdAt: NOW - ms, ...more })] }))
+        .holds[0];
+    assert.equal(since(1_000)?.code, "SnapshotBeforeAwaited");
+    const stuck = since(200_000);
+    assert.equal(stuck?.code, "SnapshotBeforeStuck");
+    assert.match(`${stuck.message} ${stuck.next}`, /No image.*approve demo without-snapshot-3\.7/);
+    const running = { status: { phase: "Running", message: "Job waits: ErrImagePull" } } as const;
+    assert.equal(since(200_000, running)?.code, "SnapshotBeforeAwaited", "it is being taken");
+    const jobs = [jobOf("job", { is: "waiting", why: "ErrImagePull" })];
+    assert.equal(since(200_000, { ...running, jobs })?.code, "SnapshotBeforeStuck");
+    const refused = scheduleNamed("nightly", { failure: "exceeded quota." });
+    const world = upgrading({ schedules: [refused] });
+    assert.match(decide(world).holds[0]?.message ?? "", /cannot be created: exceeded quota$/);
+    assert.ok(created(world), "and is tried again");
   });
 
   test("one that is too old, of another cluster, or of another rollout does not count", () => {

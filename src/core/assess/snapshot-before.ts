@@ -1,12 +1,13 @@
 /**
  * The snapshot that is taken before members are moved to another minor version: an upgrade cannot be taken back once the
  * cluster has agreed on it, but by a restore. It goes to the destination of the cluster's schedule; without one there is
- * no place for it, and the upgrade does not wait.
+ * no place for it, and the upgrade does not wait. `targetOf` asks here, and all templates of another minor come from it.
  */
 import type { ScheduleFacts, SnapshotFacts } from "../snapshots/facts.ts";
 import { isFinal } from "../snapshots/status.ts";
 import { minorNumber, minorOf } from "../version/version.ts";
 import type { View } from "../view.ts";
+import { downgradeTarget } from "./downgrade-target.ts";
 
 /** A snapshot that is older says too little of the data that is upgraded; a failed one is tried again after this. */
 const FRESH_MS = 3_600_000;
@@ -18,24 +19,37 @@ export type SnapshotBefore =
   | { readonly is: "running"; readonly snapshot: SnapshotFacts }
   | { readonly is: "failed"; readonly snapshot: SnapshotFacts; readonly againAt: number };
 
+/** What members wait for. */
+export type AwaitedSnapshot = Exclude<SnapshotBefore, { is: "unneeded" }>;
+
 const UNNEEDED: SnapshotBefore = { is: "unneeded" };
 
-/** The word by which a person lets members move without it. */
-export function withoutSnapshot(to: string): string {
-  return `without-snapshot-${minorOf(to)}`;
+/**
+ * The word by which a person lets members move without it. Where rollouts wait for approval, it is of this very one, and
+ * approves both: there is one annotation for all approvals.
+ */
+export function withoutSnapshot(to: string, rollout?: string): string {
+  return rollout === undefined ? `without-snapshot-${minorOf(to)}` : `${rollout}-without-snapshot`;
 }
 
-/** Before an upgrade: once one member was given the new minor version, it has begun. */
-export function beforeUpgrade(view: View, to: string): SnapshotBefore {
-  const isBegun = view.staying.some(({ record }) => minorNumber(record.template.version) >= minorNumber(to));
-  return isBegun ? UNNEEDED : snapshotBefore(view, to);
+/**
+ * Where the next template is the first of another minor version. Once one member was given it, it has begun. Without
+ * quorum it does not count: then the edit that brings members back must wait for nothing.
+ */
+export function crosses(view: View, to: string): boolean {
+  if (!view.established || !view.hasQuorum || view.staying.length === 0) return false;
+  const distances = view.staying.map(({ record }) => minorNumber(to) - minorNumber(record.template.version));
+  if (distances.every((distance) => distance > 0)) return true;
+  // An upgrade that the cluster has not agreed on yet is taken back without one.
+  return distances.every((distance) => distance < 0) && downgradeTarget(view) === minorOf(to);
 }
 
-/** Before members move to the minor version of `to`, up or down. */
-export function snapshotBefore(view: View, to: string): SnapshotBefore {
+/** Before members move to the minor version of `to`, up or down; `rollout` is the hash of their next template. */
+export function snapshotBefore(view: View, to: string, rollout?: string): SnapshotBefore {
   const { spec, now, observation } = view;
   const { cluster, snapshots: state } = observation;
-  if (spec.update.snapshotBefore === false || cluster.approved === withoutSnapshot(to)) return UNNEEDED;
+  const words = [withoutSnapshot(to), ...(rollout === undefined ? [] : [withoutSnapshot(to, rollout)])];
+  if (spec.update.snapshotBefore === false || words.includes(cluster.approved ?? "")) return UNNEEDED;
   const [schedule] = (state?.schedules ?? [])
     .filter((one) => !one.deleting && one.invalid === undefined && one.spec.suspend !== true)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -198,7 +198,8 @@ export const REASONS = {
   },
   AwaitingSnapshot: {
     meaning: "Members are to move to another minor version of etcd, and a snapshot is taken before.",
-    remedy: "Nothing; see the EtcdSnapshot that the message names if it takes long.",
+    remedy:
+      "Nothing while it is taken. If it has not started, resolve what the message says; or approve the rollout without a snapshot as it says.",
   },
   SnapshotBeforeFailed: {
     meaning:

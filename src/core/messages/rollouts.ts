@@ -20,6 +20,10 @@ export function sayChange(change: TemplateChange): string {
 const CHANGE: TemplateChange = { from: "3.5.35", to: "3.6.16" };
 const NO_IMAGE: Trouble = { kind: "waiting", why: "ErrImagePull" };
 
+function withoutIt(approval: Approvable): string {
+  return `To move members without a snapshot, ${givenBy(approval)}, or set spec.update.snapshotBefore to false.`;
+}
+
 export const ROLLOUTS = {
   RolloutAwaitsMembers: wait("MemberUnhealthy", {
     say: ({ members }: { members: Names }) => `the rollout waits for ${list(members)} to be healthy`,
@@ -52,15 +56,27 @@ export const ROLLOUTS = {
     example: { approval: onKubernetes("1f0c2a9b") },
   }),
   SnapshotBeforeAwaited: wait("AwaitingSnapshot", {
-    say: ({ to, snapshot, why }: { to: string; snapshot: string; why?: string }) =>
-      `the rollout of etcd ${to} waits for the snapshot ${snapshot} to be taken${why === undefined ? "" : ` (${why})`}`,
+    say: ({ to, snapshot }: { to: string; snapshot: string }) =>
+      `the rollout of etcd ${to} waits for the snapshot ${snapshot} to be taken`,
     example: { to: "3.6.16", snapshot: "demo-before-3-6-498345" },
+  }),
+  SnapshotBeforeStuck: wait("AwaitingSnapshot", {
+    say: ({ to, snapshot, why }: { to: string; snapshot: string; why: string; approval: Approvable }) =>
+      `the rollout of etcd ${to} waits for the snapshot ${snapshot}, which has not started: ${why}`,
+    next: ({ approval }) => `Resolve what the snapshot waits for. ${withoutIt(approval)}`,
+    approval: ({ approval }) => approval,
+    example: {
+      to: "3.6.16",
+      snapshot: "demo-before-3-6-498345",
+      why: "no voting member of the cluster answers; waiting for one",
+      approval: onKubernetes("without-snapshot-3.6"),
+    },
   }),
   SnapshotBeforeFailed: wait("SnapshotBeforeFailed", {
     say: ({ to, snapshot, why }: { to: string; snapshot: string; why: string; approval: Approvable }) =>
       `the rollout of etcd ${to} waits, because the snapshot before it (${snapshot}) failed: ${why}`,
     next: ({ approval }) =>
-      `Resolve what the EtcdSnapshot says and delete it, and another one is taken. To move members without a snapshot, ${givenBy(approval)}, or set spec.update.snapshotBefore to false.`,
+      `Resolve what the EtcdSnapshot says and delete it, and another one is taken. ${withoutIt(approval)}`,
     approval: ({ approval }) => approval,
     example: {
       to: "3.6.16",

@@ -10,7 +10,7 @@ import { HOLDS } from "../hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { foreignMembers, foreignOf } from "../assess/foreign.ts";
 import type { InitialPeer } from "../record.ts";
-import { downgradeTarget } from "../template/target.ts";
+import { downgradeTarget } from "../assess/downgrade-target.ts";
 import { sortPeers } from "../template/template.ts";
 import { sameContent } from "../hash.ts";
 import { awaitVolume } from "../assess/newcomer.ts";

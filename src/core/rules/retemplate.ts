@@ -4,6 +4,7 @@
  * its new template is put back to what its siblings run, and the target is remembered as failed.
  */
 import { millisecondsOf } from "../../api/duration.ts";
+import { awaitSnapshot } from "../assess/await-snapshot.ts";
 import { approvalOf, hiddenQuorum, isApproved } from "../assess/out-of-reach.ts";
 import { CAUSES } from "../messages/causes.ts";
 import { sayTrouble } from "../messages/trouble.ts";
@@ -31,7 +32,7 @@ export const retemplate: Rule = (view) => {
     if (lacksEvidence(view, member)) continue;
     // It would be ended by etcd's check again; the rollout gives it what the spec asks for when it is well.
     if (isStartedUnchecked(view, member) && !isTemplateFault(member)) continue;
-    const outcomes = needsOtherVolume(view, member) ? [another(member)] : mend(view, member);
+    const outcomes = needsOtherVolume(view, member) ? [another(member)] : mended(view, member);
     if (outcomes.some((outcome) => "act" in outcome)) return [...waits, ...outcomes];
     waits.push(...outcomes);
   }
@@ -76,6 +77,16 @@ function needsOtherVolume(view: View, { record, volume }: MemberView): boolean {
 function another(member: MemberView): Outcome {
   const leaving = { reason: CAUSES.otherVolumeAsked, volume: "Delete" as const };
   return act("revert", "OtherVolumeAsked", { member: member.name }, update(member, "leave", { leaving }));
+}
+
+/** Another minor version may be what it needs: that comes after the snapshot, which this wait asks for. */
+function mended(view: View, member: MemberView): readonly Outcome[] {
+  const outcomes = mend(view, member);
+  const { awaited } = targetOf(view);
+  if (outcomes.length > 0 || !awaited || !fails(view, member)) return outcomes;
+  const { template } = awaited;
+  if (hasFailed(view, template) || !mayRun(view, member, template)) return [];
+  return [awaitSnapshot(view, template.version, awaited)];
 }
 
 function mend(view: View, member: MemberView): readonly Outcome[] {

@@ -4,12 +4,8 @@
  * changes (R15, H13). Changes that the volume cannot follow are swaps: a newcomer, then the old one goes.
  */
 import { approvable } from "../assess/approvals.ts";
-import {
-  beforeUpgrade,
-  snapshotBefore,
-  withoutSnapshot,
-  type SnapshotBefore,
-} from "../assess/snapshot-before.ts";
+import { snapshotBefore, withoutSnapshot } from "../assess/snapshot-before.ts";
+import { awaitSnapshot } from "../assess/await-snapshot.ts";
 import { needsComparison } from "../assess/compared.ts";
 import { canonical } from "../hash.ts";
 import { asBefore } from "../template/later-fields.ts";
@@ -32,7 +28,9 @@ const CANARY_MS = 3_000;
 
 export const rollout: Rule = (view) => {
   if (!view.established || !view.hasQuorum) return [];
-  const { step, template, closing } = targetOf(view);
+  const target = targetOf(view);
+  const { step } = target;
+  const template = target.awaited?.template ?? target.template;
   if (step.kind === "refused") return [holdFor(HOLDS.rollouts, step.why)];
   const unhealthy = view.staying.filter((member) => !member.healthy);
   if (unhealthy.length > 0) {
@@ -47,7 +45,7 @@ export const rollout: Rule = (view) => {
   }
   if (step.kind === "enable-downgrade") return [prepareDowngrade(view, step.to)];
   if (step.kind === "leave-old-log") return [leaveOldLog(view)];
-  return template ? roll(view, template, step.to, closing) : [];
+  return template ? roll(view, template, step.to, target) : [];
 };
 
 function outdatedThan(view: View, template: MemberTemplate | undefined): MemberView[] {
@@ -62,7 +60,7 @@ function roll(
   view: View,
   template: MemberTemplate,
   to: string,
-  closing: Target["closing"],
+  { closing, awaited }: Target,
 ): readonly Outcome[] {
   const { failedTarget } = view.observation.cluster.marks;
   // What is to follow this template is still asked for: forgotten, it would be tried again and again.
@@ -98,8 +96,7 @@ function roll(
   if (needsComparison(view)) {
     return [act("roll", "ComparedBeforeRollout", {}, { kind: "CompareHashes" })];
   }
-  const snapshot = awaitSnapshot(view, to, beforeUpgrade(view, to));
-  if (snapshot) return [snapshot];
+  if (awaited) return [awaitSnapshot(view, to, awaited)];
   return [rememberOldLog(view, outdated, to) ?? rollNext(view, outdated, template)];
 }
 
@@ -170,7 +167,8 @@ function awaitApproval(view: View, template: MemberTemplate): Outcome | undefine
   const hash = templateHash(template);
   const { cluster } = view.observation;
   // Whoever let ways of clients end by this template let it be rolled out.
-  const isApproved = cluster.approved === hash || cluster.approved === closingWord(cluster, template);
+  const words = [hash, closingWord(cluster, template), withoutSnapshot(template.version, hash)];
+  const isApproved = words.includes(cluster.approved ?? "");
   if (view.spec.update.strategy !== "OnApproval" || isApproved) return undefined;
   return hold(HOLDS.rollouts, "ApprovalAwaited", { approval: approvable(view.observation, hash) });
 }
@@ -208,39 +206,10 @@ function prepareDowngrade(view: View, to: string): Outcome {
   const reported = view.members.some(({ answer }) => answer.reachable && answer.downgrade?.enabled);
   const minor = { to: minorOf(to) };
   if (reported) return hold(HOLDS.disruptions, "DowngradePreparing", minor, { until: view.now + 1000 });
-  return (
-    awaitSnapshot(view, to, snapshotBefore(view, to)) ??
-    act("roll", "DowngradeEnabled", minor, { kind: "EnableDowngrade", version: `${minorOf(to)}.0` })
-  );
-}
-
-/** As a part of another sentence. */
-function fragmentOf(sentence: string): string {
-  return sentence.replace(/\.$/, "");
-}
-
-function awaitSnapshot(view: View, to: string, before: SnapshotBefore): Outcome | undefined {
-  switch (before.is) {
-    case "unneeded":
-      return undefined;
-    case "wanted":
-      return hold(HOLDS.rollouts, "SnapshotBeforeAwaited", { to, snapshot: before.name });
-    case "running":
-      return hold(HOLDS.rollouts, "SnapshotBeforeAwaited", {
-        to,
-        snapshot: before.snapshot.name,
-        // What it waits for itself; that it runs needs no words.
-        ...(before.snapshot.status.phase === "Pending" &&
-          before.snapshot.status.message !== undefined && {
-            why: fragmentOf(before.snapshot.status.message),
-          }),
-      });
-    case "failed": {
-      const { name, status } = before.snapshot;
-      const approval = approvable(view.observation, withoutSnapshot(to));
-      const why = fragmentOf(status.message ?? "unknown");
-      const params = { to, snapshot: name, why, approval };
-      return hold(HOLDS.rollouts, "SnapshotBeforeFailed", params, { until: before.againAt });
-    }
-  }
+  const before = snapshotBefore(view, to);
+  if (before.is !== "unneeded") return awaitSnapshot(view, to, { before });
+  return act("roll", "DowngradeEnabled", minor, {
+    kind: "EnableDowngrade",
+    version: `${minorOf(to)}.0`,
+  });
 }

@@ -171,6 +171,20 @@ describe("a snapshot that is deleted", () => {
   });
 });
 
+test("of snapshots before an upgrade that failed, the last one stays; one that was taken is never forgotten", () => {
+  const failed = (name: string, status: object = {}) =>
+    snapshotNamed(name, { before: "3.7", status: { phase: "Failed", ...status } });
+  const taken = snapshotNamed("c", { before: "3.7", status: { phase: "Succeeded", uri: "s3://b/c" } });
+  const forgotten = (...snapshots: Parameters<typeof decided>[0]) =>
+    decided(snapshots).effects.map((effect) =>
+      effect.kind === "ForgetSnapshot" ? effect.snapshot.name : effect.kind,
+    );
+  assert.deepEqual(forgotten(failed("a")), []);
+  assert.deepEqual(forgotten(failed("a"), failed("b"), taken, failed("d")), ["a", "b"]);
+  assert.deepEqual(forgotten(failed("a", { uri: "s3://b/a" }), failed("b")), [], "damaged since");
+  assert.deepEqual(forgotten(snapshotNamed("mine", { status: { phase: "Failed" } }), failed("b")), []);
+});
+
 test("a finished snapshot is held and let go as its policy is changed, and otherwise left alone", () => {
   const status = { phase: "Succeeded", startedAt: "2026-01-01T00:00:00Z" } as const;
   const spec = { deletionPolicy: "Delete" } as const;

@@ -68,9 +68,22 @@ function beforeRollout({ schedule, name, minor }: NonNullable<SnapshotWorld["bef
 
 function turnOf(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   if (snapshot.deleting) return ending(world, snapshot);
+  if (isOutdone(world, snapshot)) return { effect: { kind: "ForgetSnapshot", snapshot } };
   if (isFinal(snapshot)) return held(snapshot) ?? verificationTurn(world, snapshot);
   if (snapshot.status.phase === "Running") return running(world, snapshot);
   return pending(world, snapshot);
+}
+
+/** Before an upgrade one is tried every hour: of those that failed, the last one tells why. */
+function isOutdone({ snapshots }: SnapshotWorld, snapshot: SnapshotFacts): boolean {
+  const failed = snapshots.filter(
+    ({ before, deleting, status }) =>
+      before !== undefined &&
+      !deleting &&
+      status.uri === undefined &&
+      (status.phase === "Failed" || status.phase === "Rejected"),
+  );
+  return failed.slice(0, -1).includes(snapshot);
 }
 
 /** The finalizer follows the policy, which may be changed at any time. */

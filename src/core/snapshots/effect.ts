@@ -30,6 +30,8 @@ export type SnapshotEffect =
     }
   /** Puts our finalizer on it, before anything is in the store. */
   | { readonly kind: "HoldSnapshot"; readonly snapshot: SnapshotFacts }
+  /** Deletes the EtcdSnapshot of one that failed, and nothing in the store: there is nothing whole of it. */
+  | { readonly kind: "ForgetSnapshot"; readonly snapshot: SnapshotFacts }
   /** Takes our finalizer off. */
   | { readonly kind: "ReleaseSnapshot"; readonly snapshot: SnapshotFacts };
 

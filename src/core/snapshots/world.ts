@@ -25,14 +25,22 @@ export function snapshotWorld(
   };
 }
 
-/** Where anything else holds the rollout back too, there is time: the snapshot is to be of the data that is upgraded. */
+/**
+ * Where anything else holds the rollout back too, there is time: the snapshot is to be of the data that is upgraded. A
+ * member that is down waits for it alone, since the other version may be what it needs.
+ */
 function awaitedBefore(view: View, holds: readonly Hold[]): SnapshotWorld["before"] {
   const rolling = holds.filter(({ classes }) => classes === "all" || classes.includes("roll"));
-  const [hold] = rolling;
-  if (rolling.length !== 1 || hold?.code !== "SnapshotBeforeAwaited") return undefined;
+  const hold = rolling.find(
+    ({ rule, code }) => AWAITED.has(code) && (rule === MENDS || rolling.length === 1),
+  );
+  if (!hold) return undefined;
   const before = snapshotBefore(view, (hold.params as ParamsOf<"SnapshotBeforeAwaited">).to);
   return before.is === "wanted" ? before : undefined;
 }
+
+const MENDS = "retemplate";
+const AWAITED: ReadonlySet<string> = new Set(["SnapshotBeforeAwaited", "SnapshotBeforeStuck"]);
 
 /** The process that takes snapshots has a certificate and no password. What etcd has counts, where it is known. */
 function withoutLogin({ spec, observation: { auth } }: View): Blocked | undefined {

@@ -3,19 +3,26 @@
  * next step on the way. `learned` templates of siblings are the last known good.
  */
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
+import { downgradeTarget } from "../assess/downgrade-target.ts";
+import { crosses, snapshotBefore, type AwaitedSnapshot } from "../assess/snapshot-before.ts";
 import { unsupportedOptions } from "../config/flags.ts";
 import { message, type Message, type WaitCode } from "../messages/table.ts";
 import type { MemberTemplate } from "../record.ts";
 import { effective, effectiveTLS, type Effective, type Locked } from "./effective.ts";
 import { isVolatile, sameTemplate, templateFor, templateHash } from "./template.ts";
 import { versionStep, type VersionStep } from "../version/upgrade.ts";
-import { minorNumber, minorOf } from "../version/version.ts";
+import { compareVersions, minorNumber, version } from "../version/version.ts";
 import { isStartedUnchecked, type MemberView, type View } from "../view.ts";
 
 export interface Target {
   readonly step: VersionStep;
-  /** Undefined when the version is refused, or etcd must be prepared first. */
+  /** What members may be given. Undefined when the version is refused, or etcd must be prepared first. */
   readonly template?: MemberTemplate;
+  /**
+   * The template of another minor version that follows once its snapshot is good. Until then `template` is what the
+   * spec asks for at the version that members have: nobody crosses, and an edit that mends one need not wait.
+   */
+  readonly awaited?: { readonly template: MemberTemplate; readonly before: AwaitedSnapshot };
   /** Why it is not all of the TLS that the spec asks for. */
   readonly closing?: Effective["closing"];
   readonly locked?: Effective["locked"];
@@ -51,7 +58,20 @@ export function targetOf(view: View): Target {
   const spec = step.snapshots ? snapshotOften(view.spec) : view.spec;
   const tls = effectiveTLS(view, templateFor(spec, step.to));
   if (tls.locked?.begun) return refused(whyLocked(tls.locked));
-  return { step, ...tls };
+  if (!crosses(view, step.to)) return { step, ...tls };
+  const before = snapshotBefore(view, step.to, templateHash(tls.template));
+  if (before.is === "unneeded") return { step, ...tls };
+  return { step, ...tls, template: atPresentVersion(view), awaited: { template: tls.template, before } };
+}
+
+/** What the spec asks for, but for the version, and for an image that is pinned to another one. */
+function atPresentVersion(view: View): MemberTemplate {
+  const [newest] = view.staying
+    .map(({ record }) => record.template)
+    .toSorted((a, b) => compareVersions(version(b.version), version(a.version)));
+  if (!newest) throw new RangeError("nobody has a version");
+  const asked = templateFor(view.spec, newest.version);
+  return effective(view, view.spec.image.digest === undefined ? asked : { ...asked, image: newest.image });
 }
 
 export function whyLocked({ unread, begun }: Locked): Message<WaitCode> {
@@ -74,14 +94,6 @@ function snapshotOften(spec: EtcdClusterSpec): EtcdClusterSpec {
 
 function refused(why: Message<WaitCode>): Target {
   return { step: { kind: "refused", why } };
-}
-
-/** The minor of a downgrade that etcd prepares or carries out, as a member on the higher minor tells it (H13). */
-export function downgradeTarget(view: View): string | undefined {
-  for (const { answer } of view.members) {
-    if (answer.reachable && answer.downgrade?.enabled) return minorOf(answer.downgrade.target);
-  }
-  return undefined;
 }
 
 /**

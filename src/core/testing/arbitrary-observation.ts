@@ -21,6 +21,7 @@ import { startHash, templateFor } from "../template/template.ts";
 import { minorOf } from "../version/version.ts";
 import { arbitraryOperations } from "./arbitrary-operations.ts";
 import { clash, maybe, mostly, past, RARE, seldom, usually } from "./arbitrary-parts.ts";
+import { arbitrarySnapshots } from "./arbitrary-snapshots.ts";
 import { arbitrarySpec, RESTORE, VERSIONS } from "./arbitrary-spec.ts";
 import { brief } from "./brief.ts";
 import { specOf, NOW } from "./cluster.ts";
@@ -353,6 +354,7 @@ export const arbitraryObservation: fc.Arbitrary<Observation> = fc
         ),
       }),
       operations: arbitraryOperations,
+      snapshots: arbitrarySnapshots,
       members: fc.tuple(...sorted.map((ordinal) => memberOf(ordinal, common))),
       etcd: etcdOf(sorted, common),
       platform: fc.record({

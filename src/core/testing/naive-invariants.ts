@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import type { Action } from "../action.ts";
 import type { EtcdMemberEntry, MemberFacts, MemberTrust, Observation } from "../observation.ts";
 import { assertNobodyShutOut } from "./naive-clients.ts";
+import { assertSnapshotBefore } from "./naive-snapshots.ts";
 import { assertAllEnded, assertApproved } from "./recovery-invariants.ts";
 
 /** What the naive eye sees. */
@@ -80,6 +81,8 @@ export function assertInvariants(o: Observation, action: Action): void {
       assert.ok(sleeps || action.kind === "StopWorkload", "hibernation only stops");
     }
   }
+  const isQuorate = seen.linearizable && seen.healthyVoters() >= majorityOf(seen.voters.length);
+  assertSnapshotBefore(o, action, seen.established && isQuorate);
   switch (action.kind) {
     case "RemoveFromEtcd": {
       const entry = seen.list.find((candidate) => candidate.id === action.memberID);

@@ -73,6 +73,11 @@ async function execute(context: SnapshotContext, effect: SnapshotEffect): Promis
       return await setHeld(context, effect.snapshot, true);
     case "ReleaseSnapshot":
       return await setHeld(context, effect.snapshot, false);
+    case "ForgetSnapshot": {
+      const { uid, resourceVersion } = effect.snapshot;
+      await client.delete(etcdSnapshots, refOf(context, effect.snapshot), { uid, resourceVersion });
+      return;
+    }
     case "RequestVerification": {
       const { uid, resourceVersion } = effect.snapshot;
       const annotations = { [ANNOTATIONS.verify]: effect.request };
