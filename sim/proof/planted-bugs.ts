@@ -55,6 +55,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/core/rules/learners.ts",
     find: "if (down.length > 0 || !survivesPromotion(view.voters, view.healthyVoters)) {",
     replace: "if (down.length > 1) {",
+    also: {
+      file: "src/core/rules/replace-broken.ts",
+      find: "return isVoter ? HOLDS.needingAllVoters : HOLDS.disruptions;",
+      replace: "return isVoter ? HOLDS.disruptions : HOLDS.disruptions;",
+    },
   },
   {
     name: "a member is removed before the newcomer that replaces it votes",

@@ -5,8 +5,8 @@
 import type { Action } from "../../../src/core/action.ts";
 import { FINAL } from "../../../src/core/operations/status.ts";
 import { minorNumber } from "../../../src/core/version/version.ts";
-import { idOf, ordinalOfID, ordinalOfName, ownVolume, type Setting } from "./observe.ts";
-import type { Marks, Member, Operation, State } from "./state.ts";
+import { idOf, operationNumber, ordinalOfID, ordinalOfName, ownVolume, type Setting } from "./observe.ts";
+import { withoutOperation, type Marks, type Member, type State } from "./state.ts";
 import { entryOf, hasQuorum, isUp, majorityOf, upVoters, votersOf } from "./truth.ts";
 import { minorOfMember, normal, withMember } from "./world.ts";
 
@@ -87,8 +87,8 @@ function apply(truth: State, seen: State, action: Action, setting: Setting): Sta
     case "ReissueCertificates":
       return undefined;
     case "UpdateOperation":
-      return sameOperation(truth, seen)
-        ? { ...truth, operation: written(truth.operation, action) }
+      return sameOperation(truth, seen, operationNumber(action.operation))
+        ? written(truth, action)
         : undefined;
     case "DeleteOperation":
     case "ChangeAuth":
@@ -117,7 +117,7 @@ function create(
     template: templates.numberOf(record.template),
     retiring: false,
     requested: false,
-    stamped: false,
+    stamped: 0,
     deleting: false,
     volume: "absent",
     data: false,
@@ -145,7 +145,7 @@ function recordChange(
       retiring: change.retiring !== undefined,
       requested: change.retiring?.requested === true,
     }),
-    ...(change.restart !== undefined && { stamped: true }),
+    ...(change.restart !== undefined && { stamped: operationNumber(change.restart) }),
     ...(change.leaving && {
       leaving: { volume: change.leaving.volume, broken: change.leaving.broken === true },
     }),
@@ -233,20 +233,26 @@ function sameCluster(a: State, b: State): boolean {
   return JSON.stringify([a.spec, a.deleting, a.marks]) === JSON.stringify([b.spec, b.deleting, b.marks]);
 }
 
-function sameOperation(a: State, b: State): boolean {
-  return a.operation !== undefined && JSON.stringify(a.operation) === JSON.stringify(b.operation);
+/** Whether the operation of this number is as it was seen. */
+function sameOperation(truth: State, seen: State, number: number): boolean {
+  const found = (state: State) =>
+    [state.operation, state.waiting].find((operation) => operation?.number === number);
+  return found(truth) !== undefined && JSON.stringify(found(truth)) === JSON.stringify(found(seen));
 }
 
 /** One that has finished is of no further interest. */
 function written(
-  operation: Operation | undefined,
-  { status }: Extract<Action, { kind: "UpdateOperation" }>,
-): Operation | undefined {
-  if (!operation || FINAL.has(status.phase)) return undefined;
-  return {
-    ...operation,
+  truth: State,
+  { operation: name, status }: Extract<Action, { kind: "UpdateOperation" }>,
+): State | undefined {
+  const number = operationNumber(name);
+  if (FINAL.has(status.phase)) return withoutOperation(truth, number);
+  const change = {
     running: status.phase === "Running",
     members: (status.members ?? []).map(ordinalOfName),
     done: (status.steps ?? []).flatMap(({ member }) => (member === undefined ? [] : [ordinalOfName(member)])),
   };
+  const { operation, waiting } = truth;
+  if (operation?.number === number) return { ...truth, operation: { ...operation, ...change } };
+  return waiting && { ...truth, waiting: { ...waiting, ...change } };
 }

@@ -19,6 +19,8 @@ export interface Family {
   readonly deletes?: boolean;
   /** An edit may also be an EtcdOperation with one of these tasks, once, and its deletion. */
   readonly tasks?: readonly Task[];
+  /** Then also a second one, which waits for the first or comes after it. */
+  readonly twoTasks?: true;
 }
 
 const of = (replicas: number, version = "3.6.16") => ({ replicas, version });
@@ -38,6 +40,15 @@ export const QUICK: readonly Family[] = [
     blind: "only",
   },
   { name: "2, restarted", settled: true, specs: [of(2)], edits: 2, faults: 1, tasks: [{ kind: "restart" }] },
+  {
+    name: "1, two operations",
+    settled: true,
+    specs: [of(1)],
+    edits: 2,
+    faults: 1,
+    tasks: [{ kind: "restart" }, { kind: "replaceMember", target: 1 }],
+    twoTasks: true,
+  },
 ];
 
 const TASKS: readonly Task[] = [
@@ -75,6 +86,24 @@ export const UP_TO_3: readonly Family[] = [
   { name: "asleep and awake", settled: true, specs: [of(2), of(0)], edits: 2, faults: 1 },
   { name: "deleted", settled: true, specs: [of(3)], edits: 1, faults: 1, deletes: true },
   { name: "2, operations", settled: true, specs: [of(2)], edits: 2, faults: 1, tasks: TASKS },
+  {
+    name: "2, two operations",
+    settled: true,
+    specs: [of(2)],
+    edits: 2,
+    faults: 1,
+    tasks: TASKS,
+    twoTasks: true,
+  },
+  {
+    name: "3, two operations",
+    settled: true,
+    specs: [of(3)],
+    edits: 3,
+    faults: 0,
+    tasks: TASKS,
+    twoTasks: true,
+  },
   { name: "3, an operation", settled: true, specs: [of(3)], edits: 1, faults: 1, tasks: TASKS },
   { name: "3 ↔ 1, an operation", settled: true, specs: [of(3), of(1)], edits: 2, faults: 0, tasks: TASKS },
   {
@@ -101,6 +130,15 @@ export const UP_TO_5: readonly Family[] = [
   { name: "3: 3.5 → 3.6", settled: true, specs: [of(3, "3.5.35"), of(3)], edits: 1, faults: 1 },
   { name: "3: asleep and awake", settled: true, specs: [of(3), of(0)], edits: 2, faults: 1 },
   { name: "3, operations", settled: true, specs: [of(3)], edits: 2, faults: 1, tasks: TASKS },
+  {
+    name: "3, two operations, a fault",
+    settled: true,
+    specs: [of(3)],
+    edits: 2,
+    faults: 1,
+    tasks: TASKS,
+    twoTasks: true,
+  },
   { name: "3 ↔ 5", settled: true, specs: [of(3), of(5)], edits: 2, faults: 1 },
   { name: "5, twice", settled: true, specs: [of(5)], edits: 0, faults: 2 },
   { name: "5 → 1, 4", settled: true, specs: [of(5), of(1), of(4)], edits: 1, faults: 1 },

@@ -6,7 +6,7 @@
 import type { Action } from "../../../src/core/action.ts";
 import { assertInvariants } from "../../../src/core/testing/naive-invariants.ts";
 import type { Observation } from "../../../src/core/observation.ts";
-import { ordinalOfID, ordinalOfName, specIn, type Setting } from "./observe.ts";
+import { operationNumber, ordinalOfID, ordinalOfName, specIn, type Setting } from "./observe.ts";
 import { Broken } from "./step.ts";
 import type { Member, State } from "./state.ts";
 import { entryOf, hasQuorum, majorityOf, upVoters, voterIsUp, votersOf } from "./truth.ts";
@@ -89,6 +89,9 @@ export function judgeStep(state: State, seen: State, action: Action, setting: Se
         throw new Broken("I3", "a cluster that exists is begun anew");
       return;
     case "UpdateOperation":
+      // One at a time, in the order of their creation.
+      if (seen.operation?.number !== operationNumber(action.operation))
+        throw new Broken("operation", `${action.operation} is written while an earlier one has not finished`);
       if (action.status.phase === "Succeeded" && state === seen) judgeSuccess(state);
       return;
     case "UpdateMember": {
@@ -103,11 +106,12 @@ export function judgeStep(state: State, seen: State, action: Action, setting: Se
 
 /** What it says of itself is so. */
 function judgeSuccess(state: State): void {
-  const { task, members = [] } = state.operation ?? {};
+  const { number, task, members = [] } = state.operation ?? {};
   const there = state.members.filter(({ ordinal }) => members.includes(ordinal));
   // One that fails afterwards was restarted all the same.
   const left = there.find(
-    ({ leaving, stamped, from }) => !leaving && !(stamped && (from === undefined || from.stamped === true)),
+    ({ leaving, stamped, from }) =>
+      !leaving && !(stamped === number && (from === undefined || from.stamped === number)),
   );
   if (task?.kind === "restart" && left)
     throw new Broken("operation", `said to have restarted demo-${left.ordinal}, which runs as before`);

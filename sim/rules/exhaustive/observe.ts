@@ -31,6 +31,9 @@ export const CLUSTER = "demo";
 const UID = "11111111-2222";
 const OPERATION_UID = "33333333-4444";
 const OPERATION = "task";
+const operationUID = (number: number) => `${OPERATION_UID}-${number}`;
+const operationName = (number: number) => `${OPERATION}-${number}`;
+export const operationNumber = (name: string) => Number(name.split("-").at(-1));
 /** Far enough behind the leader that nobody promotes it. */
 const LOG = 1_000_000;
 
@@ -77,7 +80,7 @@ function startOf(from: Started, { templates }: Setting): string {
       template: templates.get(from.template),
       joined: from.peers === undefined,
       initialCluster: peersOf(from.peers ?? []),
-      ...(from.stamped && { restart: OPERATION_UID }),
+      ...(from.stamped !== undefined && { restart: operationUID(from.stamped) }),
     });
     startedFrom.set(from, text);
   }
@@ -122,7 +125,7 @@ function recordOf(member: Member, { templates }: Setting): MemberRecord {
     ...(member.retiring && {
       retiring: { reason: "retired", ...(member.requested && { requested: true }) },
     }),
-    ...(member.stamped && { restart: OPERATION_UID }),
+    ...(member.stamped > 0 && { restart: operationUID(member.stamped) }),
     ...(member.leaving && { leaving: { reason: "leaving", ...member.leaving } }),
   };
   records.set(member, record);
@@ -267,7 +270,7 @@ export function observe(state: State, setting: Setting): Observation {
       marks: marksOf(state),
     },
     members,
-    operations: state.operation ? [operationFacts(state.operation)] : [],
+    operations: [state.operation, state.waiting].flatMap((one) => (one ? [operationFacts(one)] : [])),
     etcd: etcdFacts(state),
     platform: { fenced: false, offers: addresses, highestLeftover: 0, unavailableVersions: {}, clashes: [] },
   };
@@ -275,13 +278,13 @@ export function observe(state: State, setting: Setting): Observation {
 
 const named = (ordinal: number) => memberName(CLUSTER, ordinal);
 
-function operationFacts({ task, running, members, done }: Operation): OperationFacts {
+function operationFacts({ number, task, running, members, done }: Operation): OperationFacts {
   return {
-    name: OPERATION,
-    uid: OPERATION_UID,
+    name: operationName(number),
+    uid: operationUID(number),
     resourceVersion: "1",
     generation: 1,
-    createdAt: NOW - HOUR_MS,
+    createdAt: NOW - HOUR_MS + number * 1_000,
     deleting: false,
     task: taskOf(task),
     status: running

@@ -120,7 +120,7 @@ class Search {
       blind: false,
       faults,
       edits,
-      asked: false,
+      asked: 0,
     };
     for (let steps = 0; settled; steps++) {
       if (steps > MOST_STEPS) throw new RangeError(`${this.#family.name} does not settle`);

@@ -34,8 +34,9 @@ export function staleViews(before: State, after: State): StaleView[] {
     const { spec, deleting, marks } = before;
     views.push({ object: "the cluster", seen: { ...after, spec, deleting, marks } });
   }
-  if (JSON.stringify(before.operation) !== JSON.stringify(after.operation))
-    views.push({ object: "the operation", seen: { ...after, operation: before.operation } });
+  const { operation, waiting } = before;
+  if (JSON.stringify([operation, waiting]) !== JSON.stringify([after.operation, after.waiting]))
+    views.push({ object: "the operations", seen: { ...after, operation, waiting } });
   for (const old of before.members) {
     const now = after.members.find(({ ordinal }) => ordinal === old.ordinal);
     const name = `demo-${old.ordinal}`;

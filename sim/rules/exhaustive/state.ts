@@ -6,7 +6,8 @@
  * frozen, stopping, exited and why) with what it was started from, whether a learner has caught up, and how long
  * it has been down in three steps (just now, `unhealthyAfter`, `memberLostAfter`). Of etcd: the list with learners
  * and who has started, who leads, the cluster version, an announced downgrade. Of the cluster: spec, marks, deletion,
- * and one EtcdOperation that restarts, replaces or moves leadership. Of the operator: whether it reaches etcd.
+ * and up to two EtcdOperations that restart, replace or move leadership, one of which waits. Of the operator: whether it
+ * reaches etcd.
  *
  * Left out: data sizes, alarms and hashes (comparison is off), the hourly budget, canaries' seconds, nudges,
  * windows, members that have heard less than the leader, and a former life's cluster, whose members are silent.
@@ -23,8 +24,8 @@ export interface Started {
   readonly template: number;
   /** The ordinals of its list; undefined when it was started as one that has joined. */
   readonly peers?: readonly number[];
-  /** With the stamp of the operation. */
-  readonly stamped?: boolean;
+  /** With the stamp of an operation, by its number. */
+  readonly stamped?: number;
 }
 
 export interface Member {
@@ -41,8 +42,8 @@ export interface Member {
   readonly retiring: boolean;
   /** The operation asked for its replacement. */
   readonly requested: boolean;
-  /** The operation asked for a restart. */
-  readonly stamped: boolean;
+  /** The operation of this number asked last for a restart; 0: none did. */
+  readonly stamped: number;
   readonly leaving?: { readonly volume: "Delete" | "Retain"; readonly broken: boolean };
   readonly deleting: boolean;
   readonly volume: "absent" | "own" | "other";
@@ -92,6 +93,8 @@ export type Task =
 
 /** An EtcdOperation that has not finished; one that has does nothing any more. */
 export interface Operation {
+  /** In the order of their creation, from 1 on. */
+  readonly number: number;
   readonly task: Task;
   readonly running: boolean;
   /** As settled at its start. */
@@ -110,11 +113,13 @@ export interface State {
   /** The operator alone cannot reach etcd (H16). */
   readonly blind: boolean;
   readonly operation?: Operation | undefined;
+  /** Created after that one, and not begun. */
+  readonly waiting?: Operation | undefined;
   /** What may still happen to it. */
   readonly faults: number;
   readonly edits: number;
-  /** An operation was asked for. */
-  readonly asked: boolean;
+  /** How many operations were asked for. */
+  readonly asked: number;
 }
 
 /** Templates are many words and few: states hold numbers. */
@@ -150,9 +155,9 @@ export function ranked(state: State): State {
   }
   for (const entry of state.etcd.list) seen.add(entry.ordinal);
   if (state.marks.failed) seen.add(state.marks.failed.member);
-  const { operation } = state;
-  for (const ordinal of operation ? [...operation.members, operation.task.target ?? 0] : [])
-    seen.add(ordinal);
+  const { operation, waiting } = state;
+  for (const one of [operation, waiting])
+    for (const ordinal of one ? [...one.members, one.task.target ?? 0] : []) seen.add(ordinal);
   seen.delete(0);
   const sorted = [...seen].toSorted((a, b) => a - b);
   if (sorted.every((ordinal, i) => ordinal === i + 1)) return state;
@@ -161,14 +166,8 @@ export function ranked(state: State): State {
   const { failed } = state.marks;
   return {
     ...state,
-    ...(operation && {
-      operation: {
-        ...operation,
-        task: { ...operation.task, ...(operation.task.target && { target: of(operation.task.target) }) },
-        members: operation.members.map(of),
-        done: operation.done.map(of),
-      },
-    }),
+    ...(operation && { operation: renamed(operation, of) }),
+    ...(waiting && { waiting: renamed(waiting, of) }),
     marks: {
       ...state.marks,
       highest: of(state.marks.highest),
@@ -190,6 +189,22 @@ export function ranked(state: State): State {
   };
 }
 
+function renamed(operation: Operation, of: (ordinal: number) => number): Operation {
+  const { task, members, done } = operation;
+  return {
+    ...operation,
+    task: { ...task, ...(task.target && { target: of(task.target) }) },
+    members: members.map(of),
+    done: done.map(of),
+  };
+}
+
+/** Without the operation of this number; the one that waits is then the first. */
+export function withoutOperation(state: State, number: number): State {
+  if (state.operation?.number !== number) return { ...state, waiting: undefined };
+  return { ...state, operation: state.waiting, waiting: undefined };
+}
+
 const flag = (value: boolean) => (value ? "1" : "0");
 
 /** Equal states have equal keys. */
@@ -204,20 +219,21 @@ export function keyOf(s: State): string {
       m.joined ? "" : m.peers.join("."),
       flag(m.knowsID) + flag(m.permitted) + flag(m.joined) + flag(m.run) + flag(m.retiring),
       flag(m.deleting) + flag(m.data) + flag(m.used) + flag(m.synced) + flag(m.counted),
-      flag(m.requested) + flag(m.stamped),
+      flag(m.requested) + m.stamped,
       m.template,
       m.leaving ? m.leaving.volume[0] + flag(m.leaving.broken) : "",
       m.volume,
       m.process,
-      m.from ? `${m.from.template}:${m.from.peers?.join(".") ?? "-"}${m.from.stamped ? "s" : ""}` : "",
+      m.from ? `${m.from.template}:${m.from.peers?.join(".") ?? "-"}${m.from.stamped ?? ""}` : "",
       m.down,
     ].join(","),
   );
   const list = etcd.list.map((e) => `${e.ordinal}${e.learner ? "l" : "v"}${flag(e.started)}`);
   return [
     s.spec,
-    flag(s.deleting) + flag(s.finished) + flag(s.blind) + flag(s.asked) + s.faults + s.edits,
+    flag(s.deleting) + flag(s.finished) + flag(s.blind) + s.asked + s.faults + s.edits,
     operationKey(s.operation),
+    operationKey(s.waiting),
     `${marks.life}${flag(marks.established)}${marks.highest}${flag(marks.batch)}`,
     marks.oldLog ? `${marks.oldLog.minor}/${marks.oldLog.until ?? ""}` : "",
     marks.failed ? `${marks.failed.template}/${marks.failed.member}` : "",
@@ -228,6 +244,6 @@ export function keyOf(s: State): string {
 
 function operationKey(operation: Operation | undefined): string {
   if (!operation) return "";
-  const { task, running, members, done } = operation;
-  return `${task.kind}${task.target ?? ""}${flag(running)}${members.join(".")}/${done.join(".")}`;
+  const { number, task, running, members, done } = operation;
+  return `${number}${task.kind}${task.target ?? ""}${flag(running)}${members.join(".")}/${done.join(".")}`;
 }

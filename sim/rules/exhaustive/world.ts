@@ -9,7 +9,7 @@ import { viewOf } from "../../../src/core/view.ts";
 import { observe, type Setting } from "./observe.ts";
 import type { Family } from "./families.ts";
 import { Broken, type Step } from "./step.ts";
-import type { Entry, Member, Process, State } from "./state.ts";
+import { withoutOperation, type Entry, type Member, type Process, type State } from "./state.ts";
 import { entryOf, hasQuorum, isUp, majorityOf, upVoters } from "./truth.ts";
 
 /** Its steps go on for ever: whoever starts too slowly is replaced again and again, as often as an hour allows. */
@@ -106,7 +106,7 @@ export function settleSteps(state: State, setting: Setting): Step[] {
       add(`the volume of ${name} is made`, withMember(state, ordinal, { volume: "own" }));
     if (process === "absent" && !state.deleting && seen && shouldRun(view.observation, seen)) {
       const { template, joined, peers, stamped } = member;
-      const from = { template, ...(!joined && { peers }), ...(stamped && { stamped }) };
+      const from = { template, ...(!joined && { peers }), ...(stamped > 0 && { stamped }) };
       add(`${name} starts`, withMember(state, ordinal, { process: "starting", from }));
     }
     if (process === "starting") {
@@ -225,7 +225,7 @@ export function faultSteps(state: State, setting: Setting, blind: Family["blind"
 }
 
 /** What a person may do; each costs one of the edits that the state has left. */
-export function editSteps(state: State, setting: Setting, { deletes, tasks = [] }: Family): Step[] {
+export function editSteps(state: State, setting: Setting, { deletes, tasks = [], twoTasks }: Family): Step[] {
   if (state.edits === 0 || state.finished || state.deleting) return [];
   const less = { ...state, edits: state.edits - 1 };
   const steps: Step[] = [];
@@ -238,17 +238,22 @@ export function editSteps(state: State, setting: Setting, { deletes, tasks = [] 
       spec: i,
     });
   }
-  if (!state.asked)
-    for (const task of tasks)
+  const number = state.asked + 1;
+  if (number <= (twoTasks ? 2 : 1))
+    for (const task of tasks) {
+      const created = { number, task, running: false, members: [], done: [] };
       add(`an EtcdOperation: ${task.kind} ${task.target ?? ""}`, {
         ...less,
-        asked: true,
-        operation: { task, running: false, members: [], done: [] },
+        asked: number,
+        ...(state.operation ? { waiting: created } : { operation: created }),
       });
-  if (state.operation) add("the EtcdOperation is deleted", { ...less, operation: undefined });
+    }
+  for (const operation of [state.operation, state.waiting])
+    if (operation)
+      add(`the EtcdOperation ${operation.number} is deleted`, withoutOperation(less, operation.number));
   if (!deletes) return steps;
   // The garbage collector takes its operations along, sooner or later.
-  add("the cluster is deleted", { ...less, deleting: true, operation: undefined });
+  add("the cluster is deleted", { ...less, deleting: true, operation: undefined, waiting: undefined });
   for (const { ordinal, deleting } of state.members)
     if (!deleting)
       add(`the record of demo-${ordinal} is deleted by hand`, withMember(less, ordinal, { deleting: true }));
