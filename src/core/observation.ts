@@ -117,6 +117,8 @@ export interface PlatformFacts {
   readonly fetched?: FetchedSnapshot;
   /** The last attempt to make it, where that takes longer than one step and has not succeeded. */
   readonly rescue?: RescueFacts;
+  /** For an approved recovery whose snapshot was made: why the first new member could not be made from it. */
+  readonly firstMemberRefused?: string;
   /** Why this platform cannot recover this cluster from what its members' volumes hold. */
   readonly recoveryRefused?: string;
   /** The CAs of the planes that have one of ours. */
@@ -155,9 +157,12 @@ export interface RescuedData {
 export interface RescueFacts {
   readonly plan: string;
   readonly attempt: number;
-  readonly state: "running" | "failed";
+  /** Stranded: the node that it is on has not answered for so long that nothing comes of it. */
+  readonly state: "running" | "failed" | "stranded";
   /** What it waits for, or why it failed. */
   readonly why?: string | undefined;
+  /** The node that it is on, where that does not answer. */
+  readonly lostNode?: string;
 }
 
 export interface Clash {

@@ -193,6 +193,11 @@ export class KubePlatform implements Platform {
         ? await this.#preflight.verdict(cluster, records, platform.offers[0]?.address)
         : {};
     const newcomersBlocked = newcomersBlockedBy(this.#apply, cluster, records, platform.offers[0]);
+    const { operations } = observed.state;
+    const recovery = await this.#recovery.facts(
+      { cluster, members, operations },
+      platform.offers[0]?.address,
+    );
     return {
       cluster,
       members,
@@ -202,9 +207,9 @@ export class KubePlatform implements Platform {
         ...verdict,
         ...(newcomersBlocked && { newcomersBlocked }),
         ...this.#rotations.authorities(cluster, records),
-        ...this.#recovery.facts({ cluster, members, operations: observed.state.operations }),
+        ...recovery,
       },
-      operations: observed.state.operations,
+      operations,
       ...this.#snapshots(cluster),
       auth: await this.#auth.objects(cluster, this.#credentials.commonName, records),
     };

@@ -7,7 +7,7 @@ import { Conflict, type ObjectAction, type PlatformMember, type PlatformState } 
 import { isWorthReading } from "../core/assess/recovery-plan.ts";
 import { modeOf } from "../core/config/flags.ts";
 import type { ClusterFacts, MemberDirectory, PlatformFacts } from "../core/observation.ts";
-import type { MemberRecord } from "../core/record.ts";
+import type { MemberAddress, MemberRecord } from "../core/record.ts";
 import type { View } from "../core/view.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isReason } from "../kube/errors.ts";
@@ -16,6 +16,7 @@ import { authorityName } from "./apply/authority-secret.ts";
 import type { Certificates } from "./apply/certificates.ts";
 import { deleted } from "./apply/entries.ts";
 import { findOne } from "./apply/keep.ts";
+import { PlaceCheck } from "./apply/place-check.ts";
 import type { PartWaits } from "./apply/part-waits.ts";
 import type { Wanted } from "./apply/wanted.ts";
 import type { Stores } from "./cache/stores.ts";
@@ -55,23 +56,32 @@ export interface RecoveryOptions {
 const partOf = (member: string) => `the Pod that reads the volume of ${member}`;
 
 type State = Pick<PlatformState, "cluster" | "members" | "operations">;
+type Facts = Pick<PlatformFacts, "rescued" | "rescue" | "recoveryRefused" | "firstMemberRefused">;
 
 export class KubeRecovery {
   readonly #options: RecoveryOptions;
+  readonly #places: PlaceCheck;
   #state: State | undefined;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
+    this.#places = new PlaceCheck(options.client, options.now);
   }
 
   /** What the decision has to know beside the directories. */
-  facts(state: State): Pick<PlatformFacts, "rescued" | "rescue" | "recoveryRefused"> {
+  async facts(state: State, next: MemberAddress | undefined): Promise<Facts> {
     this.#state = state;
     if (!state.operations.some(({ task }) => task.kind === "recoverQuorum")) return {};
-    const refused = recoveryRefused(state.members, this.#options.image);
+    const { image } = this.#options;
+    const refused = recoveryRefused(state.members, image);
+    const objects = this.#objects(state);
+    const rescue = rescueFacts(objects, (record) => this.#directoryOf(state.cluster, record));
+    const isNext = rescue.rescued && runningRecovery(objects) !== undefined;
+    const unplaced = isNext && (await this.#places.verdict(state.cluster, rescue.rescued, next, image));
     return {
-      ...rescueFacts(this.#objects(state), (record) => this.#directoryOf(state.cluster, record)),
+      ...rescue,
       ...(refused !== undefined && { recoveryRefused: refused }),
+      ...(unplaced && { firstMemberRefused: unplaced }),
     };
   }
 

@@ -12,7 +12,14 @@ const QUOTA_BYTES = 64 * 1024 ** 3;
 
 /** Of the snapshot, relative to the volume of the survivor. */
 export function snapshotOn(plan: string): string {
-  return path.posix.join("recovery", plan, RESCUED_SNAPSHOT);
+  return path.posix.join(RECOVERIES, plan, RESCUED_SNAPSHOT);
+}
+
+const RECOVERIES = "recovery";
+
+/** A directory for each plan. */
+export function recoveriesOn(volume: string): string {
+  return path.posix.join(volume, RECOVERIES);
 }
 
 /**
@@ -20,7 +27,7 @@ export function snapshotOn(plan: string): string {
  * nobody else ever has the same, so that an etcd of an earlier attempt that still ends cannot write into it.
  */
 export function placesOn(volume: string, plan: string, by: string) {
-  const workDir = path.posix.join(volume, "recovery", plan);
+  const workDir = path.posix.join(recoveriesOn(volume), plan);
   const attempt = path.posix.join(workDir, `${ATTEMPT}${by}`);
   return {
     dataDir: path.posix.join(volume, "data"),

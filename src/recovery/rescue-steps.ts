@@ -9,7 +9,7 @@ import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import { issueCertificates, readCertificates } from "../snapshot/scratch.ts";
-import { placesOn, RESCUED_SNAPSHOT } from "./places.ts";
+import { ATTEMPT, placesOn, recoveriesOn } from "./places.ts";
 import { copyForRescue, RescueError, saveForced, takeOut, type RescueOptions } from "./rescue.ts";
 
 /** The copy, and the snapshot of it. */
@@ -31,12 +31,33 @@ export interface CopyStep {
 
 export async function copyStep(options: CopyStep): Promise<void> {
   const { volume, plan, by, expected, tlsDir, disk, pki } = options;
-  const { dataDir, workDir, attempt } = placesOn(volume, plan, by);
-  for (const name of await disk.list(workDir)) {
-    if (!name.startsWith(RESCUED_SNAPSHOT)) await disk.remove(path.join(workDir, name));
+  const { dataDir, attempt } = placesOn(volume, plan, by);
+  await removeCopies(disk, volume);
+  try {
+    await copyForRescue({ dataDir, expected, disk, attempt, copies: COPIES });
+  } catch (error) {
+    await disk.remove(attempt);
+    throw error;
   }
-  await copyForRescue({ dataDir, expected, disk, attempt, copies: COPIES });
   await issueCertificates({ directory: tlsDir, clientURL: "https://127.0.0.1" }, { pki, disk });
+}
+
+/** Of earlier attempts, for whichever plan: they are as large as the data, and nothing reads them any more. */
+async function removeCopies(disk: Disk, volume: string): Promise<void> {
+  for (const { workDir } of await plansOn(disk, volume))
+    for (const name of await disk.list(workDir))
+      if (name.startsWith(ATTEMPT)) await disk.remove(path.join(workDir, name));
+}
+
+/** Snapshots of plans that came to nothing: what they were made from is in the new one, or still beside it. */
+async function removeOthers(disk: Disk, volume: string, plan: string): Promise<void> {
+  for (const other of await plansOn(disk, volume)) if (other.plan !== plan) await disk.remove(other.workDir);
+}
+
+async function plansOn(disk: Disk, volume: string): Promise<{ plan: string; workDir: string }[]> {
+  const names = await disk.list(recoveriesOn(volume));
+  const plans = names.filter((name) => /^[0-9a-f]{16}$/.test(name));
+  return plans.map((plan) => ({ plan, workDir: path.join(recoveriesOn(volume), plan) }));
 }
 
 export interface SaveStep extends Pick<CopyStep, "volume" | "plan" | "by" | "tlsDir" | "disk"> {
@@ -62,9 +83,13 @@ export async function saveStep(options: SaveStep): Promise<Manifest> {
       `etcd did not serve from the copy within ${START_TIMEOUT_MS / 60_000} minutes: see the log of its container`,
     );
   };
-  const manifest = await saveForced({ attempt, url, tls, last: { index }, ready, clock, random, signal });
-  await takeOut(disk, attempt, workDir);
-  // etcd still has it open, and is not needed any more.
-  await disk.remove(attempt);
-  return manifest;
+  try {
+    const manifest = await saveForced({ attempt, url, tls, last: { index }, ready, clock, random, signal });
+    await takeOut(disk, attempt, workDir);
+    await removeOthers(disk, volume, plan);
+    return manifest;
+  } finally {
+    // etcd still has it open, and is not needed any more; the members are started again beside it if this failed.
+    await disk.remove(attempt);
+  }
 }

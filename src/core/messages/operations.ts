@@ -91,10 +91,25 @@ export const OPERATIONS_TOLD = {
     example: WITH_RECOVERY,
   }),
   RecoveryAwaitsRescue: wait("OperationRunning", {
-    say: ({ operation, member, why }: WithMember & { why: string | undefined }) =>
-      `operation ${operation} makes a snapshot of what the log of ${member} holds${why === undefined ? "" : `: ${why}`}`,
+    say: ({ operation, why }: Named & { why: string | undefined }) =>
+      `operation ${operation} makes a snapshot of what the log of the survivor holds${why === undefined ? "" : `: ${why}`}`,
     volatile: ["why"],
-    example: { ...WITH_RECOVERY, why: "etcd starts from a copy of its data" },
+    example: { operation: WITH_RECOVERY.operation, why: "etcd starts from a copy of its data" },
+  }),
+  RecoveryAwaitsRescuer: wait("OperationRunning", {
+    say: ({ operation, node }: Named & { node: string }) =>
+      `operation ${operation} makes a snapshot of what the log of the survivor holds, and ${node}, where it does that, does not answer`,
+    next: ({ node }) =>
+      `Bring ${node} back within 10 minutes, or the operation fails and can be approved again. If it is switched off, run ${outOfService([node])}: another attempt begins then.`,
+    example: { operation: WITH_RECOVERY.operation, node: "node-b" },
+  }),
+  RecoveryAwaitsPlace: wait("OperationRunning", {
+    say: ({ operation, why }: Named & { why: string }) =>
+      `operation ${operation} has its snapshot, and does not give up the former members before the first new one can be created: ${why}`,
+    next: () =>
+      "Allow its claim and its Pod (quota, admission policy, storage class), or delete the EtcdOperation: then the former members are started again.",
+    volatile: ["why"],
+    example: { operation: WITH_RECOVERY.operation, why: "exceeded quota: requests.storage" },
   }),
   RecoveryBegins: step({
     say: ({ operation, member, members, revision }: WithMember & { members: string; revision: number }) =>

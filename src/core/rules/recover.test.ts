@@ -1,91 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Action } from "../action.ts";
-import { recoveryPlan } from "../assess/recovery-plan.ts";
 import { decide } from "../decide.ts";
-import type { MemberDirectory, Observation } from "../observation.ts";
-import { describeStep } from "../plan/plan.ts";
-import { predict } from "../plan/predict.ts";
 import { assertInvariants } from "../testing/naive-invariants.ts";
 import { change, edit, exited, healthy, record } from "../testing/cluster.ts";
 import { asking, operationOf, statusOf } from "../testing/operations.ts";
+import {
+  after,
+  ending,
+  hash,
+  holding,
+  lostQuorum,
+  next,
+  onMachine,
+  planOf,
+  stoppedPods,
+  task,
+  unread,
+  until,
+  world,
+} from "../testing/quorum-loss.ts";
 import { statusOf as clusterStatus } from "../status/status.ts";
-import { viewOf } from "../view.ts";
-
-const clusterID = healthy().cluster.marks.established?.clusterID ?? "";
-
-function holding(world: Observation, name: string, more: Partial<Data> = {}): Observation {
-  const memberID = world.members.find((facts) => facts.record.name === name)?.record.memberID ?? "";
-  const found = {
-    state: "data",
-    clusterID,
-    memberID,
-    term: 3,
-    index: 100,
-    revision: 80,
-    replay: 10,
-  } as const;
-  return change(world, name, { directory: { ...found, ...more } });
-}
-type Data = Extract<MemberDirectory, { state: "data" }>;
-
-/** Without anybody to ask; demo-1 has its data, and the other two were wiped. */
-function lostQuorum(): Observation {
-  const wiped = ["demo-2", "demo-3"].reduce(
-    (world, name) => change(exited(world, name, "data-missing"), name, { directory: { state: "empty" } }),
-    holding(exited(healthy(), "demo-1"), "demo-1"),
-  );
-  const { list: _nobody, ...etcd } = wiped.etcd;
-  return { ...wiped, etcd: { ...etcd, highestRevision: 95 } };
-}
-
-const onMachine = (observation: Observation): Observation => ({
-  ...observation,
-  platform: { ...observation.platform, machine: { command: "quorate", dir: "/demo" } },
-});
-
-const world = lostQuorum();
-const planOf = (observation: Observation) => recoveryPlan(viewOf(observation));
-const hash = planOf(world)?.hash ?? "";
-const task = { kind: "recoverQuorum", approve: hash } as const;
-
-function next(observation: Observation): string {
-  const { act } = decide(observation);
-  if (act) assertInvariants(observation, act.action);
-  return act ? describeStep(act) : "nothing";
-}
-
-/** How it ends, when the first step is its end. */
-function ending(observation: Observation): (string | undefined)[] {
-  const { act } = decide(observation);
-  if (act?.action.kind !== "UpdateOperation") return [next(observation)];
-  return [act.action.status.phase, act.action.status.reason];
-}
-
-/** Follows the decisions by the platform's own effects until one of this kind is next. */
-function until(observation: Observation, is: (action: Action) => boolean): Observation {
-  let now = observation;
-  for (let i = 0; i < 40; i++) {
-    const { act } = decide(now);
-    assert.ok(act, `nothing is done: ${JSON.stringify(decide(now).holds.map(({ code }) => code))}`);
-    assertInvariants(now, act.action);
-    if (is(act.action)) return now;
-    now = after(now, act.action);
-  }
-  throw new Error("no such step");
-}
-
-function after(observation: Observation, action: Action): Observation {
-  if (action.kind === "StopWorkload")
-    return change(observation, action.member, { workload: { state: "absent" } });
-  if (action.kind === "UpdateMember")
-    return record(observation, action.member, { ...action.change, resourceVersion: "2" });
-  if (action.kind === "UpdateOperation" || action.kind === "RescueData" || action.kind === "MarkCluster")
-    return { ...observation, ...pick(predict(observation, action)) };
-  throw new Error(`unexpected ${action.kind}`);
-}
-
-const pick = ({ operations, cluster, platform }: Observation) => ({ operations, cluster, platform });
 
 test("the plan takes the member whose log knows most: the term before the index", () => {
   assert.equal(planOf(world)?.survivor.name, "demo-1");
@@ -303,17 +237,6 @@ test("a second quorum loss while members are rebuilt ends the first recovery, an
   assert.equal(next(after(again, act.action)), "start operation task");
 });
 
-const unread = (observation: Observation, name: string) =>
-  change(observation, name, { directory: { state: "reading" } });
-
-/** As with Pods: whoever is stopped is gone, and what it holds is read again. */
-function stoppedPods(observation: Observation): Observation {
-  return observation.members.reduce(
-    (o, { record: { name } }) => unread(change(o, name, { workload: { state: "absent" } }), name),
-    until(observation, ({ kind }) => kind === "StopWorkload"),
-  );
-}
-
 test("what is being read is waited for: before it begins without an answer, then with a hold, and not for ever", () => {
   assert.equal(next(asking(unread(world, "demo-1"), task)), "nothing");
   const again = stoppedPods(asking(world, task));
@@ -361,27 +284,4 @@ test("a member whose volume nobody can reach is named in the plan, and never one
   assert.match(message ?? "", /the volume of demo-3 cannot be reached/);
   const since = { state: "stopping", since: 1, lostNode: "node-c" } as const;
   assert.equal(planOf(change(gone, "demo-3", { workload: since })), undefined);
-});
-
-test("a rescue that goes on beside the steps is waited for, tried again, and ends the operation after three failures", () => {
-  const rescue = until(asking(world, task), ({ kind }) => kind === "RescueData");
-  const after = (state: "running" | "failed", attempt: number): Observation => ({
-    ...rescue,
-    platform: { ...rescue.platform, rescue: { plan: hash, attempt, state, why: "no space" } },
-  });
-  assert.equal(next(after("running", 1)), "nothing");
-  assert.equal(decide(after("running", 1)).holds.at(-1)?.code, "RecoveryAwaitsRescue");
-  const { act } = decide(after("failed", 1));
-  assert.ok(act?.action.kind === "RescueData");
-  assert.equal(act.action.attempt, 2);
-  assert.deepEqual(ending(after("failed", 3)), ["Failed", "StepFailed"]);
-});
-
-test("a Pod on a node that does not answer is waited for, with what a person can do about it", () => {
-  const running = until(asking(world, task), ({ kind }) => kind === "StopWorkload");
-  const workload = { state: "stopping", since: 1, lostNode: "node-a" } as const;
-  const hangs = running.members.reduce((o, { record }) => change(o, record.name, { workload }), running);
-  assert.equal(next(hangs), "nothing");
-  assert.match(decide(hangs).holds.at(-1)?.next ?? "", /out-of-service/);
-  assert.deepEqual(ending({ ...hangs, now: hangs.now + 31 * 60_000 }), ["Failed", "StepFailed"]);
 });

@@ -8,7 +8,8 @@ import type { Outcome } from "../action.ts";
 import { recoveryPlan, settledFor, type RecoveryPlan } from "../assess/recovery-plan.ts";
 import { hasLostItsData } from "../assess/lost-data.ts";
 import { HOLDS } from "../hold-classes.ts";
-import type { OperationFacts } from "../observation.ts";
+import { outOfService } from "../messages/reading.ts";
+import type { OperationFacts, RescueFacts } from "../observation.ts";
 import { ended, started } from "../operations/endings.ts";
 import type { Ending } from "../operations/handler.ts";
 import { isFinished } from "../operations/status.ts";
@@ -20,6 +21,9 @@ import { names, namesOf, type MemberView, type View } from "../view.ts";
 
 /** A copy that cannot be made, or that etcd does not start from, so often in a row. */
 const MOST_FAILURES = 3;
+
+/** Nothing wakes us when what is in the way of the first new member is gone. */
+const ASK_AGAIN_MS = 10_000;
 
 /** `etcdutl snapshot restore --bump-revision` (R24). */
 const RAISES_REVISIONS = { major: 3, minor: 5, patch: 10 };
@@ -43,9 +47,17 @@ export const recover: Rule = (view) => {
   const isRunning = recovery.status.phase === "Running";
   const plan = recoveryPlan(view, isRunning ? recovery.status.members : undefined);
   const { recoveryRefused } = view.observation.platform;
+  const gaveUp = failure(view, recovery);
+  if (gaveUp && isRunning) return [ended(view, recovery, "fail", gaveUp)];
   const unread = plan || recoveryRefused !== undefined ? [] : view.members.filter(isUnreadYet);
-  if (unread.length > 0)
-    return isRunning ? [stopped(view, recovery) ?? late(view, recovery) ?? reading(recovery, unread)] : [];
+  if (unread.length > 0) {
+    if (!isRunning) return [];
+    const isRescuing = rescueOf(view, recovery)?.state === "running";
+    return [
+      stopped(view, recovery) ??
+        (isRescuing ? rescuing(view, recovery) : (late(view, recovery) ?? reading(recovery, unread))),
+    ];
+  }
   const differs = whyNot(view, recovery, plan);
   if (differs || !plan) return differs ? [ended(view, recovery, isRunning ? "fail" : "reject", differs)] : [];
   // One task at a time: whatever else runs cannot go on without quorum, and its members are about to be replaced.
@@ -65,23 +77,34 @@ export const recover: Rule = (view) => {
   return [next(view, recovery, plan)];
 };
 
+/** Why nothing comes of it any more, whatever the plan is. */
+function failure(view: View, recovery: Recovery): Ending | undefined {
+  const { failures } = recovery;
+  const failed = (times: number, why: string | undefined): Ending => ({
+    reason: "StepFailed",
+    message: `failed ${times} times in a row, and no data was changed: ${why}`,
+  });
+  if (failures && failures.count >= MOST_FAILURES) return failed(failures.count, failures.error);
+  const rescue = rescueOf(view, recovery);
+  if (rescue?.state === "failed" && rescue.attempt >= MOST_FAILURES)
+    return failed(rescue.attempt, rescue.why);
+  if (rescue?.state !== "stranded") return undefined;
+  const { lostNode = "its node" } = rescue;
+  return {
+    reason: "StepFailed",
+    message: `${lostNode}, where a snapshot of the survivor's data was being made, does not answer; no data was changed. Bring it back, or, if it is switched off, run ${outOfService([lostNode])}; then approve the plan of that time`,
+  };
+}
+
+/** The last attempt for the plan that it approves. */
+function rescueOf({ observation }: View, { task }: Recovery): RescueFacts | undefined {
+  const { rescue } = observation.platform;
+  return rescue?.plan === task.approve ? rescue : undefined;
+}
+
 /** Why the approved plan cannot be carried out; undefined where it is the present one. */
-function whyNot(
-  view: View,
-  { task, failures }: Recovery,
-  plan: RecoveryPlan | undefined,
-): Ending | undefined {
-  if (failures && failures.count >= MOST_FAILURES)
-    return {
-      reason: "StepFailed",
-      message: `failed ${failures.count} times in a row, and no data was changed: ${failures.error}`,
-    };
-  const { rescue, recoveryRefused } = view.observation.platform;
-  if (rescue?.plan === task.approve && rescue.state === "failed" && rescue.attempt >= MOST_FAILURES)
-    return {
-      reason: "StepFailed",
-      message: `failed ${rescue.attempt} times in a row, and no data was changed: ${rescue.why}`,
-    };
+function whyNot(view: View, { task }: Recovery, plan: RecoveryPlan | undefined): Ending | undefined {
+  const { recoveryRefused } = view.observation.platform;
   if (recoveryRefused !== undefined) return { reason: "RecoveryNotSupported", message: recoveryRefused };
   if (plan?.hash === task.approve) return wrongVersion(view, plan);
   if (plan)
@@ -120,11 +143,11 @@ function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
   const stop = stopped(view, recovery, plan.survivor.name);
   if (stop) return stop;
   const { hash: planned, survivor, data } = plan;
-  const { rescued, rescue } = view.observation.platform;
+  const { rescued, firstMemberRefused } = view.observation.platform;
   if (rescued?.plan !== planned) {
-    const attempts = rescue?.plan === planned ? rescue.attempt : 0;
-    if (rescue?.state === "running" && attempts > 0)
-      return hold(HOLDS.everything, "RecoveryAwaitsRescue", { ...about, why: rescue.why });
+    const rescue = rescueOf(view, recovery);
+    const attempts = rescue?.attempt ?? 0;
+    if (rescue?.state === "running") return rescuing(view, recovery);
     const { clusterID, memberID, term, index } = data;
     return act("heal", "RecoveryRescues", about, {
       kind: "RescueData",
@@ -137,6 +160,14 @@ function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
       operation: recovery.uid,
     });
   }
+  // From here on there is no way back to the former members, so that the first new one has to be possible.
+  if (firstMemberRefused !== undefined)
+    return hold(
+      HOLDS.everything,
+      "RecoveryAwaitsPlace",
+      { operation: recovery.name, why: firstMemberRefused },
+      { until: view.now + ASK_AGAIN_MS },
+    );
   const { source, node, sha256, revision } = rescued;
   return act(
     "heal",
@@ -161,6 +192,14 @@ function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
   );
 }
 
+function rescuing(view: View, recovery: Recovery): Outcome {
+  const { why, lostNode } = rescueOf(view, recovery) ?? {};
+  const { name: operation } = recovery;
+  return lostNode === undefined
+    ? hold(HOLDS.everything, "RecoveryAwaitsRescue", { operation, why })
+    : hold(HOLDS.everything, "RecoveryAwaitsRescuer", { operation, node: lostNode });
+}
+
 /** What is to be done, or waited for, until nobody runs any more; undefined when that is so. */
 function stopped(view: View, recovery: Recovery, survivor?: string): Outcome | undefined {
   const about = { operation: recovery.name, ...(survivor !== undefined && { member: survivor }) };
@@ -171,14 +210,12 @@ function stopped(view: View, recovery: Recovery, survivor?: string): Outcome | u
   const next = running.find(({ workload }) => workload.state !== "stopping");
   if (next) return act("heal", "RecoveryStops", about, { kind: "StopWorkload", member: next.name });
   if (running.length === 0) return undefined;
-  const nodes = running.flatMap(({ workload }) =>
-    workload.state === "stopping" && workload.lostNode !== undefined ? [workload.lostNode] : [],
-  );
+  const nodes = lostNodesOf(running);
   const params = { operation: recovery.name, members: namesOf(running) };
   return (
     late(view, recovery) ??
     (nodes.length > 0
-      ? hold(HOLDS.everything, "RecoveryAwaitsNode", { ...params, nodes: [...new Set(nodes)] })
+      ? hold(HOLDS.everything, "RecoveryAwaitsNode", { ...params, nodes })
       : hold(HOLDS.everything, "RecoveryAwaitsStop", params))
   );
 }
@@ -186,17 +223,34 @@ function stopped(view: View, recovery: Recovery, survivor?: string): Outcome | u
 /** Nobody waits for ever: after this long the members are started again, and the person is told what is missing. */
 const LONGEST_MS = 30 * 60_000;
 
+/** Only before the rescue: how long that takes depends on the size of the data, and it tells itself when it fails. */
 function late(view: View, recovery: Recovery): Outcome | undefined {
+  const { rescued } = view.observation.platform;
+  if (rescueOf(view, recovery) || rescued?.plan === recovery.task.approve) return undefined;
   const since = Date.parse(recovery.status.startedAt ?? "");
   if (!(view.now - since > LONGEST_MS)) return undefined;
   const running = view.members.filter((member) => !isStopped(view, member));
   const unread = view.members.filter(isUnreadYet);
   const what =
     running.length > 0
-      ? `${names(running)} did not stop: if the node is off, add the taint node.kubernetes.io/out-of-service to it or delete the Node`
+      ? `${names(running)} did not stop${sayNodes(running)}`
       : `what ${names(unread)} holds could not be read${sayWhy(unread)}`;
   const message = `after ${LONGEST_MS / 60_000} minutes ${what}; no data was changed`;
   return ended(view, recovery, "fail", { reason: "StepFailed", message });
+}
+
+function sayNodes(members: readonly MemberView[]): string {
+  const nodes = lostNodesOf(members);
+  return nodes.length === 0
+    ? ""
+    : `: if ${nodes.join(", ")} is switched off, run ${outOfService(nodes)} or delete the Node`;
+}
+
+function lostNodesOf(members: readonly MemberView[]): string[] {
+  const nodes = members.flatMap(({ workload }) =>
+    workload.state === "stopping" && workload.lostNode !== undefined ? [workload.lostNode] : [],
+  );
+  return [...new Set(nodes)];
 }
 
 function sayWhy(members: readonly MemberView[]): string {

@@ -97,7 +97,7 @@ function textOf({ causes, message }: KubeError): string {
 }
 
 /** A member that is nobody's: only what its Pod is made from matters. */
-function pretended(
+export function pretended(
   cluster: ClusterFacts,
   template: MemberRecord["template"],
   address: MemberAddress,

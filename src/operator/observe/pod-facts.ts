@@ -158,9 +158,14 @@ function lostNodeOf(pod: Pod, nodes: ReadonlyMap<string, Node>): string | undefi
   return isLost(nodes.get(name)) ? name : undefined;
 }
 
-export function isLost(node: Node | undefined): boolean {
+/** A person or the cloud said that it is off: nothing runs there. */
+export function isOff(node: Node | undefined): boolean {
   if (!node) return true;
-  if (node.spec?.taints?.some(({ key }) => key === "node.kubernetes.io/out-of-service")) return true;
+  return node.spec?.taints?.some(({ key }) => key === "node.kubernetes.io/out-of-service") === true;
+}
+
+export function isLost(node: Node | undefined): boolean {
+  if (!node || isOff(node)) return true;
   // False is a report too: that kubelet lives and will confirm.
   return node.status?.conditions?.find(({ type }) => type === "Ready")?.status === "Unknown";
 }

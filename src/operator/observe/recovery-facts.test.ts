@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ContainerState, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { ContainerState, Node, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { Observation, WorkloadFacts } from "../../core/observation.ts";
 import { change, healthy } from "../../core/testing/cluster.ts";
 import { operationOf } from "../../core/testing/operations.ts";
@@ -216,13 +216,14 @@ const task = operationOf(
   { kind: "recoverQuorum", approve: PLAN },
   { uid: "op", status: { phase: "Running" } },
 );
-const rescue = (told: Told) =>
+const rescue = (told: Told, nodes?: ReadonlyMap<string, Node>) =>
   rescueFacts(
     {
       ...world,
       operations: [task],
       pods: [pod("rescue", { [ANNOTATIONS.plan]: `${PLAN} op` }, told)],
       now: NOW,
+      nodes,
     },
     () => "/data/demo-1",
   );
@@ -257,6 +258,29 @@ test("a rescue tells its snapshot, goes on, or has failed with the words of what
   assert.equal(etcd.rescue?.state, "failed");
   assert.equal(rescue({ phase: "Pending", ageMs: 60_000 }).rescue?.state, "running");
   assert.equal(rescue({ phase: "Pending", ageMs: 601_000 }).rescue?.state, "failed");
+});
+
+test("a rescue on a node that does not answer is neither given up at once nor waited for without end", () => {
+  const states = { [RECOVERY_CONTAINERS.etcd]: { running: { startedAt: "2026-05-04T09:00:00Z" } } };
+  const node = (
+    minutes: number,
+    taints: { key: string; effect: string }[] = [],
+  ): ReadonlyMap<string, Node> => {
+    const lastTransitionTime = new Date(NOW - minutes * 60_000).toISOString();
+    const conditions = [{ type: "Ready", status: "Unknown", lastTransitionTime }];
+    return new Map([["node-a", { spec: { taints }, status: { conditions } }]]);
+  };
+  const state = (nodes: ReadonlyMap<string, Node>) => {
+    const { rescue: told } = rescue({ states, ageMs: 3_600_000 }, nodes);
+    return [told?.state, told?.lostNode];
+  };
+  assert.deepEqual(state(node(1)), ["running", "node-a"]);
+  assert.deepEqual(state(node(11)), ["stranded", "node-a"]);
+  const off = [{ key: "node.kubernetes.io/out-of-service", effect: "NoExecute" }];
+  assert.deepEqual(state(node(1, off)), ["failed", "node-a"]);
+  assert.deepEqual(state(new Map()), ["failed", "node-a"], "its Node was deleted");
+  const answers = new Map([["node-a", { status: { conditions: [{ type: "Ready", status: "True" }] } }]]);
+  assert.deepEqual(state(answers), ["running", undefined]);
 });
 
 test("data in the memory of Pods is never stopped for a recovery, and without our image nothing can be read", () => {

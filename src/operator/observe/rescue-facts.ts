@@ -2,7 +2,7 @@
  * How far the Pod is that rescues the survivor's data, and the snapshot that it made. It tells that in the termination
  * messages of its containers, so that it needs no right in Kubernetes.
  */
-import type { Pod } from "kubernetes-types/core/v1.d.ts";
+import type { Node, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { RestoreSource } from "../../api/bootstrap.ts";
 import type { PlatformFacts } from "../../core/observation.ts";
 import { isFinished } from "../../core/operations/status.ts";
@@ -11,11 +11,14 @@ import { snapshotOn } from "../../recovery/places.ts";
 import { parseResult } from "../../snapshot/result.ts";
 import { ANNOTATIONS, claimName, LABELS, RECOVERY_CONTAINERS } from "../names.ts";
 import { approvalOf } from "../render/recovery-pods.ts";
-import { ageOf, containerIn, progressOf } from "./helper-pod.ts";
+import { ageOf, containerIn, progressOf, silentNodeOf } from "./helper-pod.ts";
+import { isOff } from "./pod-facts.ts";
 import { isRecoveryPod, type RecoveryObjects } from "./recovery-facts.ts";
 
 /** A rescue that has not begun for so long does not begin. */
 const NOT_BEGUN_MS = 10 * 60_000;
+/** A node that has not answered for so long does not come back by itself. */
+const STRANDED_MS = 10 * 60_000;
 
 /** The snapshot that was made for the approved plan, or how far that is. */
 export function rescueFacts(
@@ -66,12 +69,26 @@ function rescueIn(
     const { running, terminated } = containerIn(pod, name)?.state ?? {};
     return running !== undefined || terminated !== undefined;
   });
+  const hasEnded = ended || pod.status?.phase === "Failed";
+  const lostNode = hasEnded ? undefined : silentNodeOf(pod, nodes);
+  // Whether it still works there is not known: it is neither given up at once nor waited for without end.
+  if (lostNode !== undefined && nodes) {
+    const node = nodes.get(lostNode);
+    const told = { plan, attempt, lostNode, why };
+    if (isOff(node)) return { rescue: { ...told, state: "failed" } };
+    return { rescue: { ...told, state: silentFor(node, now) >= STRANDED_MS ? "stranded" : "running" } };
+  }
   const failed =
-    ended ||
-    pod.status?.phase === "Failed" ||
+    hasEnded ||
     pod.metadata?.deletionTimestamp !== undefined ||
     (!isStarted && ageOf(pod, now) >= NOT_BEGUN_MS);
   return { rescue: { plan, attempt, state: failed ? "failed" : "running", why } };
+}
+
+/** Since it last reported. */
+function silentFor(node: Node | undefined, now: number): number {
+  const ready = node?.status?.conditions?.find(({ type }) => type === "Ready");
+  return now - (Date.parse(ready?.lastTransitionTime ?? "") || now);
 }
 
 /** A file on the survivor's claim; where its data is a directory of a node, a file of that node. */

@@ -1,0 +1,97 @@
+/** A cluster that has lost its quorum for good, an approved recovery of it, and how that goes on. */
+import assert from "node:assert/strict";
+import type { Action } from "../action.ts";
+import { recoveryPlan } from "../assess/recovery-plan.ts";
+import { decide } from "../decide.ts";
+import type { MemberDirectory, Observation } from "../observation.ts";
+import { describeStep } from "../plan/plan.ts";
+import { predict } from "../plan/predict.ts";
+import { viewOf } from "../view.ts";
+import { change, exited, healthy, record } from "./cluster.ts";
+import { assertInvariants } from "./naive-invariants.ts";
+
+const clusterID = healthy().cluster.marks.established?.clusterID ?? "";
+
+export function holding(world: Observation, name: string, more: Partial<Data> = {}): Observation {
+  const memberID = world.members.find((facts) => facts.record.name === name)?.record.memberID ?? "";
+  const found = {
+    state: "data",
+    clusterID,
+    memberID,
+    term: 3,
+    index: 100,
+    revision: 80,
+    replay: 10,
+  } as const;
+  return change(world, name, { directory: { ...found, ...more } });
+}
+type Data = Extract<MemberDirectory, { state: "data" }>;
+
+/** Without anybody to ask; demo-1 has its data, and the other two were wiped. */
+export function lostQuorum(): Observation {
+  const wiped = ["demo-2", "demo-3"].reduce(
+    (world, name) => change(exited(world, name, "data-missing"), name, { directory: { state: "empty" } }),
+    holding(exited(healthy(), "demo-1"), "demo-1"),
+  );
+  const { list: _nobody, ...etcd } = wiped.etcd;
+  return { ...wiped, etcd: { ...etcd, highestRevision: 95 } };
+}
+
+export const onMachine = (observation: Observation): Observation => ({
+  ...observation,
+  platform: { ...observation.platform, machine: { command: "quorate", dir: "/demo" } },
+});
+
+export const world = lostQuorum();
+export const planOf = (observation: Observation) => recoveryPlan(viewOf(observation));
+export const hash = planOf(world)?.hash ?? "";
+export const task = { kind: "recoverQuorum", approve: hash } as const;
+
+export function next(observation: Observation): string {
+  const { act } = decide(observation);
+  if (act) assertInvariants(observation, act.action);
+  return act ? describeStep(act) : "nothing";
+}
+
+/** How it ends, when the first step is its end. */
+export function ending(observation: Observation): (string | undefined)[] {
+  const { act } = decide(observation);
+  if (act?.action.kind !== "UpdateOperation") return [next(observation)];
+  return [act.action.status.phase, act.action.status.reason];
+}
+
+/** Follows the decisions by the platform's own effects until one of this kind is next. */
+export function until(observation: Observation, is: (action: Action) => boolean): Observation {
+  let now = observation;
+  for (let i = 0; i < 40; i++) {
+    const { act } = decide(now);
+    assert.ok(act, `nothing is done: ${JSON.stringify(decide(now).holds.map(({ code }) => code))}`);
+    assertInvariants(now, act.action);
+    if (is(act.action)) return now;
+    now = after(now, act.action);
+  }
+  throw new Error("no such step");
+}
+
+export function after(observation: Observation, action: Action): Observation {
+  if (action.kind === "StopWorkload")
+    return change(observation, action.member, { workload: { state: "absent" } });
+  if (action.kind === "UpdateMember")
+    return record(observation, action.member, { ...action.change, resourceVersion: "2" });
+  if (action.kind === "UpdateOperation" || action.kind === "RescueData" || action.kind === "MarkCluster")
+    return { ...observation, ...pick(predict(observation, action)) };
+  throw new Error(`unexpected ${action.kind}`);
+}
+
+const pick = ({ operations, cluster, platform }: Observation) => ({ operations, cluster, platform });
+
+export const unread = (observation: Observation, name: string) =>
+  change(observation, name, { directory: { state: "reading" } });
+
+/** As with Pods: whoever is stopped is gone, and what it holds is read again. */
+export function stoppedPods(observation: Observation): Observation {
+  return observation.members.reduce(
+    (o, { record: { name } }) => unread(change(o, name, { workload: { state: "absent" } }), name),
+    until(observation, ({ kind }) => kind === "StopWorkload"),
+  );
+}
