@@ -73,6 +73,25 @@ export class LeaseCalls {
     throw last ?? new TypeError("no endpoint is known for the lease");
   }
 
+  /** Renews many at once over one stream; the seconds that each has then, 0 for those that are gone. */
+  async keepAliveAll(
+    ids: readonly bigint[],
+    endpoint: Endpoint,
+    options: CallOptions = {},
+  ): Promise<ReadonlyMap<bigint, number>> {
+    const left = new Map<bigint, number>();
+    if (ids.length === 0) return left;
+    using limit = deadline(this.#caller.clock, options.timeoutMs ?? KEEP_ALIVE_TIMEOUT_MS, options.signal);
+    const call = method.leaseKeepAlive;
+    const stream = await this.#caller.stream(call, endpoint, limit.signal);
+    for (const id of ids) stream.send(create(call.input, { id }));
+    for await (const answer of stream) {
+      left.set(answer.id, Number(answer.ttl));
+      if (left.size === ids.length) return left;
+    }
+    throw noAnswer(describe(endpoint));
+  }
+
   /**
    * Renews at a third of the time to live and yields the seconds left after each renewal, until the
    * signal aborts (ends) or the lease is lost (throws `lease-not-found`). Rides out failing members.
@@ -108,13 +127,17 @@ export class LeaseCalls {
         outcome: "not-applied",
       });
     }
-    throw new EtcdError({
-      kind: "unavailable",
-      call: callName(call),
-      endpoint: describe(endpoint),
-      code: "UNAVAILABLE",
-      said: "the stream ended without an answer",
-      outcome: "unknown",
-    });
+    throw noAnswer(describe(endpoint));
   }
+}
+
+function noAnswer(endpoint: string): EtcdError {
+  return new EtcdError({
+    kind: "unavailable",
+    call: callName(method.leaseKeepAlive),
+    endpoint,
+    code: "UNAVAILABLE",
+    said: "the stream ended without an answer",
+    outcome: "unknown",
+  });
 }

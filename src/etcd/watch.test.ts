@@ -105,3 +105,46 @@ test("a member without a leader, and one that does not answer the creation, are 
   assert.deepEqual(asked, ["a", "b", "a"]);
   assert.equal(sent[0]?.metadata["hasleader"], "true");
 });
+
+test("a consumer of whole revisions gets the last one again after an interruption, unless it was closed", async () => {
+  const { starts, sent } = await watch(
+    [
+      () => [created(5n), put(6n), put(8n), interrupted()],
+      () => [created(9n), put(8n), { header: { revision: 8n } }, interrupted()],
+      () => [created(9n), "silence"],
+    ],
+    7,
+    { startRevision: 6n, wholeRevisions: true },
+  );
+  assert.deepEqual(starts, [6n, 8n, 9n]);
+  const [first] = sent.map(({ request }) => (request as WatchRequest).requestUnion);
+  assert.equal(first?.case === "createRequest" && first.value.fragment, true);
+});
+
+test("signs of life are asked for as often as the consumer says, while the watch lives", async () => {
+  const asked: string[] = [];
+  const clock = new ManualClock();
+  const transport = new FakeTransport(
+    () => ({}),
+    () => [created(1n), "silence"],
+  );
+  const { stream } = transport;
+  transport.stream = (call, endpoint, options) => {
+    const opened = stream(call, endpoint, options);
+    const send = (request: unknown) => {
+      asked.push(String((request as WatchRequest).requestUnion.case));
+      opened.send(request as never);
+    };
+    return { ...opened, send, [Symbol.asyncIterator]: () => opened[Symbol.asyncIterator]() } as never;
+  };
+  const client = new EtcdClient({ transport, clock, endpoints: endpoints("a") });
+  const stop = new AbortController();
+  const running = (async () => {
+    for await (const _ of client.watches.watch("k", { progressEveryMs: 1000, signal: stop.signal }));
+  })();
+  await clock.advance(3_500);
+  stop.abort();
+  await running;
+  await clock.advance(5_000);
+  assert.deepEqual(asked, ["createRequest", ...Array.from({ length: 3 }, () => "progressRequest")]);
+});

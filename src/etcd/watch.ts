@@ -4,7 +4,7 @@
  * carries the oldest revision left, since only the consumer can decide how to catch up.
  */
 import { create } from "@bufbuild/protobuf";
-import { deadline, sleep } from "../seams/clock.ts";
+import { deadline, sleep, type Timer } from "../seams/clock.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 import { callName, type Caller } from "./caller.ts";
 import { bytes, toKeyValue } from "./convert.ts";
@@ -29,6 +29,13 @@ export interface WatchOptions {
   readonly previous?: boolean;
   /** Ask etcd for a sign of life with the current revision about every 10 minutes (its own setting). */
   readonly progress?: boolean;
+  /** Ask for such a sign this often; a member that has everything delivered answers at once. */
+  readonly progressEveryMs?: number;
+  /**
+   * For a consumer that needs all events of a revision: large answers come in fragments, and after an interruption
+   * ("created") the last revision comes once more from its first event, unless a sign of life has closed it.
+   */
+  readonly wholeRevisions?: boolean;
   readonly signal?: AbortSignal;
   /** Told about every interruption that the watch then rides out. */
   readonly onInterrupted?: (error: EtcdError) => void;
@@ -43,7 +50,12 @@ export interface WatchEvent {
 
 export type WatchBatch =
   /** The watch is established (again) on a member; everything up to `revision` is behind it. */
-  | { readonly type: "created"; readonly revision: bigint; readonly endpoint: Endpoint }
+  | {
+      readonly type: "created";
+      readonly revision: bigint;
+      readonly endpoint: Endpoint;
+      readonly clusterId: bigint;
+    }
   | { readonly type: "events"; readonly revision: bigint; readonly events: readonly WatchEvent[] }
   | { readonly type: "progress"; readonly revision: bigint };
 
@@ -95,6 +107,7 @@ export class WatchCalls {
     const onAbort = () => lifetime.abort(creation.signal.reason);
     creation.signal.addEventListener("abort", onAbort, { once: true });
     const onParent = () => lifetime.abort(signal.reason);
+    let asking: Timer | undefined;
     try {
       // Without "hasleader" a member cut off from the others would keep the stream open in silence.
       const stream = await this.#caller.stream(call, endpoint, lifetime.signal, { hasleader: "true" });
@@ -108,6 +121,7 @@ export class WatchCalls {
               startRevision: position.next,
               progressNotify: options.progress ?? false,
               prevKv: options.previous ?? false,
+              fragment: options.wholeRevisions ?? false,
             },
           },
         }),
@@ -122,18 +136,25 @@ export class WatchCalls {
           this.#caller.endpoints.answered(endpoint);
           // "From now on" is settled here; a later resume must not skip what happens in between.
           if (position.next === 0n) position.next = revision + 1n;
-          yield { type: "created", revision, endpoint };
+          const everyMs = options.progressEveryMs;
+          const ask = () => {
+            stream.send(create(call.input, { requestUnion: { case: "progressRequest", value: {} } }));
+            asking = clock.timer(everyMs ?? 0, ask, { background: true });
+          };
+          if (everyMs !== undefined) asking = clock.timer(everyMs, ask, { background: true });
+          yield { type: "created", revision, endpoint, clusterId: response.header?.clusterId ?? 0n };
         } else if (response.events.length === 0) {
           if (revision >= position.next) position.next = revision + 1n;
           yield { type: "progress", revision };
         } else {
           const events = response.events.map(toEvent);
           const last = events.at(-1)?.kv.modRevision ?? revision;
-          position.next = last + 1n;
+          position.next = options.wholeRevisions ? last : last + 1n;
           yield { type: "events", revision: last, events };
         }
       }
     } finally {
+      asking?.cancel();
       creation.signal.removeEventListener("abort", onAbort);
       creation[Symbol.dispose]();
       signal.removeEventListener("abort", onParent);

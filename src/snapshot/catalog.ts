@@ -2,6 +2,7 @@
  * What a store holds: objects paired with their manifests. A listing may be out of date, so what matters is asked for
  * again, by name, before anything is believed or deleted.
  */
+import { parseLogName } from "./changes/names.ts";
 import { MANIFEST_SUFFIX, ManifestError, manifestName, parseManifest, type Manifest } from "./manifest.ts";
 import { isStoreError, readText, type Store, type StoredObject } from "./store/store.ts";
 
@@ -29,7 +30,8 @@ const PARALLEL = 8;
 /** All snapshots whose names begin so, oldest first. */
 export async function listSnapshots(store: Store, prefix: string, signal: AbortSignal): Promise<Entry[]> {
   const objects = new Map<string, StoredObject>();
-  for await (const object of store.list(prefix, signal)) objects.set(object.name, object);
+  for await (const object of store.list(prefix, signal))
+    if (parseLogName(object.name) === undefined) objects.set(object.name, object);
   const names = new Set(
     [...objects.keys()].map((name) =>
       name.endsWith(MANIFEST_SUFFIX) ? name.slice(0, -MANIFEST_SUFFIX.length) : name,

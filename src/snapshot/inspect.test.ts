@@ -124,3 +124,14 @@ test("a tree that is broken behind a right hash is refused", async () => {
     .copy(file, file.length - 32);
   await assert.rejects(inspectSnapshot(cutInto(file)), /page 5 is not a valid page/);
 });
+
+test("the auth revision and the compacted revision are read from etcd's own buckets", async () => {
+  const leaves = [[put(5, "a", "1")]];
+  const file = snapshotFile({ leaves, authRevision: 7, compactRevision: 2 ** 33, storageVersion: "3.6.0" });
+  const { database } = await inspectSnapshot(cutInto(file, 10_000));
+  assert.equal(database.authRevision, 7);
+  assert.equal(database.compactRevision, 2 ** 33);
+  assert.equal(database.storageVersion, "3.6.0");
+  const plain = await inspectSnapshot(cutInto(snapshotFile({ leaves }), 10_000));
+  assert.equal("authRevision" in plain.database || "compactRevision" in plain.database, false);
+});

@@ -36,6 +36,10 @@ export interface Manifest {
   readonly totalKeys?: number;
   /** Entries of all buckets, as etcdutl 3.5 prints them. */
   readonly totalEntries: number;
+  /** Of users and roles, where it was read: change logs go with a snapshot of the same one. */
+  readonly authRevision?: number;
+  /** Up to which history is compacted; a restored etcd begins here if it is later than `revision`. */
+  readonly compactRevision?: number;
   /** Bytes of the plain snapshot. */
   readonly size: number;
   /** SHA-256 of the plain snapshot, in hexadecimal. */
@@ -45,6 +49,8 @@ export interface Manifest {
   readonly compression: "none" | "zstd";
   readonly encryption?: EncryptionRecord;
   readonly hashKv?: HashKvRecord;
+  /** The snapshot that it was rebuilt from, with a change log. */
+  readonly builtFrom?: string;
   readonly startedAt: string;
   readonly completedAt: string;
 }
@@ -104,8 +110,11 @@ export function parseManifest(text: string, where: string): Manifest {
   const memberName = optional(member, "name", text_);
   const storageVersion = optional(fields, "storageVersion", text_);
   const totalKeys = optional(fields, "totalKeys", number);
+  const authRevision = optional(fields, "authRevision", number);
+  const compactRevision = optional(fields, "compactRevision", number);
   const encryption = optional(fields, "encryption", child);
   const hashKv = optional(fields, "hashKv", child);
+  const builtFrom = optional(fields, "builtFrom", text_);
   return {
     format: MANIFEST_FORMAT,
     object: text_(fields, "object"),
@@ -120,6 +129,8 @@ export function parseManifest(text: string, where: string): Manifest {
     revision: number(fields, "revision"),
     ...(totalKeys !== undefined && { totalKeys }),
     totalEntries: number(fields, "totalEntries"),
+    ...(authRevision !== undefined && { authRevision }),
+    ...(compactRevision !== undefined && { compactRevision }),
     size: number(fields, "size"),
     sha256: text_(fields, "sha256", digest),
     stored: { size: number(stored, "size"), sha256: text_(stored, "sha256", digest) },
@@ -138,6 +149,7 @@ export function parseManifest(text: string, where: string): Manifest {
         compactRevision: number(hashKv, "compactRevision"),
       },
     }),
+    ...(builtFrom !== undefined && { builtFrom }),
     startedAt: text_(fields, "startedAt", date),
     completedAt: text_(fields, "completedAt", date),
   };

@@ -3,6 +3,8 @@
  * interrupted deletion is a manifest without an object, which the next run removes.
  */
 import { findSnapshot, listSnapshots, type Entry } from "./catalog.ts";
+import { listLogs } from "./changes/log.ts";
+import { obsolete } from "./changes/retain.ts";
 import { manifestName } from "./manifest.ts";
 import { judge, type Retention, type Verdict } from "./retention.ts";
 import type { Store } from "./store/store.ts";
@@ -13,6 +15,8 @@ export interface PrunePlan {
   readonly orphans: readonly Entry[];
   /** Never deleted: without a manifest of ours, or damaged. */
   readonly untouched: readonly Entry[];
+  /** Segments of change logs that lie before the oldest snapshot that is kept. */
+  readonly changes: readonly { readonly clusterId: string; readonly names: readonly string[] }[];
 }
 
 /** Of the snapshots directly in the folder; `prefix` is empty or ends with a slash. */
@@ -25,8 +29,18 @@ export async function planPrune(
   const all = await listSnapshots(store, prefix, signal);
   // A copy in a folder below is there to outlive these, or has a policy of its own.
   const entries = all.filter(({ name }) => !name.slice(prefix.length).includes("/"));
+  const verdicts = judge(entries, policy);
+  // Change logs lie beside the snapshots of a store's own folder.
+  const logs = prefix === "" ? await listLogs(store, signal) : [];
   return {
-    verdicts: judge(entries, policy),
+    changes: logs.flatMap((log) => {
+      const kept = verdicts.flatMap(({ entry: { manifest }, keep }) =>
+        keep.length > 0 && manifest?.clusterId === log.clusterId ? [manifest] : [],
+      );
+      const names = obsolete(log, kept);
+      return names.length > 0 ? [{ clusterId: log.clusterId, names }] : [];
+    }),
+    verdicts,
     orphans: entries.filter(({ state, manifest }) => state === "orphan" && manifest !== undefined),
     untouched: entries.filter(({ state }) => state === "plain" || state === "damaged"),
   };
@@ -59,4 +73,6 @@ export async function prune(
     await store.delete(manifestName(entry.name), signal);
     deleted(entry);
   }
+  for (const { clusterId, names } of plan.changes)
+    if (safe.has(clusterId)) for (const name of names) await store.delete(name, signal);
 }

@@ -34,7 +34,16 @@ export interface SaveOptions extends Encoding {
   readonly signal: AbortSignal;
   /** Ask the member for the hash of its keys at the snapshot's revision, which makes it read all of them. */
   readonly hashKv?: boolean;
+  /** Of a cluster whose state was rebuilt elsewhere: what the manifest says instead of what the endpoint does. */
+  readonly origin?: SnapshotOrigin;
+  /** Throws where it is not what it should be; the object does not appear then. */
+  readonly require?: (facts: SnapshotFacts) => void;
   readonly progress?: (event: SaveProgress) => void;
+}
+
+export interface SnapshotOrigin extends Pick<Manifest, "clusterId" | "member" | "builtFrom"> {
+  /** The time of the state that it holds. */
+  readonly at: Date;
 }
 
 export type SaveProgress =
@@ -76,8 +85,9 @@ async function askAll({ client, signal }: SaveOptions): Promise<readonly Candida
 
 async function saveFrom({ endpoint, status }: Usable, options: SaveOptions): Promise<Manifest> {
   const { client, store, clock, random, signal, progress } = options;
-  const startedAt = new Date(clock.now());
-  const clusterId = formatId(status.header.clusterId);
+  const { origin } = options;
+  const startedAt = origin?.at ?? new Date(clock.now());
+  const clusterId = origin?.clusterId ?? formatId(status.header.clusterId);
   const name =
     options.name === "" || options.name.endsWith("/")
       ? `${options.name}${objectName(options.id ?? `etcd-${clusterId}`, startedAt, random)}${extension(options)}`
@@ -88,19 +98,24 @@ async function saveFrom({ endpoint, status }: Usable, options: SaveOptions): Pro
   const plain = new InspectedSnapshot(source, (done) =>
     progress?.({ kind: "bytes", done, of: source.expectedSize }),
   );
+  const checked = async function* (): AsyncGenerator<Uint8Array> {
+    yield* plain;
+    if (plain.facts !== undefined) options.require?.(plain.facts);
+  };
+  const body = options.require === undefined ? plain : checked();
   const isPlain = options.compression === "none" && options.key === undefined;
-  const encoded = isPlain ? undefined : new StoredBytes(encode(plain, options, random));
-  await store.put(name, encoded ?? plain, { signal, ifAbsent: true });
+  const encoded = isPlain ? undefined : new StoredBytes(encode(body, options, random));
+  await store.put(name, encoded ?? body, { signal, ifAbsent: true });
   const { facts } = plain;
   if (facts === undefined) throw new SnapshotDamaged(`the store did not read the snapshot to its end`);
   const hashKv = options.hashKv ? await askHash(options, { endpoint, status }, facts) : undefined;
-  const { revision, totalKeys, totalEntries, storageVersion } = facts.database;
-  const memberName = await nameOf(options, status.header.memberId);
+  const { revision, totalKeys, totalEntries, storageVersion, authRevision, compactRevision } = facts.database;
+  const memberName = origin === undefined ? await nameOf(options, status.header.memberId) : undefined;
   const manifest: Manifest = {
     format: MANIFEST_FORMAT,
     object: name.slice(name.lastIndexOf("/") + 1),
     clusterId,
-    member: {
+    member: origin?.member ?? {
       id: formatId(status.header.memberId),
       ...(memberName !== undefined && { name: memberName }),
       endpoint: endpoint.url,
@@ -110,6 +125,8 @@ async function saveFrom({ endpoint, status }: Usable, options: SaveOptions): Pro
     revision,
     ...(totalKeys !== undefined && { totalKeys }),
     totalEntries,
+    ...(authRevision !== undefined && { authRevision }),
+    ...(compactRevision !== undefined && { compactRevision }),
     size: facts.size,
     sha256: facts.sha256,
     stored: encoded?.finish() ?? { size: facts.size, sha256: facts.sha256 },
@@ -118,6 +135,7 @@ async function saveFrom({ endpoint, status }: Usable, options: SaveOptions): Pro
       encryption: { algorithm: "AES-256-GCM", keyId: options.key.id, chunkBytes: CHUNK_BYTES },
     }),
     ...(hashKv !== undefined && { hashKv }),
+    ...(origin?.builtFrom !== undefined && { builtFrom: origin.builtFrom }),
     startedAt: startedAt.toISOString(),
     completedAt: new Date(clock.now()).toISOString(),
   };

@@ -1,5 +1,6 @@
 /** Snapshots on the screen: one in detail, a list, a plan of deletions. */
 import type { Entry } from "../../snapshot/catalog.ts";
+import type { Position } from "../../snapshot/changes/log.ts";
 import { ecoName } from "../../snapshot/eco.ts";
 import type { SnapshotFacts } from "../../snapshot/inspect.ts";
 import type { Manifest } from "../../snapshot/manifest.ts";
@@ -10,6 +11,10 @@ import { tableLines } from "./table.ts";
 import { bytes } from "./words.ts";
 
 const NOT_COUNTED = "not counted (more than 4,194,304 records)";
+
+function seconds(time: string): string {
+  return time.replace(/\.\d+Z$/, "Z");
+}
 
 function exactBytes(count: number): string {
   return `${bytes(count)} (${count} bytes)`;
@@ -31,6 +36,7 @@ export function snapshotLines(uri: string, manifest: Manifest): string[] {
     ["Compression", manifest.compression === "none" ? undefined : manifest.compression],
     ["Encryption", encryption && `${encryption.algorithm}, key ${encryption.keyId}`],
     ["SHA-256", manifest.sha256],
+    ["Built from", manifest.builtFrom],
     ["Taken", `${manifest.startedAt} to ${manifest.completedAt}`],
   );
 }
@@ -68,8 +74,14 @@ export function restoreLines({
   ];
 }
 
-export function listLines(entries: readonly Entry[], uri: string, width: number): string[] {
+/** A snapshot in a list, and how far its change log leads from it. */
+export interface ListedEntry extends Entry {
+  readonly reaches?: Position | undefined;
+}
+
+export function listLines(entries: readonly ListedEntry[], uri: string, width: number): string[] {
   if (entries.length === 0) return [`${uri} holds no snapshot.`];
+  const hasLog = entries.some(({ reaches }) => reaches !== undefined);
   return tableLines(
     [
       { title: "NAME" },
@@ -79,23 +91,25 @@ export function listLines(entries: readonly Entry[], uri: string, width: number)
       { title: "KEYS", align: "right" },
       { title: "SIZE", align: "right" },
       { title: "ETCD" },
+      ...(hasLog ? [{ title: "CHANGES TO" }] : []),
       { title: "", shrinks: true },
     ],
-    entries.map(({ name, state, at, size, manifest, problem }) => [
+    entries.map(({ name, state, at, size, manifest, problem, reaches }) => [
       name,
       state,
-      at.toISOString().replace(/\.\d+Z$/, "Z"),
+      seconds(at.toISOString()),
       String(manifest?.revision ?? ecoName(name)?.revision ?? "-"),
       manifest?.totalKeys === undefined ? "-" : String(manifest.totalKeys),
       bytes(size),
       manifest?.etcdVersion ?? "-",
+      ...(hasLog ? [reaches ? `${reaches.revision} (${seconds(reaches.time)})` : "-"] : []),
       problem ?? "",
     ]),
     width,
   );
 }
 
-export function pruneLines({ verdicts, orphans, untouched }: PrunePlan): string[] {
+export function pruneLines({ verdicts, orphans, untouched, changes }: PrunePlan): string[] {
   const lines = verdicts.map(({ entry, keep }) =>
     keep.length > 0 ? `keep    ${entry.name}  (${keep.join(", ")})` : `delete  ${entry.name}`,
   );
@@ -104,6 +118,10 @@ export function pruneLines({ verdicts, orphans, untouched }: PrunePlan): string[
     ...orphans.map(({ name }) => `delete  ${name}  (its object is gone; only the manifest is left)`),
     ...untouched.map(
       ({ name, state }) => `leave   ${name}  (${state === "plain" ? "no manifest" : "damaged"})`,
+    ),
+    ...changes.map(
+      ({ clusterId, names }) =>
+        `delete  ${names.length} objects of the change log of cluster ${clusterId}  (older than its oldest snapshot)`,
     ),
     ...(verdicts.length + orphans.length + untouched.length === 0
       ? ["There is no snapshot directly in this folder."]

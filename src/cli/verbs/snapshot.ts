@@ -4,7 +4,8 @@ import { verbGroup } from "../verb.ts";
 export const verb = verbGroup(
   {
     name: "snapshot",
-    summary: "take, list, check, fetch, copy, import and prune snapshots of any etcd",
+    summary:
+      "take, list, check, fetch, copy, import and prune snapshots of any etcd, and record what changes between",
     about:
       "A snapshot is kept in a directory (file:///backups/ or a path) or in an S3 bucket (s3://bucket/prefix/). Unless it is compressed or encrypted, the object is the file that `etcdctl snapshot save` writes; a manifest beside it says what it holds.",
     examples: [
@@ -17,6 +18,8 @@ export const verb = verbGroup(
   },
   {
     save: async () => (await import("./snapshot/save.ts")).verb,
+    follow: async () => (await import("./snapshot/follow.ts")).verb,
+    build: async () => (await import("./snapshot/build.ts")).verb,
     ls: async () => (await import("./snapshot/ls.ts")).verb,
     status: async () => (await import("./snapshot/status.ts")).verb,
     get: async () => (await import("./snapshot/get.ts")).verb,

@@ -16,6 +16,7 @@ import {
   readMeta,
   type Meta,
 } from "./format.ts";
+import { addMark, MARK_BYTES, type Marks } from "./marks.ts";
 import { Numbers } from "./numbers.ts";
 
 /** Eight bytes each: beyond this, keys are not counted. A database of 8 GB with values of 2 kB has as many. */
@@ -32,7 +33,6 @@ const REVISION_BYTES = 17;
 const UNDERSCORE = 0x5f;
 /** Field 1 of KeyValue, the key, which etcd writes first. */
 const KEY_FIELD = 0x0a;
-const STORAGE_VERSION = Buffer.from("storageVersion");
 
 export const PageKind = {
   absent: 0,
@@ -59,8 +59,8 @@ export interface BucketEntry {
   readonly name: string;
   /** Its root page, or the page itself when it lies in the list of buckets. */
   readonly root: number | PageSummary;
-  /** etcd's storage version, where an inline bucket holds it. */
-  readonly storageVersion?: string;
+  /** Of an inline bucket. */
+  readonly marks?: Marks;
 }
 
 interface Waiting {
@@ -73,8 +73,8 @@ export class PageScanner {
   readonly numbers = new Numbers();
   /** Bucket lists by page. */
   readonly buckets = new Map<number, readonly BucketEntry[]>();
-  /** Storage versions by page: the meta bucket's leaf has one. */
-  readonly versions = new Map<number, string>();
+  /** Marks by page: leaves of the buckets "meta" and "auth" have some. */
+  readonly marks = new Map<number, Marks>();
   readonly #mostRecords: number;
   #meta: Meta | undefined;
   #kinds = new Uint8Array(1024);
@@ -85,7 +85,7 @@ export class PageScanner {
   #records = 0;
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
-  #lastVersion: string | undefined;
+  #lastMarks: Marks | undefined;
 
   constructor(options: { mostRecords?: number } = {}) {
     this.#mostRecords = options.mostRecords ?? MOST_RECORDS;
@@ -168,15 +168,14 @@ export class PageScanner {
     this.#counts[page] = count;
     if (kind === PageKind.buckets && this.#list !== undefined && this.buckets.size < MOST_BUCKET_PAGES)
       this.buckets.set(bucketsOf, this.#list);
-    if (kind === PageKind.other && this.#lastVersion !== undefined)
-      this.versions.set(page, this.#lastVersion);
+    if (kind === PageKind.other && this.#lastMarks !== undefined) this.marks.set(page, this.#lastMarks);
   }
 
   #list: BucketEntry[] | undefined;
 
   #sum(bytes: Uint8Array, words: Uint32Array, start: number, end: number): PageSummary {
     this.#list = undefined;
-    this.#lastVersion = undefined;
+    this.#lastMarks = undefined;
     const flagsAndCount = words[(start >>> 2) + 2] ?? 0;
     const count = flagsAndCount >>> 16;
     const body = start + PAGE_HEADER;
@@ -288,8 +287,8 @@ export class PageScanner {
           0,
           inline.length,
         );
-        const version = this.#lastVersion;
-        list.push({ name, root, ...(version !== undefined && { storageVersion: version }) });
+        const marks = this.#lastMarks;
+        list.push({ name, root, ...(marks !== undefined && { marks }) });
       }
     }
     this.#list = list;
@@ -297,16 +296,18 @@ export class PageScanner {
   }
 
   #sumOther(bytes: Uint8Array, words: Uint32Array, body: number, count: number, end: number): boolean {
-    this.#lastVersion = undefined;
+    this.#lastMarks = undefined;
     for (let i = 0, element = body; i < count; i++, element += LEAF_ELEMENT) {
       const word = element >>> 2;
       const key = element + (words[word + 1] ?? 0);
       const value = key + (words[word + 2] ?? 0);
       const valueEnd = value + (words[word + 3] ?? 0);
       if (valueEnd > end) return false;
-      if (value - key === STORAGE_VERSION.length && STORAGE_VERSION.equals(bytes.subarray(key, value)))
-        this.#lastVersion = Buffer.from(bytes.subarray(value, Math.min(valueEnd, value + 32))).toString(
-          "utf8",
+      if (MARK_BYTES.has(value - key))
+        this.#lastMarks = addMark(
+          this.#lastMarks,
+          bytes.subarray(key, value),
+          bytes.subarray(value, valueEnd),
         );
     }
     return true;

@@ -4,6 +4,7 @@
  */
 import { DatabaseError } from "./format.ts";
 import { HashSet } from "./key-set.ts";
+import type { Marks } from "./marks.ts";
 import { PageKind, type BucketEntry, type PageScanner, type PageSummary } from "./page-scanner.ts";
 
 export interface DatabaseFacts {
@@ -17,6 +18,10 @@ export interface DatabaseFacts {
   readonly totalEntries: number;
   /** Written by etcd 3.6 and later. */
   readonly storageVersion: string | undefined;
+  /** Of users and roles; absent where etcd never wrote one. */
+  readonly authRevision?: number;
+  /** History up to here is compacted, or about to be; absent where it never was. */
+  readonly compactRevision?: number;
 }
 
 /** A tree of pages is this deep at most; a million pages make four levels. */
@@ -35,16 +40,19 @@ export function resolveDatabase(scanner: PageScanner): DatabaseFacts {
     buckets.push(...list);
   });
   let totalEntries = 0;
-  let storageVersion: string | undefined;
+  let own: Marks = {};
+  let auth: Marks = {};
   let keyLeaves: readonly PageSummary[] = [];
-  for (const { name, root, storageVersion: inline } of buckets) {
+  for (const { name, root, marks: inline } of buckets) {
     const leaves: PageSummary[] = [];
+    let marks: Marks = { ...inline };
     walk.leaves(root, (leaf, page) => {
       totalEntries += leaf.count;
       if (leaf.count > 0) leaves.push(leaf);
-      if (name === "meta" && page !== undefined) storageVersion ??= scanner.versions.get(page);
+      if (page !== undefined) marks = { ...marks, ...scanner.marks.get(page) };
     });
-    if (name === "meta") storageVersion ??= inline;
+    if (name === "meta") own = marks;
+    if (name === "auth") auth = marks;
     if (name === "key") keyLeaves = leaves;
   }
   return {
@@ -52,7 +60,9 @@ export function resolveDatabase(scanner: PageScanner): DatabaseFacts {
     revision: latestRevision(scanner, keyLeaves),
     totalKeys: countKeys(scanner, keyLeaves),
     totalEntries,
-    storageVersion,
+    storageVersion: own.storageVersion,
+    ...(auth.authRevision !== undefined && { authRevision: auth.authRevision }),
+    ...(own.compactRevision !== undefined && { compactRevision: own.compactRevision }),
   };
 }
 

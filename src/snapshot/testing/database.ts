@@ -17,6 +17,8 @@ export interface DatabaseOptions {
   /** Turns the list of pages into the order in which they lie in the file. */
   readonly shuffle?: <T>(pages: readonly T[]) => readonly T[];
   readonly storageVersion?: string;
+  readonly authRevision?: number;
+  readonly compactRevision?: number;
   readonly pageSize?: number;
   /** How many children a branch has at most. */
   readonly fanOut?: number;
@@ -87,7 +89,19 @@ export function buildDatabase(options: DatabaseOptions): Buffer {
     ...(options.storageVersion === undefined
       ? []
       : [{ flags: 0, key: Buffer.from("storageVersion"), value: Buffer.from(options.storageVersion) }]),
+    ...(options.compactRevision === undefined
+      ? []
+      : [
+          {
+            flags: 0,
+            key: Buffer.from("finishedCompactRev"),
+            value: revisionKey({ main: options.compactRevision, sub: 0, key: "", value: "" }),
+          },
+        ]),
   ];
+  const authRevision = Buffer.alloc(8);
+  authRevision.writeBigUInt64BE(BigInt(options.authRevision ?? 0));
+  const authElements: Element[] = [{ flags: 0, key: Buffer.from("authRevision"), value: authRevision }];
   const root: Draft & { elements: Element[] } = { kind: "leaf", elements: [] };
   const all: Draft[] = [];
   const collect = (draft: Draft) => {
@@ -114,6 +128,9 @@ export function buildDatabase(options: DatabaseOptions): Buffer {
     return Buffer.concat([header, inline]);
   };
   root.elements.push(
+    ...(options.authRevision === undefined
+      ? []
+      : [{ flags: 1, key: Buffer.from("auth"), value: bucket(0n, leafPage(0n, authElements, 16)) }]),
     { flags: 1, key: Buffer.from("key"), value: bucket(pageOf(tree)) },
     { flags: 1, key: Buffer.from("lease"), value: bucket(0n, leafPage(0n, [], 16)) },
     { flags: 1, key: Buffer.from("meta"), value: bucket(0n, leafPage(0n, metaElements, 16)) },

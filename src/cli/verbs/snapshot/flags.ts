@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { systemDisk } from "../../../seams/disk.ts";
 import { findSnapshot, type Entry } from "../../../snapshot/catalog.ts";
+import { ChangeLogError } from "../../../snapshot/changes/errors.ts";
 import { KeyError, parseKey, type EncryptionKey } from "../../../snapshot/codec/key.ts";
 import { SnapshotDamaged } from "../../../snapshot/inspect.ts";
 import { openLocation, type Location } from "../../../snapshot/location.ts";
@@ -198,7 +199,7 @@ const CODES: Partial<Record<StoreErrorKind, ExitCode>> = {
   invalid: EXIT.usage,
 };
 
-const EXPECTED = [SnapshotDamaged, KeyError, ManifestError, VerificationError];
+const EXPECTED = [SnapshotDamaged, KeyError, ManifestError, VerificationError, ChangeLogError];
 
 /** A verb whose expected failures (of stores, keys and damaged snapshots) are told without a stack. */
 export function snapshotVerb<const D extends VerbData>(

@@ -1,7 +1,9 @@
 /** `quorate snapshot ls`: what a store holds. */
 import { listSnapshots } from "../../../snapshot/catalog.ts";
+import { listLogs } from "../../../snapshot/changes/log.ts";
+import { reachOf } from "../../../snapshot/changes/retain.ts";
 import { formatted, widthOf } from "../../output.ts";
-import { listLines } from "../../screen/snapshots.ts";
+import { listLines, type ListedEntry } from "../../screen/snapshots.ts";
 import { FOLDER, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
 
 export const verb = snapshotVerb(
@@ -9,7 +11,7 @@ export const verb = snapshotVerb(
     name: "snapshot ls",
     summary: "list the snapshots in a directory or an S3 bucket",
     about:
-      "STATE is `complete` for a snapshot whose object fits its manifest, `plain` for a file without one (as etcdctl or etcd-cloud-operator writes it), `damaged` where object and manifest do not fit, and `orphan` for a manifest whose object is gone.",
+      "STATE is `complete` for a snapshot whose object fits its manifest, `plain` for a file without one (as etcdctl or etcd-cloud-operator writes it), `damaged` where object and manifest do not fit, and `orphan` for a manifest whose object is gone. CHANGES TO is the last revision to which a change log (`snapshot follow`) leads from a snapshot, and the time by which it was received: any point between them can be built with `snapshot build`.",
     arguments: [FOLDER],
     flags: STORE_FLAGS,
     groups: ["output"],
@@ -17,7 +19,15 @@ export const verb = snapshotVerb(
   },
   async ({ args, flags }, io) => {
     const { store } = await locationOf(args.folder, flags, io, { folder: true });
-    const entries = await listSnapshots(store, "", io.signal);
+    const logs = await listLogs(store, io.signal);
+    const entries = (await listSnapshots(store, "", io.signal)).map((entry): ListedEntry => {
+      const { name, state, manifest } = entry;
+      const log = logs.find(({ clusterId }) => clusterId === manifest?.clusterId);
+      if (log === undefined || manifest === undefined || state !== "complete" || name.includes("/"))
+        return entry;
+      const reaches = reachOf(log, manifest);
+      return reaches === undefined ? entry : { ...entry, reaches };
+    });
     const data = entries.map((entry) => ({ uri: `${store.uri}${entry.name}`, ...entry }));
     io.stdout.write(
       await formatted(

@@ -11,9 +11,10 @@ import type { CliIo } from "../../io.ts";
 import { formatted } from "../../output.ts";
 import { snapshotLines } from "../../screen/snapshots.ts";
 import { ETCD_FLAGS, openEtcd } from "./etcd.ts";
-import { FOLDER, KEY_FLAGS, keyOf, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+import { ENCODING_FLAGS, encodingOf } from "./encoding.ts";
+import { FOLDER, KEY_FLAGS, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
 import type { Parsed, VerbData } from "../../verb-data.ts";
-import { withProgress } from "./progress.ts";
+import { tellSave, withProgress } from "./progress.ts";
 import { reporting, requireId, RESULT_FLAGS } from "./result-file.ts";
 
 const data = {
@@ -29,8 +30,7 @@ const data = {
   ],
   flags: {
     ...ETCD_FLAGS,
-    compress: { kind: "switch", help: "compress with zstd" },
-    encrypt: { kind: "switch", help: "encrypt on this side with AES-256-GCM; needs the key" },
+    ...ENCODING_FLAGS,
     "hash-kv": {
       kind: "switch",
       help: "record the hash of the keys for verify --restore; the member reads all of its data for it",
@@ -77,19 +77,7 @@ async function finished({ store }: Location, id: string, io: CliIo): Promise<Man
 }
 
 async function save({ flags }: Parsed<typeof data>, { store, name }: Location, io: CliIo): Promise<Manifest> {
-  const given = await keyOf(flags, io);
-  if (flags.encrypt && given === undefined)
-    throw new CommandError(
-      EXIT.usage,
-      "--encrypt needs a key: pass --encryption-key-file or set QUORATE_SNAPSHOT_KEY",
-    );
-  if (!flags.encrypt && given !== undefined)
-    throw new CommandError(
-      EXIT.usage,
-      flags["encryption-key-file"] === undefined
-        ? "QUORATE_SNAPSHOT_KEY is set, and without --encrypt the snapshot would be in plaintext: add --encrypt, or unset the variable"
-        : "--encryption-key-file without --encrypt would leave the snapshot in plaintext: add --encrypt",
-    );
+  const encoding = await encodingOf(flags, io);
   const { client, close } = await openEtcd(flags, io);
   try {
     return await withProgress(
@@ -101,22 +89,12 @@ async function save({ flags }: Parsed<typeof data>, { store, name }: Location, i
           store,
           name,
           id: flags.id,
-          compression: flags.compress ? "zstd" : "none",
-          key: flags.encrypt ? given : undefined,
+          ...encoding,
           hashKv: flags["hash-kv"],
           clock: io.clock,
           random: io.random,
           signal: io.signal,
-          progress: (event) => {
-            if (event.kind === "bytes") progress.update(event.done, event.of);
-            else if (event.kind === "member")
-              io.stderr.write(
-                `Taking the snapshot from ${event.endpoint}${event.leader ? ", the leader" : ""}${event.quorum ? "" : "; the cluster has no leader, so writes that only other members have are missing"}\n`,
-              );
-            else if (event.kind === "no-hash")
-              io.stderr.write(`The manifest will lack the hash of the keys: ${event.error.message}\n`);
-            else io.stderr.write(`${event.error.message}; continuing with ${event.endpoint}\n`);
-          },
+          progress: (event) => tellSave(event, progress, io),
         }),
     );
   } catch (error) {

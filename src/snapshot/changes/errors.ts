@@ -1,0 +1,27 @@
+/** Why a change log cannot be followed or replayed, as a word that code compares and a sentence that says what to do. */
+
+export type ChangeLogFault =
+  /** A segment is not what was written: its hash, its structure, or its name. */
+  | "damaged"
+  /** Revisions are missing between segments, or twice. */
+  | "gap"
+  /** A segment or snapshot of another cluster. */
+  | "other-cluster"
+  /** Users or roles changed on the way, or nobody knows. */
+  | "auth"
+  /** No snapshot and log lead there. */
+  | "unreachable"
+  /** What was replayed came out otherwise than it was recorded. */
+  | "differs"
+  /** A lease expired during a replay; another attempt may succeed. */
+  | "expired"
+  | "unsupported";
+
+export class ChangeLogError extends Error {
+  override name = "ChangeLogError";
+  readonly fault: ChangeLogFault;
+  constructor(fault: ChangeLogFault, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.fault = fault;
+  }
+}

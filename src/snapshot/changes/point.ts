@@ -1,0 +1,150 @@
+/**
+ * Which snapshot and which segments lead to a revision or a time. A time means what had been received by then. Only names
+ * and the segments in question are looked at here; all that is used is checked again while it is replayed.
+ */
+import type { Manifest } from "../manifest.ts";
+import type { Decryption } from "../read.ts";
+import type { Store } from "../store/store.ts";
+import { ChangeLogError } from "./errors.ts";
+import { readLog, type ChangeLog, type NamedSegment, type Position } from "./log.ts";
+import { readSegment, type SegmentHeader } from "./segment.ts";
+import { basesOf, restoredRevision } from "./start.ts";
+
+/** Neither: the latest that there is. */
+export interface Target {
+  readonly revision?: number | undefined;
+  /** Milliseconds since the epoch. */
+  readonly time?: number | undefined;
+}
+
+export interface PointOptions extends Decryption {
+  readonly store: Store;
+  readonly clusterId: string;
+  readonly target: Target;
+  readonly signal: AbortSignal;
+}
+
+export interface Point {
+  readonly revision: number;
+  readonly clusterId: string;
+  readonly base: { readonly name: string; readonly manifest: Manifest };
+  /** In order; none where the snapshot is the point. */
+  readonly segments: readonly NamedSegment[];
+  /** The follower was away from here to there, at the time in question: what changed then came in later. */
+  readonly away?: { readonly from: string; readonly to: string };
+}
+
+export async function findPoint(options: PointOptions): Promise<Point> {
+  const { store, clusterId, target, signal } = options;
+  const bases = await basesOf(store, clusterId, signal);
+  if (bases.length === 0)
+    throw unreachable(`${store.uri} holds no complete snapshot of cluster ${clusterId}`);
+  const log = await readLog(store, clusterId, signal);
+  const { revision, away } = await revisionOf(options, log, bases);
+  const base = bases.findLast(({ manifest }) => restoredRevision(manifest) <= revision);
+  if (base === undefined)
+    throw unreachable(
+      `the oldest snapshot of cluster ${clusterId} in ${store.uri} has revision ${restoredRevision(bases[0]?.manifest as Manifest)}, and ${revision} is before it`,
+    );
+  const from = restoredRevision(base.manifest);
+  const found = { revision, clusterId, base, ...(away && { away }) };
+  if (from === revision) return { ...found, segments: [] };
+  const all = log.stretches.flatMap(({ segments }) => segments);
+  const first = all.findLastIndex((segment) => segment.first <= from + 1);
+  const segments = first < 0 ? [] : all.slice(first).filter((segment) => segment.first <= revision);
+  if (segments.length === 0)
+    throw unreachable(
+      `the change log does not lead from revision ${from}, that of ${base.name}, to ${revision}${wording(target)}`,
+    );
+  return { ...found, segments };
+}
+
+interface Resolved {
+  readonly revision: number;
+  readonly away?: { from: string; to: string };
+}
+
+type Base = Point["base"];
+
+async function revisionOf(options: PointOptions, log: ChangeLog, bases: readonly Base[]): Promise<Resolved> {
+  const { target } = options;
+  if (target.revision !== undefined) return { revision: target.revision };
+  const newest = restoredRevision((bases.at(-1) as Base).manifest);
+  const last = log.stretches.at(-1)?.segments.at(-1);
+  if (target.time === undefined) {
+    const header = last && (await headerOf(options, last));
+    return { revision: Math.max(newest, header?.last ?? 0) };
+  }
+  return await received({ ...options, time: target.time }, log, bases);
+}
+
+/** The last revision that had been received at the time. */
+async function received(
+  options: PointOptions & { readonly time: number },
+  log: ChangeLog,
+  bases: readonly Base[],
+): Promise<Resolved> {
+  const { time } = options;
+  const all = log.stretches.flatMap(({ segments, end }, stretch) =>
+    segments.map((segment, index) => ({ segment, stretch, end, isLast: index === segments.length - 1 })),
+  );
+  // Segments are in the order of their times: the last one that begins by then.
+  let [low, high] = [0, all.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const { firstTime } = await headerOf(options, (all[middle] as (typeof all)[number]).segment);
+    if (Date.parse(firstTime) <= time) low = middle + 1;
+    else high = middle;
+  }
+  const here = all[low - 1];
+  const next = all[low];
+  const followed = next && (await headerOf(options, next.segment));
+  if (here !== undefined) {
+    const { header, records } = await readSegment({ ...options, name: here.segment.name });
+    const until = records.findLast((record) => record.kind === "revision" && record.time <= time);
+    const revision = until?.kind === "revision" ? until.revision : header.after;
+    if (Date.parse(header.lastTime) > time) return { revision };
+    if (followed !== undefined && next?.stretch === here.stretch)
+      return { revision, ...awayAt(time, header.lastTime, followed) };
+    if (followed === undefined && isLive(log.live, header, time)) return { revision };
+  }
+  // Between two stretches: a snapshot that the next one begins with, if it was taken by then.
+  const base =
+    followed && bases.findLast(({ manifest }) => restoredRevision(manifest) === followed.after)?.manifest;
+  if (followed !== undefined && base !== undefined && Date.parse(base.completedAt) <= time)
+    return { revision: followed.after, ...awayAt(time, base.completedAt, followed) };
+  throw unreachable(await why(options, log, here?.segment));
+}
+
+function isLive(live: Position | undefined, { last }: SegmentHeader, time: number): boolean {
+  return live?.revision === last && Date.parse(live.time) >= time;
+}
+
+/** Told where the follower came (again) only after the time: what changed before was received late. */
+function awayAt(time: number, from: string, { since }: SegmentHeader): Pick<Resolved, "away"> {
+  return Date.parse(since) > time ? { away: { from, to: since } } : {};
+}
+
+async function why(
+  options: PointOptions & { readonly time: number },
+  log: ChangeLog,
+  here: NamedSegment | undefined,
+): Promise<string> {
+  const at = new Date(options.time).toISOString();
+  if (here === undefined) return `nothing was recorded of the changes by ${at}`;
+  const { last, lastTime } = await headerOf(options, here);
+  const known = log.live?.revision === last ? log.live.time : lastTime;
+  return `the changes by ${at} are not in the log: what was received by ${known} is (revision ${last})`;
+}
+
+async function headerOf(options: PointOptions, { name }: NamedSegment): Promise<SegmentHeader> {
+  return (await readSegment({ ...options, name })).header;
+}
+
+function unreachable(why: string): ChangeLogError {
+  return new ChangeLogError("unreachable", `${why}. quorate snapshot ls shows what can be restored.`);
+}
+
+function wording({ time }: Target): string {
+  return time === undefined ? "" : `, the last one received by ${new Date(time).toISOString()}`;
+}

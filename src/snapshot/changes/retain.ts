@@ -1,0 +1,34 @@
+/** How far a change log leads from a snapshot, and which of its segments no snapshot needs any more. */
+import type { Manifest } from "../manifest.ts";
+import type { ChangeLog, Position } from "./log.ts";
+import { endName } from "./names.ts";
+import { restoredRevision } from "./start.ts";
+
+/** The last point that can be restored from the snapshot, for all that the log says of itself. */
+export function reachOf({ stretches, live }: ChangeLog, manifest: Manifest): Position | undefined {
+  const revision = restoredRevision(manifest);
+  const stretch = stretches.findLast(({ segments }) => (segments[0]?.first ?? Infinity) <= revision + 1);
+  const end = stretch?.end ?? (stretch === stretches.at(-1) ? live : undefined);
+  return end !== undefined && end.revision >= revision
+    ? { revision: end.revision, time: end.time }
+    : undefined;
+}
+
+/**
+ * Names of what lies wholly before the oldest snapshot that is kept, oldest first: what is left of an interrupted
+ * deletion has no hole. The last segment always stays, since the follower continues after it.
+ */
+export function obsolete({ clusterId, stretches }: ChangeLog, kept: readonly Manifest[]): string[] {
+  const oldest = Math.min(...kept.map(restoredRevision));
+  if (!Number.isFinite(oldest)) return [];
+  const all = stretches.flatMap(({ segments, end }) =>
+    segments.map((segment, index) => ({
+      ...segment,
+      end: index === segments.length - 1 && end ? [endName(clusterId, end.revision + 1)] : [],
+    })),
+  );
+  return all.flatMap(({ name, end }, index) => {
+    const next = all[index + 1];
+    return next !== undefined && next.first - 1 <= oldest ? [name, ...end] : [];
+  });
+}

@@ -1,0 +1,138 @@
+/**
+ * Where a follower continues: after the last segment of the log, or after the newest snapshot that fits. A snapshot fits
+ * if users and roles are still what they were in it, since a watch does not tell their changes.
+ */
+import type { EtcdClient } from "../../etcd/client.ts";
+import { isEtcdError } from "../../etcd/errors.ts";
+import { formatId } from "../../etcd/id.ts";
+import { listSnapshots } from "../catalog.ts";
+import type { Manifest } from "../manifest.ts";
+import type { Decryption } from "../read.ts";
+import { isStoreError, type Store } from "../store/store.ts";
+import { ChangeLogError } from "./errors.ts";
+import { readLog, writeEnd, type EndReason, type Stretch } from "./log.ts";
+import { readSegment, type Segment } from "./segment.ts";
+
+export interface Start {
+  readonly clusterId: string;
+  /** The snapshot that the stretch began with. */
+  readonly base: string;
+  readonly authRevision: number;
+  /** The follower continues with the next revision. */
+  readonly after: number;
+  /** When that one was received; milliseconds since the epoch. */
+  readonly notBefore: number;
+  /** The log has segments that end here. */
+  readonly resumed: boolean;
+}
+
+/** none: there is no snapshot of the cluster with its present users and roles. damaged: the last segment is. */
+export type BaseReason = EndReason | "none" | "damaged";
+
+export type Found = { readonly start: Start } | { readonly needs: BaseReason };
+
+export interface StartOptions extends Decryption {
+  readonly client: EtcdClient;
+  readonly store: Store;
+  /** No earlier revision will do: etcd does not have what follows it. */
+  readonly floor: number;
+  readonly signal: AbortSignal;
+}
+
+/** The revision that a restore of the snapshot begins with: compaction leaves no trace of the latest deletions. */
+export function restoredRevision({ revision, compactRevision }: Manifest): number {
+  return Math.max(1, revision, compactRevision ?? 0);
+}
+
+/** Snapshots directly in the folder that are whole, of one cluster, oldest revision first. */
+export async function basesOf(
+  store: Store,
+  clusterId: string,
+  signal: AbortSignal,
+): Promise<{ name: string; manifest: Manifest }[]> {
+  const entries = await listSnapshots(store, "", signal).catch((error: unknown) => {
+    if (isStoreError(error, "no-place")) return [];
+    throw error;
+  });
+  return entries
+    .flatMap(({ name, state, manifest }) =>
+      state === "complete" && manifest?.clusterId === clusterId && !name.includes("/")
+        ? [{ name, manifest }]
+        : [],
+    )
+    .toSorted((a, b) => restoredRevision(a.manifest) - restoredRevision(b.manifest));
+}
+
+export async function findStart(options: StartOptions): Promise<Found> {
+  const { client, store, signal } = options;
+  const { header } = await client.kv.range("\0", { limit: 1, keysOnly: true, signal });
+  const clusterId = formatId(header.clusterId);
+  const authRevision = await authRevisionOf(client, signal);
+  const { stretches } = await readLog(store, clusterId, signal);
+  const latest = stretches.at(-1);
+  let floor = Math.max(options.floor, latest?.end?.revision ?? 0);
+  let needs: BaseReason = latest?.end?.reason ?? "none";
+  if (latest !== undefined && latest.end === undefined) {
+    const tail = await readTail(options, latest);
+    if (tail === undefined) {
+      needs = "damaged";
+      floor = Math.max(floor, latest.segments.at(-1)?.first ?? 0);
+    } else {
+      const { base, last, lastTime } = tail.header;
+      if (tail.header.authRevision === authRevision && last >= floor)
+        return {
+          start: {
+            clusterId,
+            base,
+            authRevision,
+            after: last,
+            notBefore: Date.parse(lastTime),
+            resumed: true,
+          },
+        };
+      needs = tail.header.authRevision === authRevision ? "compacted" : "auth";
+      await writeEnd(store, clusterId, { revision: last, time: lastTime, reason: needs }, signal);
+      floor = Math.max(floor, last);
+    }
+  }
+  const bases = await basesOf(store, clusterId, signal);
+  const base = bases.findLast(
+    ({ manifest }) => manifest.authRevision === authRevision && restoredRevision(manifest) >= floor,
+  );
+  if (base === undefined) return { needs };
+  return {
+    start: {
+      clusterId,
+      base: base.name,
+      authRevision,
+      after: restoredRevision(base.manifest),
+      notBefore: Date.parse(base.manifest.startedAt),
+      resumed: false,
+    },
+  };
+}
+
+/** Since 3.5, as etcdutl, without which nothing could be replayed. */
+export async function authRevisionOf(client: EtcdClient, signal: AbortSignal): Promise<number> {
+  try {
+    return Number((await client.auth.status({ signal })).revision);
+  } catch (error) {
+    if (isEtcdError(error) && error.kind === "unimplemented")
+      throw new ChangeLogError(
+        "unsupported",
+        "this etcd does not tell its auth revision, so changes cannot be recorded: use etcd 3.5 or later",
+        { cause: error },
+      );
+    throw error;
+  }
+}
+
+/** Undefined where it is damaged: what follows then needs a new base. */
+async function readTail(options: StartOptions, { segments }: Stretch): Promise<Segment | undefined> {
+  try {
+    return await readSegment({ ...options, name: segments.at(-1)?.name ?? "" });
+  } catch (error) {
+    if (error instanceof ChangeLogError && error.fault === "damaged") return undefined;
+    throw error;
+  }
+}
