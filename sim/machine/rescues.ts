@@ -65,5 +65,20 @@ export function summaryOf(dir: DataDir | undefined): DirectorySummary {
   if (dir === undefined) return { state: "empty" };
   if (dir.unreadable) return { state: "damaged", why: "its database cannot be read" };
   const { clusterID, memberID, log, lastTerm: term, state } = dir;
-  return { state: "data", clusterID, memberID, term, index: log.length, revision: state.revision, replay: 0 };
+  const members = [...state.members.values()].map(({ id, name, peerURLs, isLearner }) => ({
+    id,
+    name,
+    peerURL: peerURLs[0] ?? "",
+    ...(isLearner && { isLearner }),
+  }));
+  return {
+    state: "data",
+    clusterID,
+    memberID,
+    term,
+    index: log.length,
+    revision: state.revision,
+    replay: 0,
+    members,
+  };
 }

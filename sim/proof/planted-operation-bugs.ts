@@ -128,4 +128,18 @@ export const plantedOperationBugs: readonly PlantedBug[] = [
     find: "return [authority.current, ...otherOf(authority)];",
     replace: "return otherOf(authority);",
   },
+  {
+    name: "a volume of another cluster is adopted by what is written on it",
+    breaks: "I9",
+    file: "src/core/assess/adoption.ts",
+    find: "return id(clusterID) === id(data.clusterID) && id(memberID) === id(data.memberID);",
+    replace: "return clusterID !== memberID;",
+  },
+  {
+    name: "volumes are adopted before it is written down that their cluster exists",
+    breaks: "I3",
+    file: "src/core/rules/adopt.ts",
+    find: "established: { token: view.token, clusterID: mark.clusterID },\n",
+    replace: "",
+  },
 ];

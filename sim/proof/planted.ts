@@ -74,6 +74,11 @@ const tools: readonly Tool[] = [
     args: () => [...TEST, `sim/operator/${situation}.test.ts`],
   })),
   {
+    name: "volumes that the operator takes over",
+    rooms: ["rules", "control", "operator"],
+    args: () => [...TEST, "sim/operator/adopt.test.ts"],
+  },
+  {
     name: "users on the operator",
     rooms: ["rules", "control", "operator"],
     args: () => [...TEST, "sim/operator/auth.test.ts"],

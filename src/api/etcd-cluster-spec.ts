@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { authSchema } from "./auth.ts";
+import { adoptOrRestore } from "./adopt.ts";
 import { bootstrapSchema, bumpFrom3510, restoreFrom35 } from "./bootstrap.ts";
 import { commonAnnotations, commonLabels, objectName } from "./labels.ts";
 import { networkPolicySchema } from "./network-policy.ts";
@@ -207,6 +208,7 @@ export const etcdClusterSpecSchema = withRules(
   digestFollowsVersion,
   restoreFrom35,
   bumpFrom3510,
+  adoptOrRestore,
 );
 
 export type CommonMetadata = z.output<typeof commonMetadataSchema>;

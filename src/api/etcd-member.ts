@@ -41,7 +41,7 @@ export interface MemberTemplate {
   readonly version: string;
   readonly image: Image;
   readonly options: EtcdOptions;
-  readonly storage: Omit<Storage, "retention" | "volumeMode">;
+  readonly storage: Omit<Storage, "retention" | "volumeMode" | "adopt">;
   readonly tls: TemplateTLS;
   readonly pod: Pod;
   /** Which generation of our own rendering made this; a newer operator keeps rendering the old one. */

@@ -71,6 +71,52 @@ export const storageExamples: readonly Example[] = [
     good: storage({ size: 4_294_967_296 }),
   },
   {
+    title: "volumes to adopt by two names",
+    path: "spec.storage.adopt",
+    bad: storage({ adopt: { clusterID: "4a5d1c3e0f9b2d61", token: "0b5e7d4c-1" } }),
+    good: storage({ adopt: { token: "0b5e7d4c-1" } }),
+  },
+  {
+    title: "volumes to adopt by no name",
+    path: "spec.storage.adopt",
+    bad: storage({ adopt: {} }),
+    good: storage({ adopt: { clusterID: "4a5d1c3e0f9b2d61" } }),
+  },
+  {
+    title: "a cluster ID that etcd does not print",
+    path: "spec.storage.adopt.clusterID",
+    bad: storage({ adopt: { clusterID: "0x4A5D" } }),
+    good: storage({ adopt: { clusterID: "4a5d" } }),
+  },
+  {
+    title: "volumes to adopt for members in memory",
+    path: "spec.storage.adopt",
+    bad: storage({ medium: "Memory", adopt: { clusterID: "4a5d" } }),
+    good: storage({ adopt: { clusterID: "4a5d" } }),
+  },
+  {
+    title: "volumes to adopt when the cluster exists",
+    path: "spec.storage.adopt",
+    old: {},
+    bad: storage({ adopt: { clusterID: "4a5d" } }),
+  },
+  {
+    title: "other volumes to adopt",
+    path: "spec.storage.adopt",
+    old: storage({ adopt: { clusterID: "4a5d" } }),
+    bad: storage({ adopt: { clusterID: "4a5e" } }),
+    good: storage({ adopt: { clusterID: "4a5d" } }),
+  },
+  {
+    title: "volumes to adopt and a snapshot to restore",
+    path: "spec.bootstrap",
+    bad: spec({
+      storage: { adopt: { clusterID: "4a5d" } },
+      bootstrap: { restore: { source: { file: { path: "/backups/demo.db" } } } },
+    }),
+    good: storage({ adopt: { clusterID: "4a5d" } }),
+  },
+  {
     title: "an unknown field further down",
     path: "spec.storage.retention.ondelete",
     bad: storage({ retention: { ondelete: "Delete" } }),

@@ -2,6 +2,7 @@
  * Where members keep their data, how much of it, and what happens to it afterwards.
  */
 import { z } from "zod";
+import { adoptIsKept, adoptOnlyPersistent, adoptSchema } from "./adopt.ts";
 import { labelSelectorSchema } from "./affinity.ts";
 import { objectNameOrNone } from "./labels.ts";
 import { quantity, text } from "./scalars.ts";
@@ -84,6 +85,12 @@ const storageFields = z.strictObject({
     description:
       "Directory on the nodes in which each member gets a directory of its own. Only with medium HostPath.",
   }),
+  // Without a default, as all later fields.
+  adopt: adoptSchema.optional().meta({
+    kubernetesOnly: "refuse",
+    description:
+      "Start from the volumes that a deleted cluster of the same name and namespace left, with their data, instead of as an empty cluster. Only with medium Persistent. What the volumes hold is read first; if they do not belong together or to a cluster of this name, nothing is started, and the status says why. Read once: it can be set only when the EtcdCluster is created, and not be changed.",
+  }),
   retention: retentionSchema.prefault({}).describe("What happens to volumes that are no longer needed."),
 });
 
@@ -134,6 +141,8 @@ export const storageSchema = withRules(
   hostPathAbsolute,
   classNameOnlyPersistent,
   claimFieldsOnlyPersistent,
+  adoptOnlyPersistent,
+  adoptIsKept,
 );
 
 export type StorageMedium = z.output<typeof mediumSchema>;

@@ -273,3 +273,41 @@ test("R56: the first member that shuts out clients does so only when that was ap
   );
   allowed(settle(first), close);
 });
+
+test("I4, I9: a member begins with data only as it was settled, and no volume is taken that holds another's", () => {
+  const [member] = three.members;
+  assert.ok(member);
+  const { uid: _, resourceVersion: __, createdAt: ___, ...record } = member.record;
+  const create: Action = { kind: "CreateMember", member: "demo-1", record: { ...record, boot: "Join" } };
+  refused(three, create, "one-volume");
+  const { memberID = "", volumeUID = "" } = record;
+  const adopting = { clusterID: "abc", members: [{ name: "demo-1", memberID, peerURL: "", volumeUID }] };
+  const { cluster, platform } = three;
+  allowed({ ...three, cluster: { ...cluster, marks: { ...cluster.marks, adopting } } }, create);
+  const mark: Action = { kind: "MarkCluster", purpose: "adopt", change: { adopting } };
+  const holding = (clusterID: string): Observation => {
+    const directory = {
+      state: "data",
+      clusterID,
+      memberID,
+      term: 1,
+      index: 1,
+      revision: 1,
+      replay: 0,
+    } as const;
+    const volume = {
+      object: "claim",
+      member: "demo-1",
+      uid: volumeUID,
+      identity: {},
+      storage: {},
+      directory,
+    };
+    return {
+      ...three,
+      platform: { ...platform, adoption: { volumes: [volume], remains: [], addresses: [] } },
+    };
+  };
+  allowed(holding("abc"), mark);
+  refused(holding("def"), mark, "one-volume");
+});

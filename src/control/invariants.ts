@@ -3,7 +3,8 @@
  * decided it (I1, I2, I4, I5). A violation is a fault in our rules; it is told, and nothing is done.
  */
 import { millisecondsOf } from "../api/duration.ts";
-import type { Action } from "../core/action.ts";
+import type { Action, NewMemberRecord } from "../core/action.ts";
+import { NO_VOLUME, type AdoptionMark } from "../core/adoption-facts.ts";
 import type { AuthChange } from "../core/auth/facts.ts";
 import { own } from "../core/auth/own.ts";
 import { isApproved } from "../core/assess/out-of-reach.ts";
@@ -71,7 +72,9 @@ function violation(view: View, action: Action): Violation | undefined {
     case "CreateMember":
       return action.record.boot === "New" && view.established
         ? ["bootstrap-once", "the cluster exists, so no member may bootstrap a new one"]
-        : undefined;
+        : given(view, action.record);
+    case "MarkCluster":
+      return adoption(view, action.change.adopting);
     case "UpdateMember":
       return (
         volumeChange(find(view, action.member), action.change.volumeUID) ??
@@ -85,6 +88,30 @@ function violation(view: View, action: Action): Violation | undefined {
     default:
       return undefined;
   }
+}
+
+/** Whoever begins with data gets what was settled for it before, and nothing else (I4). */
+function given({ observation: { cluster } }: View, record: NewMemberRecord): Violation | undefined {
+  if (!record.joined) return undefined;
+  const settled = cluster.marks.adopting?.members.find(({ name }) => name === record.name);
+  const isSame =
+    settled?.memberID === record.memberID && (settled?.volumeUID ?? NO_VOLUME) === record.volumeUID;
+  return isSame ? undefined : ["one-volume", `${record.name} was not given the volume ${record.volumeUID}`];
+}
+
+/** Of every volume that is taken over, its files were read, or what is written on it says whose it was (I9). */
+function adoption({ observation }: View, mark: AdoptionMark | undefined): Violation | undefined {
+  for (const { name, memberID, volumeUID } of mark?.members ?? []) {
+    if (volumeUID === undefined) continue;
+    const volume = observation.platform.adoption?.volumes.find(({ uid }) => uid === volumeUID);
+    const { directory, identity } = volume ?? {};
+    const isIts =
+      directory?.state === "data"
+        ? directory.clusterID === mark?.clusterID && directory.memberID === memberID
+        : identity?.memberID === memberID;
+    if (!isIts) return ["one-volume", `${volume?.object ?? volumeUID} does not hold the data of ${name}`];
+  }
+  return undefined;
 }
 
 /** Nobody is shown a certificate that it does not accept: said of every member that etcd has not removed (R45). */

@@ -159,6 +159,9 @@ export type RecordPurpose =
 export type MarkPurpose =
   | "establish"
   | "new-life"
+  /** The volumes of a former life are taken; and every one of its members has its record. */
+  | "adopt"
+  | "adopted"
   | "recover"
   | "remember-member"
   | "remember-batch"

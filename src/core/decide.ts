@@ -9,6 +9,7 @@ import type { Act, Decision, Hold, StepClass } from "./action.ts";
 import type { Observation } from "./observation.ts";
 import { actOf, holdOf } from "./outcome.ts";
 import type { Rule } from "./rule.ts";
+import { adopt } from "./rules/adopt.ts";
 import { auth } from "./rules/auth.ts";
 import { changeTLS } from "./rules/change-tls.ts";
 import { regainAccess } from "./rules/regain-access.ts";
@@ -45,6 +46,8 @@ import { viewOf } from "./view.ts";
 export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["deletion", deletion],
   ["hold-all", holdAll],
+  // Before anybody is founded, slept or missed: until its members are recorded, nobody knows who they are.
+  ["adopt", adopt],
   // Before members that it has stopped are woken.
   ["recover", recover],
   ["restore-in-place", restoreInPlace],

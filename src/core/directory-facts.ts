@@ -20,7 +20,17 @@ export type MemberDirectory =
       /** The revision of its database, and how many entries of the log a start adds. */
       readonly revision: number;
       readonly replay: number;
+      /** The member list in its database. Absent where it was left out. */
+      readonly members?: readonly DirectoryMember[] | undefined;
     };
+
+/** An entry of the member list, as of the last entry that was applied to the database. */
+export interface DirectoryMember {
+  readonly id: string;
+  readonly name: string;
+  readonly peerURL: string;
+  readonly isLearner?: boolean | undefined;
+}
 
 /** By what a person can do about it. Only the last three say anything about the volume itself. */
 export type ReadObstacle =

@@ -5,6 +5,7 @@
 import type { RestoreRecipe, RestoreSource } from "../api/bootstrap.ts";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
+import type { AdoptionFacts } from "./adoption-facts.ts";
 import type { AuthorityFacts, MemberTrust, Plane } from "./authority-facts.ts";
 import type { StepClass } from "./action.ts";
 import type { AuthFacts } from "./auth/facts.ts";
@@ -16,7 +17,7 @@ import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
 import type { NotMade, VolumeFacts, WorkloadFacts } from "./workload-facts.ts";
 
 export type { AuthorityFacts, MemberTrust, Plane, RotationPhase } from "./authority-facts.ts";
-export type { MemberDirectory, ReadObstacle } from "./directory-facts.ts";
+export type { DirectoryMember, MemberDirectory, ReadObstacle } from "./directory-facts.ts";
 export type { EtcdFacts, EtcdMemberEntry, HashReport, MemberAnswer, UnreachableCause } from "./etcd-facts.ts";
 export type { Clearing, DataLeft, ExitCause, NotMade, VolumeFacts, WorkloadFacts } from "./workload-facts.ts";
 
@@ -119,6 +120,8 @@ export interface PlatformFacts {
   readonly rescue?: RescueFacts;
   /** For an approved recovery whose snapshot was made: why the first new member could not be made from it. */
   readonly firstMemberRefused?: string;
+  /** With `spec.storage.adopt`, until the members are recorded: what a former life left. Absent where none can leave anything. */
+  readonly adoption?: AdoptionFacts;
   /** Why this platform cannot recover this cluster from what its members' volumes hold. */
   readonly recoveryRefused?: string;
   /** The CAs of the planes that have one of ours. */

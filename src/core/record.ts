@@ -3,6 +3,7 @@
  * machine) and the marks on the cluster itself. Everything the operator must not forget is here; nothing
  * of it is kept in the operator's own memory, and nothing is read back from status.
  */
+import type { AdoptionMark } from "./adoption-facts.ts";
 import { canonical, shortHash } from "./hash.ts";
 import type { Restore, RestoreRecipe } from "../api/bootstrap.ts";
 import type {
@@ -86,6 +87,8 @@ export interface ClusterMarks {
     /** Where the snapshot is a file of a node: there the first member starts. */
     readonly node?: string | undefined;
   };
+  /** Volumes of a former life are being taken over; gone when each of its members has a record. */
+  readonly adopting?: AdoptionMark | undefined;
   /** The highest ordinal ever given out, so that names are never reused even when every record is gone. */
   readonly highestOrdinal: number;
   /** Two learners once joined together: etcd 3.5 would panic replaying that log (H1). */

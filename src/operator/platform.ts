@@ -7,7 +7,7 @@ import type { EtcdCluster } from "../api/etcd-cluster.ts";
 import type { ApiError } from "../api/validate.ts";
 import type { Applied, ObjectAction, Platform, PlatformMember, PlatformState } from "../control/platform.ts";
 import { isSecure } from "../core/config/flags.ts";
-import type { ClusterFacts, EtcdMemberEntry } from "../core/observation.ts";
+import type { ClusterFacts, EtcdMemberEntry, PlatformFacts } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import type { SnapshotEffect } from "../core/snapshots/effect.ts";
 import type { GivenStatus } from "../core/status/status.ts";
@@ -38,6 +38,7 @@ import { ANNOTATIONS, isOurPeerURL, serviceNames, snapshotSecretName } from "./n
 import { LiveReads } from "./cache/live-reads.ts";
 import type { NodeClocks } from "./observe/node-clocks.ts";
 import { newcomersBlockedBy, notMadeOf } from "./apply/not-made.ts";
+import { adoptionFacts } from "./observe/adoption-facts.ts";
 import { observeObjects, type ClusterObjects } from "./observe/observe-objects.ts";
 import { snapshotStateOf } from "./observe/snapshot-state.ts";
 import { PartWaits } from "./apply/part-waits.ts";
@@ -208,11 +209,18 @@ export class KubePlatform implements Platform {
         ...(newcomersBlocked && { newcomersBlocked }),
         ...this.#rotations.authorities(cluster, records),
         ...recovery,
+        ...this.#adoption(cluster, objects),
       },
       operations,
       ...this.#snapshots(cluster),
       auth: await this.#auth.objects(cluster, this.#credentials.commonName, records),
     };
+  }
+
+  #adoption(cluster: ClusterFacts, objects: ClusterObjects): Pick<PlatformFacts, "adoption"> {
+    const { image, skew } = this.#options;
+    const adoption = adoptionFacts(cluster, objects, { image, now: skew.serverNow() });
+    return adoption ? { adoption } : {};
   }
 
   #snapshots(cluster: ClusterFacts): Pick<PlatformState, "snapshots"> {

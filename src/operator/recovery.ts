@@ -35,6 +35,7 @@ import {
   type RecoveryObjects,
 } from "./observe/recovery-facts.ts";
 import { rescueFacts } from "./observe/rescue-facts.ts";
+import { adoptionInspections } from "./apply/adoption-pods.ts";
 import { approvalOf, inspectPod, rescuePod, type RecoveryWishes } from "./render/recovery-pods.ts";
 import { hostDirectory } from "./render/volumes.ts";
 import { secrets } from "./resources.ts";
@@ -94,7 +95,10 @@ export class KubeRecovery {
   wanted(view: View): Wanted[] {
     const { cluster, members, operations } = view.observation;
     const objects = this.#objects({ cluster, members, operations });
-    const wanted = this.#isWanted(view) ? this.#inspections(view, objects) : [];
+    const wanted = [
+      ...(this.#isWanted(view) ? this.#inspections(view, objects) : []),
+      ...adoptionInspections(view, objects, this.#options.image),
+    ];
     const isNeeded = (name: string) => wanted.some(({ policy }) => nameIn(policy) === name);
     // Without quorum, what was read stays good as long as the same Pod runs, or none.
     const isKnown = (reads: string | undefined) =>

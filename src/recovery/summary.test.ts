@@ -17,6 +17,36 @@ test("a summary is read back as it was written", () => {
     assert.deepEqual(parseSummary(writeSummary(summary)), summary);
 });
 
+test("the member list is part of it, where it fits into a termination message", () => {
+  const member = (n: number, long = "") => ({
+    id: `${n}`,
+    name: `demo-${n}${long}`,
+    peerURL: `https://demo-${n}`,
+  });
+  const whole = { ...DATA, members: [member(1), { ...member(2), isLearner: true }] };
+  assert.deepEqual(parseSummary(writeSummary(whole)), whole);
+  assert.deepEqual(parseSummary(JSON.stringify({ directory: { ...DATA, members: [{ id: 1 }] } })), DATA);
+  const listed = (long: string) =>
+    summaryOf({
+      state: "data",
+      log: { clusterID: "1", memberID: "2", last: { term: 1, index: 1 } } as never,
+      database: {
+        consistentIndex: 1,
+        revision: 1,
+        size: 1,
+        members: [1, 2, 3].map((n) => ({
+          ...member(n, long),
+          peerURLs: [`https://demo-${n}`],
+          isLearner: false,
+        })),
+      },
+    });
+  assert.equal((listed("") as typeof whole).members.length, 3);
+  const cut = listed("x".repeat(2_000));
+  assert.ok("clusterID" in cut && cut.members === undefined);
+  assert.ok(Buffer.byteLength(writeSummary(cut)) <= 4096);
+});
+
 test("a long reason is cut, so that it fits into a termination message", () => {
   const text = writeSummary(summaryOf({ state: "damaged", why: "💥".repeat(2_000) }));
   assert.ok(Buffer.byteLength(text) <= 4096);

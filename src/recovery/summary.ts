@@ -17,9 +17,20 @@ export type DirectorySummary =
       readonly revision: number;
       /** Entries that a start adds to the database. */
       readonly replay: number;
+      /** The member list in the database; absent where it is too long for a termination message. */
+      readonly members?: readonly SummaryMember[] | undefined;
     };
 
+export interface SummaryMember {
+  readonly id: string;
+  readonly name: string;
+  readonly peerURL: string;
+  readonly isLearner?: boolean | undefined;
+}
+
 const LONGEST_WHY = 900;
+/** Of all members together, in bytes: a kubelet cuts a message off after 4096. */
+const LONGEST_LIST = 3_600;
 
 export function summaryOf(found: DirectoryFacts): DirectorySummary {
   if (found.state === "empty") return { state: "empty" };
@@ -27,7 +38,23 @@ export function summaryOf(found: DirectoryFacts): DirectorySummary {
   const { clusterID, memberID, last } = found.log;
   const { revision, consistentIndex } = found.database;
   const replay = Math.max(0, last.index - consistentIndex);
-  return { state: "data", clusterID, memberID, term: last.term, index: last.index, revision, replay };
+  const list = found.database.members.map(({ id, name, peerURLs, isLearner }) => ({
+    id,
+    name,
+    peerURL: peerURLs[0] ?? "",
+    ...(isLearner && { isLearner }),
+  }));
+  const fits = Buffer.byteLength(JSON.stringify(list)) <= LONGEST_LIST;
+  return {
+    state: "data",
+    clusterID,
+    memberID,
+    term: last.term,
+    index: last.index,
+    revision,
+    replay,
+    ...(fits && { members: list }),
+  };
 }
 
 export function writeSummary(summary: DirectorySummary): string {
@@ -55,5 +82,14 @@ export function parseSummary(text: string | undefined): DirectorySummary | undef
     fields["state"] === "data" &&
     TEXTS.every((name) => typeof fields[name] === "string") &&
     NUMBERS.every((name) => Number.isSafeInteger(fields[name]));
-  return isWhole ? (found as DirectorySummary) : undefined;
+  if (!isWhole) return undefined;
+  const { members: listed, ...rest } = found as Extract<DirectorySummary, { state: "data" }>;
+  const members = Array.isArray(listed) && listed.every(isMember) ? listed : undefined;
+  return { ...rest, ...(members && { members }) };
+}
+
+function isMember(value: unknown): value is SummaryMember {
+  if (typeof value !== "object" || value === null) return false;
+  const fields = value as Record<string, unknown>;
+  return ["id", "name", "peerURL"].every((name) => typeof fields[name] === "string");
 }

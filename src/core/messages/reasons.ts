@@ -76,6 +76,17 @@ export const REASONS = {
     meaning: "The first members of a new cluster are starting.",
     remedy: "If it lasts, look at the Pods that the message names.",
   },
+  Adopting: {
+    meaning:
+      "With `spec.storage.adopt`, the volumes of the former cluster are being read, or something of that cluster is still there. Nothing is started before it is known what each of them holds.",
+    remedy: "If it lasts, look at the Pod or the object that the message names.",
+  },
+  AdoptionRefused: {
+    meaning:
+      "The volumes that `spec.storage.adopt` asks for are not there, or do not hold what is written on them or what a cluster of this name needs. Nothing was started or changed.",
+    remedy:
+      "Do what the message says. See [recovery](recovery.md#take-over-the-volumes-of-a-deleted-cluster).",
+  },
   Restoring: {
     meaning:
       "The first member of a cluster with `spec.bootstrap.restore` is being restored from its snapshot.",

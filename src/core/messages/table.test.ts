@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { AUTHORITIES } from "./authorities.ts";
 import { TRANSITIONS } from "./transitions.ts";
 import { AUTH } from "./auth.ts";
+import { ADOPTION } from "./adoption.ts";
 import { BOOT } from "./boot.ts";
 import { CAUSES } from "./causes.ts";
 import { CORRUPTION } from "./corruption.ts";
@@ -24,6 +25,7 @@ type Row = StepRow<object> | WaitRow<object>;
 const rows = Object.entries(MESSAGES) as unknown as readonly [string, Row][];
 const AREAS = [
   LIFE,
+  ADOPTION,
   BOOT,
   JOINS,
   REMOVALS,

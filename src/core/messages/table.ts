@@ -6,6 +6,7 @@ import { sameContent } from "../hash.ts";
 import type { Approvable } from "./approvals.ts";
 import { AUTHORITIES } from "./authorities.ts";
 import { AUTH } from "./auth.ts";
+import { ADOPTION } from "./adoption.ts";
 import { BOOT } from "./boot.ts";
 import { CORRUPTION } from "./corruption.ts";
 import { FENCING } from "./fencing.ts";
@@ -24,6 +25,7 @@ import { VERSIONS } from "./versions.ts";
 export const MESSAGES = {
   ...LIFE,
   ...BOOT,
+  ...ADOPTION,
   ...JOINS,
   ...REMOVALS,
   ...HEALING,

@@ -16,6 +16,7 @@ import type {
   RescuedData,
   RotationPhase,
 } from "../observation.ts";
+import { NO_VOLUME } from "../adoption-facts.ts";
 import { settle } from "./settle.ts";
 
 /** The observation once `action` has been carried out and everything that follows from it has happened. */
@@ -216,7 +217,10 @@ function newcomer(o: Observation, record: Extract<Action, { kind: "CreateMember"
   return {
     record: { ...record, uid: `uid-of-${record.name}`, resourceVersion: "1", createdAt: o.now },
     deleting: false,
-    volume: { state: "ready", uid: `volume-of-${record.name}` },
+    volume:
+      record.volumeUID === NO_VOLUME
+        ? { state: "absent" }
+        : { state: "ready", uid: record.volumeUID ?? `volume-of-${record.name}` },
     workload: { state: "absent" },
     answer: SILENT,
   };

@@ -76,7 +76,8 @@ function reoffer(o: Observation): Observation["platform"]["offers"] {
 
 /** The member list, once a quorum of those who are in it runs: of the founders, or of all who had joined. */
 function found(o: Observation): Observation {
-  if (o.etcd.list) return o;
+  // While members are being recorded, nobody can tell a quorum of them.
+  if (o.etcd.list || o.cluster.marks.adopting) return o;
   const known = o.members.some(({ record }) => record.joined) ? returning(o) : founding(o);
   const voters = known.filter((entry) => !entry.isLearner);
   const running = o.members.filter(

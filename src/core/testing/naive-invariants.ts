@@ -326,6 +326,14 @@ function assertOut(o: Observation, facts: MemberFacts): void {
 function assertNewcomer(o: Observation, record: Extract<Action, { kind: "CreateMember" }>["record"]): void {
   const seen = look(o);
   assert.equal(record.token, seen.token, "H11: of this life");
+  const settled = o.cluster.marks.adopting?.members.find(({ name }) => name === record.name);
+  if (settled) {
+    assert.ok(record.joined && record.boot === "Join", "I3: it exists, and starts with its own data alone");
+    assert.equal(record.memberID, settled.memberID, "the ID that its data has");
+    assert.equal(record.volumeUID, settled.volumeUID ?? "none", "I4: the volume that was settled");
+    assert.ok(!o.members.some((facts) => facts.record.name === record.name), "I4: a name that nobody has");
+    return;
+  }
   assert.equal(record.boot, seen.established ? "Join" : "New", "I3: founded once, joined ever after");
   assert.ok(
     !record.joined && record.volumeUID === undefined && record.memberID === undefined,

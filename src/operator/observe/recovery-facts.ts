@@ -99,11 +99,18 @@ function directoryOf(
   const read = resultIn(pod);
   // What is being written may look torn: of a process that has not ended only what can be read whole counts.
   if (read && (read.state === "data" || workload.state !== "running")) return read;
-  const progress = progressOf(pod, objects.now, objects.nodes);
-  const isLate = ageOf(pod, objects.now) >= UNREACHABLE_MS;
+  const progress = unread(pod, objects);
+  return workload.state === "running" ? { ...progress, state: "reading" } : progress;
+}
+
+function unread(
+  pod: Pod,
+  { now, nodes }: Pick<RecoveryObjects, "now" | "nodes">,
+): Progress & { readonly state: "reading" | "unreachable" } {
+  const progress = progressOf(pod, now, nodes);
+  const isLate = ageOf(pod, now) >= UNREACHABLE_MS;
   const isAway = progress.obstacle !== undefined && OF_THE_VOLUME.has(progress.obstacle);
-  const state = isLate && isAway && workload.state !== "running" ? "unreachable" : "reading";
-  return { state, ...progress };
+  return { ...progress, state: isLate && isAway ? "unreachable" : "reading" };
 }
 
 /** What says nothing about the volume, such as an image that cannot be pulled, never makes its data count as lost. */
@@ -146,6 +153,16 @@ function isForOnePod({ template: { storage } }: MemberRecord): boolean {
 
 export function hasEnded({ status }: Pod): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";
+}
+
+/** What a Pod says that looks into a volume on which nothing runs. */
+export function readBy(pod: Pod, now: number): MemberDirectory {
+  return resultIn(pod) ?? unread(pod, { now });
+}
+
+/** It has ended without a result, a while ago. */
+export function hasFailed(pod: Pod, now: number): boolean {
+  return hasEnded(pod) && !resultIn(pod) && ageOf(pod, now) >= AGAIN_MS;
 }
 
 export function inspectionOf(

@@ -23,6 +23,7 @@ const KEYS: Readonly<Record<keyof ClusterMarks, string>> = {
   failedTarget: `${GROUP}/failed-target`,
   oldLog: `${GROUP}/old-log`,
   recovered: `${GROUP}/recovered`,
+  adopting: `${GROUP}/adopting`,
 };
 
 /** A merge patch of annotations: null takes one away. */
@@ -49,7 +50,7 @@ export interface ReadMarks {
 
 /**
  * What waits for a mark that cannot be read. Without the highest name, nobody new may get one, nor the last one be
- * forgotten (H11); without what a recovery left, nobody is founded;
+ * forgotten (H11); without what a recovery left, or which volumes are taken over, nobody is founded;
  * without the target that failed, or the minor in the log (H5), nobody is restarted for a change.
  * Replacements are counted anew, and joins in a batch are taken to have happened (H1).
  */
@@ -58,6 +59,7 @@ const NEEDED_FOR: Readonly<Record<string, readonly StepClass[]>> = {
   [KEYS.failedTarget]: ["roll"],
   [KEYS.oldLog]: ["roll"],
   [KEYS.recovered]: ["join"],
+  [KEYS.adopting]: ["join", "record", "heal"],
 };
 
 /** The marks on the cluster, joined with the copies on its records: such facts only ever become more. */
@@ -94,6 +96,7 @@ export function marksOf(
   const failedTarget = read(KEYS.failedTarget, isFailedTarget);
   const oldLog = read(KEYS.oldLog, isOldLog);
   const recovered = read(KEYS.recovered, isRecovered);
+  const adopting = read(KEYS.adopting, isAdoption);
   const marks: ClusterMarks = {
     life,
     highestOrdinal: read(KEYS.highestOrdinal, isOrdinal) ?? FIRST_MARKS.highestOrdinal,
@@ -103,6 +106,7 @@ export function marksOf(
     ...(failedTarget && { failedTarget }),
     ...(oldLog && { oldLog }),
     ...(recovered && { recovered }),
+    ...(adopting && { adopting }),
   };
   const joined = members.find(({ spec }) => spec.joined && spec.token === token);
   if (joined && !isEstablished(clusterUID, marks)) {
@@ -167,6 +171,12 @@ function isOldLog(value: unknown): value is NonNullable<ClusterMarks["oldLog"]> 
 
 function isRecovered(value: unknown): value is NonNullable<ClusterMarks["recovered"]> {
   return isFields(value) && hasTexts(value, "plan", "operation") && isFields(value["restore"]);
+}
+
+function isAdoption(value: unknown): value is NonNullable<ClusterMarks["adopting"]> {
+  if (!isFields(value) || !hasTexts(value, "clusterID") || !Array.isArray(value["members"])) return false;
+  const members: readonly unknown[] = value["members"];
+  return members.every((one) => isFields(one) && hasTexts(one, "name", "memberID", "peerURL"));
 }
 
 function isTimes(value: unknown): value is Readonly<Record<string, number>> {

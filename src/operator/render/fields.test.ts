@@ -20,8 +20,13 @@ interface Leaf {
 
 const SECTIONS = ["pod", "storage", "image", "service", "metadata", "disruptionBudget"] as const;
 
-/** Not of the objects: steps read it when a volume is no longer needed. */
-const OF_STEPS = new Set(["storage.retention.onDelete", "storage.retention.onScaleIn"]);
+/** Not of the objects: steps read it when a volume is no longer needed, or is found at the first boot. */
+const OF_STEPS = new Set([
+  "storage.retention.onDelete",
+  "storage.retention.onScaleIn",
+  "storage.adopt.clusterID",
+  "storage.adopt.token",
+]);
 
 /** Of which only one value is valid, the default. */
 const OF_ONE_VALUE = new Set(["storage.volumeMode"]);

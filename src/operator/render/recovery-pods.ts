@@ -17,7 +17,7 @@ import { ownedByCluster, type Identity } from "./metadata.ts";
 import { pinned } from "./placement.ts";
 import { imageOf, resourcesOf } from "./pod.ts";
 import { etcdSecurity, podSecurity } from "./security.ts";
-import { podVolumes, VOLUMES } from "./volumes.ts";
+import { podVolumes, VOLUMES, type DataOwner } from "./volumes.ts";
 
 export type RecoveryTask = "inspect" | "rescue";
 
@@ -36,12 +36,7 @@ const TLS = { name: "tls", dir: "/run/quorate" } as const;
 /** Copies of the largest database that etcd is made for, on slow disks. */
 const RESCUE_SECONDS = 7_200;
 
-export function inspectPod(
-  cluster: Identity,
-  record: MemberRecord,
-  reads: string,
-  wishes: RecoveryWishes,
-): Pod {
+export function inspectPod(cluster: Identity, record: DataOwner, reads: string, wishes: RecoveryWishes): Pod {
   const container: Container = {
     ...ours(wishes, {}),
     name: RECOVERY_CONTAINERS.inspect,
@@ -167,7 +162,7 @@ function ours(
 
 function objectOf(
   cluster: Identity,
-  { name: member }: MemberRecord,
+  { name: member }: Pick<DataOwner, "name">,
   name: string,
   task: RecoveryTask,
   annotations: Readonly<Record<string, string>>,
@@ -200,7 +195,7 @@ function objectOf(
 /** As the member's own, as far as it concerns where it may run and as whom; its volume decides the rest. */
 function specOf(
   cluster: Identity,
-  record: MemberRecord,
+  record: DataOwner,
   { node, directory }: RecoveryWishes,
 ): Omit<PodSpec, "containers"> {
   const { storage, image, pod } = record.template;

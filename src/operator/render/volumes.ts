@@ -8,10 +8,13 @@ import type { Identity } from "./metadata.ts";
 import { canonicalQuantity } from "./quantity.ts";
 import { podSecurity } from "./security.ts";
 
+/** Whose data it is: a member that has a record, or one that is to get it back. */
+export type DataOwner = Pick<MemberRecord, "name" | "uid" | "template">;
+
 /** Sidecars may mount them by these names. */
 export const VOLUMES = { data: "data", config: "config" } as const;
 
-export function podVolumes(cluster: Identity, record: MemberRecord, directory?: string): Volume[] {
+export function podVolumes(cluster: Identity, record: DataOwner, directory?: string): Volume[] {
   return [
     { name: VOLUMES.data, ...dataSource(cluster, record, directory) },
     {
@@ -21,7 +24,7 @@ export function podVolumes(cluster: Identity, record: MemberRecord, directory?: 
   ];
 }
 
-function dataSource(cluster: Identity, record: MemberRecord, directory?: string): Omit<Volume, "name"> {
+function dataSource(cluster: Identity, record: DataOwner, directory?: string): Omit<Volume, "name"> {
   const { medium, size } = record.template.storage;
   switch (medium) {
     case "Persistent":
@@ -41,7 +44,7 @@ function dataSource(cluster: Identity, record: MemberRecord, directory?: string)
  */
 export function hostDirectory(
   { namespace, name }: Pick<Identity, "namespace" | "name">,
-  { uid, template }: MemberRecord,
+  { uid, template }: Pick<DataOwner, "uid" | "template">,
   beginning: string | undefined,
 ): string {
   const below = (template.storage.hostPath ?? "").replace(/\/+$/, "");
@@ -49,7 +52,7 @@ export function hostDirectory(
 }
 
 /** Files of a Secret belong to root and to fsGroup; without one, etcd reads its key as one of the others. */
-function secretMode({ template: { storage, pod } }: MemberRecord): number {
+function secretMode({ template: { storage, pod } }: Pick<DataOwner, "template">): number {
   const { fsGroup, runAsUser } = podSecurity(storage.medium, pod.securityContext);
   return fsGroup !== undefined || runAsUser === 0 ? 0o440 : 0o444;
 }

@@ -1,0 +1,193 @@
+/**
+ * Which volumes of a former life a new cluster takes over, and why others are refused. What is written on a volume selects
+ * it; what its files say decides: the log knows whose it is, and the database who the members are. Every voter that the
+ * newest data names gets its place back, also one whose volume is gone, so that a quorum is counted as etcd counts it.
+ */
+import type { Adopt } from "../../api/adopt.ts";
+import type { AdoptedMember, AdoptionFacts, AdoptionMark, LeftVolume } from "../adoption-facts.ts";
+import type { AdoptionProblem } from "../messages/adoption.ts";
+import type { DirectoryMember, MemberDirectory } from "../observation.ts";
+import { quorum } from "../quorum.ts";
+import { ordinalOf } from "../record.ts";
+import { minorNumber } from "../version/version.ts";
+import type { View } from "../view.ts";
+
+export type Adoption =
+  | { readonly is: "refused"; readonly problem: AdoptionProblem }
+  /** Of the former life something is still there, or is being deleted. */
+  | { readonly is: "awaited"; readonly objects: readonly string[] }
+  | { readonly is: "reading"; readonly objects: readonly string[]; readonly why?: string | undefined }
+  | {
+      readonly is: "planned";
+      readonly mark: AdoptionMark;
+      /** Voters whose volume is not there. */
+      readonly missing: readonly string[];
+      /** Volumes of the cluster's name that are left as they are. */
+      readonly left: readonly string[];
+      /** Too few for a quorum: what follows is a recovery from survivors. */
+      readonly tooFew: boolean;
+      /** The lowest minor that may have written into the log. */
+      readonly oldest: string;
+    };
+
+/** etcd prints IDs without leading zeros. */
+const id = (text: string) => text.toLowerCase().replace(/^0+(?=.)/, "");
+
+/** Whether a volume may be one that was asked for: only such a one is looked into. */
+export function mayBeAdopted(
+  { clusterID, token }: Adopt,
+  { identity }: Pick<LeftVolume, "identity">,
+): boolean {
+  if (token !== undefined) return identity.token === token;
+  return identity.clusterID === undefined || id(identity.clusterID) === id(clusterID ?? "");
+}
+
+type Data = Extract<MemberDirectory, { state: "data" }>;
+interface Held {
+  readonly volume: LeftVolume;
+  readonly data: Data;
+}
+
+export function adoptionOf(view: View, adopt: Adopt): Adoption {
+  const facts = view.observation.platform.adoption;
+  if (!facts || facts.refused !== undefined)
+    return refused({ kind: "unreadable", why: facts?.refused ?? NOT_HERE });
+  if (facts.remains.length > 0) return { is: "awaited", objects: facts.remains };
+  const candidates = facts.volumes.filter((volume) => mayBeAdopted(adopt, volume));
+  const ending = candidates.filter((volume) => volume.ending);
+  if (ending.length > 0) return { is: "awaited", objects: objectsOf(ending) };
+  if (candidates.length === 0) return refused({ kind: "none", found: facts.volumes.map(told) });
+  const unread = candidates.filter(
+    ({ directory }) => directory === undefined || directory.state === "reading",
+  );
+  if (unread.length > 0) {
+    const [first] = unread;
+    const why = first?.directory?.state === "reading" ? first.directory.why : undefined;
+    return { is: "reading", objects: objectsOf(unread), why };
+  }
+  const held = candidates.flatMap((volume): Held[] =>
+    volume.directory?.state === "data" ? [{ volume, data: volume.directory }] : [],
+  );
+  const mislabelled = held.find(({ volume: { identity }, data }) => !agrees(identity, data));
+  if (mislabelled) {
+    const { object, identity } = mislabelled.volume;
+    return refused({ kind: "differs", object, says: sayIDs(identity), holds: sayIDs(mislabelled.data) });
+  }
+  // One that bears no identity may hold anything.
+  const own = held.filter(
+    ({ data }) => adopt.clusterID === undefined || id(data.clusterID) === id(adopt.clusterID),
+  );
+  const clusterIDs = [...new Set(own.map(({ data }) => data.clusterID))];
+  if (clusterIDs.length > 1) return refused({ kind: "several", clusterIDs });
+  const [newest] = own.toSorted((a, b) => b.data.term - a.data.term || b.data.index - a.data.index);
+  if (!newest?.data.members) return refused({ kind: "no-data", objects: objectsOf(candidates) });
+  return planned(view, facts, { candidates, own, newest: newest.data, list: newest.data.members });
+}
+
+interface Found {
+  readonly candidates: readonly LeftVolume[];
+  readonly own: readonly Held[];
+  readonly newest: Data;
+  readonly list: readonly DirectoryMember[];
+}
+
+function planned(view: View, facts: AdoptionFacts, { candidates, own, newest, list }: Found): Adoption {
+  const { name: cluster } = view.observation.cluster;
+  const members: AdoptedMember[] = [];
+  const taken: LeftVolume[] = [];
+  for (const { id: memberID, name, peerURL } of list.filter(({ isLearner }) => !isLearner)) {
+    const same = own.filter(({ data }) => data.memberID === memberID);
+    if (same.length > 1)
+      return refused({ kind: "twice", objects: objectsOf(same.map(({ volume }) => volume)), memberID });
+    const ordinal = ordinalOf(cluster, name);
+    if (ordinal === undefined) return refused({ kind: "unnamed", name: name || memberID });
+    const addresses = facts.addresses.filter((one) => one.ordinal === ordinal);
+    if (!addresses.some(({ address }) => address.peerURL === peerURL))
+      return refused({
+        kind: "address",
+        member: name,
+        peerURL,
+        here: addresses.map(({ address }) => address.peerURL),
+      });
+    const volume = facts.volumes.find(({ member }) => member === name);
+    if (volume) {
+      const problem = whyNot(volume, candidates, own, { memberID, clusterID: newest.clusterID });
+      if (problem) return refused(problem);
+      taken.push(volume);
+    }
+    const storage = volume?.storage ?? {};
+    members.push({ name, memberID, peerURL, ...(volume && { volumeUID: volume.uid }), ...storage });
+  }
+  const asked = view.spec.version;
+  const versions = taken.flatMap(({ object, identity }) =>
+    identity.version === undefined ? [] : [{ object, wrote: identity.version }],
+  );
+  // As in a rollout that was interrupted: some may be one minor behind, nobody is ahead.
+  const wrong = versions.find(({ wrote }) => {
+    const distance = minorNumber(asked) - minorNumber(wrote);
+    return distance !== 0 && distance !== 1;
+  });
+  const behind = versions.filter(({ wrote }) => minorNumber(wrote) < minorNumber(asked));
+  const tooOld = versions.length > 0 && behind.length === versions.length ? behind[0] : undefined;
+  const mismatch = wrong ?? tooOld;
+  if (mismatch) return refused({ kind: "version", ...mismatch, asked });
+  const withData = own.filter(({ volume }) => taken.includes(volume)).length;
+  return {
+    is: "planned",
+    mark: { clusterID: newest.clusterID, members },
+    missing: members.flatMap(({ name, volumeUID }) => (volumeUID === undefined ? [name] : [])),
+    left: facts.volumes.filter((volume) => !taken.includes(volume)).map(told),
+    tooFew: withData < quorum(members.length),
+    oldest: behind[0]?.wrote ?? asked,
+  };
+}
+
+/** Why the volume that bears the name of a voter cannot be that voter's; undefined where it is. */
+function whyNot(
+  volume: LeftVolume,
+  candidates: readonly LeftVolume[],
+  own: readonly Held[],
+  voter: { readonly memberID: string; readonly clusterID: string },
+): AdoptionProblem | undefined {
+  const { object, identity } = volume;
+  const data = own.find((one) => one.volume === volume)?.data;
+  if (data)
+    return data.memberID === voter.memberID
+      ? undefined
+      : { kind: "differs", object, says: sayIDs(voter), holds: sayIDs(data) };
+  // It was emptied or is damaged or out of reach, and what is written on it tells whose it was: a member that lost its data.
+  const isKnown =
+    candidates.includes(volume) &&
+    volume.directory?.state !== "data" &&
+    identity.memberID !== undefined &&
+    id(identity.memberID) === id(voter.memberID);
+  if (isKnown) return undefined;
+  const { directory } = volume;
+  const clusterID = directory?.state === "data" ? directory.clusterID : identity.clusterID;
+  return { kind: "foreign", object, clusterID };
+}
+
+function agrees(identity: LeftVolume["identity"], data: Data): boolean {
+  const { clusterID = data.clusterID, memberID = data.memberID } = identity;
+  return id(clusterID) === id(data.clusterID) && id(memberID) === id(data.memberID);
+}
+
+const NOT_HERE = "there are no volumes of a former cluster here";
+
+function refused(problem: AdoptionProblem): Adoption {
+  return { is: "refused", problem };
+}
+
+function objectsOf(volumes: readonly LeftVolume[]): string[] {
+  return volumes.map(({ object }) => object);
+}
+
+/** For people: which one, and whose. */
+function told({ object, identity, directory }: LeftVolume): string {
+  const clusterID = directory?.state === "data" ? directory.clusterID : identity.clusterID;
+  return `${object} (${clusterID === undefined ? "no identity" : `cluster ID ${clusterID}`})`;
+}
+
+function sayIDs({ clusterID, memberID }: LeftVolume["identity"]): string {
+  return `member ${memberID ?? "unknown"} of cluster ${clusterID ?? "unknown"}`;
+}

@@ -1,0 +1,161 @@
+/** Messages of a first boot from the volumes that a former life of the cluster left. */
+import { step, wait, type Names } from "./message.ts";
+import { list, plural } from "./words.ts";
+
+/** Why nothing is taken. */
+export type AdoptionProblem =
+  /** This platform cannot look into volumes. */
+  | { readonly kind: "unreadable"; readonly why: string }
+  /** No volume of this cluster's name has the identity that was asked for; `found` are those of another. */
+  | { readonly kind: "none"; readonly found: readonly string[] }
+  /** Those that have it hold no data. */
+  | { readonly kind: "no-data"; readonly objects: readonly string[] }
+  | { readonly kind: "several"; readonly clusterIDs: readonly string[] }
+  /** What its files hold is not what is written on it, or not the data of the member that its name is of. */
+  | { readonly kind: "differs"; readonly object: string; readonly says: string; readonly holds: string }
+  /** Its name is that of a member, and it holds something else, or nothing that tells what it is. */
+  | { readonly kind: "foreign"; readonly object: string; readonly clusterID?: string | undefined }
+  | { readonly kind: "twice"; readonly objects: readonly string[]; readonly memberID: string }
+  /** A member of this data could not have its name in this cluster. */
+  | { readonly kind: "unnamed"; readonly name: string }
+  | {
+      readonly kind: "address";
+      readonly member: string;
+      readonly peerURL: string;
+      readonly here: readonly string[];
+    }
+  | {
+      readonly kind: "version";
+      readonly object: string;
+      readonly wrote: string;
+      readonly asked: string;
+    };
+
+interface Asked {
+  readonly clusterID?: string | undefined;
+  readonly token?: string | undefined;
+}
+
+function sayAsked({ clusterID, token }: Asked): string {
+  return clusterID === undefined ? `token ${token}` : `cluster ID ${clusterID}`;
+}
+
+function sayProblem(problem: AdoptionProblem, asked: Asked): string {
+  switch (problem.kind) {
+    case "unreadable":
+      return `the volumes cannot be read: ${problem.why}`;
+    case "none":
+      return `no volume of this cluster's name in its namespace has the ${sayAsked(asked)}${
+        problem.found.length === 0 ? "" : `; found: ${list(problem.found)}`
+      }`;
+    case "no-data":
+      return `${list(problem.objects)} ${plural(problem.objects, "holds", "hold")} no data of the ${sayAsked(asked)} that etcd could start from`;
+    case "several":
+      return `the volumes with the ${sayAsked(asked)} hold data of several clusters (IDs ${list(problem.clusterIDs)})`;
+    case "differs":
+      return `${problem.object} should hold ${problem.says}, but its files hold ${problem.holds}`;
+    case "foreign":
+      return `${problem.object} bears the name of a member of this data, but ${
+        problem.clusterID === undefined
+          ? "has neither an identity nor data"
+          : `belongs to the cluster with ID ${problem.clusterID}`
+      }`;
+    case "twice":
+      return `${list(problem.objects)} all hold the data of member ${problem.memberID}: two copies of one member must not both run`;
+    case "unnamed":
+      return `the data names a member ${problem.name}, which no member of this cluster can be called`;
+    case "address":
+      return `the data names ${problem.member} with the peer URL ${problem.peerURL}, which it cannot have here (${list(problem.here)})`;
+    case "version":
+      return `etcd ${problem.wrote} wrote the data on ${problem.object}, which etcd ${problem.asked} must not start from directly`;
+  }
+}
+
+function sayNext(problem: AdoptionProblem): string {
+  switch (problem.kind) {
+    case "unreadable":
+      return "Correct what the message names.";
+    case "none":
+      return "Delete this EtcdCluster, and create it again with the cluster ID of the volumes, in their namespace and under their cluster's name. A PersistentVolume that is Released has to be bound to a claim first.";
+    case "no-data":
+      return "Start from a snapshot instead, with spec.bootstrap.restore.";
+    case "several":
+      return "Delete this EtcdCluster, and create it again with storage.adopt.clusterID of the one that you want.";
+    case "differs":
+    case "foreign":
+      return "Bring back the right volume under that name, or delete the claim if the member's data is lost.";
+    case "twice":
+      return "Keep the volume that was in use last, and delete the claim of the other one.";
+    case "unnamed":
+      return "Create the EtcdCluster under the name that the members have, without -<ordinal>.";
+    case "address":
+      return "Use the namespace and the peer TLS (http or https) that the members had.";
+    case "version":
+      return `Set spec.version to a release of ${problem.wrote.split(".").slice(0, 2).join(".")}, and upgrade when the cluster runs.`;
+  }
+}
+
+export const ADOPTION = {
+  AdoptionReads: wait("Adopting", {
+    say: ({ objects, why }: { objects: Names; why?: string | undefined }) =>
+      `reading what ${list(objects)} ${plural(objects, "holds", "hold")}${why === undefined ? "" : ` (${why})`}`,
+    volatile: ["why"],
+    example: {
+      objects: ["PersistentVolumeClaim data-demo-1"],
+      why: "Pod demo-1-4c1f0a2e-inspect is being started",
+    },
+  }),
+  AdoptionAwaits: wait("Adopting", {
+    say: ({ objects }: { objects: Names }) =>
+      `waiting for ${list(objects)} of the former cluster to be deleted before its volumes are used`,
+    example: { objects: ["Pod demo-1"] },
+  }),
+  AdoptionRefused: wait("AdoptionRefused", {
+    say: ({ problem, ...asked }: { problem: AdoptionProblem } & Asked) =>
+      `spec.storage.adopt: ${sayProblem(problem, asked)}; nothing was started or changed`,
+    next: ({ problem }) => sayNext(problem),
+    example: {
+      problem: { kind: "none", found: ["PersistentVolumeClaim data-demo-1 (cluster ID 4a5d1c3e0f9b2d61)"] },
+      clusterID: "51f0a3c2d4e5b697",
+    },
+  }),
+  AdoptionBegins: step({
+    say: ({
+      clusterID,
+      members,
+      missing,
+      left,
+      tooFew,
+    }: {
+      clusterID: string;
+      members: Names;
+      missing: Names;
+      left: Names;
+      tooFew: boolean;
+    }) =>
+      [
+        `the volumes hold ${list(members)} of the cluster with ID ${clusterID}`,
+        ...(missing.length > 0 ? [`there is none of ${list(missing)}`] : []),
+        ...(tooFew ? ["too few for a quorum, so a recovery from the survivors follows"] : []),
+        ...(left.length > 0 ? [`left as they are: ${list(left)}`] : []),
+      ].join("; "),
+    example: {
+      clusterID: "4a5d1c3e0f9b2d61",
+      members: ["demo-1", "demo-2", "demo-3"],
+      missing: ["demo-3"],
+      left: [],
+      tooFew: false,
+    },
+  }),
+  MemberAdopted: step({
+    say: ({ member, memberID, isLost }: { member: string; memberID: string; isLost: boolean }) =>
+      isLost
+        ? `${member} (${memberID}) is a voter of the adopted data, and its volume is not there`
+        : `${member} starts on its volume as member ${memberID} again`,
+    example: { member: "demo-1", memberID: "8e9e05c52164694d", isLost: false },
+  }),
+  AdoptionEnds: step({
+    say: ({ count }: { count: number }) => `all ${count} members of the adopted data are recorded`,
+    example: { count: 3 },
+  }),
+} as const;

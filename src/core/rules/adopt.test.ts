@@ -1,0 +1,227 @@
+/** First boot from the volumes that a former life left, as the rules see it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AdoptionFacts, LeftVolume } from "../adoption-facts.ts";
+import { decide } from "../decide.ts";
+import type { AdoptionProblem } from "../messages/adoption.ts";
+import type { MemberDirectory, Observation } from "../observation.ts";
+import { predict } from "../plan/predict.ts";
+import { assertInvariants } from "../testing/naive-invariants.ts";
+import { asked, run } from "../testing/cluster.ts";
+
+const CLUSTER = "4a5d1c3e0f9b2d61";
+const OTHER = "51f0a3c2d4e5b697";
+const idOf = (n: number) => `8e9e05c5216469${n}d`;
+const peerURL = (n: number) => `https://demo-${n}.demo:2380`;
+
+type Data = Extract<MemberDirectory, { state: "data" }>;
+
+function data(n: number, more: Partial<Data> = {}): Data {
+  const members = [1, 2, 3].map((one) => ({ id: idOf(one), name: `demo-${one}`, peerURL: peerURL(one) }));
+  return {
+    state: "data",
+    clusterID: CLUSTER,
+    memberID: idOf(n),
+    term: 4,
+    index: 2_800 + n,
+    revision: 2_641,
+    replay: 0,
+    members,
+    ...more,
+  };
+}
+
+function volume(n: number, directory: MemberDirectory = data(n), more: Partial<LeftVolume> = {}): LeftVolume {
+  return {
+    object: `PersistentVolumeClaim data-demo-${n}`,
+    member: `demo-${n}`,
+    uid: `claim-${n}`,
+    identity: { clusterID: CLUSTER, memberID: idOf(n), token: "former-1", version: "3.6.14" },
+    storage: {},
+    directory,
+    ...more,
+  };
+}
+
+function left(
+  volumes: readonly LeftVolume[],
+  more: Partial<AdoptionFacts> = {},
+  adopt: object = {},
+): Observation {
+  const world = asked({ storage: { adopt: { clusterID: CLUSTER, ...adopt } } });
+  const { platform } = world;
+  const adoption = { volumes, remains: [], addresses: platform.offers, ...more };
+  return { ...world, platform: { ...platform, adoption, highestLeftover: volumes.length } };
+}
+
+const ALL = [volume(1), volume(2), volume(3)];
+
+/** The first thing that is waited for, with what is said of it. */
+function held(world: Observation) {
+  const { act, holds } = decide(world);
+  assert.equal(act, undefined, "nothing is done");
+  const [first] = holds;
+  assert.ok(first && first.classes === "all");
+  return first;
+}
+
+function problem(world: Observation): AdoptionProblem {
+  const { code, params } = held(world);
+  assert.equal(code, "AdoptionRefused");
+  return (params as { problem: AdoptionProblem }).problem;
+}
+
+test("the members of the data come back under their names and IDs, on their volumes, and never as new", () => {
+  const end = run(left(ALL));
+  assert.deepEqual(
+    end.members.map(({ record }) => [record.name, record.memberID, record.volumeUID, record.boot]),
+    [1, 2, 3].map((n) => [`demo-${n}`, idOf(n), `claim-${n}`, "Join"]),
+  );
+  const { marks } = end.cluster;
+  assert.deepEqual(marks.established, { token: "11111111-2222-1", clusterID: CLUSTER });
+  assert.equal(marks.adopting, undefined);
+  assert.equal(marks.batchJoined, true, "what the former life remembered of its log is not known");
+  assert.equal(marks.oldLog?.minor, "3.5");
+});
+
+test("the latch is set before the first record, and every step keeps the invariants", () => {
+  let world = left(ALL);
+  const steps: string[] = [];
+  for (let i = 0; i < 5; i++) {
+    const { act } = decide(world);
+    assert.ok(act);
+    assertInvariants(world, act.action);
+    steps.push(act.code);
+    world = predict(world, act.action);
+  }
+  assert.deepEqual(steps, [
+    "AdoptionBegins",
+    "MemberAdopted",
+    "MemberAdopted",
+    "MemberAdopted",
+    "AdoptionEnds",
+  ]);
+});
+
+test("a controller that comes back in the midst records the rest and nobody twice, whatever it finds of the volumes", () => {
+  let world = left(ALL);
+  for (let i = 0; i < 2; i++) world = predict(world, decide(world).act?.action ?? assert.fail());
+  const { adoption } = world.platform;
+  const blind = { ...world, platform: { ...world.platform, adoption: { ...adoption!, volumes: [] } } };
+  assert.deepEqual(
+    run(blind).members.map(({ record }) => record.volumeUID),
+    ["claim-1", "claim-2", "claim-3"],
+  );
+});
+
+test("a volume that is not there is that of a member that lost its data: with a majority it is replaced", () => {
+  const end = run(left([volume(1), volume(2)]));
+  assert.deepEqual(
+    end.members.map(({ record }) => record.name),
+    ["demo-1", "demo-2", "demo-4"],
+  );
+});
+
+test("without a majority every voter is recorded, and quorum is lost", () => {
+  let world = left([volume(3)]);
+  for (let i = 0; i < 5; i++) world = predict(world, decide(world).act?.action ?? assert.fail());
+  assert.ok(decide(world).holds.some(({ code }) => code === "QuorumLost"));
+});
+
+test("a size and a class that the spec does not ask for are changed as those of any member", () => {
+  const other = ALL.map((one) => ({ ...one, storage: { className: "slow" } }));
+  let world = left(other);
+  world = predict(world, decide(world).act?.action ?? assert.fail());
+  const { act } = decide(world);
+  assert.ok(act?.action.kind === "CreateMember");
+  assert.equal(act.action.record.template.storage.className, "slow");
+});
+
+test("nothing is done while a volume is being read, or while something of the former life is still there", () => {
+  const reading = held(left([volume(1), volume(2, { state: "reading", why: "being started" })]));
+  assert.equal(reading.code, "AdoptionReads");
+  assert.ok(reading.until !== undefined);
+  assert.equal(held(left(ALL, { remains: ["Pod demo-2"] })).code, "AdoptionAwaits");
+  assert.equal(held(left([volume(1), volume(2, data(2), { ending: true })])).code, "AdoptionAwaits");
+});
+
+test("volumes of another cluster are refused by name and reason", () => {
+  const identity = { clusterID: OTHER, memberID: idOf(1) };
+  const foreign = { ...volume(1), identity, directory: undefined };
+  assert.equal(problem(left([foreign] as LeftVolume[])).kind, "none");
+  // One that bears the name of a voter.
+  const mixed = problem(left([foreign as LeftVolume, volume(2), volume(3)]));
+  assert.deepEqual(mixed, { kind: "foreign", object: "PersistentVolumeClaim data-demo-1", clusterID: OTHER });
+});
+
+test("what is written on a volume is not believed: its files decide", () => {
+  const swapped = volume(1, data(1, { clusterID: OTHER }));
+  assert.equal(problem(left([swapped, volume(2), volume(3)])).kind, "differs");
+  const renamed = volume(1, data(2), { identity: {} });
+  assert.equal(
+    problem(left([renamed, volume(3)])).kind,
+    "differs",
+    "the data of demo-2 under the name of demo-1",
+  );
+  const bare = volume(1, data(1, { clusterID: OTHER }), { identity: {} });
+  assert.equal(problem(left([bare, volume(2), volume(3)])).kind, "foreign");
+});
+
+test("volumes without an identity are taken if their files are those of the cluster", () => {
+  const bare = ALL.map((one) => ({ ...one, identity: {} }));
+  assert.equal(decide(left(bare)).act?.code, "AdoptionBegins");
+  const empty = [volume(1), volume(2), volume(3, { state: "empty" }, { identity: {} })];
+  assert.equal(problem(left(empty)).kind, "foreign", "one that tells nothing at all is not");
+});
+
+test("one that was emptied, and says whose it was, is that member's", () => {
+  const world = left([volume(1), volume(2), volume(3, { state: "empty" })]);
+  const { act } = decide(world);
+  assert.ok(act?.action.kind === "MarkCluster");
+  assert.equal(act.action.change.adopting?.members[2]?.volumeUID, "claim-3");
+});
+
+test("a member ID on two volumes, two clusters under one token, or no data at all: refused", () => {
+  const copy = { ...volume(4, data(1)), identity: {} };
+  assert.equal(problem(left([...ALL, copy])).kind, "twice");
+  const byToken = { clusterID: undefined, token: "former-1" };
+  const two = [volume(1), volume(2, data(2, { clusterID: OTHER }), { identity: { token: "former-1" } })];
+  assert.equal(problem(left(two, {}, byToken)).kind, "several");
+  assert.equal(problem(left([volume(1, { state: "empty" })])).kind, "no-data");
+});
+
+test("a removed member's volume is left as it is", () => {
+  const gone = volume(4, data(4, { index: 90 }));
+  const { act } = decide(left([...ALL, gone]));
+  assert.ok(act?.action.kind === "MarkCluster");
+  assert.deepEqual(
+    act.action.change.adopting?.members.map(({ name }) => name),
+    ["demo-1", "demo-2", "demo-3"],
+  );
+  assert.equal(act.action.change.highestOrdinal, 4, "its name is never given out again");
+});
+
+test("names, peer URLs and versions that this cluster cannot have are refused", () => {
+  const list = (name: string, url = peerURL(1)) => [{ id: idOf(1), name, peerURL: url }];
+  assert.equal(problem(left([volume(1, data(1, { members: list("other-1") }))])).kind, "unnamed");
+  const plain = list("demo-1", "http://demo-1.demo:2380");
+  assert.equal(problem(left([volume(1, data(1, { members: plain }))])).kind, "address");
+  const version = (text: string) =>
+    ALL.map((one) => ({ ...one, identity: { ...one.identity, version: text } }));
+  assert.equal(problem(left(version("3.7.1"))).kind, "version", "newer");
+  assert.equal(problem(left(version("3.5.26"))).kind, "version", "older: an upgrade comes afterwards");
+  const rolling = [volume(1, data(1), { identity: { version: "3.5.32" } }), volume(2), volume(3)];
+  assert.equal(decide(left(rolling)).act?.code, "AdoptionBegins", "in the midst of an upgrade");
+});
+
+test("where volumes cannot be read nothing is founded", () => {
+  const { adoption: _, ...platform } = left([]).platform;
+  assert.equal(problem({ ...left([]), platform }).kind, "unreadable");
+  assert.equal(problem(left(ALL, { refused: "no image" })).kind, "unreadable");
+});
+
+test("once it has been adopted or recovered, the field has no effect", () => {
+  const end = run(left(ALL));
+  const { adoption: _, ...platform } = end.platform;
+  assert.equal(decide({ ...end, platform }).converged, true);
+});

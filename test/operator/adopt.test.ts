@@ -1,0 +1,99 @@
+/** `spec.storage.adopt` on a real API server, with real etcd in Pods of the stand-in kubelet and our command from its sources. */
+import assert from "node:assert/strict";
+import path from "node:path";
+import process from "node:process";
+import { after, before, test } from "node:test";
+import { eventually } from "../../testbed/eventually.ts";
+import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { registerImage } from "../../testbed/kubelet/images.ts";
+import {
+  ClusterOnBed,
+  PATIENCE_MS,
+  startOperator,
+  upWithDefinitions,
+  type Running,
+} from "../support/operator.ts";
+
+const IMAGE = "registry.example/quorate:dev";
+const ROOT = path.join(import.meta.dirname, "..", "..");
+const KEYS = 20;
+
+let bed: TestTestbed;
+let running: Running;
+let cluster: ClusterOnBed;
+
+before(async () => {
+  bed = await upWithDefinitions();
+  registerImage(bed.name, IMAGE, {
+    mounts: { [ROOT]: ROOT },
+    entrypoint: [process.execPath, path.join(ROOT, "src", "cli", "main.ts")],
+  });
+  running = startOperator(bed, { image: IMAGE });
+  cluster = new ClusterOnBed(bed, "kept", running);
+});
+
+after(async () => {
+  await cluster?.close();
+  await running?.stop();
+  await bed?.down();
+});
+
+async function deleted(): Promise<void> {
+  await cluster.delete();
+  const isGone = () =>
+    cluster.get().then(
+      () => false,
+      () => true,
+    );
+  await eventually("the EtcdCluster is gone", isGone, { withinMs: PATIENCE_MS });
+}
+
+const claims = async () =>
+  (await cluster.claims()).map(
+    ({ metadata }) => `${metadata?.name} ${metadata?.uid} ${metadata?.resourceVersion}`,
+  );
+
+test("a deleted cluster comes back from its volumes: another identity is refused, and with its own every key and member is there", async () => {
+  await cluster.create({ replicas: 3 });
+  const { clusterID, members: former = [] } = await cluster.converged(3);
+  const { kv } = await cluster.etcd();
+  for (let i = 0; i < KEYS; i++) await kv.put(`key/${i}`, `value ${i}`, { timeoutMs: 5_000 });
+  await deleted();
+  await eventually("its Pods are gone", async () => (await cluster.pods()).length === 0, {
+    withinMs: PATIENCE_MS,
+  });
+  const kept = await claims();
+  assert.equal(kept.length, 3);
+
+  await cluster.create({ replicas: 3, storage: { adopt: { clusterID: "1234" } } });
+  const { message = "" } = await eventually(
+    "it is refused",
+    async () => {
+      const isStalled = (await cluster.condition("Stalled")) === "True/AdoptionRefused";
+      return isStalled && (await cluster.status());
+    },
+    { withinMs: PATIENCE_MS },
+  );
+  assert.match(message, /no volume of this cluster's name in its namespace has the cluster ID 1234/);
+  assert.deepEqual(await claims(), kept, "nothing was changed");
+  assert.deepEqual(await cluster.members(), []);
+  await deleted();
+
+  await cluster.create({ replicas: 3, storage: { adopt: { clusterID } } });
+  const { clusterID: now, members = [] } = await cluster.converged(3);
+  assert.equal(now, clusterID);
+  const ids = (list: typeof members) => list.map(({ name, id }) => `${name} ${id}`).toSorted();
+  assert.deepEqual(ids(members), ids(former));
+  await cluster.assertSound(3);
+  const again = await (await cluster.etcd()).kv.range("key/", { prefix: true, timeoutMs: 5_000 });
+  assert.equal(again.count, KEYS);
+  await eventually("no Pod that read a volume is left", async () => (await cluster.pods()).length === 3);
+  const labels = (await cluster.claims()).map(
+    ({ metadata }) => metadata?.labels?.["etcd.quorate.dev/cluster-uid"],
+  );
+  assert.deepEqual(
+    [...new Set(labels)],
+    [(await cluster.get()).metadata.uid],
+    "the volumes are the new cluster's",
+  );
+});
