@@ -94,6 +94,10 @@ function apply(truth: State, seen: State, action: Action, setting: Setting): Sta
     case "ChangeAuth":
     case "UpdateAuthObject":
       throw new TypeError(`${action.kind} is not part of the abstraction, and was decided`);
+    default: {
+      const unknown: never = action;
+      throw new TypeError(`there is no such action: ${JSON.stringify(unknown)}`);
+    }
   }
 }
 

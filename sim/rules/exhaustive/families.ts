@@ -45,7 +45,7 @@ export const QUICK: readonly Family[] = [
     settled: true,
     specs: [of(1)],
     edits: 2,
-    faults: 1,
+    faults: 0,
     tasks: [{ kind: "restart" }, { kind: "replaceMember", target: 1 }],
     twoTasks: true,
   },
