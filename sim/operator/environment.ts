@@ -31,6 +31,7 @@ import type { Subject } from "../oracles/oracle.ts";
 import { SeededRandom } from "../engine/random.ts";
 import { Scheduler } from "../engine/scheduler.ts";
 import { Disks, EtcdPods } from "./etcd-pods.ts";
+import { FetchPods } from "./fetch-pods.ts";
 import { RecoveryPods } from "./recovery-pods.ts";
 import { SnapshotPods } from "./snapshot-pods.ts";
 
@@ -72,6 +73,7 @@ export class Environment {
   readonly pods: EtcdPods;
   readonly snapshots: SnapshotPods;
   readonly recovery: RecoveryPods;
+  readonly fetches: FetchPods;
   onViolation: (what: string) => void = () => {};
   readonly ledger = new Ledger();
   readonly #cutOff = new Set<string>();
@@ -103,6 +105,7 @@ export class Environment {
     this.calls = new Calls(this.world, now);
     this.keys = new Keys(this.world);
     this.snapshots = new SnapshotPods(scheduler);
+    this.fetches = new FetchPods(scheduler);
     this.recovery = new RecoveryPods(scheduler, {
       data: (disk) => disks.of(disk),
       onRescued: (dir, keys) => {

@@ -26,6 +26,7 @@ import type { Server, ServerEnd } from "../models/etcd/server.ts";
 import type { EtcdWorld } from "../models/etcd/world.ts";
 import type { Ending, Hooks, Running, Start } from "../models/kube/nodes/hooks.ts";
 import { items, json } from "../models/kube/object.ts";
+import type { FetchPods } from "./fetch-pods.ts";
 import type { RecoveryPods } from "./recovery-pods.ts";
 import { SNAPSHOT_CONTAINER, type SnapshotPods } from "./snapshot-pods.ts";
 
@@ -35,6 +36,7 @@ export type EraseFault = "refused" | "failed" | "hang";
 export interface HelperPods {
   readonly snapshots: SnapshotPods;
   readonly recovery: RecoveryPods;
+  readonly fetches: FetchPods;
 }
 
 /** A kubelet keeps the last of it. */
@@ -144,6 +146,7 @@ export class EtcdPods implements Hooks {
   }
 
   onDiskGone(disk: string): void {
+    this.#helpers?.fetches.gone(disk);
     this.#disks.gone(disk);
   }
 
@@ -168,7 +171,7 @@ export class EtcdPods implements Hooks {
   onStart(start: Start): Running | undefined {
     if (start.container === SNAPSHOT_CONTAINER) return this.#helpers?.snapshots.start(start);
     if (start.container === ERASE_CONTAINER) return this.#erase(start);
-    const recovers = this.#helpers?.recovery.start(start);
+    const recovers = this.#helpers?.recovery.start(start) ?? this.#helpers?.fetches.start(start);
     if (recovers) return recovers;
     if (start.container !== ETCD_CONTAINER) return undefined;
     const disk = start.disks[VOLUMES.data] ?? "";
@@ -204,7 +207,9 @@ export class EtcdPods implements Hooks {
     const flag = json(pod.metadata["annotations"])[ANNOTATIONS.restore];
     // With it every command ends at once.
     if (flag === RESTORE_FLAG.done) return undefined;
-    if (container === RESTORE_CONTAINERS.stage && this.snapshotFault !== undefined) {
+    // What is on a volume already needs no store.
+    const isInStore = disks["snapshots"] === undefined;
+    if (container === RESTORE_CONTAINERS.stage && this.snapshotFault !== undefined && isInStore) {
       const failure = new RestoreError(this.snapshotFault, "no snapshot");
       return { exitCode: 1, message: writeFailure(failure) };
     }
@@ -212,12 +217,13 @@ export class EtcdPods implements Hooks {
     if (container === RESTORE_CONTAINERS.place && this.#disks.of(disk) === undefined) {
       const keys = this.#snapshotOf(pod, disks);
       if (!keys) return { exitCode: 1, message: writeFailure(new RestoreError("not-found", "no snapshot")) };
-      this.#disks.write(pathOn(disk), restoredDir(restoredMember(pod), keys));
+      const { bump, ...member } = restoredMember(pod);
+      this.#disks.write(pathOn(disk), restoredDir(member, keys, bump));
     }
     return undefined;
   }
 
-  /** What a recovery left on a volume, or what every store of a simulation has. */
+  /** What a recovery or a restore in place left on a volume, or what every store of a simulation has. */
   #snapshotOf(pod: Start["pod"], disks: Start["disks"]): readonly string[] | undefined {
     const disk = disks["snapshots"];
     if (disk === undefined) return RESTORED_KEYS;
@@ -227,7 +233,7 @@ export class EtcdPods implements Hooks {
     const text = items(stage?.["env"]).find(({ name }) => name === "QUORATE_RESTORE")?.["value"];
     const { pvc, file } = (JSON.parse(String(text)) as RestoreRecipe).source;
     const path = pvc?.path ?? file?.path.split("/").at(-1) ?? "";
-    return this.#helpers?.recovery.snapshotAt(disk, path);
+    return this.#helpers?.recovery.snapshotAt(disk, path) ?? this.#helpers?.fetches.snapshotAt(disk, path);
   }
 
   /** By the dates of their certificates: looked at when a process begins, and again until its peers take it. */
@@ -273,7 +279,7 @@ function filesOf(start: Start): Readonly<Record<"client" | "peer", PlaneFiles>> 
 }
 
 /** Who etcdutl makes a directory for, as its arguments say. */
-function restoredMember(pod: Start["pod"]): { name: string; peerURL: string; token: string } {
+function restoredMember(pod: Start["pod"]): { name: string; peerURL: string; token: string; bump: number } {
   const found = items(json(pod["spec"])["initContainers"]).find(
     ({ name }) => name === RESTORE_CONTAINERS.etcdutl,
   );
@@ -284,6 +290,7 @@ function restoredMember(pod: Start["pod"]): { name: string; peerURL: string; tok
     name: valueOf("name"),
     peerURL: valueOf("initial-advertise-peer-urls"),
     token: valueOf("initial-cluster-token"),
+    bump: Number(valueOf("bump-revision")),
   };
 }
 

@@ -31,6 +31,7 @@ export const situations = [
   "given",
   "restore",
   "network-policy",
+  "restore-in-place",
 ] as const;
 
 export type Situation = (typeof situations)[number];

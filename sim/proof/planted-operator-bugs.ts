@@ -186,4 +186,20 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     replace: "!established;",
     situation: "restore",
   },
+  {
+    name: "members are stopped for a snapshot that was not found to be whole",
+    breaks: "R23",
+    file: "src/operator/observe/fetch-facts.ts",
+    find: 'const staged = terminated?.exitCode === 0 ? readStaged(terminated.message ?? "") : undefined;',
+    replace: 'const staged = terminated && { size: 0, sha256: "0".repeat(64), revision: 1 };',
+    situation: "restore-in-place",
+  },
+  {
+    name: "a restore in place begins below revisions that watchers have seen",
+    breaks: "R24",
+    file: "src/core/rules/restore-in-place.ts",
+    find: "const revisionBump = Math.max(0, seen - revision) + AUTO_BUMP;",
+    replace: "const revisionBump = 1;",
+    situation: "restore-in-place",
+  },
 ];

@@ -91,13 +91,16 @@ const restoreFields = z.strictObject({
 
 type RestoreFields = z.output<typeof restoreFields>;
 
-const snapshotOrSource: Rule<RestoreFields> = {
+/** What names a snapshot, here and in an EtcdOperation. */
+type Named = Pick<RestoreFields, "snapshot" | "source" | "checksum" | "encryption">;
+
+export const snapshotOrSource: Rule<Named> = {
   cel: "has(self.snapshot) != has(self.source)",
   message: "restore must name either snapshot (an EtcdSnapshot) or source (a place)",
   check: ({ snapshot, source }) => (snapshot === undefined) !== (source === undefined),
 };
 
-const snapshotSaysIt: Rule<RestoreFields> = {
+export const snapshotSaysIt: Rule<Named> = {
   cel: "!has(self.snapshot) || (!has(self.checksum) && !has(self.encryption))",
   fieldPath: ".snapshot",
   message: "the EtcdSnapshot says its checksum and its key: remove checksum and encryption",

@@ -3,8 +3,10 @@
  * its status is the record of what was done, from which any controller continues.
  */
 import { z } from "zod";
-import { checksumSchema, sourceSchema } from "./bootstrap.ts";
+import { checksumSchema, snapshotOrSource, snapshotSaysIt, sourceSchema } from "./bootstrap.ts";
+import { encryptionSchema } from "./destination.ts";
 import { CLUSTER_NAME_PATTERN, LONGEST_CLUSTER_NAME } from "./etcd-cluster.ts";
+import { objectName } from "./labels.ts";
 import { API_VERSION, conditionsSchema, metadataSchema, timestamp } from "./metadata.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { int, text } from "./scalars.ts";
@@ -70,6 +72,32 @@ const planHash: Rule<string> = {
   check: (hash) => /^[0-9a-f]{16}$/.test(hash),
 };
 
+const restoreSchema = withRules(
+  z.strictObject({
+    snapshot: objectName()
+      .optional()
+      .describe(
+        "Name of an EtcdSnapshot in the same namespace that has succeeded. Where it is, its checksum and its encryption key follow from it. Rejected on one machine.",
+      ),
+    source: sourceSchema.optional().describe("Where the snapshot is, if it is not that of an EtcdSnapshot."),
+    checksum: checksumSchema()
+      .optional()
+      .describe("SHA-256 of the plain snapshot, before compression and encryption."),
+    encryption: encryptionSchema
+      .optional()
+      .describe(
+        "The key of an encrypted snapshot; a snapshot that is not encrypted is then not restored. Rejected on one machine, where the key comes from QUORATE_SNAPSHOT_KEY.",
+      ),
+    approve: withRules(text(16), planHash)
+      .optional()
+      .describe(
+        "Hash of the plan, as the command `restore` shows it. Without it the operation is rejected, and its message has the plan with its hash.",
+      ),
+  }),
+  snapshotOrSource,
+  snapshotSaysIt,
+);
+
 const operationFields = {
   defragment: defragmentSchema
     .optional()
@@ -110,21 +138,10 @@ const operationFields = {
     .describe(
       "Recovers a cluster whose quorum is lost for good from the data of the member that knows most, as the plan of this hash in the status of the cluster says. Writes that only lost members had are lost. It is rejected if the plan has changed.",
     ),
-  restore: z
-    .strictObject({
-      source: sourceSchema.describe("Where the snapshot is."),
-      checksum: checksumSchema()
-        .optional()
-        .describe("SHA-256 of the plain snapshot, before compression and encryption."),
-      approve: withRules(text(16), planHash)
-        .optional()
-        .describe(
-          "Hash of the plan, as `quorate restore` shows it. Without it the operation is rejected, and its message has the plan with its hash.",
-        ),
-    })
+  restore: restoreSchema
     .optional()
     .describe(
-      "Replaces all data of a running cluster by a snapshot, if exactly this was approved. The snapshot is fetched and checked, then all members are stopped, the cluster starts again from the snapshot with a raised revision, and the other members are rebuilt. Everything written since the snapshot is lost; the former data directories are kept. Only on one machine; rejected on Kubernetes.",
+      "Replaces all data of a running cluster by a snapshot, if exactly this was approved. The snapshot is fetched and checked, then all members are stopped, the cluster starts again from the snapshot with a raised revision, and the other members are rebuilt. Everything written since the snapshot is lost; the former volumes are kept. Rejected where the data is in the Pods themselves (Memory, Ephemeral).",
     ),
   rotateCertificates: z
     .strictObject({

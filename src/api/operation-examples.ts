@@ -80,6 +80,31 @@ export const operationExamples: readonly OperationExample[] = [
     title: "a restore from a file with a checksum",
     spec: restore({ file: { path: "/backups/a.db" } }, { checksum: "a".repeat(64) }),
   },
+  { title: "a restore of an EtcdSnapshot", spec: { restore: { snapshot: "nightly", approve: PLAN } } },
+  {
+    title: "a restore of an encrypted snapshot",
+    spec: restore({ s3: S3 }, { encryption: { keySecret: "key" } }),
+  },
+  {
+    title: "a restore of an EtcdSnapshot and from a place",
+    spec: restore({ s3: S3 }, { snapshot: "nightly" }),
+    refusedAt: "spec.restore",
+  },
+  {
+    title: "a restore of an EtcdSnapshot with a checksum of its own",
+    spec: { restore: { snapshot: "nightly", checksum: "a".repeat(64) } },
+    refusedAt: "spec.restore.snapshot",
+  },
+  {
+    title: "a restore of an EtcdSnapshot that has no such name",
+    spec: { restore: { snapshot: "Nightly" } },
+    refusedAt: "spec.restore.snapshot",
+  },
+  {
+    title: "a restore with a key in a Secret without a name",
+    spec: restore({ s3: S3 }, { encryption: { keySecret: "" } }),
+    refusedAt: "spec.restore.encryption.keySecret",
+  },
   ...REFUSED.map(([field, source]) => ({
     title: `a restore whose source has a wrong ${field}`,
     spec: restore(source),

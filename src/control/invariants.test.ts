@@ -60,7 +60,7 @@ test("I1: all are stopped for a restore that was approved and whose snapshot is 
   const down = exited(healthy(), "demo-1");
   const stop: Action = { kind: "StopWorkload", member: "demo-2" };
   const source = { file: { path: "/a.db" } };
-  const fetched = { plan: "0123456789abcdef", path: "/b.db", sha256: "", revision: 1 };
+  const fetched = { plan: "0123456789abcdef", source: { file: { path: "/b.db" } }, sha256: "", revision: 1 };
   const asked = (approve: string, phase: "Pending" | "Running", more: Partial<Observation["platform"]>) => ({
     ...asking(down, { kind: "restore", source, approve }, { status: { phase } }),
     platform: { ...down.platform, ...more },

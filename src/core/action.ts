@@ -94,6 +94,8 @@ export type Action =
       readonly restore: RestoreRecipe;
       /** Of the etcd that will run on it. */
       readonly version: string;
+      /** Counts from 1, where a platform remembers the attempts that failed. */
+      readonly attempt: number;
       readonly operation: string;
     }
   | { readonly kind: "FinishDeletion" }

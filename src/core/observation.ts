@@ -116,7 +116,13 @@ export interface PlatformFacts {
   readonly rescued?: RescuedData;
   /** For the approved plan of a restore in place: the snapshot, fetched and checked. */
   readonly fetched?: FetchedSnapshot;
-  /** The last attempt to make it, where that takes longer than one step and has not succeeded. */
+  /** The last attempt to fetch it, where that takes longer than one step and has not succeeded. */
+  readonly fetch?: FetchFacts;
+  /** The EtcdSnapshots that restores in place name, by their names. */
+  readonly namedSnapshots?: Readonly<Record<string, NamedSnapshot>>;
+  /** Why this platform cannot restore a snapshot into this cluster in place. */
+  readonly inPlaceRefused?: string;
+  /** The last attempt to make what is rescued, where that takes longer than one step and has not succeeded. */
   readonly rescue?: RescueFacts;
   /** For an approved recovery whose snapshot was made: why the first new member could not be made from it. */
   readonly firstMemberRefused?: string;
@@ -139,12 +145,17 @@ export interface PlatformFacts {
   readonly progressAt?: number;
 }
 
-export interface FetchedSnapshot {
-  /** The plan that it was fetched for. */
-  readonly plan: string;
-  readonly path: string;
-  readonly sha256: string;
-  readonly revision: number;
+export interface FetchedSnapshot extends RescuedData {
+  /** Bytes of the database in it. */
+  readonly size?: number | undefined;
+}
+
+/** What the EtcdSnapshot that an operation names comes to, or why there is nothing to restore. */
+export type NamedSnapshot = { readonly recipe: RestoreRecipe } | { readonly refused: string };
+
+export interface FetchFacts extends RescueFacts {
+  /** Another attempt would find the same. */
+  readonly definite?: boolean | undefined;
 }
 
 export interface RescuedData {

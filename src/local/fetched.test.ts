@@ -22,6 +22,7 @@ async function fetchedOnce(): Promise<{ disk: MemoryDisk; fetched: FetchedSnapsh
     plan,
     restore,
     version: "3.6.16",
+    attempt: 1,
     operation: operation.uid,
   });
   return { disk, fetched, path };
@@ -30,7 +31,12 @@ async function fetchedOnce(): Promise<{ disk: MemoryDisk; fetched: FetchedSnapsh
 test("a fetched snapshot is found again for its own operation", async () => {
   const { fetched, path } = await fetchedOnce();
   const found = await fetched.found([operation]);
-  assert.deepEqual(found, { plan, path, sha256: "a".repeat(64), revision: 7 });
+  assert.deepEqual(found, {
+    plan,
+    source: { file: { path } },
+    sha256: "a".repeat(64),
+    revision: 7,
+  });
 });
 
 test("what another operation fetched for the same plan is fetched again: the object may be another one by now", async () => {

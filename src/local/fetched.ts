@@ -19,12 +19,17 @@ export interface FetchRequest {
   readonly directory: string;
 }
 
+/** As it is kept beside the snapshot. */
+export interface FetchedFile extends Pick<FetchedSnapshot, "sha256" | "revision" | "size"> {
+  readonly path: string;
+}
+
 /** From a store, or in a model; rejects where the snapshot cannot be restored. */
-export type Fetcher = (request: FetchRequest) => Promise<Omit<FetchedSnapshot, "plan">>;
+export type Fetcher = (request: FetchRequest) => Promise<FetchedFile>;
 
 const RESULT = "fetched.json";
 
-interface Result extends Omit<FetchedSnapshot, "plan"> {
+interface Result extends FetchedFile {
   /** The UID of the operation that it was fetched for. */
   readonly operation: string;
 }
@@ -58,9 +63,9 @@ export class FetchedSnapshots {
       const plan = task.approve ?? "";
       const text = await this.#disk.read(path.join(this.#layout.recovery(plan), RESULT));
       if (text === undefined) continue;
-      const { operation: uid, ...fetched } = JSON.parse(text) as Result;
-      if (uid === operation.uid && (await this.#disk.stat(fetched.path))?.kind === "file")
-        return { plan, ...fetched };
+      const { operation: uid, path: file, ...fetched } = JSON.parse(text) as Result;
+      if (uid === operation.uid && (await this.#disk.stat(file))?.kind === "file")
+        return { plan, source: { file: { path: file } }, ...fetched };
     }
     return undefined;
   }

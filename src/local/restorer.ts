@@ -45,8 +45,8 @@ export function machineFetcher(around: {
     const { fetchForRestore, SNAPSHOT_FILE } = await import("../snapshot/fetch.ts");
     const context = { ...around, cwd: "/", disk: systemDisk };
     const options = { restore, etcdVersion: version, directory, context, ...keyIn(env), signal };
-    const { sha256, database } = await fetchForRestore(options);
-    return { path: path.join(directory, SNAPSHOT_FILE), sha256, revision: database.revision };
+    const { sha256, size, database } = await fetchForRestore(options);
+    return { path: path.join(directory, SNAPSHOT_FILE), sha256, size, revision: database.revision };
   };
 }
 

@@ -11,7 +11,8 @@
  *                           of EtcdUsers -etcd-tls and -etcd-issued (after the name of the object)
  *                           with auth also -root, -operator-auth and -client-auth
  *   EtcdMember, Pod, claim  -<ordinal> (claims with data- in front)
- *   Pod                     -<hash>-inspect, -<hash>-<attempt>-rescue (of a recovery)
+ *   Pod                     -<hash>-inspect, -<hash>-<attempt>-rescue (of a recovery), -<hash>-<attempt>-fetch
+ *   claim                   -<hash>-restore (of a restore in place)
  *   PodDisruptionBudget     nothing: there is one per cluster
  *
  * This is why the headless Service does not simply bear the cluster's name: that of a cluster `a-client` would
@@ -92,7 +93,7 @@ export const ANNOTATIONS = {
   verify: `${GROUP}/verify`,
   /** On a Pod that reads a member's volume: which volume, and which run of the member it came after. */
   reads: `${GROUP}/reads`,
-  /** On the Pod of a recovery: the hash of the approved plan, and the UID of the operation that approved it. */
+  /** On the Pod of a recovery or of a restore in place: the hash of the approved plan, and the UID of the operation that approved it. */
   plan: `${GROUP}/plan`,
   /** On Services and budgets: the hash of what was applied last. */
   applied: `${GROUP}/applied`,
@@ -147,6 +148,18 @@ export function inspectPodName(member: string, reads: string): string {
 
 export function rescuePodName(cluster: string, plan: string, attempt: number): string {
   return `${cluster}-${plan}-${attempt}-rescue`;
+}
+
+/** Of the Pod that brings the snapshot of a restore in place onto a volume, and checks it. */
+export const FETCH_CONTAINER = "fetch-and-check";
+
+export function fetchPodName(cluster: string, plan: string, attempt: number): string {
+  return `${cluster}-${plan}-${attempt}-fetch`;
+}
+
+/** For the snapshot of a restore in place, until a member was restored from it. */
+export function restoreClaimName(cluster: string, plan: string): string {
+  return `${cluster}-${plan}-restore`;
 }
 
 export const PORTS = { client: 2379, peer: 2380, metrics: 2381 } as const;

@@ -47,6 +47,7 @@ import { Preflight } from "./apply/preflight.ts";
 import type { EtcdReach } from "./reach.ts";
 import type { OperatorPods } from "./render/network-policy.ts";
 import { KubeRecovery } from "./recovery.ts";
+import { KubeRestoreInPlace } from "./restore-in-place.ts";
 import { described } from "./status/described.ts";
 import { Reporter } from "./status/report.ts";
 import { Resizing } from "./apply/resizing.ts";
@@ -105,6 +106,7 @@ export class KubePlatform implements Platform {
   readonly #rotations: Rotations;
   readonly #erasures: Erasures;
   readonly #recovery: KubeRecovery;
+  readonly #restores: KubeRestoreInPlace;
   /** What the last read was made from. */
   #basis: readonly unknown[] = [];
 
@@ -126,6 +128,7 @@ export class KubePlatform implements Platform {
     const waits = new PartWaits(clock);
     const { image } = options;
     this.#recovery = new KubeRecovery({ client, stores, key, certificates, now, image, waits });
+    this.#restores = new KubeRestoreInPlace({ client, stores, key, now, image });
     this.#apply = {
       client,
       random: options.random,
@@ -141,7 +144,7 @@ export class KubePlatform implements Platform {
       resizing: new Resizing(client, clock),
       peerServices: new PeerServices(client, clock, contests),
       volumeMarks: new VolumeMarks(client, clock),
-      recovery: this.#recovery,
+      helpers: [this.#recovery, this.#restores],
       ...(options.image !== undefined && { image: options.image }),
       ...(options.operatorPods && { operatorPods: options.operatorPods }),
     };
@@ -210,6 +213,7 @@ export class KubePlatform implements Platform {
         ...this.#rotations.authorities(cluster, records),
         ...recovery,
         ...this.#adoption(cluster, objects),
+        ...this.#restores.facts({ cluster, members, operations }),
       },
       operations,
       ...this.#snapshots(cluster),
@@ -279,6 +283,7 @@ export class KubePlatform implements Platform {
         ? await this.#apply.peerServices.before(decided, facts, stores.ownObjects(key).services, records)
         : decided;
     if (action.kind === "RescueData") return await this.#recovery.rescue(facts, action);
+    if (action.kind === "FetchSnapshot") return await this.#restores.fetch(facts, action);
     if (action.kind === "MarkCluster" && action.purpose === "recover")
       await this.#recovery.renewPeerAuthority(facts);
     if (action.kind === "RotateAuthority") return await this.#rotations.rotate(facts, action);

@@ -5,7 +5,7 @@
 import path from "node:path";
 import { RESTORE_FAULTS, type RestoreFault } from "../api/bootstrap.ts";
 import type { Disk } from "../seams/disk.ts";
-import { fetchForRestore, type FetchOptions } from "./fetch.ts";
+import { fetchForRestore, SNAPSHOT_FILE, type FetchOptions } from "./fetch.ts";
 import type { SnapshotFacts } from "./inspect.ts";
 import { RestoreError } from "./restore-error.ts";
 
@@ -48,6 +48,26 @@ async function hasLog(disk: Disk, dataDir: string): Promise<boolean> {
   return (await disk.list(path.join(dataDir, LOG))).length > 0;
 }
 
+/** What was fetched, for who asked for it: the termination message of its container. */
+export type StagedFile = Pick<SnapshotFacts, "size" | "sha256"> & { readonly revision: number };
+
+/** On the volume, where `stageSnapshot` leaves it. */
+export const STAGED_FILE = path.posix.join(STAGE, SNAPSHOT_FILE);
+
+export function writeStaged({ size, sha256, database: { revision } }: SnapshotFacts): string {
+  return JSON.stringify({ staged: { size, sha256, revision } satisfies StagedFile });
+}
+
+/** Undefined for anything else. */
+export function readStaged(text: string): StagedFile | undefined {
+  const { staged } = fieldsIn(text);
+  if (typeof staged !== "object" || staged === null) return undefined;
+  const { size, sha256, revision } = staged as Record<string, unknown>;
+  const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+  if (typeof sha256 !== "string" || !/^[0-9a-f]{64}$/.test(sha256)) return undefined;
+  return isCount(size) && isCount(revision) ? { size, sha256, revision } : undefined;
+}
+
 /** Why a step failed, as the termination message of its container: 4096 bytes at most. */
 export function writeFailure({ fault, message }: RestoreError): string {
   return JSON.stringify({ fault, message: message.slice(0, 900) });
@@ -55,11 +75,15 @@ export function writeFailure({ fault, message }: RestoreError): string {
 
 /** Undefined for anything else: a container can end with any words. */
 export function readFailure(text: string): { fault: RestoreFault; message: string } | undefined {
+  const { fault, message } = fieldsIn(text);
+  const known = RESTORE_FAULTS.find((one) => one === fault);
+  return known && typeof message === "string" ? { fault: known, message } : undefined;
+}
+
+function fieldsIn(text: string): Readonly<Record<string, unknown>> {
   try {
-    const { fault, message } = JSON.parse(text) as Record<string, unknown>;
-    const known = RESTORE_FAULTS.find((one) => one === fault);
-    return known && typeof message === "string" ? { fault: known, message } : undefined;
+    return { ...(JSON.parse(text) as Record<string, unknown>) };
   } catch {
-    return undefined;
+    return {};
   }
 }

@@ -1,6 +1,6 @@
 /**
- * First boot from a snapshot on a real API server, with real etcd and etcdutl in Pods of the stand-in kubelet and our
- * command from its sources: from a real S3 server, and from a file on a volume into memory.
+ * Snapshots restored on a real API server, with real etcd and etcdutl in Pods of the stand-in kubelet and our command from
+ * its sources: at first boot from a real S3 server, and from a file on a volume into memory; and in place.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,8 +8,9 @@ import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Pod } from "kubernetes-types/core/v1.d.ts";
-import { ANNOTATIONS, RESTORE_CONTAINERS } from "../../src/operator/names.ts";
+import { ANNOTATIONS, LABELS, RESTORE_CONTAINERS } from "../../src/operator/names.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
 import type { KubeObject } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
@@ -24,12 +25,15 @@ import {
   upWithDefinitions,
   type Running,
 } from "../support/operator.ts";
+import { EVERY_CASE } from "../support/sample.ts";
 import { snapshot, snapshotJson } from "../support/snapshot-verbs.ts";
 import { S3Server } from "../support/versitygw.ts";
 
 const IMAGE = "registry.example/quorate:dev";
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const KEYS = 20;
+/** How the others join the first one is the same as at first boot. */
+const MEMBERS = EVERY_CASE ? 3 : 1;
 const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-restore-"));
 
 let bed: TestTestbed;
@@ -127,6 +131,84 @@ test("a wrong object and a wrong checksum are said with their fields; put right,
   await cluster.converged(3);
   assert.equal((await podOf())?.spec?.initContainers, undefined);
   assert.equal(Buffer.from((await kv.get("since"))?.value ?? "").toString(), "kept");
+  await cluster.close();
+});
+
+/** Watches on over every break of the connection, from where it was, until etcd says that this is compacted. */
+async function watchedUntilCompacted(
+  cluster: ClusterOnBed,
+  revision: number,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const seen: string[] = [];
+  let next = BigInt(revision);
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      const { watches } = await cluster.etcd();
+      // Who is dialled may be gone for good: others are looked for now and then.
+      const until = AbortSignal.any([signal, AbortSignal.timeout(5_000)]);
+      for await (const batch of watches.watch("since", { startRevision: next, signal: until }))
+        for (const { kv } of batch.type === "events" ? batch.events : []) {
+          seen.push(Buffer.from(kv.value).toString());
+          next = kv.modRevision + 1n;
+        }
+    } catch (error) {
+      if (/compacted/.test(String(error))) return seen;
+      await sleep(200);
+    }
+  }
+}
+
+test("in place: what is wrong stops nobody; the approved plan replaces all data, and a watcher sees a compaction", async (t) => {
+  const cluster = new ClusterOnBed(bed, "inplace", running);
+  await cluster.create({ replicas: MEMBERS });
+  await cluster.converged(MEMBERS);
+  const { kv } = await cluster.etcd();
+  await kv.put("key/0", "not of the snapshot");
+  const { source } = from("prod/demo.db").bootstrap.restore;
+  const planFor = async (name: string, restore: object) => {
+    await cluster.ask(name, { restore } as Parameters<ClusterOnBed["ask"]>[1]);
+    const { reason, message = "" } = await cluster.operationIs(name, "Rejected");
+    assert.equal(reason, "ApprovalNeeded", message);
+    return { ...restore, approve: /approve: ([0-9a-f]{16})/.exec(message)?.[1] ?? "" };
+  };
+  const isMember = ({ metadata }: Pod) => metadata?.labels?.[LABELS.task] === undefined;
+  const uids = async () =>
+    (await cluster.pods())
+      .filter(isMember)
+      .map(({ metadata }) => metadata?.uid)
+      .toSorted();
+  const before = await uids();
+  const wrong = await planFor("wrong-plan", { source, checksum: "0".repeat(64) });
+  await cluster.ask("wrong", { restore: wrong });
+  const failed = await cluster.operationIs("wrong", "Failed");
+  assert.match(failed.message ?? "", /no data was changed: .* was expected/);
+
+  const { header } = await kv.put("since", "lost by the restore");
+  const seen = Number(header.revision);
+  const left = new AbortController();
+  t.after(() => left.abort());
+  const watching = watchedUntilCompacted(cluster, seen, left.signal);
+  // Whatever else fails first is what is told.
+  watching.catch(() => undefined);
+  const right = await planFor("right-plan", { source, checksum: manifest.sha256 });
+  assert.deepEqual(await uids(), before, "nobody was stopped so far");
+  await cluster.ask("right", { restore: right });
+  const { message, steps } = await cluster.operationIs("right", "Succeeded");
+  assert.match(message ?? "", /^Restored s3:\/\/backups\/prod\/demo\.db, whose revision was/);
+  assert.match(steps?.[0]?.message ?? "", /^Fetched and checked s3:/);
+  await cluster.converged(MEMBERS);
+  await cluster.assertSound(MEMBERS);
+  const { kv: now } = await cluster.etcd();
+  const all = await now.range("\0", { rangeEnd: "\0", timeoutMs: 5_000 });
+  assert.equal(all.count, KEYS, "what the snapshot had, and nothing else");
+  assert.ok(Number(all.header.revision) >= seen + 1_000_000_000, `revision ${all.header.revision}`);
+  assert.deepEqual(await watching, ["lost by the restore"], "the past is never seen again");
+  const kept = (await cluster.claims()).map(({ metadata }) => metadata?.name);
+  for (let member = 1; member <= 2 * MEMBERS; member++)
+    assert.ok(kept.includes(`data-inplace-${member}`), `the volume of member ${member} is kept`);
+  await eventually("no Pod of the restore is left", async () => (await cluster.pods()).every(isMember));
   await cluster.close();
 });
 

@@ -9,6 +9,8 @@ export type KeyOp =
 
 export type Op =
   | { readonly kind: "election" }
+  /** A restored database begins with it: revisions that were never used, all of them compacted. */
+  | { readonly kind: "raise"; readonly by: number }
   | {
       readonly kind: "add";
       readonly id: string;

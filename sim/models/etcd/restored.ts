@@ -1,7 +1,8 @@
 /**
  * What `etcdutl snapshot restore` leaves on a volume: the directory of a cluster of one, with the snapshot's keys. The
- * model has them in its log, so that those who join replay them too; how far the revision is raised changes no rule.
+ * model has them in its log, so that those who join replay them too.
  */
+import { AUTO_BUMP } from "../../../src/api/restore-values.ts";
 import { DataDir } from "./data-dir.ts";
 import { foundingEntries, type Entry } from "./entry.ts";
 import { clusterIdOf, memberIdOf } from "./ids.ts";
@@ -12,6 +13,7 @@ export const RESTORED_KEYS: readonly string[] = ["restored-1", "restored-2", "re
 export function restoredDir(
   member: { readonly name: string; readonly peerURL: string; readonly token: string },
   content: readonly string[] = RESTORED_KEYS,
+  bump = 0,
 ): DataDir {
   const { name, peerURL, token } = member;
   const id = memberIdOf([peerURL], token);
@@ -24,11 +26,20 @@ export function restoredDir(
     op: { kind: "put", key, size: 100 },
     legacy: false,
   }));
-  for (const entry of [...members, ...keys]) {
+  const index = members.length + keys.length + 1;
+  const raised: Entry = { term: 1, index, op: { kind: "raise", by: raisedBy(bump) }, legacy: false };
+  for (const entry of [...members, ...keys, ...(bump > 0 ? [raised] : [])]) {
     dir.log.push(entry);
     dir.state.apply(entry, { maxLearners: Infinity });
   }
   return dir;
+}
+
+/** No run makes more revisions. What is in a list by revision would not hold the product's own billion. */
+const MODELLED_BUMP = 10_000;
+
+function raisedBy(bump: number): number {
+  return bump >= AUTO_BUMP ? bump - AUTO_BUMP + MODELLED_BUMP : bump;
 }
 
 /** What a leader of a cluster that began from a snapshot lacks of it. */

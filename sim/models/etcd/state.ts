@@ -121,6 +121,11 @@ export class State {
       case "txn":
         this.#change(op.ops);
         return undefined;
+      case "raise":
+        this.hashes[this.revision + op.by] = this.hashes[this.revision] ?? 0;
+        this.revision += op.by;
+        this.compactRevision = this.revision;
+        return undefined;
       case "compact":
         return this.#compact(op.revision);
       case "auth":

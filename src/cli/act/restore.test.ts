@@ -35,3 +35,34 @@ test("with another plan, without the hash of the one that was read, and unasked,
   assert.equal((await command(target, LINE)).code, 6);
   assert.deepEqual(target.created, []);
 });
+
+test("on Kubernetes a name is that of an EtcdSnapshot, whose place and checksum are part of the plan", async () => {
+  const { target } = running();
+  const checksum = "a".repeat(64);
+  const destination = { s3: { bucket: "backups", credentialsSecret: "store" } };
+  const status = { phase: "Succeeded", uri: "s3://backups/prod/demo.db", sha256: checksum };
+  target.snapshots.set("nightly", {
+    metadata: { name: "nightly" },
+    spec: { cluster: "demo", destination },
+    status,
+  });
+  const source = { s3: { ...destination.s3, key: "prod/demo.db" } };
+  const [{ metadata, spec, status: seen } = demo()] = target.objects;
+  const { uid = "" } = metadata;
+  const clusterID = seen?.clusterID;
+  const plan = restorePlan(
+    { uid, clusterID, version: spec.version },
+    { snapshot: "nightly", source, checksum },
+  );
+  const { code, err } = await command(target, `restore nightly demo --plan ${plan} --yes`);
+  assert.equal(code, 0, err);
+  assert.match(err, /by EtcdSnapshot nightly \(s3:\/\/backups\/prod\/demo\.db\)/);
+  assert.deepEqual(target.created[0]?.spec["restore"], { snapshot: "nightly", approve: plan });
+  const unknown = await command(target, `restore weekly demo --plan ${plan} --yes`);
+  assert.equal(unknown.code, 3);
+  assert.match(unknown.err, /there is no EtcdSnapshot weekly/);
+  assert.equal(
+    (await command(target, `restore nightly demo --checksum ${checksum} --plan ${plan} --yes`)).code,
+    2,
+  );
+});

@@ -10,7 +10,19 @@ export const SOURCE_FLAGS = {
   endpoint: { kind: "text", value: "url", help: "endpoint of the store, if it is not the provider's own" },
   region: { kind: "text", value: "region", help: "s3://: region of the bucket" },
   account: { kind: "text", value: "name", help: "azblob://: storage account of the container" },
+  "credentials-secret": {
+    kind: "text",
+    value: "name",
+    help: "Kubernetes: Secret with the credentials of the store, in the namespace of the cluster",
+  },
+  "ca-secret": {
+    kind: "text",
+    value: "name",
+    help: "Kubernetes: Secret with the CA certificates of the endpoint",
+  },
 } as const satisfies Flags;
+
+const REACHED = ["endpoint", "credentials-secret", "ca-secret"] as const;
 
 export function sourceOf(text: string, flags: ValuesOf<typeof SOURCE_FLAGS>, cwd: string): RestoreSource {
   const [, scheme = "", place = "", key = ""] = /^([a-z0-9]+):\/\/([^/]*)\/?(.*)$/.exec(text) ?? [];
@@ -22,23 +34,33 @@ export function sourceOf(text: string, flags: ValuesOf<typeof SOURCE_FLAGS>, cwd
   };
   if (scheme !== "" && scheme !== "file" && (place === "" || key === "" || key.endsWith("/")))
     throw new UsageError(`${text} names no snapshot: give ${scheme}://bucket/name.db`);
-  const reached = endpoint === undefined ? {} : { endpoint };
+  const { "credentials-secret": credentialsSecret, "ca-secret": caSecret } = flags;
+  const reached = {
+    ...(endpoint !== undefined && { endpoint }),
+    ...(credentialsSecret !== undefined && { credentialsSecret }),
+    ...(caSecret !== undefined && { caSecret }),
+  };
   switch (scheme) {
     case "s3":
-      only(["endpoint", "region"]);
+      only([...REACHED, "region"]);
       return { s3: { bucket: place, key, ...reached, ...(region !== undefined && { region }) } };
     case "gs":
-      only(["endpoint"]);
+      only(REACHED);
       return { gcs: { bucket: place, key, ...reached } };
     case "azblob":
-      only(["endpoint", "account"]);
+      only([...REACHED, "account"]);
       if (account === undefined) throw new UsageError(`${text} needs --account, the storage account`);
       return { azure: { account, container: place, key, ...reached } };
+    case "pvc":
+      only([]);
+      return { pvc: { claimName: place, path: key } };
     case "file":
     case "":
       only([]);
       return { file: { path: scheme === "file" ? fileURLToPath(text) : path.resolve(cwd, text) } };
     default:
-      throw new UsageError(`${text}: name a snapshot in s3://, gs:// or azblob://, or a file`);
+      throw new UsageError(
+        `${text}: name a snapshot in s3://, gs:// or azblob://, pvc:// on Kubernetes, or a file`,
+      );
   }
 }

@@ -1,6 +1,7 @@
 /** Clusters of a Kubernetes API server, with the rights of the caller's kubeconfig. */
 import type { Deployment } from "kubernetes-types/apps/v1.d.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
+import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
 import { API_VERSION, GROUP } from "../../api/metadata.ts";
 import type { Explanation } from "../../core/status/why.ts";
 import { KubeClient } from "../../kube/client.ts";
@@ -10,7 +11,7 @@ import { apiVersionOf, events, resource, type KubeObject, type Resource } from "
 import type { Scope } from "../../kube/scope.ts";
 import { Http2Transport } from "../../kube/transport.ts";
 import { LABELS } from "../../operator/names.ts";
-import { etcdClusters, etcdMembers } from "../../operator/resources.ts";
+import { etcdClusters, etcdMembers, etcdSnapshots } from "../../operator/resources.ts";
 import { systemDisk } from "../../seams/disk.ts";
 import { systemRandom } from "../../seams/random.ts";
 import { commandOf } from "../called.ts";
@@ -235,6 +236,16 @@ export class KubeTarget implements Target {
     } catch (error) {
       if (isReason(error, "NotFound")) throw notInstalled(this.server, nameOf(etcdOperations));
       throw this.#explained(error, "create", etcdOperations, namespace);
+    }
+  }
+
+  async snapshot(name: string, { metadata }: ClusterObject): Promise<EtcdSnapshot | undefined> {
+    const { namespace = "" } = metadata;
+    try {
+      return await this.client.get(etcdSnapshots, { name, namespace }, this.#call());
+    } catch (error) {
+      if (isReason(error, "NotFound")) return undefined;
+      throw this.#explained(error, "get", etcdSnapshots, namespace);
     }
   }
 

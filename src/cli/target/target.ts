@@ -4,6 +4,7 @@
  */
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
+import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
 import type { Outline } from "../../core/plan/outline.ts";
 import type { Explanation } from "../../core/status/why.ts";
 import type { KubeObject } from "../../kube/resources.ts";
@@ -117,6 +118,9 @@ export interface Target {
   operations(cluster?: ClusterObject): Promise<readonly OperationObject[]>;
   createOperation(operation: OperationObject): Promise<OperationObject>;
   deleteOperation(operation: OperationObject): Promise<void>;
+
+  /** An EtcdSnapshot beside a cluster; absent where there are none. */
+  snapshot?(name: string, cluster: ClusterObject): Promise<EtcdSnapshot | undefined>;
 
   /** Only in the state in which `cluster` was read: otherwise a conflict, and nothing is written. */
   patchCluster(cluster: ClusterObject, patch: ClusterPatch): Promise<ClusterObject>;

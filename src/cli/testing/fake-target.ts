@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 import { etcdClusterSpecSchema, type EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
+import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
 import { API_VERSION } from "../../api/metadata.ts";
 import { healthy } from "../../core/testing/cluster.ts";
 import { status } from "../../core/testing/status.ts";
@@ -44,6 +45,8 @@ export class FakeTarget implements Partial<Target> {
   readonly flags = " -n prod";
   readonly writes: string[] = [];
   readonly created: OperationObject[] = [];
+  /** By name, with what a test needs of them. */
+  readonly snapshots = new Map<string, object>();
   objects: ClusterObject[];
   records: EtcdMember[];
   /** How many writes meet a newer object first. */
@@ -63,6 +66,10 @@ export class FakeTarget implements Partial<Target> {
     this.records = objects.flatMap(({ metadata, spec }) =>
       Array.from({ length: Math.max(3, spec.replicas) }, (_, index) => recordOf(metadata.name, index + 1)),
     );
+  }
+
+  snapshot(name: string): Promise<EtcdSnapshot | undefined> {
+    return Promise.resolve(this.snapshots.get(name) as EtcdSnapshot | undefined);
   }
 
   /** Every cluster becomes as its spec says, and says so. */

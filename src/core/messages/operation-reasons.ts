@@ -74,7 +74,7 @@ export const OPERATION_REASONS = {
   PlanChanged: {
     phases: ["Rejected", "Failed"],
     meaning:
-      "What the members hold is not what the approved plan says any more: one came back, or lost its data. Or, for a restore in place, the cluster began anew, or `spec.version` was changed. No data was changed, and the members are started again.",
+      "What the members hold is not what the approved plan says any more: one came back, or lost its data. Or, for a restore in place, the cluster began anew, `spec.version` was changed, or the EtcdSnapshot was deleted or changed. No data was changed, and the members are started again.",
     remedy:
       "Look at `status.recovery` of the cluster, or at the plan that `quorate restore` shows, and approve the present plan if there is one.",
   },
@@ -104,10 +104,16 @@ export const OPERATION_REASONS = {
     remedy: "Read the plan, then create another operation with that hash, or use `quorate restore`.",
   },
   RestoreNotSupported: {
+    phases: ["Rejected", "Failed"],
+    meaning:
+      "This platform cannot restore this snapshot in place, or not with what a field of the source names; or the data of the members is in their Pods (`Memory`, `Ephemeral`) and none of it could be kept.",
+    remedy: "Do what the message says, or create a new cluster with `spec.bootstrap.restore`.",
+  },
+  SnapshotNotFound: {
     phases: ["Rejected"],
     meaning:
-      "This platform cannot restore this snapshot in place, or not with what a field of the source names.",
-    remedy: "Do what the message says, or create a new cluster with `spec.bootstrap.restore`.",
+      "`restore.snapshot` names an EtcdSnapshot that does not exist in the namespace, is being deleted, or has not succeeded. Nothing was changed.",
+    remedy: "Name an EtcdSnapshot that has succeeded, or wait for it, then create another operation.",
   },
   SpecCannotRun: {
     phases: ["Rejected", "Failed"],
@@ -131,8 +137,9 @@ export const OPERATION_REASONS = {
     remedy: "Nothing.",
   },
   DatabaseTooLarge: {
-    phases: ["Rejected"],
-    meaning: "A database is so far above its quota that a defragmentation would outlast the liveness probe.",
+    phases: ["Rejected", "Failed"],
+    meaning:
+      "A database is so far above its quota that a defragmentation would outlast the liveness probe. Or the database in the snapshot of a restore is above the quota, so that no write would be accepted after it; no data was changed.",
     remedy:
       "Raise `spec.options.quotaBackendBytes` to the size of the database, then create another operation.",
   },

@@ -125,6 +125,12 @@ export const OPERATIONS_TOLD = {
       `fetching and checking ${source} for operation ${operation}; no member is stopped before it is whole`,
     example: { operation: "demo-restore-1f0c2a", source: "s3://backups/prod/demo.db" },
   }),
+  RestoreAwaitsFetch: wait("OperationRunning", {
+    say: ({ operation, why }: Named & { why: string | undefined }) =>
+      `operation ${operation} fetches and checks its snapshot while the members serve${why === undefined ? "" : `: ${why}`}`,
+    volatile: ["why"],
+    example: { operation: "demo-restore-1f0c2a", why: "Pod demo-51f0a3c2d4e5b697-1-fetch is being started" },
+  }),
   RestoreStops: step({
     say: ({ operation }: Named) =>
       `stopping all members for operation ${operation}, which restores a snapshot`,

@@ -7,8 +7,13 @@ import type { View } from "../view.ts";
 import { succeeded, type Progress } from "./handler.ts";
 import type { OperationStep } from "./status.ts";
 
-export function rebuilding(view: View, { name, status }: OperationFacts, step: OperationStep): Progress {
-  if (!status.steps?.some(({ member }) => member === step.member)) return { done: step };
+/** `step` names a member: by that it is told from the steps before the new life. */
+export function rebuilding(
+  view: View,
+  { name, status }: OperationFacts,
+  step: OperationStep & { readonly member: string },
+): Progress {
+  if (!status.steps?.some(({ member }) => member !== undefined)) return { done: step };
   const complete = missingRole(view) === undefined && joining(view).length === 0;
   return complete
     ? succeeded(`${step.message}; the other members were rebuilt`)

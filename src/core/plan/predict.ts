@@ -110,7 +110,7 @@ function apply(o: Observation, action: Action): Observation {
     case "RescueData":
       return { ...o, platform: { ...o.platform, rescued: rescuedBy(action) } };
     case "FetchSnapshot": {
-      const fetched = { plan: action.plan, path: "/snapshot.db", sha256: "0".repeat(64), revision: 0 };
+      const fetched = rescuedBy(action);
       return { ...o, platform: { ...o.platform, fetched } };
     }
     case "FinishDeletion":
@@ -198,7 +198,7 @@ function defragmented(
   };
 }
 
-function rescuedBy({ plan }: Extract<Action, { kind: "RescueData" }>): RescuedData {
+function rescuedBy({ plan }: Extract<Action, { kind: "RescueData" | "FetchSnapshot" }>): RescuedData {
   return { plan, source: { file: { path: "/snapshot.db" } }, sha256: "0".repeat(64), revision: 0 };
 }
 

@@ -29,7 +29,12 @@ const plan = restorePlan(
 );
 const task = { kind: "restore", source, approve: plan } as const;
 const RUNNING = { status: { phase: "Running" } } as const;
-const FETCHED = { plan, path: "/recovery/snapshot.db", sha256: "a".repeat(64), revision: 4_000 };
+const FETCHED = {
+  plan,
+  source: { file: { path: "/recovery/snapshot.db" } },
+  sha256: "a".repeat(64),
+  revision: 4_000,
+};
 
 /** How it ends, when the first step is its end. */
 function ending(observation: Observation): (string | undefined)[] {
@@ -80,6 +85,7 @@ test("an approved restore fetches the snapshot while all serve, then stops them,
   assert.deepEqual(kinds, [
     "UpdateOperation",
     "FetchSnapshot",
+    "UpdateOperation",
     "UpdateMember",
     "UpdateMember",
     "UpdateMember",
@@ -92,7 +98,7 @@ test("an approved restore fetches the snapshot while all serve, then stops them,
   assert.equal(last.change.life, marks.life + 1);
   const { recovered } = last.change;
   assert.deepEqual([recovered?.plan, recovered?.survivor], [plan, undefined]);
-  assert.deepEqual(recovered?.restore.source, { file: { path: FETCHED.path } });
+  assert.deepEqual(recovered?.restore.source, FETCHED.source);
   assert.equal(recovered?.restore.checksum, FETCHED.sha256);
   // Above all that a watcher may have seen, however much older the snapshot is.
   const bump = Number(recovered?.restore.revisionBump);
@@ -179,12 +185,14 @@ test("Secrets, which one machine does not have, are rejected by the name of thei
   }
 });
 
-test("on Kubernetes, from a claim, and with an etcd that cannot raise revisions, it is rejected", () => {
-  const { machine: _machine, ...platform } = world.platform;
-  const onPods = asking({ ...world, platform }, task);
-  assert.deepEqual(ending(onPods).slice(0, 2), ["Rejected", "RestoreNotSupported"]);
+test("from a claim, an EtcdSnapshot or with an etcd that cannot raise revisions, it is rejected on one machine", () => {
+  const { source: _source, ...rest } = task;
   const claim = { ...task, source: { pvc: { claimName: "backups", path: "demo.db" } } };
   assert.equal(ending(asking(world, claim))[1], "RestoreNotSupported");
+  const named = ending(asking(world, { ...rest, snapshot: "nightly" }));
+  assert.deepEqual(named.slice(0, 2), ["Rejected", "RestoreNotSupported"]);
+  const encrypted = ending(asking(world, { ...task, encryption: { keySecret: "key" } }));
+  assert.match(encrypted[2] ?? "", /restore\.encryption\.keySecret/);
   const old = edit(world, { version: "3.5.9" });
   assert.equal(ending(asking(old, task))[1], "VersionDiffers");
 });
@@ -224,9 +232,10 @@ test("when its operation is deleted before the new life, the members are started
 test("in the new life its end is awaited, and said", () => {
   const recovered = { plan, operation: "uid-of-task", revision: 4_000, restore: { source } };
   const restored = { ...world, cluster: { ...world.cluster, marks: { ...marks, recovered } } };
-  const [, , noted] = ending(asking(restored, task, RUNNING));
+  const before = [{ at: "2026-01-01T00:00:00Z", message: "fetched" }];
+  const [, , noted] = ending(asking(restored, task, { status: { phase: "Running", steps: before } }));
   assert.match(noted ?? "", /Restored s3:\/\/backups\/prod\/demo.db, whose revision was 4000/);
-  const steps = [{ at: "2026-01-01T00:00:00Z", message: noted ?? "" }];
+  const steps = [{ at: "2026-01-01T00:00:00Z", member: "demo-1", message: noted ?? "" }];
   const done = asking(restored, task, { status: { phase: "Running", steps } });
   assert.deepEqual(ending(done).slice(0, 2), ["Succeeded", "Completed"]);
 });

@@ -5,13 +5,16 @@
  * started again. The revision is raised above everything that the cluster was seen to have, so that a watcher sees a
  * compaction and never the past (R24).
  */
-import { AUTO_BUMP, sourceText } from "../../api/restore-values.ts";
+import type { RestoreRecipe } from "../../api/bootstrap.ts";
+import { AUTO_BUMP } from "../../api/restore-values.ts";
 import type { Outcome } from "../action.ts";
+import { plannedText } from "../assess/restore-plan.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { FetchedSnapshot, OperationFacts } from "../observation.ts";
 import { ended, prepared } from "../operations/endings.ts";
-import { planOf, restore, whyNot } from "../operations/restore.ts";
-import { isFinished } from "../operations/status.ts";
+import type { Ending } from "../operations/handler.ts";
+import { awaitsFetch, planOf, recipeOf, restore, tooLarge, whyNot } from "../operations/restore.ts";
+import { isFinished, writeStatus } from "../operations/status.ts";
 import type { TaskOf } from "../operations/task.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Rule } from "../rule.ts";
@@ -34,7 +37,7 @@ export const restoreInPlace: Rule = (view) => {
       operation.task.kind === "restore" && operation.uid !== cluster.marks.recovered?.operation,
   );
   const running = restores.find(({ status }) => status.phase === "Running");
-  if (running) return [advanced(view, running)];
+  if (running) return advanced(view, running);
   const [waiting] = restores;
   // With quorum its turn comes in rule operations; without, nothing else would have its turn either.
   if (!waiting || view.hasQuorum) return [];
@@ -47,67 +50,123 @@ export const restoreInPlace: Rule = (view) => {
   return [prepared(view, waiting, restore.prepare(view, waiting.task, waiting))];
 };
 
-function advanced(view: View, operation: Restoring): Outcome {
-  const { name, uid, task, failures } = operation;
+function advanced(view: View, operation: Restoring): readonly Outcome[] {
+  const { name, task, failures } = operation;
+  const fails = (why: Ending) => [ended(view, operation, "fail", why)];
+  const { fetched, fetch, arrivingVersions } = view.observation.platform;
   if (failures && failures.count >= MOST_FAILURES)
-    return ended(view, operation, "fail", {
-      reason: "StepFailed",
-      message: `failed ${failures.count} times in a row, and no data was changed: ${failures.error}`,
-    });
-  const plan = planOf(view, task);
+    return fails(unchanged("StepFailed", `failed ${failures.count} times in a row`, failures.error));
+  const recipe = recipeOf(view, task);
+  if ("reason" in recipe) return fails(unchanged("PlanChanged", recipe.message));
+  const plan = planOf(view, recipe);
   if (plan !== task.approve)
-    return ended(view, operation, "fail", {
-      reason: "PlanChanged",
-      message: `the cluster, or its spec.version, is not what was approved any more: the plan is ${plan} now, and no data was changed`,
-    });
-  const wrong = whyNot(view, task);
-  if (wrong) {
-    const message = `no data was changed: ${wrong.message}`;
-    return ended(view, operation, "fail", { ...wrong, message });
-  }
-  const { fetched, arrivingVersions } = view.observation.platform;
+    return fails(
+      unchanged(
+        "PlanChanged",
+        `the cluster, its spec.version or the snapshot is not what was approved any more: the plan is ${plan} now`,
+      ),
+    );
+  const wrong = whyNot(view, recipe) ?? (fetched?.plan === plan ? tooLarge(view, fetched) : undefined);
+  if (wrong) return fails(unchanged(wrong.reason, wrong.message));
   const { version } = view.spec;
   const progress = arrivingVersions?.[version];
-  if (progress !== undefined) return hold(HOLDS.everything, "VersionArriving", { version, progress });
-  const { source, checksum } = task;
-  if (fetched?.plan !== plan)
-    return act(
-      "heal",
-      "RestoreFetches",
-      { operation: name, source: sourceText(source) },
-      {
-        kind: "FetchSnapshot",
-        plan,
-        restore: { source, ...(checksum !== undefined && { checksum }) },
-        version: view.spec.version,
-        operation: uid,
-      },
-    );
-  return stopping(view, name) ?? begins(view, operation, fetched);
+  if (progress !== undefined) return [hold(HOLDS.everything, "VersionArriving", { version, progress })];
+  if (fetched?.plan !== plan) {
+    const attempt = fetch?.plan === plan ? fetch : undefined;
+    if (attempt?.state === "running") return view.hasQuorum ? [] : [awaitsFetch(view, operation)];
+    const attempts = attempt?.attempt ?? 0;
+    if (attempt && (attempt.definite || attempts >= MOST_FAILURES))
+      return fails(unchanged("StepFailed", `failed ${times(attempts)}`, attempt.why));
+    return [fetching(view, operation, { recipe, plan, attempt: attempts + 1 })];
+  }
+  const { sha256, revision } = fetched;
+  // Written before anybody is stopped: from then on the time counts that they may take.
+  if (fetchedAt(operation) === undefined) {
+    const message = `fetched and checked ${plannedText(recipe)}: revision ${revision}, SHA-256 ${sha256}`;
+    const change = { phase: "Running", reason: "Started", message, step: { message } } as const;
+    const write = writeStatus(operation, change, "step", view.now);
+    return [act("record", "OperationNoted", { operation: name, done: message }, write)];
+  }
+  return [stopping(view, operation) ?? begins(view, operation, fetched, recipe)];
 }
 
-/** Undefined once nobody runs. */
-function stopping(view: View, operation: string): Outcome | undefined {
-  const about = { operation };
+function unchanged(reason: Ending["reason"], what: string, why?: string): Ending {
+  return { reason, message: `${what}, and no data was changed${why === undefined ? "" : `: ${why}`}` };
+}
+
+const times = (count: number) => (count === 1 ? "once" : `${count} times in a row`);
+
+/** The only step without a member. */
+function fetchedAt({ status }: OperationFacts): number | undefined {
+  const step = status.steps?.find(({ member }) => member === undefined);
+  return step && Date.parse(step.at);
+}
+
+function fetching(
+  { spec }: View,
+  { name, uid }: Restoring,
+  { recipe, plan, attempt }: { recipe: RestoreRecipe; plan: string; attempt: number },
+): Outcome {
+  const { source, checksum, encryption } = recipe;
+  return act(
+    "heal",
+    "RestoreFetches",
+    { operation: name, source: plannedText(recipe) },
+    {
+      kind: "FetchSnapshot",
+      plan,
+      restore: { source, ...(checksum !== undefined && { checksum }), ...(encryption && { encryption }) },
+      version: spec.version,
+      attempt,
+      operation: uid,
+    },
+  );
+}
+
+/** Members do not take longer to end, unless a node is lost: then the cluster serves again with its data. */
+const LONGEST_STOP_MS = 30 * 60_000;
+
+/** Undefined once nobody runs: no former member may serve beside the new ones. */
+function stopping(view: View, operation: Restoring): Outcome | undefined {
+  const about = { operation: operation.name };
   const awake = view.members.find(({ record }) => record.run);
   if (awake) return act("heal", "RestoreStops", about, update(awake, "recover", { run: false }));
-  const left = view.members.filter(({ workload: { state } }) => state !== "absent" && state !== "exited");
+  // A kubelet would start one again that has ended; on one machine nobody but us does.
+  const isMachine = view.observation.platform.machine !== undefined;
+  const left = view.members.filter(
+    ({ workload: { state } }) => state !== "absent" && !(isMachine && state === "exited"),
+  );
   const next = left.find(({ workload }) => workload.state !== "stopping");
   if (next) return act("heal", "RestoreStops", about, { kind: "StopWorkload", member: next.name });
-  return left.length === 0
-    ? undefined
-    : hold(HOLDS.everything, "RestoreAwaitsStop", { ...about, members: namesOf(left) });
+  if (left.length === 0) return undefined;
+  if (view.now - (fetchedAt(operation) ?? view.now) > LONGEST_STOP_MS) {
+    const what = `${names(left)} did not stop within ${LONGEST_STOP_MS / 60_000} minutes`;
+    const why =
+      "if the node is off, add the taint node.kubernetes.io/out-of-service to it or delete the Node";
+    return ended(view, operation, "fail", unchanged("StepFailed", what, why));
+  }
+  const members = namesOf(left);
+  const nodes = left.flatMap(({ workload }) =>
+    workload.state === "stopping" && workload.lostNode !== undefined ? [workload.lostNode] : [],
+  );
+  return nodes.length > 0
+    ? hold(HOLDS.everything, "RecoveryAwaitsNode", { ...about, members, nodes: [...new Set(nodes)] })
+    : hold(HOLDS.everything, "RestoreAwaitsStop", { ...about, members });
 }
 
-function begins(view: View, { name, uid, task, status }: Restoring, fetched: FetchedSnapshot): Outcome {
+function begins(
+  view: View,
+  { name, uid, status }: Restoring,
+  { plan, source, node, sha256, revision }: FetchedSnapshot,
+  recipe: RestoreRecipe,
+): Outcome {
   const { cluster, etcd } = view.observation;
-  const { plan, path, sha256, revision } = fetched;
   const seen = Math.max(status.revision ?? 0, etcd.highestRevision ?? 0);
   const revisionBump = Math.max(0, seen - revision) + AUTO_BUMP;
   return act(
     "heal",
     "RestoreBegins",
-    { operation: name, source: sourceText(task.source), members: names(view.staying) },
+    { operation: name, source: plannedText(recipe), members: names(view.staying) },
     {
       kind: "MarkCluster",
       purpose: "recover",
@@ -118,7 +177,8 @@ function begins(view: View, { name, uid, task, status }: Restoring, fetched: Fet
           plan,
           operation: uid,
           revision,
-          restore: { source: { file: { path } }, checksum: sha256, revisionBump },
+          restore: { source, checksum: sha256, revisionBump },
+          ...(node !== undefined && { node }),
         },
       },
     },

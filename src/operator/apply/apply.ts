@@ -22,7 +22,8 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
     outcomes.changed = true;
   });
   certificates.users.keepOnly(certifiedUsers(view));
-  const list = [...wantedObjects(view, cachedOf(context, view)), ...(context.recovery?.wanted(view) ?? [])];
+  const helpers = context.helpers?.flatMap((helper) => helper.wanted(view)) ?? [];
+  const list = [...wantedObjects(view, cachedOf(context, view)), ...helpers];
   // Of a spec that cannot be understood, it is not known what it wants.
   const isKnown = view.observation.cluster.invalid === undefined;
   if (isKnown && clashes.keepOnly(list.map(({ resource, policy }) => ({ resource, name: nameIn(policy) }))))

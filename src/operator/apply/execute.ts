@@ -28,10 +28,10 @@ export interface Decided {
   readonly facts: ClusterFacts;
 }
 
-/** Steps on certificates take what issues them, a rescue what recovers, and are elsewhere. */
+/** Steps on certificates take what issues them, a rescue and a restore what makes Pods for them, and are elsewhere. */
 export type ObjectStep = Exclude<
   ObjectAction,
-  { kind: "RotateAuthority" | "ReissueCertificates" | "RescueData" }
+  { kind: "RotateAuthority" | "ReissueCertificates" | "RescueData" | "FetchSnapshot" }
 >;
 
 export async function executeAction(
@@ -86,8 +86,6 @@ class Executor {
         return await this.#stopWorkload(action.member);
       case "DeleteVolume":
         return await this.#deleteVolume(action);
-      case "FetchSnapshot":
-        throw new TypeError("snapshots are restored in place on one machine only");
       case "FinishDeletion": {
         const finalizers = this.#decided.object.metadata.finalizers ?? [];
         const rest = finalizers.filter((one) => one !== CLUSTER_FINALIZER);

@@ -34,8 +34,8 @@ export interface ApplyContext {
   readonly resizing: Resizing;
   readonly peerServices: PeerServices;
   readonly volumeMarks: VolumeMarks;
-  /** What a recovery from quorum loss wants beside all that. */
-  readonly recovery?: { wanted(view: View): Wanted[] };
+  /** What recoveries from quorum loss and restores in place want beside all that. */
+  readonly helpers?: readonly { wanted(view: View): Wanted[] }[];
   /** Our own image. */
   readonly image?: string;
   readonly operatorPods?: OperatorPods;

@@ -16,7 +16,7 @@ import { isOff } from "./pod-facts.ts";
 import { isRecoveryPod, type RecoveryObjects } from "./recovery-facts.ts";
 
 /** A rescue that has not begun for so long does not begin. */
-const NOT_BEGUN_MS = 10 * 60_000;
+export const NOT_BEGUN_MS = 10 * 60_000;
 /** A node that has not answered for so long does not come back by itself. */
 const STRANDED_MS = 10 * 60_000;
 
@@ -39,7 +39,7 @@ export function rescueFacts(
   return {};
 }
 
-function attemptOf({ metadata }: Pod): number {
+export function attemptOf({ metadata }: Pod): number {
   return Number(metadata?.labels?.[LABELS.attempt]) || 1;
 }
 

@@ -1,8 +1,8 @@
 /** Where the snapshot of `spec.bootstrap.restore` is, as Pods find it; or why there is none to start from. */
-import type { Restore, RestoreRecipe } from "../../api/bootstrap.ts";
+import type { Restore } from "../../api/bootstrap.ts";
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
-import type { PlatformFacts } from "../../core/observation.ts";
+import type { NamedSnapshot, PlatformFacts } from "../../core/observation.ts";
 import { sourceAt } from "../../snapshot/place.ts";
 
 export interface RestoreContext {
@@ -38,26 +38,33 @@ export function restoreOf(
 }
 
 function fromSnapshot(restore: Restore, name: string, snapshot: EtcdSnapshot | undefined): Found {
-  const field = `${FIELD}.snapshot`;
-  if (snapshot === undefined) return refused(field, `there is no EtcdSnapshot ${name} in this namespace`);
+  const found = namedSnapshot(name, snapshot);
+  return "refused" in found
+    ? refused(`${FIELD}.snapshot`, found.refused)
+    : { restoreFrom: { ...restore, ...found.recipe } };
+}
+
+/** Where the snapshot of an EtcdSnapshot is, its checksum and its key; or why there is nothing to restore. */
+export function namedSnapshot(name: string, snapshot: EtcdSnapshot | undefined): NamedSnapshot {
+  if (snapshot === undefined) return { refused: `there is no EtcdSnapshot ${name} in this namespace` };
   // Its object may be gone before the restore has read it.
   if (snapshot.metadata.deletionTimestamp !== undefined)
-    return refused(field, `the EtcdSnapshot ${name} is being deleted: name another one`);
+    return { refused: `the EtcdSnapshot ${name} is being deleted: name another one` };
   const { phase, uri = "", sha256 } = snapshot.status ?? {};
   const source = sourceAt(snapshot.spec.destination, uri);
   if (phase !== "Succeeded" || source === undefined)
-    return refused(
-      field,
-      `the EtcdSnapshot ${name} has not succeeded (${phase ?? "Pending"}), so there is nothing to restore`,
-    );
+    return {
+      refused: `the EtcdSnapshot ${name} has not succeeded (${phase ?? "Pending"}), so there is nothing to restore`,
+    };
   const { encryption } = snapshot.spec;
-  const recipe: RestoreRecipe = {
-    ...restore,
-    source,
-    ...(sha256 !== undefined && { checksum: sha256 }),
-    ...(encryption && { encryption }),
+  return {
+    recipe: {
+      snapshot: name,
+      source,
+      ...(sha256 !== undefined && { checksum: sha256 }),
+      ...(encryption && { encryption }),
+    },
   };
-  return { restoreFrom: recipe };
 }
 
 function refused(field: string, message: string): Found {

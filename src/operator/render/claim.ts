@@ -5,7 +5,7 @@
 import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
 import type { LabelSelector } from "kubernetes-types/meta/v1.d.ts";
 import { bytesOf } from "../../api/quantity.ts";
-import type { MemberRecord } from "../../core/record.ts";
+import type { MemberRecord, MemberTemplate } from "../../core/record.ts";
 import { claimName } from "../names.ts";
 import { givenBy, withGiven } from "./given.ts";
 import { claimIdentity } from "./volume-identity.ts";
@@ -15,7 +15,6 @@ import { canonicalQuantity } from "./quantity.ts";
 const DEFAULT_MODES = ["ReadWriteOnce"] as const;
 
 export function memberClaim(cluster: Identity, record: MemberRecord): PersistentVolumeClaim {
-  const { size, className, accessModes = DEFAULT_MODES, selector } = record.template.storage;
   const claim: PersistentVolumeClaim = {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
@@ -25,15 +24,20 @@ export function memberClaim(cluster: Identity, record: MemberRecord): Persistent
       labels: memberObjectLabels(cluster, record),
       annotations: claimIdentity(record),
     },
-    spec: {
-      accessModes: [...accessModes],
-      resources: { requests: { storage: canonicalQuantity(size) } },
-      // Empty means without a class; absent means the default class, which is the server's to fill in.
-      ...(className !== undefined && { storageClassName: className }),
-      ...(selector && { selector: selector as LabelSelector }),
-    },
+    spec: claimSpec(record.template),
   };
   return withGiven(claim, givenBy(cluster.spec?.metadata));
+}
+
+export function claimSpec({ storage }: MemberTemplate): NonNullable<PersistentVolumeClaim["spec"]> {
+  const { size, className, accessModes = DEFAULT_MODES, selector } = storage;
+  return {
+    accessModes: [...accessModes],
+    resources: { requests: { storage: canonicalQuantity(size) } },
+    // Empty means without a class; absent means the default class, which is the server's to fill in.
+    ...(className !== undefined && { storageClassName: className }),
+    ...(selector && { selector: selector as LabelSelector }),
+  };
 }
 
 /** The size that the claim has to ask for from now on; undefined when it already asks for as much. */

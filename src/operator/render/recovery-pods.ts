@@ -8,7 +8,7 @@ import type { Container, EnvVar, Pod, PodSpec, Volume, VolumeMount } from "kuber
 import type { Action } from "../../core/action.ts";
 import { MAX_LEARNERS } from "../../core/assess/learner-limit.ts";
 import { isFrom } from "../../core/config/config-keys.ts";
-import type { MemberRecord } from "../../core/record.ts";
+import type { MemberRecord, MemberTemplate } from "../../core/record.ts";
 import { forcedArguments, placesOn } from "../../recovery/places.ts";
 import { tlsFlags } from "../../snapshot/scratch.ts";
 import { ANNOTATIONS, inspectPodName, LABELS, PORTS, RECOVERY_CONTAINERS, rescuePodName } from "../names.ts";
@@ -30,7 +30,7 @@ export interface RecoveryWishes {
   readonly directory?: string | undefined;
 }
 
-const RESULT_FILE = "/dev/termination-log";
+export const RESULT_FILE = "/dev/termination-log";
 const POD_UID = "QUORATE_POD_UID";
 const TLS = { name: "tls", dir: "/run/quorate" } as const;
 /** Copies of the largest database that etcd is made for, on slow disks. */
@@ -147,8 +147,9 @@ export function rescuePod(
 
 const DATA: VolumeMount = { name: VOLUMES.data, mountPath: PATHS.dataMount };
 
-function ours(
-  { image }: RecoveryWishes,
+/** A container of our own image. */
+export function ours(
+  { image }: Pick<RecoveryWishes, "image">,
   resources: Container["resources"] = { requests: { cpu: "50m", memory: "128Mi" } },
 ): Omit<Container, "name"> {
   return {
@@ -174,44 +175,51 @@ function objectOf(
     metadata: {
       name,
       namespace: cluster.namespace,
-      labels: {
-        ...cluster.spec?.metadata?.labels,
-        // Not those of a member: what is to stay apart from members must not stay apart from this.
-        "app.kubernetes.io/name": "quorate",
-        "app.kubernetes.io/component": "recovery",
-        "app.kubernetes.io/managed-by": "quorate",
-        [LABELS.cluster]: cluster.name,
-        [LABELS.clusterUID]: cluster.uid,
-        [LABELS.member]: member,
-        [LABELS.task]: task,
-        ...labels,
-      },
+      labels: { ...helperLabels(cluster, task), [LABELS.member]: member, ...labels },
       annotations: { ...cluster.spec?.metadata?.annotations, ...annotations },
       ownerReferences: [ownedByCluster(cluster)],
     },
   };
 }
 
-/** As the member's own, as far as it concerns where it may run and as whom; its volume decides the rest. */
+/** Its volume decides where. */
 function specOf(
   cluster: Identity,
   record: DataOwner,
   { node, directory }: RecoveryWishes,
 ): Omit<PodSpec, "containers"> {
-  const { storage, image, pod } = record.template;
-  const { nodeSelector, tolerations, priorityClassName, securityContext } = pod;
+  const { tolerations = [], ...spec } = helperSpec(record.template, node);
   const data = podVolumes(cluster, record, directory).filter(({ name }: Volume) => name === VOLUMES.data);
+  return { ...spec, tolerations: [...tolerations, CORDONED], volumes: data };
+}
+
+/** Of a Pod that runs once: as a member's own, as far as it concerns where it may run and as whom. */
+export function helperSpec(template: MemberTemplate, node?: string): Omit<PodSpec, "containers"> {
+  const { storage, image, pod } = template;
+  const { nodeSelector, tolerations, priorityClassName, securityContext } = pod;
   return {
     restartPolicy: "Never",
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     securityContext: podSecurity(storage.medium, securityContext),
     ...(Object.keys(nodeSelector).length > 0 && { nodeSelector }),
-    tolerations: [...(tolerations as NonNullable<PodSpec["tolerations"]>), CORDONED],
+    ...(tolerations.length > 0 && { tolerations: tolerations as NonNullable<PodSpec["tolerations"]> }),
     ...(priorityClassName !== undefined && { priorityClassName }),
     ...(image.pullSecrets.length > 0 && { imagePullSecrets: image.pullSecrets.map((name) => ({ name })) }),
     ...(node !== undefined && { affinity: pinned({}, node) }),
-    volumes: data,
+  };
+}
+
+/** Not those of a member: what is to stay apart from members must not stay apart from this. */
+export function helperLabels(cluster: Identity, task: string): Record<string, string> {
+  return {
+    ...cluster.spec?.metadata?.labels,
+    "app.kubernetes.io/name": "quorate",
+    "app.kubernetes.io/component": "recovery",
+    "app.kubernetes.io/managed-by": "quorate",
+    [LABELS.cluster]: cluster.name,
+    [LABELS.clusterUID]: cluster.uid,
+    [LABELS.task]: task,
   };
 }
 

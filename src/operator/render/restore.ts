@@ -124,7 +124,7 @@ function inContainer(restore: RestoreRecipe): RestoreRecipe {
 }
 
 /** The Secrets and the claim of the source. */
-function sourceParts({ source, encryption }: RestoreRecipe): AccessParts {
+export function sourceParts({ source, encryption }: RestoreRecipe): AccessParts {
   const access = accessParts(source, { mode: FILE_MODE, readOnly: true });
   const { file } = source;
   const key = keyParts(encryption?.keySecret, FILE_MODE);

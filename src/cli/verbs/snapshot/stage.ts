@@ -3,12 +3,13 @@ import { writeFile } from "node:fs/promises";
 import { bootstrapSchema, type RestoreRecipe } from "../../../api/bootstrap.ts";
 import { systemDisk } from "../../../seams/disk.ts";
 import { restoreErrorOf } from "../../../snapshot/restore-error.ts";
-import { placeRestored, stageSnapshot, writeFailure } from "../../../snapshot/stage.ts";
+import { placeRestored, stageSnapshot, writeFailure, writeStaged } from "../../../snapshot/stage.ts";
 import { CommandError, EXIT } from "../../exit.ts";
 import { UsageError, type CliIo } from "../../io.ts";
 import { plainVerb } from "../../verb.ts";
 import { factsLines } from "../../screen/snapshots.ts";
 import { decryptionOf, KEY_FLAGS, STORE_FLAGS } from "./flags.ts";
+import { RESULT_FLAGS } from "./result-file.ts";
 
 const VOLUME = { name: "volume", help: "directory of the volume", complete: "file" } as const;
 
@@ -24,9 +25,9 @@ const SAME_FLAG = {
 export const stage = plainVerb(
   {
     name: "snapshot stage",
-    summary: "fetch the snapshot of spec.bootstrap.restore onto a volume",
+    summary: "fetch the snapshot of a restore onto a volume",
     about:
-      "The operator runs it in the Pod of a member that starts from a snapshot. QUORATE_RESTORE holds spec.bootstrap.restore as JSON. The snapshot is read to its end and checked; only then it is there as <volume>/restore/snapshot.db. Data of a member in <volume>/data is not touched. A failure is written to /dev/termination-log as JSON.",
+      "The operator runs it in the Pod of a member that starts from a snapshot, and before a restore in place. QUORATE_RESTORE holds spec.bootstrap.restore as JSON. The snapshot is read to its end and checked; only then it is there as <volume>/restore/snapshot.db. Data of a member in <volume>/data is not touched. A failure is written to /dev/termination-log as JSON.",
     arguments: [VOLUME],
     flags: {
       "etcd-version": { kind: "text", value: "version", help: "etcd that the cluster will run" },
@@ -35,6 +36,7 @@ export const stage = plainVerb(
       "azure-credentials-dir": STORE_FLAGS["azure-credentials-dir"],
       ...KEY_FLAGS,
       ...SAME_FLAG,
+      "result-file": RESULT_FLAGS["result-file"],
     },
     examples: [
       { does: "As the operator calls it", line: "snapshot stage /var/lib/etcd --etcd-version 3.6.16" },
@@ -55,6 +57,8 @@ export const stage = plainVerb(
         signal: io.signal,
       });
       io.stdout.write(`${factsLines(args.volume, facts).join("\n")}\n`);
+      const { "result-file": file } = flags;
+      if (file !== undefined) await writeFile(file, writeStaged(facts));
     });
   },
 );

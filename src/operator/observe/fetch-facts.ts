@@ -1,0 +1,95 @@
+/**
+ * What the Pod of a restore in place says: the snapshot is on its volume, read to its end and right; or how far it is, or
+ * why it cannot be restored. It tells that in the termination message of its container, so that it needs no right in
+ * Kubernetes.
+ */
+import type { PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { RestoreFault } from "../../api/bootstrap.ts";
+import type { ClusterFacts, OperationFacts, PlatformFacts } from "../../core/observation.ts";
+import { isFinished } from "../../core/operations/status.ts";
+import type { MemberTemplate } from "../../core/record.ts";
+import { isControlledBy } from "../../kube/resources.ts";
+import { readFailure, readStaged } from "../../snapshot/stage.ts";
+import { ANNOTATIONS, FETCH_CONTAINER, LABELS, restoreClaimName } from "../names.ts";
+import { FETCH_TASK, fetchedPlace } from "../render/fetch-pod.ts";
+import { approvalOf } from "../render/recovery-pods.ts";
+import { ageOf, containerIn, progressOf, type Nodes } from "./helper-pod.ts";
+import { attemptOf, NOT_BEGUN_MS } from "./rescue-facts.ts";
+
+export interface FetchObjects {
+  readonly cluster: ClusterFacts;
+  /** Of the members that will be. */
+  readonly template: MemberTemplate;
+  /** Of the cluster, of whatever kind. */
+  readonly pods: readonly Pod[];
+  readonly claims: readonly PersistentVolumeClaim[];
+  readonly operations: readonly OperationFacts[];
+  readonly nodes?: Nodes;
+  /** By the API server's clock. */
+  readonly now: number;
+}
+
+/** Another attempt may come to something else. */
+const TRANSIENT: ReadonlySet<RestoreFault> = new Set(["unreachable", "failed"]);
+
+export function isFetch({ metadata }: Pick<Pod, "metadata">, clusterUID: string): boolean {
+  return metadata?.labels?.[LABELS.task] === FETCH_TASK && isControlledBy({ metadata }, clusterUID);
+}
+
+/** The operation that restores a snapshot in place and has not begun the new life; its plan is approved. */
+export function runningRestore({
+  cluster,
+  operations,
+}: Pick<FetchObjects, "cluster" | "operations">): { plan: string; approval: string } | undefined {
+  for (const operation of operations) {
+    const { task, status, uid, deleting } = operation;
+    if (task.kind !== "restore" || task.approve === undefined || deleting || isFinished(operation)) continue;
+    if (status.phase !== "Running" || uid === cluster.marks.recovered?.operation) continue;
+    return { plan: task.approve, approval: approvalOf(task.approve, uid) };
+  }
+  return undefined;
+}
+
+export function fetchFacts(objects: FetchObjects): Pick<PlatformFacts, "fetched" | "fetch"> {
+  const restore = runningRestore(objects);
+  if (!restore) return {};
+  const { plan, approval } = restore;
+  const pods = objects.pods.filter(
+    (pod) => isFetch(pod, objects.cluster.uid) && pod.metadata?.annotations?.[ANNOTATIONS.plan] === approval,
+  );
+  const [latest] = pods.toSorted((a, b) => attemptOf(b) - attemptOf(a));
+  return latest ? factsIn(latest, plan, objects) : {};
+}
+
+function factsIn(
+  pod: Pod,
+  plan: string,
+  { cluster, template, claims, nodes, now }: FetchObjects,
+): Pick<PlatformFacts, "fetched" | "fetch"> {
+  const attempt = attemptOf(pod);
+  const { terminated, running } = containerIn(pod, FETCH_CONTAINER)?.state ?? {};
+  const staged = terminated?.exitCode === 0 ? readStaged(terminated.message ?? "") : undefined;
+  const failed = (why: string, definite = false) => ({
+    fetch: { plan, attempt, state: "failed", why, ...(definite && { definite }) } as const,
+  });
+  if (staged) {
+    const source = fetchedPlace(cluster, plan, template);
+    if ("file" in source) return { fetched: { plan, source, node: pod.spec?.nodeName, ...staged } };
+    const name = restoreClaimName(cluster.name, plan);
+    const claim = claims.find(({ metadata }) => metadata?.name === name);
+    const isThere =
+      claim?.metadata?.deletionTimestamp === undefined && claim && isControlledBy(claim, cluster.uid);
+    return isThere
+      ? { fetched: { plan, source, ...staged } }
+      : failed(`PersistentVolumeClaim ${name}, which held the snapshot, was deleted`);
+  }
+  const told = terminated && readFailure(terminated.message ?? "");
+  if (told) return failed(told.message, !TRANSIENT.has(told.fault));
+  const { why } = progressOf(pod, now, nodes);
+  const isOver =
+    terminated !== undefined ||
+    pod.status?.phase === "Failed" ||
+    pod.metadata?.deletionTimestamp !== undefined ||
+    (running === undefined && ageOf(pod, now) >= NOT_BEGUN_MS);
+  return isOver ? failed(why) : { fetch: { plan, attempt, state: "running", why } };
+}
