@@ -177,7 +177,7 @@ test("in place: what is wrong stops nobody; the approved plan replaces all data,
   const uids = async () =>
     (await cluster.pods())
       .filter(isMember)
-      .map(({ metadata }) => metadata?.uid)
+      .map(({ metadata }) => metadata?.uid ?? "")
       .toSorted();
   const before = await uids();
   const wrong = await planFor("wrong-plan", { source, checksum: "0".repeat(64) });
