@@ -77,7 +77,10 @@ export class ModelProcesses {
     };
     this.#children.set(pid, child);
     const configFile = request.args.find((arg) => arg.startsWith(CONFIG))?.slice(CONFIG.length) ?? "";
-    const configText = this.#disk.text(configFile) ?? "";
+    const given = this.#disk.text(configFile) ?? "";
+    const [, keyFile] = /priv-key=([^,"]+)/.exec(given) ?? [];
+    const tokenKey = keyFile === undefined ? undefined : this.#disk.text(keyFile);
+    const configText = keyFile !== undefined && !tokenKey ? given.replace(keyFile, "") : given;
     this.onStart(configText, dataDirOf(configText));
     child.server = this.#world.start({
       key: `${pid}`,
@@ -89,6 +92,7 @@ export class ModelProcesses {
         resolveExit(toExit(end));
       },
     });
+    if (child.server) child.server.tokenKey = tokenKey;
     if (child.server) this.tls.started(child.server, this.#filesOf(configText));
     if (child.server && this.slow.has(child.server.config.name)) child.server.speed = 0.1;
     return this.#running(child);

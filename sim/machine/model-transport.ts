@@ -21,7 +21,7 @@ import {
   type RpcOptions,
   type RpcStream,
 } from "../../src/seams/etcd-transport.ts";
-import { authAnswers, needsOf } from "../models/etcd/auth-answers.ts";
+import { authAnswers, needsOf, userOf } from "../models/etcd/auth-answers.ts";
 import type { Calls } from "../models/etcd/calls.ts";
 import type { Keys } from "../models/etcd/kv.ts";
 import { kvAnswers } from "../models/etcd/kv-answers.ts";
@@ -91,7 +91,9 @@ export class ModelTransport implements EtcdTransport {
         // Bound and not served yet, or frozen: the kernel takes the connection, nobody answers.
         if (!server.serving || server.frozen) return;
         try {
-          const user = options.metadata?.["token"] ?? this.commonName;
+          const token = options.metadata?.["token"];
+          const isAsked = token !== undefined && server.dir.state.auth.enabled;
+          const user = isAsked ? userOf(server, token) : this.commonName;
           const answer = this.#answer(call.parent.name, call.name, server, request, user);
           const message = create(call.output, answer as MessageInitShape<O>);
           waiting = scheduler.after(this.#latency(), () => settle(() => resolve(message)));

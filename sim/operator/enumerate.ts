@@ -75,6 +75,11 @@ const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: "auth tokens from Simple to JWT",
+    spec: { replicas: 1, version: "3.6.16", auth: { enabled: true, clientRoles: [] } },
+    moves: [{ do: "edit", change: { auth: { enabled: true, clientRoles: [], token: { type: "JWT" } } } }],
+  },
+  {
     name: "clients from plaintext to TLS and back",
     spec: {
       replicas: 1,

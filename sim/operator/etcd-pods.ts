@@ -175,9 +175,13 @@ export class EtcdPods implements Hooks {
     if (recovers) return recovers;
     if (start.container !== ETCD_CONTAINER) return undefined;
     const disk = start.disks[VOLUMES.data] ?? "";
-    const given = start.files(VOLUMES.config)[FILES.config] ?? "";
     // In its container it has an address and a file system of its own.
-    const configText = given.replaceAll("0.0.0.0", start.ip).replaceAll(PATHS.dataDir, pathOn(disk));
+    const files = start.files(VOLUMES.config);
+    const given = files[FILES.config] ?? "";
+    const [keyFile = ""] = /auth-token-\d+\.key/.exec(given) ?? [];
+    const tokenKey = files[keyFile];
+    const placed = given.replaceAll("0.0.0.0", start.ip).replaceAll(PATHS.dataDir, pathOn(disk));
+    const configText = tokenKey ? placed : placed.replace(`${PATHS.configDir}/${keyFile || "none"}`, "");
     this.onProcess(configText, this.#disks.of(disk) !== undefined);
     const lines: string[] = [];
     const server = this.#world.start({
@@ -191,6 +195,7 @@ export class EtcdPods implements Hooks {
       onEnd: (end) => start.ended(endingOf(end, lines)),
     });
     if (server) this.#nodes.set(server, start.node);
+    if (server) server.tokenKey = tokenKey;
     if (server) this.tls.started(server, filesOf(start));
     if (server) this.#shakeHands(server, () => start.files(VOLUMES.config)[FILES.peerPem]);
     if (server && this.slow.has(server.config.name)) server.speed = 0.1;

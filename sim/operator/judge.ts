@@ -64,7 +64,7 @@ export function endStateOf(sim: OperatorSimulation): OperatorEndState {
     if (kind === secrets)
       return found.filter(
         ({ metadata, type }) =>
-          metadata.name !== secretNames(NAME).snapshot &&
+          ![secretNames(NAME).snapshot, secretNames(NAME).tokenKeys].includes(metadata.name) &&
           type !== "kubernetes.io/basic-auth" &&
           metadata.ownerReferences?.some((owner) => owner.kind !== "EtcdUser"),
       ).length;
@@ -88,6 +88,21 @@ function isAuthOn({ env }: OperatorSimulation): boolean | "mixed" {
   return said.size > 1 ? "mixed" : first;
 }
 
+/** Members whose tokens others refuse, or that sign with something else than the Secret of the cluster has. */
+function wrongTokens({ env }: OperatorSimulation, isSigned: boolean): string[] {
+  const servers = env.members().flatMap(({ metadata }) => env.pods.server(metadata.name) ?? []);
+  const used = new Set(servers.map(({ tokenKey }) => tokenKey));
+  const secret = env.server.get(secrets, `${NAMESPACE}/${secretNames(NAME).tokenKeys}`);
+  const kept = Object.values(json(secret?.["data"] ?? {})).map((text) =>
+    Buffer.from(String(text), "base64").toString(),
+  );
+  const [only] = used;
+  if (used.size > 1) return [`${used.size} kinds of tokens are in use`];
+  if ((only !== undefined) !== isSigned) return [isSigned ? "tokens are not signed" : "tokens are signed"];
+  const wanted = only === undefined ? [] : [only];
+  return kept.join(" ") === wanted.join(" ") ? [] : [`${kept.length} keys of tokens are kept`];
+}
+
 /** What is wrong with a cluster that says that it is converged. */
 export function wrongWith(sim: OperatorSimulation): string[] {
   const { cluster } = sim;
@@ -104,7 +119,10 @@ export function wrongWith(sim: OperatorSimulation): string[] {
   for (const one of ["etcdmembers", "pods"]) expect(one, end.objects[one], size);
   const isClaimed = cluster.spec.storage.medium === "Persistent";
   expect("claims", end.objects["persistentvolumeclaims"], isClaimed ? size : 0);
-  expect("secrets", end.objects["secrets"], size + OF_THE_CLUSTER.secrets);
+  // Of certificates, where there are any.
+  const { mode, client, peer } = cluster.spec.tls;
+  const isPlain = mode === "Disabled" && !client && !peer;
+  expect("secrets", end.objects["secrets"], size + (isPlain ? 0 : OF_THE_CLUSTER.secrets));
   // Of each member that its peers dial by a Service.
   const ofMembers = sim.env.members().filter(({ spec }) => hasPeerService(spec)).length;
   const services = OF_THE_CLUSTER.services + ofMembers;
@@ -115,6 +133,7 @@ export function wrongWith(sim: OperatorSimulation): string[] {
   expect("versions", end.versions.join(" "), version);
   expect("alarms", end.alarms, 0);
   if (cluster.spec.auth) expect("auth", isAuthOn(sim), cluster.spec.auth.enabled);
+  wrong.push(...wrongTokens(sim, cluster.spec.auth?.token?.type === "JWT"));
   return [...wrong, ...sim.operations.unfinished(), ...oldLeaves(sim), ...untrue(sim)];
 }
 

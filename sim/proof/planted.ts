@@ -81,7 +81,7 @@ const tools: readonly Tool[] = [
   {
     name: "users on the operator",
     rooms: ["rules", "control", "operator"],
-    args: () => [...TEST, "sim/operator/auth.test.ts"],
+    args: () => [...TEST, "sim/operator/auth.test.ts", "sim/operator/tokens.test.ts"],
   },
   {
     name: "enumerated faults of the product",

@@ -21,6 +21,7 @@ export function randomTask(random: SeededRandom, members: readonly string[]): Op
     () => ({ kind: "restart", members: [member] }),
     () => ({ kind: "rotateCertificates" }),
     () => ({ kind: "rotateCertificates", ca: true }),
+    () => ({ kind: "rotateCertificates", tokenKey: true }),
     () => ({ kind: "collectReport" }),
   ])();
 }

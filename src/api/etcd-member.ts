@@ -4,6 +4,7 @@
  * can go on from the objects alone. On one machine the same record is a file.
  */
 import { z } from "zod";
+import type { TokenSpec } from "./auth.ts";
 import type { RestoreRecipe } from "./bootstrap.ts";
 import type { Image } from "./etcd-cluster-spec.ts";
 import { API_VERSION, conditionsSchema, metadataSchema, type Metadata } from "./metadata.ts";
@@ -36,6 +37,12 @@ export interface EffectiveClientPlane extends EffectivePlane {
   readonly advertise?: "http" | "https";
 }
 
+/** The tokens of etcd's authentication. When their key is replaced changes no member. */
+export interface TemplateToken extends Pick<TokenSpec, "type" | "ttl"> {
+  /** The number of the key that the member signs with, which it reads at its start only (R53). Absent: the first. */
+  readonly key?: number;
+}
+
 /** All that a member's workload is made from. Frozen in the record: an edited spec changes nobody's template. */
 export interface MemberTemplate {
   readonly version: string;
@@ -44,6 +51,8 @@ export interface MemberTemplate {
   readonly storage: Omit<Storage, "retention" | "volumeMode" | "adopt">;
   readonly tls: TemplateTLS;
   readonly pod: Pod;
+  /** Absent where they are etcd's default. */
+  readonly auth?: { readonly token: TemplateToken };
   /** Which generation of our own rendering made this; a newer operator keeps rendering the old one. */
   readonly renderVersion: number;
 }

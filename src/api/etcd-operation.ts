@@ -98,6 +98,30 @@ const restoreSchema = withRules(
   snapshotSaysIt,
 );
 
+const notBoth: Rule<{ ca?: boolean | undefined; tokenKey?: boolean | undefined }> = {
+  cel: "!(has(self.ca) && self.ca && has(self.tokenKey) && self.tokenKey)",
+  message: "set either ca or tokenKey: each restarts the members on its own, so create two operations",
+  check: ({ ca, tokenKey }) => !(ca && tokenKey),
+};
+
+const rotateSchema = withRules(
+  z.strictObject({
+    ca: z
+      .boolean()
+      .optional()
+      .describe(
+        "Rotates the CAs of the Managed planes as well: members trust the new CA beside the old one, then all certificates are issued by it, then the old one is dropped. Members restart twice, one at a time.",
+      ),
+    tokenKey: z
+      .boolean()
+      .optional()
+      .describe(
+        "Replaces the key that auth tokens of type JWT are signed with, and no certificate. Members restart once, one at a time; clients that log in by password log in again.",
+      ),
+  }),
+  notBoth,
+);
+
 const operationFields = {
   defragment: defragmentSchema
     .optional()
@@ -143,15 +167,7 @@ const operationFields = {
     .describe(
       "Replaces all data of a running cluster by a snapshot, if exactly this was approved. The snapshot is fetched and checked, then all members are stopped, the cluster starts again from the snapshot with a raised revision, and the other members are rebuilt. Everything written since the snapshot is lost; the former volumes are kept. Rejected where the data is in the Pods themselves (Memory, Ephemeral).",
     ),
-  rotateCertificates: z
-    .strictObject({
-      ca: z
-        .boolean()
-        .optional()
-        .describe(
-          "Rotates the CAs of the Managed planes as well: members trust the new CA beside the old one, then all certificates are issued by it, then the old one is dropped. Members restart twice, one at a time.",
-        ),
-    })
+  rotateCertificates: rotateSchema
     .optional()
     .describe(
       "Issues the certificates of all members, of the operator and of the users again, without a restart.",

@@ -61,6 +61,30 @@ export const ruleExamples: readonly Example[] = [
     good: spec({ auth: { enabled: false, rootPasswordSecret: "my-secret" } }),
   },
   {
+    title: "tokens that live a moment",
+    path: "spec.auth.token.ttl",
+    bad: spec({ auth: { enabled: false, token: { type: "JWT", ttl: "9s" } } }),
+    good: spec({ auth: { enabled: false, token: { type: "JWT", ttl: "10s" } } }),
+  },
+  {
+    title: "tokens that live for parts of a second",
+    path: "spec.auth.token.ttl",
+    bad: spec({ auth: { enabled: false, token: { type: "Simple", ttl: "10500ms" } } }),
+    good: spec({ auth: { enabled: false, token: { type: "Simple", ttl: "24h" } } }),
+  },
+  {
+    title: "a key that is replaced all the time",
+    path: "spec.auth.token.keyLifetime",
+    bad: spec({ auth: { enabled: false, token: { type: "JWT", keyLifetime: "9m" } } }),
+    good: spec({ auth: { enabled: false, token: { type: "JWT", keyLifetime: "10m" } } }),
+  },
+  {
+    title: "the age of a key that does not exist",
+    path: "spec.auth.token.keyLifetime",
+    bad: spec({ auth: { enabled: false, token: { type: "Simple", keyLifetime: "720h" } } }),
+    good: spec({ auth: { enabled: false, token: { type: "Simple" } } }),
+  },
+  {
     title: "auth on an etcd from which no upgrade with auth is supported",
     path: "spec.auth.enabled",
     bad: spec({ version: "3.4.23", auth: { enabled: true, clientRoles: [] } }),

@@ -130,6 +130,12 @@ export const operationExamples: readonly OperationExample[] = [
   { title: "restart one member", spec: { restart: { members: ["demo-1"] } } },
   { title: "reissue all certificates", spec: { rotateCertificates: {} } },
   { title: "rotate the certificate authorities", spec: { rotateCertificates: { ca: true } } },
+  { title: "replace the key of auth tokens", spec: { rotateCertificates: { tokenKey: true } } },
+  {
+    title: "two rotations in one",
+    spec: { rotateCertificates: { ca: true, tokenKey: true } },
+    refusedAt: "spec.rotateCertificates",
+  },
   {
     title: "collect a report, and delete it at once",
     spec: { collectReport: {}, ttlSecondsAfterFinished: 0 },

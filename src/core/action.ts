@@ -171,7 +171,10 @@ export type MarkPurpose =
   | "close-old-log"
   | "forget-old-log"
   | "target-failed"
-  | "forget-failed-target";
+  | "forget-failed-target"
+  | "note-token-key"
+  | "rotate-token-key"
+  | "forget-token-key";
 
 /**
  * What a step does to the cluster, so that a wait can name what must wait for it.

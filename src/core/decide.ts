@@ -35,6 +35,7 @@ import { recreateEnded } from "./rules/recreate-ended.ts";
 import { restartOutdated } from "./rules/restart-outdated.ts";
 import { operations } from "./rules/operations.ts";
 import { rotateAuthorities } from "./rules/rotate-authorities.ts";
+import { rotateTokenKey } from "./rules/rotate-token-key.ts";
 import { scaleIn } from "./rules/scale-in.ts";
 import { scaleOut } from "./rules/scale-out.ts";
 import { rollout } from "./rules/rollout.ts";
@@ -73,6 +74,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["scale-out", scaleOut],
   // Before the rollout: a CA that advances changes what is rolled out.
   ["rotate-authorities", rotateAuthorities],
+  ["rotate-token-key", rotateTokenKey],
   ["change-tls", changeTLS],
   ["rollout", rollout],
   ["fence", fence],

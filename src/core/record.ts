@@ -89,6 +89,12 @@ export interface ClusterMarks {
   };
   /** Volumes of a former life are being taken over; gone when each of its members has a record. */
   readonly adopting?: AdoptionMark | undefined;
+  /** The key that members sign tokens with, since when, and the UID of the EtcdOperation that asked for it. Absent: the first. */
+  readonly tokenKey?: {
+    readonly number: number;
+    readonly since: number;
+    readonly operation?: string | undefined;
+  };
   /** The highest ordinal ever given out, so that names are never reused even when every record is gone. */
   readonly highestOrdinal: number;
   /** Two learners once joined together: etcd 3.5 would panic replaying that log (H1). */

@@ -220,6 +220,59 @@ test("a token that etcd refuses is renewed and the call made again, once", async
   );
 });
 
+test("a member that refuses the tokens of the others is asked for its own, and both are kept", async () => {
+  const { client, asked } = clientOf(
+    ({ call, endpoint, metadata }) => {
+      const signer = endpoint === "c" ? "new key" : "old key";
+      if (call === "Auth.Authenticate") return { token: signer };
+      return metadata["token"] === signer ? {} : refused("UNAUTHENTICATED", "invalid auth token");
+    },
+    ["a", "b", "c"],
+    { user: "root", password: "x" },
+  );
+  const [a, , c] = endpoints("a", "b", "c");
+  assert.ok(a && c);
+  await client.maintenance.status(c);
+  assert.deepEqual(asked().slice(-2), ["Auth.Authenticate c", "Maintenance.Status c"]);
+  await client.maintenance.status(a);
+  const logins = () => asked().filter((one) => one.startsWith("Auth.")).length;
+  const before = logins();
+  for (const endpoint of [a, c, a, c]) await client.maintenance.status(endpoint);
+  assert.equal(logins(), before, "nobody logs in at every call");
+});
+
+test("before any endpoint is known, a client logs in at the one that it asks", async () => {
+  const { client, asked } = clientOf(
+    ({ call }) => (call === "Auth.Authenticate" ? { token: "t" } : {}),
+    [],
+    { user: "root", password: "x" },
+  );
+  const [a] = endpoints("a");
+  assert.ok(a);
+  await client.maintenance.status(a);
+  assert.deepEqual(asked(), ["Auth.Authenticate a", "Maintenance.Status a"]);
+});
+
+test("when all members accept one token again, it is used for all", async () => {
+  let isMixed = true;
+  let issued = 0;
+  const { client } = clientOf(
+    ({ call, endpoint, metadata }) => {
+      const signer = isMixed && endpoint === "c" ? "new" : "old";
+      if (call === "Auth.Authenticate") return { token: `${signer} ${++issued}` };
+      const isGood = metadata["token"]?.startsWith(signer);
+      return isGood ? {} : refused("UNAUTHENTICATED", "invalid auth token");
+    },
+    ["a", "b", "c"],
+    { user: "root", password: "x" },
+  );
+  const [a, , c] = endpoints("a", "b", "c");
+  assert.ok(a && c);
+  for (const endpoint of [a, c]) await client.maintenance.status(endpoint);
+  isMixed = false;
+  for (const endpoint of [a, c, a, c]) await client.maintenance.status(endpoint);
+});
+
 test("a cluster without authentication is used without a token, until it asks for one", async () => {
   let enabled = false;
   const { client } = clientOf(

@@ -23,7 +23,7 @@ import {
 import { describe, EndpointSet, sameEndpoint } from "./endpoints.ts";
 import { EtcdError, isEtcdError, toEtcdError, type EtcdErrorKind } from "./errors.ts";
 import { Auth, Maintenance } from "./proto/rpc_pb.ts";
-import { TokenHolder } from "./token.ts";
+import { Tokens } from "./token.ts";
 import type { CallOptions } from "./types.ts";
 
 export interface Credentials {
@@ -49,6 +49,8 @@ const DEFAULT_TIMEOUT_MS = 5_000;
 const MOST_TRIES = 5;
 /** A try is given at least this long, however many endpoints are left. */
 const SHORTEST_TRY_MS = 500;
+/** A token that was remembered, a new one, and one of the very member that refuses both. */
+const MOST_TOKENS = 3;
 
 /** Failures of one endpoint that another may not have. */
 const elsewhere: ReadonlySet<EtcdErrorKind> = new Set<EtcdErrorKind>([
@@ -96,7 +98,7 @@ export class Caller {
   readonly clock: Clock;
   readonly endpoints: EndpointSet;
   readonly #transport: EtcdTransport;
-  readonly #token: TokenHolder | undefined;
+  readonly #tokens: Tokens | undefined;
   readonly #timeoutMs: number;
   #leader: Endpoint | undefined;
 
@@ -107,9 +109,12 @@ export class Caller {
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const { credentials } = options;
     if (credentials !== undefined)
-      this.#token = new TokenHolder(this.clock, this.#timeoutMs, (signal) =>
-        this.#login(typeof credentials === "function" ? credentials() : [credentials], signal),
-      );
+      this.#tokens = new Tokens(this.clock, this.#timeoutMs, (signal, endpoint, where) => {
+        const voters = this.endpoints.voters(this.clock.monotonic()).slice(0, MOST_TRIES);
+        // Before the first answer nobody is known but who is asked.
+        const at = where === "any" && voters.length > 0 ? voters : [endpoint];
+        return this.#login(typeof credentials === "function" ? credentials() : [credentials], signal, at);
+      });
   }
 
   /** Asks this endpoint and no other. */
@@ -235,7 +240,7 @@ export class Caller {
     });
     const fail = (error: unknown) => {
       const failure = this.#translate(error, call, endpoint, signal);
-      if (failure instanceof EtcdError && needsToken.has(failure.kind)) this.#token?.drop();
+      if (failure instanceof EtcdError && needsToken.has(failure.kind)) this.#tokens?.refused(endpoint);
       return failure;
     };
     return {
@@ -264,20 +269,23 @@ export class Caller {
     signal: AbortSignal,
     timeoutMs: number,
   ): Promise<MessageShape<O>> {
-    const token = await this.#tokenFor(call, endpoint, signal);
-    try {
-      return await this.#once(call, endpoint, request, signal, timeoutMs, token);
-    } catch (error) {
-      if (this.#token === undefined || !isEtcdError(error) || !needsToken.has(error.kind)) throw error;
-      this.#token.drop();
-      const renewed = await this.#tokenFor(call, endpoint, signal);
-      return await this.#once(call, endpoint, request, signal, timeoutMs, renewed);
+    for (let tries = 1; ; tries++) {
+      const token = await this.#tokenFor(call, endpoint, signal);
+      try {
+        const answer = await this.#once(call, endpoint, request, signal, timeoutMs, token);
+        this.#tokens?.accepted(endpoint);
+        return answer;
+      } catch (error) {
+        if (!this.#tokens || !isEtcdError(error) || !needsToken.has(error.kind)) throw error;
+        this.#tokens.refused(endpoint);
+        if (tries === MOST_TOKENS) throw error;
+      }
     }
   }
 
   async #tokenFor(call: DescMethod, endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined> {
     try {
-      return await this.#token?.get(signal);
+      return await this.#tokens?.get(endpoint, signal);
     } catch (error) {
       if (error instanceof EtcdError) throw error;
       const failure = new RpcFailure("UNAVAILABLE", "no token before the deadline", "not-sent", {
@@ -287,11 +295,15 @@ export class Caller {
     }
   }
 
-  async #login(all: readonly Credentials[], signal: AbortSignal): Promise<string | undefined> {
+  async #login(
+    all: readonly Credentials[],
+    signal: AbortSignal,
+    endpoints: readonly Endpoint[],
+  ): Promise<string | undefined> {
     let wrong: EtcdError | undefined;
     for (const credentials of all) {
       try {
-        return await this.#authenticate(credentials, signal);
+        return await this.#authenticate(credentials, signal, endpoints);
       } catch (error) {
         if (!isEtcdError(error, "auth-failed", "auth-no-password-user")) throw error;
         wrong = error;
@@ -301,11 +313,15 @@ export class Caller {
     return undefined;
   }
 
-  async #authenticate(credentials: Credentials, signal: AbortSignal): Promise<string | undefined> {
+  async #authenticate(
+    credentials: Credentials,
+    signal: AbortSignal,
+    endpoints: readonly Endpoint[],
+  ): Promise<string | undefined> {
     const call = Auth.method.authenticate;
     const request = create(call.input, { name: credentials.user, password: credentials.password });
     let last: EtcdError | undefined;
-    for (const endpoint of this.endpoints.voters(this.clock.monotonic()).slice(0, MOST_TRIES)) {
+    for (const endpoint of endpoints) {
       using limit = deadline(this.clock, this.#timeoutMs / 2, signal);
       try {
         return (await this.#once(call, endpoint, request, limit.signal, this.#timeoutMs / 2, undefined))

@@ -2,6 +2,7 @@
  * Users of a local cluster: EtcdUsers and EtcdRoles from their files, passwords from files beside them
  * (`secrets/<name>/password`, laid out as a mounted Secret), and the passwords that the controller makes itself.
  */
+import path from "node:path";
 import type { EtcdRole } from "../api/etcd-role.ts";
 import type { EtcdUser } from "../api/etcd-user.ts";
 import {
@@ -15,6 +16,7 @@ import {
 } from "../core/auth/objects.ts";
 import { Passwords } from "../control/passwords.ts";
 import type { Action } from "../core/action.ts";
+import { neededKeys } from "../core/auth/token.ts";
 import type { AuthObjects, PasswordFacts, UserFacts } from "../core/auth/facts.ts";
 import type { MemberRecord } from "../core/record.ts";
 import type { Credentials } from "../etcd/caller.ts";
@@ -27,6 +29,8 @@ import type { StoredCluster, StoreSeams } from "./store.ts";
 export const CONTROLLER = "quorate-controller";
 
 const PASSWORD_BYTES = 24;
+/** As hexadecimal text; HS256 takes no less than 32. */
+const TOKEN_KEY_BYTES = 48;
 
 export class LocalAuth {
   readonly users: AuthStore;
@@ -114,6 +118,23 @@ export class LocalAuth {
       made = true;
     }
     return made;
+  }
+
+  /** Makes the keys that members sign tokens with, and removes those that nobody signs with any more. */
+  async ensureTokenKeys(
+    { spec, marks }: Pick<StoredCluster, "spec" | "marks">,
+    records: readonly MemberRecord[],
+  ): Promise<void> {
+    const { disk, random } = this.#seams;
+    const { tokenKeys } = this.#layout;
+    const needed = neededKeys(spec, marks, records).map((number) => this.#layout.tokenKey(number));
+    const found = (await disk.list(tokenKeys)).map((file) => path.join(tokenKeys, file));
+    for (const file of needed) {
+      if (found.includes(file)) continue;
+      await disk.makeDirectory(tokenKeys);
+      await disk.write(file, hex(random, TOKEN_KEY_BYTES), { private: true });
+    }
+    for (const file of found) if (!needed.includes(file)) await disk.remove(file);
   }
 
   /** Where those are, to be deleted with the cluster; what people put beside them stays. */

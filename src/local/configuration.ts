@@ -2,6 +2,7 @@
  * etcd's configuration files. Rewritten whenever the record says something else, also while the member
  * runs: it reads the file only at its start, and then the file must be the true one (I3, H3).
  */
+import { signingKey } from "../core/auth/token.ts";
 import { etcdConfig, isSecure } from "../core/config/flags.ts";
 import type { MemberRecord } from "../core/record.ts";
 import type { Disk } from "../seams/disk.ts";
@@ -30,12 +31,14 @@ export class Configuration {
       this.#certificates.memberFiles(record, "peer"),
     ];
     await this.#certificates.writeTrust(record);
+    const key = signingKey(record.template);
     const config = etcdConfig(record, {
       established,
       paths: {
         dataDir: this.#layout.volume(name).data,
         ...(isSecure(tls, "client") && { serverPem: server.pem, clientCA: server.ca }),
         ...(isSecure(tls, "peer") && { peerPem: peer.pem, peerCA: peer.ca }),
+        ...(key !== undefined && { tokenKey: this.#layout.tokenKey(key) }),
       },
     });
     const text = `${JSON.stringify(config, undefined, 2)}\n`;

@@ -27,6 +27,9 @@ export interface Layout {
   readonly roles: string;
   user(name: string): string;
   role(name: string): string;
+  readonly tokenKeys: string;
+  /** The key of this number that members sign auth tokens with. */
+  tokenKey(number: number): string;
   /** Certificate and key of an EtcdUser in one file. */
   readonly userCertificates: string;
   userCertificate(user: string): string;
@@ -69,6 +72,8 @@ export function layout(dir: string): Layout {
     roles: under("roles"),
     user: (name) => under("users", `${name}.json`),
     role: (name) => under("roles", `${name}.json`),
+    tokenKeys: under("pki", "auth-token"),
+    tokenKey: (number) => under("pki", "auth-token", `${number}.key`),
     userCertificates: under("pki", "users"),
     userCertificate: (user) => under("pki", "users", `${user}.pem`),
     secret: (name) => under("secrets", name),

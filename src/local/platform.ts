@@ -218,6 +218,7 @@ export class LocalPlatform implements Platform {
     const certificates = await this.certificates.ensure(cluster.name, records, cluster.spec.tls, users);
     if (certificates.changed || !this.#hasCredentials) await this.#offerCredentials();
     let changed = await this.auth.ensure(cluster);
+    await this.auth.ensureTokenKeys({ spec: view.spec, marks: cluster.marks }, records);
     for (const record of records) changed = (await this.volumes.ensure(record, cluster.uid)) || changed;
     await this.#collect(records);
     if (!this.#tidied) await this.volumes.finishDeletions();

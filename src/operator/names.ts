@@ -9,7 +9,7 @@
  *   Secret                  -client-ca, -peer-ca, -operator, -client-tls, -snapshot-tls, -<ordinal> (a member's)
  *   Secret, Certificate     -operator-issued, -client-issued, -<ordinal>-server-issued, -<ordinal>-peer-issued
  *                           of EtcdUsers -etcd-tls and -etcd-issued (after the name of the object)
- *                           with auth also -root, -operator-auth and -client-auth
+ *                           with auth also -root, -operator-auth, -client-auth and -auth-token
  *   EtcdMember, Pod, claim  -<ordinal> (claims with data- in front)
  *   Pod                     -<hash>-inspect, -<hash>-<attempt>-rescue (of a recovery), -<hash>-<attempt>-fetch
  *   claim                   -<hash>-restore (of a restore in place)
@@ -215,6 +215,8 @@ export function secretNames(cluster: string) {
     client: `${cluster}-client-tls`,
     /** What the process that takes snapshots dials etcd with; made when there are snapshots. */
     snapshot: `${cluster}-snapshot-tls`,
+    /** The keys that members sign auth tokens with. */
+    tokenKeys: `${cluster}-auth-token`,
   } as const;
 }
 

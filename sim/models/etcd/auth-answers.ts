@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { Needs } from "./auth.ts";
 import type { Calls } from "./calls.ts";
+import { Refusal } from "./refusal.ts";
 import type { Server } from "./server.ts";
 
 type Answer = Record<string, unknown>;
@@ -12,6 +13,18 @@ interface Permission {
   readonly permType: number;
   readonly key: Uint8Array;
   readonly rangeEnd: Uint8Array;
+}
+
+/** Members with the same key, or without one, accept each other's tokens. */
+function tokenOf({ tokenKey = "" }: Server, user: string): string {
+  return `${tokenKey} ${user}`;
+}
+
+/** Whose token it is. */
+export function userOf({ tokenKey = "" }: Server, token: string): string {
+  const [key, ...user] = token.split(" ");
+  if (key !== tokenKey) throw new Refusal("invalidToken");
+  return user.join(" ");
 }
 
 /** The handlers by the names of their calls. Every one is an entry of the log, the questions too. */
@@ -32,7 +45,7 @@ export function authAnswers(calls: Calls, header: (server: Server) => Answer) {
     },
     "Auth.Authenticate": (server: Server, { name, password }: { name: string; password: string }): Answer => {
       calls.auth(server, { do: "authenticate", user: name, password });
-      return answer(server, { token: name });
+      return answer(server, { token: tokenOf(server, name) });
     },
     "Auth.UserAdd": (
       server: Server,

@@ -111,6 +111,8 @@ function interpret(text: string, minor: number): ServerConfig {
       );
     }
   }
+  if (/priv-key=(,|$)/.test(string(raw["auth-token"], "")))
+    throw new BadConfig("failed to create token provider: open : no such file or directory");
   const name = string(raw["name"], "default");
   return {
     name,

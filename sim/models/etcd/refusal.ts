@@ -40,6 +40,7 @@ const table = {
   permissionNotGranted: ["FAILED_PRECONDITION", "etcdserver: permission is not granted to the role"],
   authNotEnabled: ["FAILED_PRECONDITION", "etcdserver: authentication is not enabled"],
   permissionDenied: ["PERMISSION_DENIED", "etcdserver: permission denied"],
+  invalidToken: ["UNAUTHENTICATED", "etcdserver: invalid auth token"],
   userEmpty: ["INVALID_ARGUMENT", "etcdserver: user name is empty"],
   authFailed: ["INVALID_ARGUMENT", "etcdserver: authentication failed, invalid user ID or password"],
   invalidManagement: ["INVALID_ARGUMENT", "etcdserver: invalid auth management"],

@@ -46,6 +46,8 @@ export class Server {
   speed = 1;
   /** The last leader it heard. */
   leaderID = "0";
+  /** What it signs auth tokens with, as it was in its file at the start (R53); undefined: tokens of type Simple. */
+  tokenKey: string | undefined;
   delivery: Scheduled | undefined;
   readonly timers: Scheduled[] = [];
   /** Since when it has been connected to each other process, by key. */

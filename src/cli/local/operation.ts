@@ -26,6 +26,7 @@ Options of create:
       --retain <n>        compact all but this many of the newest revisions
       --plan <hash>       recoverQuorum: the plan to carry out, as status.recovery has it
       --ca                rotate the certificate authorities as well
+      --token-key         replace the key of auth tokens instead of certificates
       --ttl <seconds>     delete the operation so long after it has finished
 
 Options:
@@ -45,6 +46,7 @@ const options = {
   retain: { type: "string" },
   plan: { type: "string" },
   ca: { type: "boolean" },
+  "token-key": { type: "boolean" },
   ttl: { type: "string" },
 } as const;
 
@@ -100,8 +102,11 @@ async function create(place: Place, io: CliIo, task: string, values: Values): Pr
   return 0;
 }
 
+const FLAGS = ["member", "revision", "retain", "plan", "ca", "token-key"] as const;
+type Flag = (typeof FLAGS)[number];
+
 /** Which flags a task takes; any other one is a mistake. */
-const TAKES: Readonly<Record<OperationName, readonly ("member" | "revision" | "retain" | "plan" | "ca")[]>> =
+const TAKES: Readonly<Record<OperationName, readonly Flag[]>> =
   {
     defragment: ["member"],
     compact: ["revision", "retain"],
@@ -110,12 +115,12 @@ const TAKES: Readonly<Record<OperationName, readonly ("member" | "revision" | "r
     restart: ["member"],
     recoverQuorum: ["plan"],
     restore: [],
-    rotateCertificates: ["ca"],
+    rotateCertificates: ["ca", "token-key"],
     collectReport: [],
   };
 
 function parameters(task: OperationName, values: Values): object {
-  for (const flag of ["member", "revision", "retain", "plan", "ca"] as const)
+  for (const flag of FLAGS)
     if (values[flag] !== undefined && !TAKES[task].includes(flag))
       throw new UsageError(`--${flag} cannot be used with ${task}`);
   const { member: members = [], revision, retain, plan } = values;
@@ -139,7 +144,8 @@ function parameters(task: OperationName, values: Values): object {
       ...(revision !== undefined && { revision: number("--revision", revision) }),
       ...(retain !== undefined && { retain: number("--retain", retain) }),
     };
-  if (task === "rotateCertificates") return values.ca ? { ca: true } : {};
+  if (task === "rotateCertificates")
+    return { ...(values.ca && { ca: true }), ...(values["token-key"] && { tokenKey: true }) };
   return members.length > 0 ? { members } : {};
 }
 

@@ -3,6 +3,7 @@
  * A file and not flags, because it can be rewritten without a restart: once a member has joined it names
  * only itself and the state `existing`, so that an emptied directory cannot start over (I3, H3).
  */
+import { DEFAULT_TOKEN_TTL } from "../../api/auth.ts";
 import type { EtcdOptions, OptionsSpec } from "../../api/options.ts";
 import type { TLS, TLSMode } from "../../api/tls.ts";
 import { millisecondsOf } from "../../api/duration.ts";
@@ -22,6 +23,8 @@ export interface ConfigPaths {
   readonly peerClientPem?: string;
   readonly clientCA?: string;
   readonly peerCA?: string;
+  /** What tokens are signed with. */
+  readonly tokenKey?: string;
 }
 
 export interface ConfigContext {
@@ -57,6 +60,7 @@ export function etcdConfig(record: MemberRecord, context: ConfigContext): EtcdCo
     "advertise-client-urls": clientURLOf(record),
     "listen-metrics-urls": address.listenMetricsURL,
     ...tlsKeys(tls, context, version),
+    ...tokenKeys(record.template, context.paths),
     ...safetyKeys(version),
     ...optionKeys(options, version),
     ...checkKeys(options, version),
@@ -171,6 +175,18 @@ function tlsKeys(
   };
 }
 
+/**
+ * R41, R53. Every member signs and checks, so each has the whole key: a pair of keys would protect nothing more, and
+ * checking its signatures costs etcd twice as much. The file names where the key is, never what it is.
+ */
+function tokenKeys({ auth }: MemberTemplate, paths: ConfigPaths): Section {
+  if (!auth) return {};
+  const { type, ttl = DEFAULT_TOKEN_TTL } = auth.token;
+  const seconds = millisecondsOf(ttl) / 1000;
+  if (type === "Simple") return { "auth-token-ttl": seconds };
+  return { "auth-token": `jwt,priv-key=${needed(paths, "tokenKey")},sign-method=HS256,ttl=${seconds}s` };
+}
+
 /** R47: whether the peers of a member can be told by a name beside their CA. */
 export function allowsHostnames(version: string): boolean {
   return compareVersions(parse(version), parse("3.5.15")) >= 0;
@@ -180,10 +196,13 @@ function section(pem: string, more: Section): Section {
   return { "cert-file": pem, "key-file": pem, ...more };
 }
 
-function needed(paths: ConfigPaths, name: "serverPem" | "peerPem" | "clientCA" | "peerCA"): string {
+function needed(
+  paths: ConfigPaths,
+  name: "serverPem" | "peerPem" | "clientCA" | "peerCA" | "tokenKey",
+): string {
   const path = paths[name];
   if (path === undefined)
-    throw new RangeError(`TLS is on but paths.${name} was not given: issue the certificates first`);
+    throw new RangeError(`paths.${name} was not given, and the configuration names it: make the file first`);
   return path;
 }
 

@@ -1,5 +1,6 @@
 /** Messages of etcd's authentication. */
-import { step, wait } from "./message.ts";
+import { step, wait, type Names } from "./message.ts";
+import { dateTime, list } from "./words.ts";
 
 interface OfObject {
   readonly of: string;
@@ -40,6 +41,25 @@ export const AUTH = {
   }),
   AuthNotRead: wait("AuthPending", {
     say: () => "users and roles have not been read from etcd yet",
+    example: {},
+  }),
+  AuthAwaitsTokens: wait("AuthPending", {
+    say: ({ members }: { members: Names }) =>
+      `auth is enabled once every member runs with spec.auth.token; waiting for ${list(members)} to restart`,
+    example: { members: ["demo-2", "demo-3"] },
+  }),
+  TokenKeyNoted: step({
+    say: ({ number }: { number: number }) =>
+      `noting when key ${number} of auth tokens came into use, because spec.auth.token.keyLifetime limits its age`,
+    example: { number: 1 },
+  }),
+  TokenKeyDue: step({
+    say: ({ number, since }: { number: number; since: number }) =>
+      `the key of auth tokens has been in use since ${dateTime(since)}: members restart with key ${number}, one at a time`,
+    example: { number: 2, since: Date.UTC(2026, 0, 2, 2, 30) },
+  }),
+  TokenKeyForgotten: step({
+    say: () => "no member signs auth tokens any more: forgetting which key they signed with",
     example: {},
   }),
   AuthBlocked: wait("AuthPending", {

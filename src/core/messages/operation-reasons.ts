@@ -148,6 +148,11 @@ export const OPERATION_REASONS = {
     meaning: "No plane of the cluster has certificates that Quorate issues, so there is nothing to rotate.",
     remedy: "Nothing, or set `spec.tls.mode` to Managed.",
   },
+  NoTokenKey: {
+    phases: ["Rejected", "Failed"],
+    meaning: "Members do not sign auth tokens, so there is no key to replace.",
+    remedy: "Nothing, or set `spec.auth.token.type` to JWT.",
+  },
   StepFailed: {
     phases: ["Failed"],
     meaning: "A step failed several times in a row; the message has the last error.",

@@ -155,6 +155,11 @@ export const OPERATIONS_TOLD = {
       `creating the successor of the ${plane} CA for operation ${operation}`,
     example: { ...NAMED, plane: "client" },
   }),
+  OperationRotatesKey: step({
+    say: ({ operation, number }: Named & { number: number }) =>
+      `replacing the key of auth tokens for operation ${operation}: members restart with key ${number}, one at a time`,
+    example: { ...NAMED, number: 2 },
+  }),
   OperationReissues: step({
     say: ({ operation, member }: Named & { member?: string }) =>
       `reissuing the certificates of ${member ?? "the operator and of the users"} for operation ${operation}`,
@@ -183,6 +188,11 @@ export const OPERATIONS_TOLD = {
     say: ({ operation, planes }: Named & { planes: readonly Plane[] }) =>
       `operation ${operation} waits for the rotation of the ${planes.join(" and the ")} CA`,
     example: { ...NAMED, planes: ["client", "peer"] },
+  }),
+  OperationAwaitsKey: wait("RotatingTokenKey", {
+    say: ({ operation, members }: Named & { members: Names }) =>
+      `operation ${operation} waits for ${list(members)} to restart with the new key of auth tokens`,
+    example: { ...NAMED, members: ["demo-2", "demo-3"] },
   }),
   OperationExpires: wait("OperationFinished", {
     say: ({ operation, at }: Named & { at: number }) =>

@@ -274,10 +274,15 @@ export const REASONS = {
     remedy:
       "Change your clients as the message says, then approve what it names, unless a time was set. To go back, undo the change of `spec.tls`: this is possible at any point.",
   },
+  RotatingTokenKey: {
+    meaning:
+      "The key that members sign auth tokens with is being replaced. Members are restarted one at a time; until the last one has the new key, clients that log in by password may have to log in again when they reach another member.",
+    remedy: "Nothing. Clients of etcd log in again by themselves.",
+  },
   AuthPending: {
     meaning: "`spec.auth` asks for authentication, and etcd does not have it as described yet.",
     remedy:
-      "Correct the field that the message names: a role in `clientRoles` that does not exist, or a Secret without a password. Until then clients work as before.",
+      "Correct the field that the message names: a role in `clientRoles` that does not exist, or a Secret without a password. Members that must restart for `spec.auth.token` first do so one at a time. Until then clients work as before.",
   },
   AuthEnabledByHand: {
     meaning:

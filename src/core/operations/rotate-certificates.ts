@@ -1,7 +1,8 @@
 /**
  * rotateCertificates: issues the certificates of every member, of the operator and of the users again, which restarts
  * nobody (R45). With `ca`, the CAs of the Managed planes are rotated: each is given its successor here, rule
- * rotate-authorities does the rest, and the CA itself holds which operation asked for it.
+ * rotate-authorities does the rest, and the CA itself holds which operation asked for it. With `tokenKey`, only the key of
+ * auth tokens is replaced: see token-key.ts.
  */
 import { modesInUse } from "../config/flags.ts";
 import { HOLDS } from "../hold-classes.ts";
@@ -11,12 +12,14 @@ import { PLANES } from "../template/effective.ts";
 import { names, namesOf, type MemberView, type View } from "../view.ts";
 import { rejected, remaining, succeeded, type Handler, type Progress } from "./handler.ts";
 import type { TaskOf } from "./task.ts";
+import { prepareKey, replaceKey } from "./token-key.ts";
 
 /** Of the steps, the one for those who are no members. */
 const CLIENTS = "reissued the certificates of the operator and of the users";
 
 export const rotateCertificates: Handler<TaskOf<"rotateCertificates">> = {
   prepare(view, task) {
+    if (task.tokenKey) return prepareKey(view);
     // The CA of a plane that turns plain is not worth a rotation; certificates are used until it has.
     const planes = managedPlanes(view, task.ca ? [] : view.staying);
     if (planes.length === 0)
@@ -30,6 +33,7 @@ export const rotateCertificates: Handler<TaskOf<"rotateCertificates">> = {
   },
 
   advance(view, task, operation) {
+    if (task.tokenKey) return replaceKey(view, operation);
     return task.ca ? rotate(view, operation) : reissue(view, operation);
   },
 };

@@ -184,6 +184,17 @@ describe("enabling", () => {
     assert.ok(managed.indexOf("EnableAuth") < managed.indexOf("ChangePassword root"));
   });
 
+  test("it waits until every member runs with the tokens of the spec, and changes users meanwhile", () => {
+    const { steps, facts: ready } = walked(facts(), { ...ENABLED, token: { type: "JWT" } });
+    assert.ok(steps.includes("AddUser root") && !steps.includes("EnableAuth"));
+    const [outcome] = rule(seen(ready, { ...ENABLED, token: { type: "JWT" } }));
+    assert.ok(outcome && "hold" in outcome);
+    assert.deepEqual(
+      [outcome.hold.code, outcome.hold.params],
+      ["AuthAwaitsTokens", { members: ["demo-1", "demo-2", "demo-3"] }],
+    );
+  });
+
   test("nothing is done without a quorum, nor before etcd was asked", () => {
     const { etcd: _, ...unread } = facts();
     assert.equal(holdOf(unread)?.code, "AuthNotRead");

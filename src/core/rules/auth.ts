@@ -4,6 +4,7 @@
  * step: whoever dies between two leaves users that may do nothing yet, and the next one continues.
  */
 import type { Outcome } from "../action.ts";
+import { lackTokens } from "../assess/tokens.ts";
 import { authSteps, endings, type AuthStep } from "../auth/diff.ts";
 import type { AuthChange, AuthFacts, EtcdAuth } from "../auth/facts.ts";
 import { sayChange, sayProblem } from "../auth/say.ts";
@@ -37,6 +38,9 @@ function enabled(view: View, facts: AuthFacts, etcd: EtcdAuth): Outcome | undefi
   }
   if (etcd.predicted) return act("record", "AuthReadBack", {}, authAction({ do: "ReadBack" }));
   if (etcd.enabled) return undefined;
+  // A roll ends the tokens that members know; auth would begin with logins that fail.
+  const members = lackTokens(view);
+  if (members.length > 0) return hold(HOLDS.nothing, "AuthAwaitsTokens", { members }, { unfinished: true });
   const secret = view.spec.auth?.rootPasswordSecret ?? facts.ownSecrets.root;
   const users = Object.keys(etcd.users).length;
   return act("record", "AuthEnabled", { users }, authAction({ do: "EnableAuth", secret }));

@@ -143,7 +143,7 @@ function rollNext(view: View, outdated: readonly MemberView[], template: MemberT
 
 function changeOf(from: MemberTemplate, to: MemberTemplate): TemplateChange {
   if (from.version !== to.version) return { from: from.version, to: to.version };
-  const parts = (["options", "storage", "tls", "image", "pod"] as const).filter(
+  const parts = (["options", "storage", "tls", "image", "pod", "auth"] as const).filter(
     // Values, not texts: the API server keeps fields in another order than a spec is written in.
     (part) => canonical(asBefore({ [part]: from[part] })) !== canonical(asBefore({ [part]: to[part] })),
   );

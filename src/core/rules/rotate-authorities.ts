@@ -66,7 +66,8 @@ function isDue(view: View, { rotateAt }: AuthorityFacts): boolean {
   return view.now >= rotateAt && present(view).every(isSettled);
 }
 
-function isSettled({ healthy, upToDate, record }: MemberView): boolean {
+/** It is well, runs what its record says, and stays. */
+export function isSettled({ healthy, upToDate, record }: MemberView): boolean {
   return healthy && upToDate && record.joined && !record.leaving && !record.retiring;
 }
 

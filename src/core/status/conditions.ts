@@ -12,6 +12,7 @@ import { whyUnreachable } from "../assess/out-of-reach.ts";
 import { reasonOf, sentenceOf } from "../messages/table.ts";
 import { quorum } from "../quorum.ts";
 import { sameWays } from "../template/client-ways.ts";
+import { sayTokens } from "../assess/tokens.ts";
 import { runningQuota } from "../assess/quota.ts";
 import { auth as authRule } from "../rules/auth.ts";
 import { corrupt as corruptRule } from "../rules/corrupt.ts";
@@ -172,7 +173,8 @@ export function authReady(view: View): Verdict | undefined {
   if (outcome) return no("Applying", "users and roles are being changed in etcd");
   const users = Object.keys(etcd.users).length;
   const { self = "" } = facts ?? {};
-  return yes("Enabled", `auth is enabled with ${users} users; the operator works as user ${self}`);
+  const told = `auth is enabled with ${users} users; the operator works as user ${self}`;
+  return yes("Enabled", `${told}; ${sayTokens(view)}`);
 }
 
 export function spaceLow(view: View, before: Condition["status"] | undefined): Verdict {

@@ -5,6 +5,7 @@
  */
 import { millisecondsOf } from "../../api/duration.ts";
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
+import { withKey, withoutKey } from "../auth/token.ts";
 import { isSecure } from "../config/flags.ts";
 import { shortHash } from "../hash.ts";
 import type { AuthorityFacts, ClusterFacts, Plane } from "../observation.ts";
@@ -27,8 +28,9 @@ export function trustOf({ tls }: Pick<MemberTemplate, "tls">, plane: Plane): rea
 
 const asked = new WeakMap<MemberTemplate, MemberTemplate>();
 
-/** The template as a spec asks for it, without the CAs that a record names since a rotation. */
-export function withoutEffective(template: MemberTemplate): MemberTemplate {
+/** The template as a spec asks for it, without the CAs and the key that a record names since a rotation. */
+export function withoutEffective(recorded: MemberTemplate): MemberTemplate {
+  const template = withoutKey(recorded);
   if (template.tls.effective === undefined) return template;
   let plain = asked.get(template);
   if (!plain) {
@@ -89,15 +91,16 @@ export function effective(view: Seen, template: MemberTemplate): MemberTemplate 
   return effectiveTLS(view, template).template;
 }
 
-export function effectiveTLS(view: Seen, asked: MemberTemplate): Effective {
+export function effectiveTLS(view: Seen, template: MemberTemplate): Effective {
+  const asked = withKey(view, template);
   const running = view.staying.map(({ record }) => record.template.tls);
   const { now, closing } = passage(running, asked.tls);
   const isChanging = running.some((tls) => !sameWays(tls, now)) || closing !== undefined;
   const unread = isAuthUnread(view.observation);
   if (isChanging && (unread || view.observation.auth?.etcd?.enabled)) {
     const begun = running.some((tls) => running[0] && !sameWays(tls, running[0]));
-    const template = withTrust(view, withTLS(asked, asServed(running, asked.tls)));
-    return { template, locked: { unread, begun } };
+    const served = withTrust(view, withTLS(asked, asServed(running, asked.tls)));
+    return { template: served, locked: { unread, begun } };
   }
   if (!closing) return { template: withTrust(view, withTLS(asked, now)) };
   const then = withTrust(view, withTLS(asked, closing.then));

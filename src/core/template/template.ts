@@ -4,6 +4,7 @@
  */
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { bytesOf, quotaOf } from "../../api/quantity.ts";
+import { tokenFor } from "../auth/token.ts";
 import { canonical, shortHash } from "../hash.ts";
 import { asBefore } from "./later-fields.ts";
 import type { InitialPeer, MemberRecord, MemberTemplate } from "../record.ts";
@@ -27,6 +28,7 @@ function render(spec: EtcdClusterSpec, version: string): MemberTemplate {
   const { medium, size, className, hostPath, accessModes, selector } = spec.storage;
   // How a CA is rotated, and how another TLS is reached, changes no member.
   const { rotation: _pace, transition: _gate, ...tls } = spec.tls;
+  const token = tokenFor(spec);
   return {
     version,
     image: spec.image,
@@ -34,6 +36,7 @@ function render(spec: EtcdClusterSpec, version: string): MemberTemplate {
     storage: { medium, size, className, hostPath, accessModes, selector },
     tls,
     pod: spec.pod,
+    ...(token && { auth: { token } }),
     renderVersion: RENDER_VERSION,
   };
 }

@@ -15,6 +15,7 @@ export const paths: ConfigPaths = {
   peerPem: "/tls/peer.pem",
   clientCA: "/tls/client-ca.pem",
   peerCA: "/tls/peer-ca.pem",
+  tokenKey: "/tls/auth-token.key",
 };
 
 const founders = [1, 2, 3].map((n) => ({ name: `demo-${n}`, peerURL: `https://demo-${n}.demo:2380` }));

@@ -13,7 +13,7 @@ import type { ClusterFacts } from "../../core/observation.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { ANNOTATIONS, CLIENTS, memberSecretName, secretNames } from "../names.ts";
 import { externalAddresses } from "../observe/external.ts";
-import { configFile, FILES } from "../render/config.ts";
+import { configFile, FILES, isTokenKeyFile } from "../render/config.ts";
 import { clusterLabels } from "../render/metadata.ts";
 import { clientSecret, memberSecret, operatorSecret, passwordSecret, userSecret } from "../render/secret.ts";
 import { usersFor } from "../records/auth-object.ts";
@@ -26,6 +26,7 @@ import { Contested } from "./contests.ts";
 import { findOne, keepCreated, keepSecret, relabel, UNCONTESTED } from "./keep.ts";
 import { partsOf } from "./not-made.ts";
 import type { ApplyContext, Outcomes } from "./outcomes.ts";
+import { keepTokenKeys, tokenFiles } from "./token-keys.ts";
 import type { Policy } from "./wanted.ts";
 
 type Issue = Extract<Policy, { do: "issue" }>;
@@ -42,6 +43,7 @@ export async function issueSecret(
   if (secret.of === "member") return await issueMember(context, view, wanted, secret.record, outcomes);
   if (secret.of === "password") return await makePassword(context, view, wanted, secret.user, outcomes);
   if (secret.of === "user") return await issueUser(context, view, wanted, secret.user, outcomes);
+  if (secret.of === "token") return await keepTokenKeys(context, view, wanted, outcomes);
   const { client, certificates, contests } = context;
   const files = await certificates.clientFiles(view.observation.cluster, secret.commonName, known);
   if (files === undefined) return false;
@@ -124,6 +126,8 @@ async function issueMember(
   const external = externalAddresses(cluster, stores.ownObjects(key).services);
   const config = configFile(record, view.established);
   const isFirst = known !== undefined && isFirstFileOfAJoined(record, known, config);
+  const token = tokenFiles({ stores, key }, cluster, record);
+  if (token === undefined) return false;
   const files = await certificates.memberFiles(cluster, record, known, external, isFirst ? "server" : "none");
   if (files === undefined) return false;
   const pem = files[FILES.serverPem];
@@ -131,7 +135,7 @@ async function issueMember(
     isFirst && pem !== undefined && pem !== textIn(known, FILES.serverPem)
       ? { [ANNOTATIONS.joinedCertificate]: certificates.fingerprintOf(pem) }
       : undefined;
-  const wanted = memberSecret(cluster, record, { ...files, [FILES.config]: config }, proof);
+  const wanted = memberSecret(cluster, record, { ...files, ...token, [FILES.config]: config }, proof);
   try {
     const asked = certificates.namesOf(record.name);
     const kept = await keepSecret(client, wanted, known, isOurs, contests, asked);
@@ -157,9 +161,10 @@ export async function reissueMember(
   const external = externalAddresses(cluster, services);
   const files = await certificates.memberFiles(cluster, record, known, external, "all");
   const config = known && textIn(known, FILES.config);
-  if (!known || !files || config === undefined)
+  const token = tokenFiles({ stores, key }, cluster, record);
+  if (!known || !files || !token || config === undefined)
     throw new Conflict(`the certificates of ${record.name} cannot be issued now`);
-  const wanted = memberSecret(cluster, record, { ...files, [FILES.config]: config });
+  const wanted = memberSecret(cluster, record, { ...files, ...token, [FILES.config]: config });
   const isOurs = (found: Secret) => isControlledBy(found, record.uid);
   const { done } = await keepSecret(client, wanted, known, isOurs, UNCONTESTED);
   if (done !== "changed") throw new Conflict(`Secret ${name} is gone or belongs to another owner`);
@@ -218,6 +223,6 @@ function canStartFrom(
 ): boolean {
   const exact: readonly string[] = [FILES.config, FILES.clientCA, FILES.peerCA];
   const isThere = ([file, text]: readonly [string, string]) =>
-    exact.includes(file) ? found.data?.[file] === text : found.data?.[file] !== undefined;
+    exact.includes(file) || isTokenKeyFile(file) ? found.data?.[file] === text : found.data?.[file] !== undefined;
   return Object.entries(wanted.data ?? {}).every(isThere) && certificates.areValid(record, found);
 }

@@ -10,7 +10,7 @@ import { type KubeObject, type Ref, type Resource } from "../../kube/resources.t
 import type { Contests } from "./contests.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
-import { FILES } from "../render/config.ts";
+import { FILES, isTokenKeyFile } from "../render/config.ts";
 import { secrets } from "../resources.ts";
 
 export type Kept<T> =
@@ -105,7 +105,7 @@ export async function keepSecret(
   const kept = await keepCreated(client, secrets, wanted, known, isOurs);
   if (kept.done !== "unchanged") return kept;
   const { data: has = {} } = kept.object;
-  const files = Object.keys(has).filter((file) => OURS.has(file) || wanted.data?.[file] !== undefined);
+  const files = Object.keys(has).filter((file) => OURS.has(file) || isTokenKeyFile(file) || wanted.data?.[file] !== undefined);
   const data = mergePatch(Object.fromEntries(files.map((file) => [file, has[file]])), { ...wanted.data });
   if (data === undefined) return kept;
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = kept.object.metadata ?? {};

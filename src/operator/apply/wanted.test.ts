@@ -13,8 +13,8 @@ import { memberClaim } from "../render/claim.ts";
 import { ownedByCluster, ownedByMember } from "../render/metadata.ts";
 import { volumeIdentity } from "../render/volume-identity.ts";
 import { snapshotNamed } from "../../core/testing/snapshots.ts";
-import { memberSecret } from "../render/secret.ts";
 import { networkPolicy } from "../render/network-policy.ts";
+import { memberSecret, tokenSecret } from "../render/secret.ts";
 import { clusterServices, peerService } from "../render/services.ts";
 import { clusterWith, memberOf, type Wish } from "../testing/rendered.ts";
 import { wantedObjects, type Cached } from "./wanted.ts";
@@ -52,6 +52,18 @@ const listed = (view: View, held: Partial<Cached> = {}) =>
   wanted(view, held)
     .map(({ part, policy }) => `${policy.do}: ${part}`)
     .filter((line) => !/demo-[234]/.test(line));
+
+test("the keys of auth tokens come before the members that sign with them, and are kept until the last is gone", () => {
+  const part = "issue: Secret demo-auth-token";
+  const lines = listed(viewWith({ auth: { enabled: false, token: { type: "JWT" } } }));
+  assert.ok(lines.indexOf(part) >= 0 && lines.indexOf(part) < lines.indexOf("issue: the Secret of demo-1"));
+  assert.ok(!listed(viewWith()).includes(part));
+  const view = viewWith();
+  const { cluster } = view.observation;
+  const left = tokenSecret(cluster, { "auth-token-1.key": "left over" });
+  assert.ok(listed(view, { secrets: [left] }).includes(part), "what nobody needs any more is removed");
+  assert.ok(!listed(view, { secrets: [tokenSecret(cluster, {})] }).includes(part));
+});
 
 test("every object of a cluster, with what is done about it", () => {
   assert.deepEqual(listed(viewWith()), [

@@ -34,6 +34,7 @@ import { identityOn, podCreated } from "./claim-identity.ts";
 import { lostLabels, lostOfRecord } from "./identity.ts";
 import { networkOf, peerServicesOf } from "./network.ts";
 import { partsOf } from "./not-made.ts";
+import { hasTokenKeys } from "./token-keys.ts";
 
 export interface Wanted {
   /** What problems call it. It fails, waits and is tried again under this name, apart from all others. */
@@ -97,6 +98,8 @@ type Issued =
   | { readonly of: "client"; readonly commonName: string; readonly render: typeof clientSecret }
   /** The certificate of an EtcdUser. */
   | { readonly of: "user"; readonly user: UserFacts }
+  /** What members sign auth tokens with. */
+  | { readonly of: "token" }
   /** A password that nobody gave, made once. */
   | { readonly of: "password"; readonly user: string };
 
@@ -185,6 +188,9 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
     ...issue(name, cluster.uid, { of: "client", commonName, render }),
   });
   const own = names.secretNames(cluster.name);
+  const tokens = hasTokenKeys(view, named(cached.secrets, own.tokenKeys))
+    ? [{ part: `Secret ${own.tokenKeys}`, ...issue(own.tokenKeys, cluster.uid, { of: "token" }) }]
+    : [];
   return [
     ...issued,
     ...planes.map((plane): Wanted => {
@@ -194,9 +200,10 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
       if (isTaken(plane)) return { part, after, resource: secrets, policy: { do: "take", name, plane } };
       return { part, ...issue(name, cluster.uid, { of: "authority", plane }) };
     }),
+    ...tokens,
     ...view.members.map(({ name, record }) => ({
       part: partsOf.secret(name),
-      after: planes.map(partOf),
+      after: [...planes.map(partOf), ...tokens.map(({ part }) => part)],
       ...issue(names.memberSecretName(name), record.uid, { of: "member", record }),
     })),
     client(own.operator, names.CLIENTS.operator, operatorSecret),

@@ -8,7 +8,7 @@ import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { EtcdOperation } from "../../api/etcd-operation.ts";
 import { GROUP } from "../../api/metadata.ts";
-import { CA_FILES, FILES } from "../render/config.ts";
+import { CA_FILES, FILES, isTokenKeyFile } from "../render/config.ts";
 
 export function slimPod({ apiVersion, kind, metadata, spec, status }: Pod): Pod {
   const { nodeName, schedulingGates, tolerations, containers = [] } = spec ?? {};
@@ -72,7 +72,7 @@ export function slimSecret({ apiVersion, kind, metadata, type, data }: Secret): 
 /** Of the data of a Secret. */
 export function knownFiles(data: Secret["data"]): Record<string, string> {
   const files = Object.entries(data ?? {}).filter(
-    ([file, text]) => SECRET_FILES.has(file) && text.length <= LONGEST_FILE,
+    ([file, text]) => (SECRET_FILES.has(file) || isTokenKeyFile(file)) && text.length <= LONGEST_FILE,
   );
   return Object.fromEntries(files);
 }

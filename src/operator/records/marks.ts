@@ -24,6 +24,7 @@ const KEYS: Readonly<Record<keyof ClusterMarks, string>> = {
   oldLog: `${GROUP}/old-log`,
   recovered: `${GROUP}/recovered`,
   adopting: `${GROUP}/adopting`,
+  tokenKey: `${GROUP}/token-key`,
 };
 
 /** A merge patch of annotations: null takes one away. */
@@ -52,7 +53,8 @@ export interface ReadMarks {
  * What waits for a mark that cannot be read. Without the highest name, nobody new may get one, nor the last one be
  * forgotten (H11); without what a recovery left, or which volumes are taken over, nobody is founded;
  * without the target that failed, or the minor in the log (H5), nobody is restarted for a change.
- * Replacements are counted anew, and joins in a batch are taken to have happened (H1).
+ * Replacements are counted anew, and joins in a batch are taken to have happened (H1). Which key members sign tokens with
+ * is in their records too.
  */
 const NEEDED_FOR: Readonly<Record<string, readonly StepClass[]>> = {
   [KEYS.highestOrdinal]: ["join", "record"],
@@ -97,6 +99,7 @@ export function marksOf(
   const oldLog = read(KEYS.oldLog, isOldLog);
   const recovered = read(KEYS.recovered, isRecovered);
   const adopting = read(KEYS.adopting, isAdoption);
+  const tokenKey = read(KEYS.tokenKey, isTokenKey);
   const marks: ClusterMarks = {
     life,
     highestOrdinal: read(KEYS.highestOrdinal, isOrdinal) ?? FIRST_MARKS.highestOrdinal,
@@ -107,6 +110,7 @@ export function marksOf(
     ...(oldLog && { oldLog }),
     ...(recovered && { recovered }),
     ...(adopting && { adopting }),
+    ...(tokenKey && { tokenKey }),
   };
   const joined = members.find(({ spec }) => spec.joined && spec.token === token);
   if (joined && !isEstablished(clusterUID, marks)) {
@@ -177,6 +181,10 @@ function isAdoption(value: unknown): value is NonNullable<ClusterMarks["adopting
   if (!isFields(value) || !hasTexts(value, "clusterID") || !Array.isArray(value["members"])) return false;
   const members: readonly unknown[] = value["members"];
   return members.every((one) => isFields(one) && hasTexts(one, "name", "memberID", "peerURL"));
+}
+
+function isTokenKey(value: unknown): value is NonNullable<ClusterMarks["tokenKey"]> {
+  return isFields(value) && isOrdinal(value["number"]) && typeof value["since"] === "number";
 }
 
 function isTimes(value: unknown): value is Readonly<Record<string, number>> {

@@ -2,6 +2,7 @@
  * Where a member's container finds what it needs, and etcd's configuration file. One Secret holds the file and
  * the certificates; it is mounted as a directory, so that the kubelet replaces its files when they change (R45).
  */
+import { signingKey } from "../../core/auth/token.ts";
 import { etcdConfig, isSecure } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 
@@ -23,6 +24,18 @@ export const FILES = {
   serverCA: "server-ca.crt",
   peerCA: "peer-ca.crt",
 } as const;
+
+/**
+ * What a member signs auth tokens with: in the Secret of the cluster that has all keys, and in that of each member, whose
+ * configuration names it. With its number, so that nobody takes one key for another.
+ */
+export function tokenKeyFile(number: number): string {
+  return `auth-token-${number}.key`;
+}
+
+export function isTokenKeyFile(file: string): boolean {
+  return /^auth-token-[1-9]\d{0,8}\.key$/.test(file);
+}
 
 /** Keys of the Secret of a CA. Beside the one that signs, the other one while it is rotated, and what clients trust. */
 export const CA_FILES = {
@@ -59,6 +72,7 @@ const rendered = new WeakMap<MemberRecord, { readonly established: boolean; read
 function render(record: MemberRecord, established: boolean): string {
   const { tls } = record.template;
   const at = (file: string) => `${CONFIG_DIR}/${file}`;
+  const key = signingKey(record.template);
   const config = etcdConfig(record, {
     established,
     // The name that the certificates of all members bear: of a CA that signs for others too, only those are peers (R49).
@@ -71,6 +85,7 @@ function render(record: MemberRecord, established: boolean): string {
         peerClientPem: at(FILES.peerClientPem),
         peerCA: at(FILES.peerCA),
       }),
+      ...(key !== undefined && { tokenKey: at(tokenKeyFile(key)) }),
     },
   });
   return `${JSON.stringify(config, undefined, 2)}\n`;

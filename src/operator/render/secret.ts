@@ -116,6 +116,23 @@ export function passwordSecret(cluster: Identity, name: string, username: string
   return withGiven(secret, givenBy(cluster.spec?.metadata));
 }
 
+/** What members sign auth tokens with; `keys` by the names of their files. */
+export function tokenSecret(cluster: Identity, keys: Readonly<Record<string, string>>): Secret {
+  const secret: Secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      name: secretNames(cluster.name).tokenKeys,
+      namespace: cluster.namespace,
+      labels: clusterLabels(cluster),
+      ownerReferences: [ownedByCluster(cluster)],
+    },
+    type: "Opaque",
+    data: encoded(keys),
+  };
+  return withGiven(secret, givenBy(cluster.spec?.metadata));
+}
+
 function encoded(files: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(files).map(([name, text]) => [name, Buffer.from(text).toString("base64")]);
   return Object.fromEntries(entries) as Record<string, string>;

@@ -19,6 +19,8 @@ const BOOKKEEPING = new Set([
   "MarkCluster/close-old-log",
   "MarkCluster/forget-old-log",
   "MarkCluster/forget-failed-target",
+  "MarkCluster/note-token-key",
+  "MarkCluster/forget-token-key",
   "CompareHashes",
   "AdvanceLog",
   "NudgeLog",

@@ -1,0 +1,36 @@
+/**
+ * rotateCertificates with `tokenKey`: members are given another key to sign auth tokens with. The mark on the cluster has
+ * the number of the key and which operation asked for it; the rollout starts the members with it.
+ */
+import { signingKey } from "../auth/token.ts";
+import { HOLDS } from "../hold-classes.ts";
+import type { OperationFacts } from "../observation.ts";
+import { hold } from "../outcome.ts";
+import { currentKeyOf, replaced } from "../rules/rotate-token-key.ts";
+import { namesOf, type View } from "../view.ts";
+import { failed, rejected, succeeded, type Preparation, type Progress } from "./handler.ts";
+
+const NO_KEY = "spec.auth.token.type of this cluster is not JWT, so auth tokens are not signed";
+
+export function prepareKey(view: View): Preparation {
+  if (!isSigned(view)) return rejected("NoTokenKey", NO_KEY);
+  return { start: {}, what: "replace the key of auth tokens", class: "roll" };
+}
+
+export function replaceKey(view: View, { uid, name }: OperationFacts): Progress {
+  if (!isSigned(view)) return failed("NoTokenKey", NO_KEY);
+  const { tokenKey } = view.observation.cluster.marks;
+  if (tokenKey?.operation !== uid) return { next: replaced(view, { operation: name, uid }) };
+  const current = currentKeyOf(view);
+  const lacking = view.staying.filter(
+    ({ record, upToDate, healthy }) =>
+      signingKey(record.template) !== current || (record.run && !(upToDate && healthy)),
+  );
+  if (lacking.length === 0) return succeeded(`all members sign auth tokens with key ${current}`);
+  // The rollout gives it to them.
+  return { next: hold(HOLDS.nothing, "OperationAwaitsKey", { operation: name, members: namesOf(lacking) }) };
+}
+
+function isSigned({ spec }: View): boolean {
+  return spec.auth?.token?.type === "JWT";
+}

@@ -1,0 +1,72 @@
+/**
+ * Replaces the key that members sign tokens with when it is as old as the spec permits. etcd reads one key, at its start
+ * (R53): the next number on the cluster is what the rollout then starts every member with. While members differ, a token
+ * of one is refused by another, and clients log in again; so it begins only while all are well, to be over soon.
+ */
+import { millisecondsOf } from "../../api/duration.ts";
+import type { Outcome } from "../action.ts";
+import { currentKey, signingKey } from "../auth/token.ts";
+import { act } from "../outcome.ts";
+import type { Rule } from "../rule.ts";
+import type { View } from "../view.ts";
+import { isSettled } from "./rotate-authorities.ts";
+
+export const rotateTokenKey: Rule = (view) => {
+  if (!view.established || !view.hasQuorum) return [];
+  const { tokenKey } = view.observation.cluster.marks;
+  const { type, keyLifetime } = view.spec.auth?.token ?? {};
+  if (type !== "JWT") {
+    const isUsed = view.members.some(({ record }) => signingKey(record.template) !== undefined);
+    return tokenKey === undefined || isUsed ? [] : [forget()];
+  }
+  if (keyLifetime === undefined) return [];
+  const current = currentKeyOf(view);
+  // Its age counts from when somebody began to ask for it.
+  if (tokenKey?.number !== current) return [note(current, view.now)];
+  const isDue = view.now >= tokenKey.since + millisecondsOf(keyLifetime);
+  const areWell = view.members.every(
+    (member) => isSettled(member) && signingKey(member.record.template) === current,
+  );
+  return isDue && areWell ? [replaced(view, { since: tokenKey.since })] : [];
+};
+
+export function currentKeyOf({ observation: { cluster }, staying }: View): number {
+  return currentKey(
+    cluster.marks,
+    staying.map(({ record }) => record),
+  );
+}
+
+/** The next key, because the one in use is old, or because an operation asked for it. */
+export function replaced(
+  view: View,
+  by: { readonly since: number } | { readonly operation: string; readonly uid: string },
+): Outcome {
+  const number = currentKeyOf(view) + 1;
+  const since = view.now;
+  const tokenKey = "uid" in by ? { number, since, operation: by.uid } : { number, since };
+  const action = { kind: "MarkCluster", purpose: "rotate-token-key", change: { tokenKey } } as const;
+  return "uid" in by
+    ? act("roll", "OperationRotatesKey", { operation: by.operation, number }, action)
+    : act("roll", "TokenKeyDue", { number, since: by.since }, action);
+}
+
+function note(number: number, since: number): Outcome {
+  const change = { tokenKey: { number, since } };
+  return act(
+    "record",
+    "TokenKeyNoted",
+    { number },
+    { kind: "MarkCluster", purpose: "note-token-key", change },
+  );
+}
+
+function forget(): Outcome {
+  const change = { tokenKey: undefined };
+  return act(
+    "record",
+    "TokenKeyForgotten",
+    {},
+    { kind: "MarkCluster", purpose: "forget-token-key", change },
+  );
+}
