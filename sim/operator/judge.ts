@@ -64,7 +64,8 @@ export function endStateOf(sim: OperatorSimulation): OperatorEndState {
     if (kind === secrets)
       return found.filter(
         ({ metadata, type }) =>
-          ![secretNames(NAME).snapshot, secretNames(NAME).tokenKeys].includes(metadata.name) &&
+          metadata.name !== secretNames(NAME).snapshot &&
+          metadata.name !== secretNames(NAME).tokenKeys &&
           type !== "kubernetes.io/basic-auth" &&
           metadata.ownerReferences?.some((owner) => owner.kind !== "EtcdUser"),
       ).length;
