@@ -85,7 +85,11 @@ test("auth is enabled only once every member runs with the tokens of the spec", 
 });
 
 test("a key that is as old as it may be is replaced by itself, and its Secret may get lost meanwhile", async () => {
-  const spec = { replicas: 3, version: "3.6.16", auth: { ...ENABLED, token: { ...JWT, keyLifetime: "15m" } } };
+  const spec = {
+    replicas: 3,
+    version: "3.6.16",
+    auth: { ...ENABLED, token: { ...JWT, keyLifetime: "15m" } },
+  };
   const sim = new OperatorSimulation(spec, { seed: 63 });
   await sim.settle();
   const [first] = keysOf(sim);

@@ -27,8 +27,8 @@ export const plantedAuthBugs: readonly PlantedBug[] = [
     name: "auth is enabled while members still have other tokens",
     breaks: "R53",
     file: "src/core/rules/auth.ts",
-    find: "if (members.length > 0) return hold(HOLDS.nothing, \"AuthAwaitsTokens\"",
-    replace: "if (members.length > 9) return hold(HOLDS.nothing, \"AuthAwaitsTokens\"",
+    find: 'if (members.length > 0) return hold(HOLDS.nothing, "AuthAwaitsTokens"',
+    replace: 'if (members.length > 9) return hold(HOLDS.nothing, "AuthAwaitsTokens"',
   },
   {
     name: "a key that is replaced is the same again",

@@ -23,9 +23,6 @@ export const authName = () => withRules(text(LONGEST_AUTH_NAME).min(1), authName
 
 export const roleNames = () => z.array(authName()).max(MOST_ROLES).meta({ "x-kubernetes-list-type": "set" });
 
-/** etcd's own default, for either type. */
-export const DEFAULT_TOKEN_TTL = "5m";
-
 // Without defaults of the resource definition, which an operator from before these fields would find and reject.
 const tokenFields = z.strictObject({
   type: z

@@ -242,11 +242,10 @@ test("a member that refuses the tokens of the others is asked for its own, and b
 });
 
 test("before any endpoint is known, a client logs in at the one that it asks", async () => {
-  const { client, asked } = clientOf(
-    ({ call }) => (call === "Auth.Authenticate" ? { token: "t" } : {}),
-    [],
-    { user: "root", password: "x" },
-  );
+  const { client, asked } = clientOf(({ call }) => (call === "Auth.Authenticate" ? { token: "t" } : {}), [], {
+    user: "root",
+    password: "x",
+  });
   const [a] = endpoints("a");
   assert.ok(a);
   await client.maintenance.status(a);

@@ -65,7 +65,7 @@ for (const version of sampledVersions) {
       assert.deepEqual(kept(), ["1.key"]);
       assert.equal(statSync(local.files.tokenKey(1)).mode & 0o777, 0o600);
       assert.ok(configs().every((text) => text.includes("sign-method=HS256,ttl=60s")));
-      const { token = "" } = { token: await somebody.client.auth.authenticate("app", "a password") };
+      const token = await somebody.client.auth.authenticate("app", "a password");
       assert.equal(token.split(".").length, 3, "it is a JWT");
     });
 

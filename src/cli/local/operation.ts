@@ -106,18 +106,17 @@ const FLAGS = ["member", "revision", "retain", "plan", "ca", "token-key"] as con
 type Flag = (typeof FLAGS)[number];
 
 /** Which flags a task takes; any other one is a mistake. */
-const TAKES: Readonly<Record<OperationName, readonly Flag[]>> =
-  {
-    defragment: ["member"],
-    compact: ["revision", "retain"],
-    moveLeader: ["member"],
-    replaceMember: ["member"],
-    restart: ["member"],
-    recoverQuorum: ["plan"],
-    restore: [],
-    rotateCertificates: ["ca", "token-key"],
-    collectReport: [],
-  };
+const TAKES: Readonly<Record<OperationName, readonly Flag[]>> = {
+  defragment: ["member"],
+  compact: ["revision", "retain"],
+  moveLeader: ["member"],
+  replaceMember: ["member"],
+  restart: ["member"],
+  recoverQuorum: ["plan"],
+  restore: [],
+  rotateCertificates: ["ca", "token-key"],
+  collectReport: [],
+};
 
 function parameters(task: OperationName, values: Values): object {
   for (const flag of FLAGS)

@@ -7,7 +7,9 @@ import type { TemplateToken } from "../../api/etcd-member.ts";
 import type { ClusterMarks, MemberRecord, MemberTemplate } from "../record.ts";
 import type { View } from "../view.ts";
 
-export const FIRST_KEY = 1;
+const FIRST_KEY = 1;
+/** etcd's own, for either type. */
+export const DEFAULT_TOKEN_TTL = "5m";
 
 /** Undefined where it is what etcd does by itself, so that nobody restarts for having it said. */
 export function tokenFor({ auth }: Pick<EtcdClusterSpec, "auth">): TemplateToken | undefined {

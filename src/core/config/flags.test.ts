@@ -306,23 +306,6 @@ describe("encryption per plane", () => {
   });
 });
 
-describe("auth tokens", () => {
-  const withToken = (token: NonNullable<EtcdClusterSpecInput["auth"]>["token"]) =>
-    config(recordOf("3.6.16", { auth: { enabled: false, token } }));
-
-  test("are etcd's own where nothing else is asked for", () => {
-    for (const file of [withToken(undefined), withToken({ type: "Simple" })])
-      assert.deepEqual([file["auth-token"], file["auth-token-ttl"]], [undefined, undefined]);
-    assert.equal(withToken({ type: "Simple", ttl: "1h" })["auth-token-ttl"], 3600);
-  });
-
-  test("are signed with a key that the file names and does not hold", () => {
-    const wanted = (ttl: string) => `jwt,priv-key=/tls/auth-token.key,sign-method=HS256,ttl=${ttl}`;
-    assert.equal(withToken({ type: "JWT" })["auth-token"], wanted("300s"));
-    assert.equal(withToken({ type: "JWT", ttl: "1h" })["auth-token"], wanted("3600s"));
-  });
-});
-
 describe("what a version cannot take is reported with field and reason", () => {
   const rows: readonly [version: string, options: EtcdClusterSpecInput["options"], field: string, RegExp][] =
     [

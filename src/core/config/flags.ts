@@ -3,11 +3,11 @@
  * A file and not flags, because it can be rewritten without a restart: once a member has joined it names
  * only itself and the state `existing`, so that an emptied directory cannot start over (I3, H3).
  */
-import { DEFAULT_TOKEN_TTL } from "../../api/auth.ts";
 import type { EtcdOptions, OptionsSpec } from "../../api/options.ts";
 import type { TLS, TLSMode } from "../../api/tls.ts";
 import { millisecondsOf } from "../../api/duration.ts";
 import { bytesOf } from "../../api/quantity.ts";
+import { DEFAULT_TOKEN_TTL } from "../auth/token.ts";
 import { isFrom, kindOf, nanoseconds, type Value } from "./config-keys.ts";
 import { renderArgs, type Unsupported } from "./extra-args.ts";
 import type { InitialPeer, MemberRecord, MemberTemplate } from "../record.ts";

@@ -7,6 +7,7 @@
  */
 import { millisecondsOf } from "../../api/duration.ts";
 import type { Outcome } from "../action.ts";
+import { isSettled } from "../assess/settled.ts";
 import { isSecure } from "../config/flags.ts";
 import { HOLDS } from "../hold-classes.ts";
 import type { AuthorityFacts, Plane, RotationPhase } from "../observation.ts";
@@ -64,11 +65,6 @@ function advance(view: View, { plane, authority }: Rotation): Outcome[] {
 /** A rotation restarts everybody twice: it begins only while all are well. */
 function isDue(view: View, { rotateAt }: AuthorityFacts): boolean {
   return view.now >= rotateAt && present(view).every(isSettled);
-}
-
-/** It is well, runs what its record says, and stays. */
-export function isSettled({ healthy, upToDate, record }: MemberView): boolean {
-  return healthy && upToDate && record.joined && !record.leaving && !record.retiring;
 }
 
 /** Why the present phase is not over; undefined when it is. */

@@ -5,11 +5,11 @@
  */
 import { millisecondsOf } from "../../api/duration.ts";
 import type { Outcome } from "../action.ts";
+import { isSettled } from "../assess/settled.ts";
 import { currentKey, signingKey } from "../auth/token.ts";
 import { act } from "../outcome.ts";
 import type { Rule } from "../rule.ts";
 import type { View } from "../view.ts";
-import { isSettled } from "./rotate-authorities.ts";
 
 export const rotateTokenKey: Rule = (view) => {
   if (!view.established || !view.hasQuorum) return [];
@@ -63,10 +63,5 @@ function note(number: number, since: number): Outcome {
 
 function forget(): Outcome {
   const change = { tokenKey: undefined };
-  return act(
-    "record",
-    "TokenKeyForgotten",
-    {},
-    { kind: "MarkCluster", purpose: "forget-token-key", change },
-  );
+  return act("record", "TokenKeyForgotten", {}, { kind: "MarkCluster", purpose: "forget-token-key", change });
 }

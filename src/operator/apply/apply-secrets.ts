@@ -223,6 +223,8 @@ function canStartFrom(
 ): boolean {
   const exact: readonly string[] = [FILES.config, FILES.clientCA, FILES.peerCA];
   const isThere = ([file, text]: readonly [string, string]) =>
-    exact.includes(file) || isTokenKeyFile(file) ? found.data?.[file] === text : found.data?.[file] !== undefined;
+    exact.includes(file) || isTokenKeyFile(file)
+      ? found.data?.[file] === text
+      : found.data?.[file] !== undefined;
   return Object.entries(wanted.data ?? {}).every(isThere) && certificates.areValid(record, found);
 }

@@ -105,7 +105,9 @@ export async function keepSecret(
   const kept = await keepCreated(client, secrets, wanted, known, isOurs);
   if (kept.done !== "unchanged") return kept;
   const { data: has = {} } = kept.object;
-  const files = Object.keys(has).filter((file) => OURS.has(file) || isTokenKeyFile(file) || wanted.data?.[file] !== undefined);
+  const files = Object.keys(has).filter(
+    (file) => OURS.has(file) || isTokenKeyFile(file) || wanted.data?.[file] !== undefined,
+  );
   const data = mergePatch(Object.fromEntries(files.map((file) => [file, has[file]])), { ...wanted.data });
   if (data === undefined) return kept;
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = kept.object.metadata ?? {};

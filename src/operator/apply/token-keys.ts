@@ -62,12 +62,7 @@ export async function keepTokenKeys(
   const data = mergePatch({ ...kept.object.data }, { ...wantedFor(kept.object).data });
   if (data === undefined) return outcomes.note(secretResource, kept);
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = kept.object.metadata ?? {};
-  const object = await client.patch(
-    secretResource,
-    { name, namespace },
-    { data },
-    { uid, resourceVersion },
-  );
+  const object = await client.patch(secretResource, { name, namespace }, { data }, { uid, resourceVersion });
   return outcomes.note(secretResource, { done: "changed", object });
 }
 
