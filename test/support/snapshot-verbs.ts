@@ -13,8 +13,12 @@ export interface Ran {
 export async function snapshot(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<Ran> {
-  const io = collectingIo({ env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...cache(), ...env } });
+  const io = collectingIo({
+    env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...cache(), ...env },
+    signal,
+  });
   const code = await verb.run([...args], io);
   return { code, out: io.out(), err: io.err() };
 }

@@ -311,6 +311,10 @@ test("a time means what had been received by then, and times that nothing is kno
   await world.clock.advance(10_000);
   world.start();
   await world.until("the follower", () => world.events.some(({ kind }) => kind === "start"));
+  // Nothing has changed yet, and that is known.
+  await world.clock.advance(5_000);
+  assert.equal((await at(12_000)).revision, 1);
+  await assert.rejects(at(20_000), { fault: "unreachable" });
   const times: { revision: number; time: number }[] = [];
   for (let i = 0; i < 12; i++) {
     world.etcd.write([{ put: "a", value: `${i}` }]);

@@ -9,6 +9,7 @@ import { formatId } from "../../etcd/id.ts";
 import type { WatchBatch } from "../../etcd/watch.ts";
 import { deadline, sleep, type Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
+import { NoMemberError } from "../choose.ts";
 import type { Encoding } from "../codec/codec.ts";
 import { isStoreError, type Store } from "../store/store.ts";
 import { Collector, EventsMissing } from "./collector.ts";
@@ -104,9 +105,10 @@ export async function follow(options: FollowOptions): Promise<void> {
 
 /** Stores have tried several times when they say so; the log has time. */
 function isTransient(error: unknown): error is Error {
-  return isEtcdError(error)
-    ? error.retryable
-    : isStoreError(error, "unreachable", "interrupted", "full", "failed");
+  if (isEtcdError(error)) return error.retryable;
+  return (
+    error instanceof NoMemberError || isStoreError(error, "unreachable", "interrupted", "full", "failed")
+  );
 }
 
 class StretchFollower {
@@ -221,8 +223,9 @@ class StretchFollower {
 
   async #tell(revision: number, settledAt: number, signal: AbortSignal): Promise<void> {
     const { store, progress } = this.#options;
-    if (this.#stored === undefined) return;
-    const time = new Date(Math.max(settledAt, this.#stored.time)).toISOString();
+    const latest = Math.max(settledAt, this.#stored?.time ?? 0);
+    if (latest === 0) return;
+    const time = new Date(latest).toISOString();
     try {
       await writeLive(store, this.#start.clusterId, { revision, time }, signal);
       progress?.({ kind: "complete", revision, time });

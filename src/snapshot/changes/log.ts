@@ -41,7 +41,7 @@ export interface ChangeLog {
   readonly clusterId: string;
   /** Oldest first; none is empty. */
   readonly stretches: readonly Stretch[];
-  /** Of the latest stretch, unless it has ended. */
+  /** What a follower has told last: of the latest stretch, or of a snapshot that nothing has followed yet. */
   readonly live?: Position;
 }
 
@@ -74,9 +74,8 @@ export async function readLog(store: Store, clusterId: string, signal: AbortSign
       segments = [];
     }
   }
-  const isOpen = segments.length > 0;
-  if (isOpen) stretches.push({ segments });
-  const live = isOpen ? await readLive(store, clusterId, signal) : undefined;
+  if (segments.length > 0) stretches.push({ segments });
+  const live = await readLive(store, clusterId, signal);
   return { clusterId, stretches, ...(live !== undefined && { live }) };
 }
 

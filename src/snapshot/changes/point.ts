@@ -113,6 +113,12 @@ async function received(
     followed && bases.findLast(({ manifest }) => restoredRevision(manifest) === followed.after)?.manifest;
   if (followed !== undefined && base !== undefined && Date.parse(base.completedAt) <= time)
     return { revision: followed.after, ...awayAt(time, base.completedAt, followed) };
+  // Nothing has changed since a snapshot that was taken by then.
+  const { live } = log;
+  const isQuiet = ({ manifest }: Base) =>
+    restoredRevision(manifest) === live?.revision && Date.parse(manifest.completedAt) <= time;
+  if (live !== undefined && Date.parse(live.time) >= time && bases.some(isQuiet))
+    return { revision: live.revision };
   throw unreachable(await why(options, log, here?.segment));
 }
 

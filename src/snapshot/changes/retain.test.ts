@@ -25,6 +25,11 @@ test("a snapshot reaches as far as the stretch that its revision lies in", () =>
   assert.deepEqual([5, 9, 10, 25, 38].map(reach), [undefined, undefined, 38, 38, 38]);
   assert.deepEqual([40, 49, 50, 60, 65].map(reach), [undefined, undefined, 65, 65, 65]);
   assert.equal(reachOf(log, manifestOf({ revision: 10, compactRevision: 50 }))?.revision, 65);
+  // A snapshot that nothing has followed yet.
+  const quiet = { ...log, stretches: log.stretches.slice(0, 1), live: { revision: 38, time: at(70) } };
+  assert.deepEqual(reachOf(quiet, manifestOf({ revision: 38 })), quiet.live);
+  assert.deepEqual(reachOf({ ...quiet, stretches: [] }, manifestOf({ revision: 38 })), quiet.live);
+  assert.equal(reachOf(quiet, manifestOf({ revision: 39 })), undefined);
 });
 
 test("only segments that lie wholly before the oldest kept snapshot are obsolete, and the last one never is", () => {

@@ -8,7 +8,9 @@ import { restoredRevision } from "./start.ts";
 export function reachOf({ stretches, live }: ChangeLog, manifest: Manifest): Position | undefined {
   const revision = restoredRevision(manifest);
   const stretch = stretches.findLast(({ segments }) => (segments[0]?.first ?? Infinity) <= revision + 1);
-  const end = stretch?.end ?? (stretch === stretches.at(-1) ? live : undefined);
+  // Nothing has changed since the snapshot, as far as the follower has told.
+  const isQuiet = live?.revision === revision && (stretch?.end?.revision ?? 0) <= revision;
+  const end = isQuiet ? live : (stretch?.end ?? (stretch === stretches.at(-1) ? live : undefined));
   return end !== undefined && end.revision >= revision
     ? { revision: end.revision, time: end.time }
     : undefined;

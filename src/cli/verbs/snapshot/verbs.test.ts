@@ -207,3 +207,36 @@ test("deleting by an ID takes its objects and manifests, whole or not, and nothi
     "s0.db.manifest.json",
   ]);
 });
+
+test("build says what is wrong with a point before it installs or starts anything", async (t) => {
+  const dir = await folderWith(t, 2);
+  const target = path.join(dir, "point.db");
+  await assert.rejects(
+    run("build", "--at-time", "yesterday", dir, target),
+    /expected a time with its zone, such as/,
+  );
+  await assert.rejects(run("build", "--at-time", "2026-11-16T23:47:56", dir, target), UsageError);
+  await assert.rejects(run("build", "--at-revision", "0", dir, target), /at least 1/);
+  await assert.rejects(
+    run("build", "--at-revision", "5", "--at-time", "2026-11-16T23:47:56Z", dir, target),
+    /exclude each other/,
+  );
+  await assert.rejects(run("build", "--encrypt", dir, target), /--encrypt needs a key/);
+  await assert.rejects(run("build", "--at-revision", "1", dir, target), /is before it/);
+  await assert.rejects(
+    run("build", "--at-revision", "9999", dir, target),
+    /does not lead from revision \d+, that of s1.db, to 9999/,
+  );
+  await assert.rejects(
+    run("build", "--at-time", "2026-11-16T23:47:56Z", dir, target),
+    /nothing was recorded of the changes by/,
+  );
+  await assert.rejects(
+    run("build", "--cluster-id", "def", dir, target),
+    /no complete snapshot of cluster def/,
+  );
+  const empty = mkdtempSync(path.join(os.tmpdir(), "quorate-empty-"));
+  t.after(() => rmSync(empty, { recursive: true, force: true }));
+  await assert.rejects(run("build", empty, target), /take one first/);
+  await assert.rejects(run("follow", "--interval", "10ms", empty), UsageError);
+});
