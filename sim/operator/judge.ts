@@ -145,7 +145,7 @@ function hasPeerService(spec: unknown): boolean {
 /** Leaves last 90 days and are renewed with a third of that left: less than this, and nobody renews them. */
 const LEAF_LEFT_MS = 20 * 86_400_000;
 
-function oldLeaves({ env }: OperatorSimulation): string[] {
+export function oldLeaves({ env }: OperatorSimulation): string[] {
   const now = env.clock.now();
   return env.server
     .list(secrets)

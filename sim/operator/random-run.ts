@@ -6,7 +6,7 @@ import { causeOf, type Features } from "../guided/features.ts";
 import { Violation } from "../oracles/oracle.ts";
 import type { ProductRun } from "../driver/product-run.ts";
 import { run, type Wait } from "../driver/run.ts";
-import { endStateOf, staysQuiet, reportedBy, untrue, wrongWith } from "./judge.ts";
+import { endStateOf, oldLeaves, reportedBy, staysQuiet, untrue, wrongWith } from "./judge.ts";
 import { Moves } from "./moves.ts";
 import { scheduleOf, type Schedule } from "./schedule.ts";
 import { OperatorSimulation } from "./simulation.ts";
@@ -107,8 +107,14 @@ function isCorrupt(sim: OperatorSimulation): boolean {
 
 /** The longest time after which a finished operation is deleted, and some. */
 const EXPIRY_MS = 90_000;
+/** Certificates are seen by a look at a cluster as a whole, which takes turns among many; after a jump of all clocks they wait for it. */
+const WHOLE_LOOK_MS = 2 * 150_000;
 
 async function judge(sim: OperatorSimulation): Promise<void> {
+  if (sim.converged && oldLeaves(sim).length > 0) {
+    await sim.pass(WHOLE_LOOK_MS);
+    await sim.comesToRest(BOUND_MS);
+  }
   if (sim.converged && sim.operations.expiring().length > 0) {
     await sim.pass(EXPIRY_MS);
     await sim.comesToRest(BOUND_MS);
