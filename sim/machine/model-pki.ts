@@ -24,8 +24,8 @@ interface Content {
   readonly notAfter: number;
 }
 
-const BEGIN = "-----BEGIN MODEL CERTIFICATE-----\n";
-const END = "\n-----END MODEL CERTIFICATE-----\n";
+const BEGIN = "-----BEGIN CERTIFICATE-----\n";
+const END = "\n-----END CERTIFICATE-----\n";
 
 export class ModelPki implements Pki {
   readonly #clock: Pick<Clock, "now">;

@@ -8,6 +8,7 @@ import type { Played, World } from "../driver/enumerate.ts";
 import { Violation } from "../oracles/oracle.ts";
 import { canBefall, effectFaults, type EffectPlan } from "./effects.ts";
 import { endStateOf, staysQuiet, untrue, wrongWith } from "./judge.ts";
+import { give, GIVEN_TLS } from "./given-world.ts";
 import { Moves } from "./moves.ts";
 import { caches, type Deed } from "./schedule.ts";
 import { OperatorSimulation } from "./simulation.ts";
@@ -15,6 +16,8 @@ import { OperatorSimulation } from "./simulation.ts";
 interface Scenario {
   readonly name: string;
   readonly spec: EtcdClusterSpecInput;
+  /** The CA of the certificates that the user puts into Secrets before. */
+  readonly given?: number;
   readonly moves: readonly Deed[];
 }
 
@@ -100,6 +103,12 @@ const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: "another CA in Secrets of the user",
+    spec: { replicas: 3, version: "3.6.16", tls: { ...GIVEN_TLS, rotation: { soak: "5s" } } },
+    given: 1,
+    moves: [{ do: "give", ca: 2 }],
+  },
+  {
     name: "a bad option and its correction",
     spec: { replicas: 3, version: "3.6.16" },
     moves: [
@@ -127,6 +136,7 @@ async function play(scenario: Scenario, seed: number, plan: Plan = {}): Promise<
   const maybeHold = (move: number) => {
     if (at === move && "do" in hold) deeds.perform(hold);
   };
+  if (scenario.given !== undefined) await give(sim, scenario.given);
   maybeHold(0);
   await sim.settle();
   for (const [index, move] of scenario.moves.entries()) {

@@ -3,6 +3,7 @@
  * truth of the model (I6), and that a cluster at rest causes no writes (I7).
  */
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
+import { modeOf } from "../../src/core/config/flags.ts";
 import { quorum } from "../../src/core/quorum.ts";
 import { sameStatus } from "../../src/core/status/status-write.ts";
 import { claimName, secretNames } from "../../src/operator/names.ts";
@@ -120,10 +121,12 @@ export function wrongWith(sim: OperatorSimulation): string[] {
   for (const one of ["etcdmembers", "pods"]) expect(one, end.objects[one], size);
   const isClaimed = cluster.spec.storage.medium === "Persistent";
   expect("claims", end.objects["persistentvolumeclaims"], isClaimed ? size : 0);
-  // Of certificates, where there are any.
+  // Of certificates, where there are any; whoever gives certificates has those of their clients.
   const { mode, client, peer } = cluster.spec.tls;
   const isPlain = mode === "Disabled" && !client && !peer;
-  expect("secrets", end.objects["secrets"], size + (isPlain ? 0 : OF_THE_CLUSTER.secrets));
+  const isOwn = modeOf(cluster.spec.tls, "client") === "Secrets" && !hasClientSecret(sim);
+  const ofCluster = isPlain ? 0 : OF_THE_CLUSTER.secrets - (isOwn ? 1 : 0);
+  expect("secrets", end.objects["secrets"], size + ofCluster);
   // Of each member that its peers dial by a Service.
   const ofMembers = sim.env.members().filter(({ spec }) => hasPeerService(spec)).length;
   const services = OF_THE_CLUSTER.services + ofMembers;
@@ -136,6 +139,10 @@ export function wrongWith(sim: OperatorSimulation): string[] {
   if (cluster.spec.auth) expect("auth", isAuthOn(sim), cluster.spec.auth.enabled);
   wrong.push(...wrongTokens(sim, cluster.spec.auth?.token?.type === "JWT"));
   return [...wrong, ...sim.operations.unfinished(), ...oldLeaves(sim), ...untrue(sim)];
+}
+
+function hasClientSecret({ env }: OperatorSimulation): boolean {
+  return env.server.get(secrets, `${NAMESPACE}/${secretNames(NAME).client}`) !== undefined;
 }
 
 function hasPeerService(spec: unknown): boolean {

@@ -10,6 +10,7 @@ import { budgets, secrets } from "../models/kube/kinds/simple.ts";
 import { ANNOTATIONS, claimName } from "../../src/operator/names.ts";
 import { deny } from "./denials.ts";
 import { etcdMembers, NAMESPACE } from "./environment.ts";
+import { give } from "./given-world.ts";
 import { Lasting } from "./lasting.ts";
 import { operate } from "./operation-moves.ts";
 import type { Deed } from "./schedule.ts";
@@ -76,6 +77,9 @@ export class Moves {
         return this.#hand(deed);
       case "fence":
         return this.#fence(deed);
+      case "give":
+        void give(this.#sim, deed.ca);
+        return "give";
       case "clock":
         return this.#clock(deed);
       case "operate":

@@ -86,6 +86,8 @@ export type Deed =
       readonly plural: (typeof handmade)[number] | (typeof records)[number];
       readonly pick: number;
     }
+  /** A person replaces the certificates in the Secrets that the spec names: from another CA, or the same one. */
+  | { readonly do: "give"; readonly ca: number }
   /** A person fences a member, or takes that back. */
   | { readonly do: "fence"; readonly pick: number; readonly on: boolean }
   /** The wall clock jumps, of one operator or of everything; certificates grow old by it. */

@@ -55,6 +55,13 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     replace: "if (!object || this.#writtenAt !== undefined) return;\n",
   },
   {
+    name: "certificates of another CA that somebody gives are used before members trust it",
+    breaks: "R45",
+    file: "src/operator/apply/plane-source.ts",
+    find: "if (offered === id(signer)) return",
+    replace: 'if (offered !== "") return',
+  },
+  {
     name: "history that was compacted away (410) is asked for again and again",
     breaks: "H9",
     file: "src/kube/watch.ts",

@@ -189,11 +189,11 @@ const tlsFields = z.strictObject({
       soak: duration()
         .optional()
         .describe(
-          "How long clients get to load what a rotation of the client CA published, first the new CA and later certificates that it issued, before the next phase of the rotation. 10m if absent. Clients that read their files only at their start have to be restarted within this time.",
+          "How long clients get to load what a rotation of the client CA needs of them, first the new CA and later certificates that it issued, before the next phase of the rotation. 10m if absent. Clients that read their files only at their start have to be restarted within this time.",
         ),
     })
     .optional()
-    .describe("How the CA of a Managed plane is rotated."),
+    .describe("How a CA is rotated: one of a Managed plane, or another one that the source of a plane has."),
   transition: withRules(transitionFields, timeIsGiven)
     .optional()
     .describe(
@@ -239,14 +239,23 @@ const sourceOf = (
   check: (tls) => ((tls[plane]?.mode ?? tls.mode) === mode) === (tls[plane]?.[source] !== undefined),
 });
 
-const needsManaged = (field: "managed" | "rotation"): Rule<TLSFields> => ({
-  cel: `!has(self.${field}) || ${planeMode("self", "client")} == 'Managed' || ${planeMode("self", "peer")} == 'Managed'`,
-  fieldPath: `.${field}`,
-  message: `tls.${field} is for planes with mode Managed, and there is none: remove it, or choose that mode`,
+const lifetimesAreUsed: Rule<TLSFields> = {
+  cel: `!has(self.managed) || ${planeMode("self", "client")} == 'Managed' || ${planeMode("self", "peer")} == 'Managed'`,
+  fieldPath: ".managed",
+  message: "tls.managed is for planes with mode Managed, and there is none: remove it, or choose that mode",
   check: (tls) =>
-    tls[field] === undefined ||
+    tls.managed === undefined ||
     [tls.client?.mode ?? tls.mode, tls.peer?.mode ?? tls.mode].includes("Managed"),
-});
+};
+
+const rotationIsPossible: Rule<TLSFields> = {
+  cel: `!has(self.rotation) || ${planeMode("self", "client")} != 'Disabled' || ${planeMode("self", "peer")} != 'Disabled'`,
+  fieldPath: ".rotation",
+  message: "tls.rotation is for planes with TLS, and both are Disabled: remove it, or choose another mode",
+  check: (tls) =>
+    tls.rotation === undefined ||
+    [tls.client?.mode ?? tls.mode, tls.peer?.mode ?? tls.mode].some((mode) => mode !== "Disabled"),
+};
 
 export const tlsSchema = withRules(
   tlsFields,
@@ -255,8 +264,8 @@ export const tlsSchema = withRules(
   sourceOf("client", "CertManager", "certManager"),
   sourceOf("peer", "Secrets", "secrets"),
   sourceOf("peer", "CertManager", "certManager"),
-  needsManaged("managed"),
-  needsManaged("rotation"),
+  lifetimesAreUsed,
+  rotationIsPossible,
 );
 
 export type TLSMode = z.output<typeof tlsModeSchema>;

@@ -82,7 +82,11 @@ function violation(view: View, action: Action): Violation | undefined {
         shutOut(view, find(view, action.member), action.change.template)
       );
     case "RotateAuthority":
-      return rotation(view, action.plane, action.to);
+      // Everybody was seen to accept both before it was turned around for the first time; and what is aborted has
+      // given nobody a certificate.
+      return action.turn === "Reverse" || action.turn === "Abort"
+        ? undefined
+        : rotation(view, action.plane, action.to);
     case "ChangeAuth":
       return lockout(view, action.change);
     default:

@@ -34,6 +34,7 @@ function watch(answer: () => Offered | undefined) {
   } as unknown as EtcdProbe;
   const plane: RotatingPlane = {
     plane: "peer",
+    name: "new",
     newcomer: { certificate: "new", key: "key" },
     bundle: "oldnew",
     nameOf: (fingerprint) => fingerprint,

@@ -14,8 +14,12 @@ import type { PlatformMember } from "./platform.ts";
 /** A plane whose CA is being rotated. */
 export interface RotatingPlane {
   readonly plane: Plane;
-  /** The new CA. */
-  readonly newcomer: KeyPair;
+  /** The new CA, as the decision names it. */
+  readonly name: string;
+  /** With its key, where it is ours. */
+  readonly newcomer?: KeyPair;
+  /** A certificate of it for calls to this member, where somebody else gives them. */
+  readonly leafFor?: (member: string) => KeyPair | undefined;
   /** All CAs that may have issued what is shown, as PEM. */
   readonly bundle: string;
   /** How the decision names a CA of this fingerprint. */
@@ -78,10 +82,10 @@ export class TrustWatch {
     const run = `${workload.since} ${workload.restarts} ${workload.startedFrom}`;
     const before = this.#seen.get(key);
     const { accepts, shows } = before?.run === run ? before : {};
-    const name = this.#nameOf(plane);
+    const { name } = plane;
     if (accepts === name && shows === name) return this.#told(key, name, { accepts, shows });
     using limit = deadline(this.#clock, ANSWER_MS);
-    const offer = await this.#offer(plane, name);
+    const offer = plane.leafFor ? plane.leafFor(record.name) : await this.#offer(plane);
     const answer = offer && (await this.#probe.offer(endpoint, offer, limit.signal));
     const issuer = answer && this.#issuerOf(answer.shown, plane);
     const seen: Seen = {
@@ -106,13 +110,9 @@ export class TrustWatch {
     return { ...trust, ...(times.length > 0 && { seenAt: Math.max(...times) }) };
   }
 
-  #nameOf({ newcomer, nameOf }: RotatingPlane): string {
-    const certificate = { text: newcomer.certificate, where: "the new CA" };
-    return nameOf(this.#pki.inspect({ certificate }).fingerprint);
-  }
-
   /** A certificate without names: peers look those up that have some (R46). */
-  async #offer({ plane, newcomer }: RotatingPlane, name: string): Promise<KeyPair | undefined> {
+  async #offer({ plane, newcomer, name }: RotatingPlane): Promise<KeyPair | undefined> {
+    if (!newcomer) return undefined;
     const known = this.#offers.get(`${plane} ${name}`);
     if (known && known.notAfter > this.#clock.now() + OFFER_LIFE_MS / 2) return known;
     const leaf = {

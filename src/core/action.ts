@@ -11,7 +11,7 @@ import type { AuthChange } from "./auth/facts.ts";
 import type { Approvable } from "./messages/approvals.ts";
 import type { HoldReason } from "./messages/reasons.ts";
 import type { StepCode, WaitCode } from "./messages/table.ts";
-import type { Plane, RotationPhase } from "./observation.ts";
+import type { AuthorityFacts, Plane, RotationPhase } from "./observation.ts";
 import type { ClusterMarks, MemberRecord } from "./record.ts";
 
 export type { HoldReason, StepCode, WaitCode };
@@ -106,6 +106,10 @@ export type Action =
       readonly to: RotationPhase;
       readonly current: string;
       readonly operation?: string;
+      /** It leaves the order of phases, or begins because another CA is asked for. */
+      readonly turn?: AuthorityFacts["turn"];
+      /** What is begun with was given. */
+      readonly successor?: string;
     }
   /** Issues the certificates of a member again, or, without one, those of the operator and of the users. */
   | { readonly kind: "ReissueCertificates"; readonly member?: string; readonly operation: string }

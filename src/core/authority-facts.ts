@@ -21,6 +21,17 @@ export interface AuthorityFacts {
   readonly rotateAt: number;
   /** The UID of the operation that asked for the newest rotation, if one did. */
   readonly operation?: string;
+  /** The one that signs is somebody else's, who gives leaves of it. */
+  readonly given?: true;
+  /** So is the other one. */
+  readonly otherGiven?: true;
+  /**
+   * Another CA than the one that signs, or than its successor, is asked for. Begin: a rotation to that. Abort: the
+   * successor is wanted no more. Reverse: the predecessor is wanted again, or no more again.
+   */
+  readonly turn?: "Begin" | "Abort" | "Reverse";
+  /** The CA to begin with, where somebody else gives it; without it one of ours is created. */
+  readonly successor?: string;
 }
 
 /** What was seen of a member on a plane whose CA is being rotated. */

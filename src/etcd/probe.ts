@@ -134,15 +134,37 @@ export class HttpProbe implements EtcdProbe {
 }
 
 /**
+ * A certificate with names is accepted by a peer, and its connection is closed all the same where none of the names leads
+ * to our address (R46), without a word about it. So nothing is asked then: that it was accepted shows in the handshake.
+ */
+async function offerTo(
+  url: URL,
+  serverName: string | undefined,
+  offered: KeyPair,
+  signal: AbortSignal,
+): Promise<Offered | undefined> {
+  const first = await attempt(url, serverName, offered, signal);
+  if (!first || first.served || first.rejected) return first && { shown: first.shown, served: first.served };
+  const second = await attempt(url, serverName, offered, signal, true);
+  return { shown: first.shown, served: second?.served === true };
+}
+
+interface Attempt extends Offered {
+  /** By an alert of TLS. */
+  readonly rejected: boolean;
+}
+
+/**
  * By hand, since Node's client tells nothing of a connection that ends before an answer: with TLS 1.3 a server rejects
  * the certificate of its client only after the client takes the connection for made.
  */
-function offerTo(
+function attempt(
   { protocol, hostname, port, pathname, host }: URL,
   serverName: string | undefined,
   { certificate, key }: KeyPair,
   signal: AbortSignal,
-): Promise<Offered | undefined> {
+  isQuiet = false,
+): Promise<Attempt | undefined> {
   return new Promise((resolve) => {
     if (protocol !== "https:" || signal.aborted) return resolve(undefined);
     const address = hostname.replace(/^\[|\]$/g, "");
@@ -158,9 +180,9 @@ function offerTo(
     });
     let shown: string | undefined;
     let answer = "";
-    const settle = (served: boolean) => {
+    const settle = (served: boolean, rejected = false) => {
       signal.removeEventListener("abort", onAbort);
-      resolve(shown === undefined ? undefined : { shown, served });
+      resolve(shown === undefined ? undefined : { shown, served, rejected });
       socket.destroy();
     };
     // Without an answer in time nothing is known.
@@ -172,13 +194,21 @@ function offerTo(
     socket.setEncoding("latin1");
     socket.on("secureConnect", () => {
       shown = toPem(socket.getPeerCertificate().raw);
-      socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      // Up to TLS 1.2 the certificate of the client is judged before the connection is made.
+      if (isQuiet && socket.getProtocol() !== "TLSv1.3") return settle(true);
+      if (!isQuiet) socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    });
+    // With TLS 1.3 a server sends a ticket when it has judged it.
+    socket.on("session", () => {
+      if (isQuiet && socket.getProtocol() === "TLSv1.3") settle(true);
     });
     socket.on("data", (text: string) => {
       answer += text;
       if (answer.length >= STATUS_LINE.length) settle(/^HTTP\/1\.[01] 200 /.test(answer));
     });
-    socket.on("error", () => settle(false));
+    socket.on("error", ({ code }: NodeJS.ErrnoException) =>
+      settle(false, code?.startsWith("ERR_SSL_") === true),
+    );
     socket.on("close", () => settle(false));
   });
 }

@@ -296,8 +296,10 @@ export class LocalPlatform implements Platform {
       case "RotateAuthority": {
         const cluster = await this.store.cluster();
         if (!cluster) throw new Conflict("the cluster no longer exists");
+        // Nobody else gives certificates here.
+        const { successor: _given, ...step } = action;
         return await this.certificates.authorities.advance({
-          ...action,
+          ...step,
           cluster: cluster.name,
           now: this.#options.seams.clock.now(),
           lifeMs: lifetimesOf(cluster.spec.tls).caMs,

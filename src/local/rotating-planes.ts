@@ -18,9 +18,9 @@ export async function rotatingPlanes(
       const authority = await authorities.get(plane);
       const newcomer = authority && newcomerOf(authority);
       if (!authority || !newcomer) continue;
-      idOf(pki, newcomer.certificate, `the new ${plane} CA`);
+      const name = idOf(pki, newcomer, `the new ${plane} CA`);
       const endpoint = (record: MemberRecord) => planeEndpoint(record, plane);
-      planes.push({ plane, newcomer, bundle: bundleOf(authority), nameOf: caId, endpoint });
+      planes.push({ plane, name, newcomer, bundle: bundleOf(authority), nameOf: caId, endpoint });
     } catch (error) {
       // What is wrong with it is told where certificates are issued; members are supervised without it.
       if (!(error instanceof PkiError)) throw error;

@@ -6,12 +6,17 @@ import {
   advanced,
   authorityFacts,
   bundleOf,
+  givenIn,
   idOf,
+  nameIn,
   newcomerOf,
   NO_ROTATION,
+  noteOf,
   readRotation,
   rotateAt,
   trustedBy,
+  turnOf,
+  type Advance,
   type Authority,
   type RotationPhase,
 } from "./authority.ts";
@@ -88,4 +93,61 @@ test("what is kept beside the certificates is read back, and anything else is no
   assert.deepEqual(readRotation(JSON.stringify(state)), state);
   for (const text of ["", "null", "{}", '{"phase":"Gone","since":1,"generation":1}', '{"phase":"Drop"}'])
     assert.equal(readRotation(text), undefined, text);
+});
+
+test("a CA of somebody else's follows one of ours, whose key is kept until it is dropped; then the way leads back", async () => {
+  const { certificate } = await pki.issueCa({ commonName: "Our company", lifeMs: CA_LIFE_MS });
+  const given = { certificate, given: true } as const;
+  const before = await first();
+  const step = async (from: Authority, to: RotationPhase, more: Partial<Advance> = {}) =>
+    await advanced(pki, from, { cluster: "demo", plane: "peer", to, current: id(from), now: 1, ...more });
+  const theirs = { by: "others", offered: given } as const;
+  const turns = (authority: Authority) => [
+    turnOf(pki, authority, { by: "us" }),
+    turnOf(pki, authority, theirs),
+    turnOf(pki, authority, { by: "others", offered: undefined }),
+  ];
+  assert.deepEqual(turns(before), [undefined, "Begin", undefined]);
+  const bundle = await step(before, "Bundle", { turn: "Begin", successor: given });
+  assert.deepEqual(turns(bundle), ["Abort", undefined, undefined]);
+  const aborted = await step(bundle, "Drop", { turn: "Abort" });
+  assert.equal(aborted.signer.certificate, before.signer.certificate);
+  assert.equal(aborted.other?.certificate, certificate, "is dropped");
+  const reissue = await step(bundle, "Reissue");
+  assert.deepEqual([reissue.signer.given, reissue.signer.key], [true, ""]);
+  assert.equal(reissue.other?.key, before.signer.key);
+  assert.deepEqual(turns(reissue), ["Reverse", undefined, undefined]);
+  const reversed = await step(reissue, "Bundle", { turn: "Reverse" });
+  assert.deepEqual(turns(reversed), [undefined, "Reverse", undefined]);
+  assert.deepEqual(
+    { ...(await step(reversed, "Reissue", { turn: "Reverse" })), rotation: 0 },
+    { ...reissue, rotation: 0 },
+  );
+  const back = await step(reversed, "Reissue");
+  assert.equal(back.signer.key, before.signer.key, "signs again");
+  assert.deepEqual(turns(back), [undefined, "Reverse", undefined]);
+  const drop = await step(reissue, "Drop");
+  assert.equal(drop.other?.key, undefined);
+  assert.deepEqual(turns(drop), [undefined, undefined, undefined], "ends first");
+  assert.deepEqual(turns(await step(drop, "Steady")), ["Begin", undefined, undefined]);
+  await assert.rejects(step(reissue, "Bundle"), /in phase Reissue, so Bundle cannot follow/);
+  await assert.rejects(step(before, "Drop", { turn: "Abort" }), /in phase Steady/);
+});
+
+test("CAs that come together have one name, in whatever order they are written", async () => {
+  const [a, b] = [(await first()).signer.certificate, (await first()).signer.certificate];
+  const name = (certificate: string, servers?: string) =>
+    idOf(pki, { certificate, ...(servers !== undefined && { servers }) }, "a CA");
+  assert.equal(name(a + b), name(b + a));
+  assert.equal(name(a + a), name(a));
+  assert.equal(name(a, a), name(a));
+  assert.equal(new Set([name(a), name(b), name(a + b), name(a, b), name(b, a)]).size, 5);
+  const both: Authority = {
+    signer: { certificate: a, servers: b, key: "", given: true },
+    other: { certificate: b },
+    rotation: { ...NO_ROTATION, phase: "Reissue" },
+  };
+  const shown = pki.inspect({ certificate: { text: b, where: "b" } }).fingerprint;
+  assert.equal(nameIn(pki, both, shown), name(a, b), "the newer one of the two that know it");
+  assert.deepEqual([givenIn(noteOf(both)), readRotation(noteOf(both))], [{ given: true }, both.rotation]);
 });

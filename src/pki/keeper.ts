@@ -13,7 +13,7 @@ import {
 } from "../seams/pki.ts";
 import { flawsOf } from "./given.ts";
 import { judgeLeaf, serves, type Found, type Plane } from "./plan.ts";
-import type { Given, Problem, ProblemReason, Signing, Source } from "./source.ts";
+import type { Given, Keeping, Problem, ProblemReason, Signing, Source } from "./source.ts";
 
 /** What certificates are judged and issued by. */
 export interface CertificateTime {
@@ -165,15 +165,49 @@ export class Keeper {
       this.#problems.delete(name);
       return { problem: `no ${plane} CA` };
     }
-    return source.kind === "signs"
-      ? await this.#signed(name, source, wanted, place)
-      : await this.#taken(name, source, wanted, place);
+    switch (source.kind) {
+      case "signs":
+        return await this.#signed(name, source, wanted, place);
+      case "gives":
+        return await this.#taken(name, source, wanted, place);
+      case "keeps":
+        return this.#kept(name, source, wanted, place);
+    }
   }
 
   /** What keeps a given leaf from being used for this; undefined when nothing does, or where we sign ourselves. */
   unusable(name: string, plane: Plane, wanted: LeafSpec): Problem | undefined {
     const source = this.#sources.get(plane);
-    return source?.kind === "gives" ? this.#offered(name, source, wanted).problem : undefined;
+    if (source?.kind === "keeps") return this.#spare(name, source, wanted) ? undefined : source.why;
+    return source?.kind === "gives" ? this.flawOf(name, source, wanted) : undefined;
+  }
+
+  /** What keeps this leaf of a source from being used, whether or not leaves come from there now. */
+  flawOf(name: string, source: Given, wanted: LeafSpec): Problem | undefined {
+    return this.#offered(name, source, wanted).problem;
+  }
+
+  /** What is in place, as long as it serves; else the same from elsewhere. */
+  #kept(name: string, source: Keeping, wanted: LeafSpec, place: Place): Leaf {
+    this.#checked.delete(name);
+    const { certificate, key } = place;
+    const found = this.#find(certificate, key, source.trust);
+    if (found.kind === "present") this.#ends.set(name, found.facts.notAfter);
+    const pair = pairIn(place);
+    if (pair && serves(found, this.#time.now())) {
+      this.#problems.delete(name);
+      return { pair };
+    }
+    const spare = this.#spare(name, source, wanted);
+    this.report(name, spare ? undefined : source.why);
+    return spare ? { pair: spare, issued: true } : { problem: source.why.message };
+  }
+
+  #spare(name: string, { spare, trust }: Keeping, wanted: LeafSpec): KeyPair | undefined {
+    const pem = spare?.(name);
+    const found = pem && this.#find(pem, pem, trust);
+    const isUsable = found?.kind === "present" && flawsOf(found.facts, wanted, this.#time.now()).length === 0;
+    return pem && isUsable ? { certificate: pem.text, key: "" } : undefined;
   }
 
   async #signed(name: string, source: Signing, wanted: LeafSpec, place: Place): Promise<Leaf> {

@@ -4,7 +4,7 @@
  */
 import type { CertificateFacts, IssuedCertificate, LeafSpec, Pem, Pki } from "../seams/pki.ts";
 
-export type Source = Signing | Given;
+export type Source = Signing | Given | Keeping;
 
 interface Trusted {
   /** CAs of what members show: whoever dials a member trusts these. */
@@ -24,6 +24,15 @@ export interface Given extends Trusted {
   readonly kind: "gives";
   /** The leaf of this name, as it was given; it is checked before anybody uses it. */
   find(name: string): Offer;
+}
+
+/** Nobody makes leaves of the CA in use any more: what is in place stays until leaves of another may be used. */
+export interface Keeping extends Trusted {
+  readonly kind: "keeps";
+  /** Said of a leaf that is not there. */
+  readonly why: Problem;
+  /** The same leaf somewhere else, where one is for all. */
+  readonly spare?: (name: string) => Pem | undefined;
 }
 
 export type Offer =

@@ -14,11 +14,37 @@ const OF_PLANE: OfPlane = { plane: "client" };
 const OF_MEMBERS: OfMembers = { plane: "peer", members: ["demo-2", "demo-3"] };
 const rotating = (plane: Plane) => `rotating the ${plane} CA`;
 
+const SOURCES = {
+  ours: (plane: Plane) => `spec.tls asks for a ${plane} CA of Quorate's`,
+  given: (plane: Plane) => `spec.tls asks for ${plane} certificates of another source`,
+  changed: (plane: Plane) => `the source of the ${plane} certificates has another CA`,
+} as const;
+
 export const AUTHORITIES = {
   AuthorityDue: step({
     say: ({ plane, expiresAt }: OfPlane & { expiresAt: number }) =>
       `the ${plane} CA expires on ${dateTime(expiresAt)}: creating its successor, which members will trust beside it`,
     example: { ...OF_PLANE, expiresAt: Date.UTC(2036, 0, 2, 2, 30) },
+  }),
+  AuthorityReplaced: step({
+    say: ({ plane, source }: OfPlane & { source: "ours" | "given" | "changed" }) =>
+      `${SOURCES[source](plane)}: members will trust both CAs before certificates of the new one are used`,
+    example: { ...OF_PLANE, source: "changed" },
+  }),
+  AuthorityAbandoned: step({
+    say: ({ plane }: OfPlane) =>
+      `the new ${plane} CA is no longer asked for, and no member serves a certificate of it: members will no longer trust it`,
+    example: OF_PLANE,
+  }),
+  AuthorityReversed: step({
+    say: ({ plane }: OfPlane) =>
+      `the other ${plane} CA is asked for again, and members trust both: turning the rotation around`,
+    example: OF_PLANE,
+  }),
+  AuthorityWaits: wait("RotatingCA", {
+    say: ({ plane, members }: OfMembers) =>
+      `${rotating(plane)}: another CA is asked for; members are restarted to trust it when ${list(members)} ${members.length === 1 ? "is" : "are"} healthy and up to date`,
+    example: OF_MEMBERS,
   }),
   AuthoritySwitched: step({
     say: ({ plane }: OfPlane) =>

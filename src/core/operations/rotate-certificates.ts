@@ -43,7 +43,9 @@ function managedPlanes(view: View, running: readonly MemberView[] = []): Plane[]
   const records = running.map(({ record }) => record);
   const isUsed = (plane: Plane) =>
     modesInUse(plane, view.spec.tls, records).some((mode) => mode !== "Disabled");
-  return PLANES.filter((plane) => isUsed(plane) && authorities?.[plane] !== undefined);
+  // Whoever gives a CA rotates it.
+  const isOurs = (plane: Plane) => authorities?.[plane] !== undefined && !authorities[plane].given;
+  return PLANES.filter((plane) => isUsed(plane) && isOurs(plane));
 }
 
 function rotate(view: View, operation: OperationFacts): Progress {

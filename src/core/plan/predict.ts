@@ -14,7 +14,6 @@ import type {
   MemberFacts,
   Observation,
   RescuedData,
-  RotationPhase,
 } from "../observation.ts";
 import { NO_VOLUME } from "../adoption-facts.ts";
 import { settle } from "./settle.ts";
@@ -148,7 +147,7 @@ function rotated(o: Observation, action: Extract<Action, { kind: "RotateAuthorit
   const { plane, to, operation } = action;
   const before = o.platform.authorities?.[plane];
   if (!before) return o;
-  const after = advanced(before, to);
+  const after = advanced(before, action);
   const next = { ...after, since: 0, ...(operation !== undefined && { operation }) };
   const newer = to === "Bundle" ? next.other : next.current;
   const platform = { ...o.platform, authorities: { ...o.platform.authorities, [plane]: next } };
@@ -159,17 +158,35 @@ function rotated(o: Observation, action: Extract<Action, { kind: "RotateAuthorit
   return { ...o, platform, members };
 }
 
-function advanced(before: AuthorityFacts, phase: RotationPhase): AuthorityFacts {
-  const { other, ...rest } = before;
+function advanced(
+  { turn: _taken, successor: _begun, ...before }: AuthorityFacts,
+  { to: phase, turn, successor }: Extract<Action, { kind: "RotateAuthority" }>,
+): AuthorityFacts {
+  const { other, given, otherGiven, ...rest } = before;
+  const givenBy = (signer: true | undefined, former: true | undefined) => {
+    return { ...(signer && { given: signer }), ...(former && { otherGiven: former }) };
+  };
+  if (turn === "Reverse") return { ...before, phase };
   switch (phase) {
     case "Bundle":
-      return { ...rest, phase, other: `${rest.current}'` };
+      return {
+        ...rest,
+        ...givenBy(given, successor === undefined ? undefined : true),
+        phase,
+        other: successor ?? `${rest.current}'`,
+      };
     case "Reissue":
-      return { ...rest, phase, current: other ?? rest.current, other: rest.current };
+      return {
+        ...rest,
+        ...givenBy(otherGiven, given),
+        phase,
+        current: other ?? rest.current,
+        other: rest.current,
+      };
     case "Drop":
       return { ...before, phase };
     case "Steady":
-      return { ...rest, phase, rotateAt: Infinity };
+      return { ...rest, ...givenBy(given, undefined), phase, rotateAt: Infinity };
   }
 }
 

@@ -167,6 +167,56 @@ describe("the old CA is dropped only when every member was seen to serve a certi
   });
 });
 
+describe("another CA is asked for than the one that signs", () => {
+  const begin = { given: true, turn: "Begin", successor: "new" } as const;
+  const trust = ["old", "new"];
+
+  test("it is rotated to like a due one: trusted by all, then its certificates, then the old one dropped", () => {
+    const steps = played(rotating(healthy(), { peer: begin }));
+    const phases = steps.filter((code) => code.startsWith("Authority"));
+    assert.deepEqual(phases, [
+      "AuthorityReplaced",
+      "AuthoritySwitched",
+      "AuthorityRetired",
+      "AuthorityRotated",
+    ]);
+    assert.equal(steps.filter((code) => code === "MemberRolled").length, 6, "each member twice");
+  });
+
+  test("with what is asked for, once all members are well", () => {
+    const [outcome] = rotateAuthorities(viewOf(rotating(healthy(), { peer: begin })));
+    assert.ok(outcome && "act" in outcome && outcome.act.action.kind === "RotateAuthority");
+    assert.equal(outcome.act.action.successor, "new");
+    const down = change(rotating(healthy(), { peer: begin }), "demo-2", (facts) => ({
+      ...facts,
+      answer: { reachable: false, error: "no answer" } as const,
+    }));
+    assert.deepEqual(codesOf(down), ["AuthorityWaits"]);
+  });
+
+  test("undone while members are restarted to trust it: it is dropped, whoever was seen", () => {
+    const undone = { phase: "Bundle", other: "new", turn: "Abort" } as const;
+    const world = trusting(rotating(healthy(), { peer: undone }), trust, {});
+    assert.deepEqual(codesOf(world), ["AuthorityAbandoned"]);
+    for (const outcome of rotateAuthorities(viewOf(world)))
+      if ("act" in outcome) assertInvariants(world, outcome.act.action);
+  });
+
+  test("undone while its certificates are taken over: the way is turned around, and nobody restarts for that", () => {
+    const taking = { phase: "Reissue", current: "new", other: "old" } as const;
+    const world = trusting(rotating(healthy(), { peer: { ...taking, turn: "Reverse" } }), trust, {});
+    assert.deepEqual(codesOf(world), ["AuthorityReversed"]);
+    const back = rotating(world, { peer: { phase: "Bundle", current: "new", other: "old" } });
+    assert.deepEqual(
+      codesOf(back),
+      ["TrustUnseen"],
+      "and the former one has to be seen to be accepted again",
+    );
+    const again = rotating(world, { peer: { ...taking, phase: "Bundle", turn: "Reverse" } });
+    assert.deepEqual(codesOf(again), ["AuthorityReversed"]);
+  });
+});
+
 test("a removed member whose Pod hangs does not keep a rotation from beginning, going on and ending", () => {
   const leaving = { reason: "it goes", volume: "Retain" } as const;
   const hanging = (world: Observation): Observation => {

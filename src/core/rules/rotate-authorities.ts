@@ -48,14 +48,26 @@ export const rotateAuthorities: Rule = (view) => {
 const isReissuing = ({ authority: { phase } }: Rotation) => phase === "Reissue";
 
 function advance(view: View, { plane, authority }: Rotation): Outcome[] {
-  const { current, phase, expiresAt } = authority;
-  const to = (next: RotationPhase) => ({ kind: "RotateAuthority", plane, to: next, current }) as const;
+  const { current, phase, expiresAt, turn, given, successor } = authority;
+  const to = (next: RotationPhase) => {
+    return { kind: "RotateAuthority", plane, to: next, current, ...(turn && { turn }) } as const;
+  };
   switch (phase) {
-    case "Steady":
-      return isDue(view, authority) ? [act("roll", "AuthorityDue", { plane, expiresAt }, to("Bundle"))] : [];
+    case "Steady": {
+      if (turn !== "Begin")
+        return isDue(view, authority)
+          ? [act("roll", "AuthorityDue", { plane, expiresAt }, to("Bundle"))]
+          : [];
+      const source = successor === undefined ? "ours" : given ? "changed" : "given";
+      const action = { ...to("Bundle"), ...(successor !== undefined && { successor }) };
+      return [act("roll", "AuthorityReplaced", { plane, source }, action)];
+    }
     case "Bundle":
+      if (turn === "Abort") return [act("roll", "AuthorityAbandoned", { plane }, to("Drop"))];
+      if (turn) return [act("roll", "AuthorityReversed", { plane }, to("Reissue"))];
       return [act("roll", "AuthoritySwitched", { plane }, to("Reissue"))];
     case "Reissue":
+      if (turn) return [act("roll", "AuthorityReversed", { plane }, to("Bundle"))];
       return [act("roll", "AuthorityRetired", { plane }, to("Drop"))];
     case "Drop":
       return [act("roll", "AuthorityRotated", { plane }, to("Steady"))];
@@ -69,13 +81,21 @@ function isDue(view: View, { rotateAt }: AuthorityFacts): boolean {
 
 /** Why the present phase is not over; undefined when it is. */
 function waitOf(view: View, { plane, authority }: Rotation): Outcome | undefined {
-  const { phase, current, other = "" } = authority;
+  const { phase, current, other = "", turn } = authority;
+  // Everybody trusts both: which of them is the newer one may change at once.
+  if (turn === "Reverse") return undefined;
   const about = (members: readonly MemberView[]) => ({ plane, members: namesOf(members) });
   const look = { unfinished: true, until: view.now + LOOK_MS };
   switch (phase) {
-    case "Steady":
-      return undefined;
+    case "Steady": {
+      const ailing = turn === "Begin" ? present(view).filter((member) => !isSettled(member)) : [];
+      return ailing.length > 0
+        ? hold(HOLDS.nothing, "AuthorityWaits", about(ailing), { unfinished: true })
+        : undefined;
+    }
     case "Bundle": {
+      // Nobody was given a certificate of the successor.
+      if (turn === "Abort") return undefined;
       const lacking = trusting(view, plane).filter((member) => !runsWith(member, plane, [current, other]));
       if (lacking.length > 0)
         return hold(HOLDS.nothing, "TrustRolling", about(lacking), { unfinished: true });

@@ -166,12 +166,23 @@ function wantedTrust(
     case "Steady":
       return recorded.length > 0 ? [authority.current] : undefined;
     case "Bundle":
-      return [authority.current, ...otherOf(authority)];
+      return asRecorded(staying, plane, [authority.current, ...otherOf(authority)]);
     case "Reissue":
-      return [...otherOf(authority), authority.current];
+      return asRecorded(staying, plane, [...otherOf(authority), authority.current]);
     case "Drop":
       return [authority.current];
   }
+}
+
+/** The order says nothing to etcd, and is no reason to restart a member when a rotation turns around. */
+function asRecorded(
+  staying: readonly { readonly record: MemberRecord }[],
+  plane: Plane,
+  both: readonly string[],
+): readonly string[] {
+  const isSame = (trust: readonly string[]) =>
+    trust.length === both.length && both.every((id) => trust.includes(id));
+  return staying.map(({ record }) => trustOf(record.template, plane) ?? []).find(isSame) ?? both;
 }
 
 function otherOf({ other }: AuthorityFacts): string[] {

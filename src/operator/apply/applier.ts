@@ -69,7 +69,7 @@ export class Applier {
       case "refuse":
         throw new Error(policy.why);
       case "take":
-        return await takeGiven(context, view, policy.plane);
+        return await takeGiven(context, view, policy.plane, outcomes);
       case "run": {
         const isConfigured = this.#made.has(partsOf.secret(policy.member.name));
         await applyPod(context, view, policy.member, isConfigured, outcomes);

@@ -14,14 +14,21 @@ import {
   advanced,
   authorityFacts,
   bundleOf,
+  givenIn,
+  idOf,
   NO_ROTATION,
+  noteOf,
   readRotation,
+  turnOf,
+  type Asked,
   type Authority,
+  type CaSet,
 } from "../../pki/authority.ts";
 import type { Plane } from "../../pki/plan.ts";
 import { PkiError, type Pki } from "../../seams/pki.ts";
 import { ANNOTATIONS, secretNames } from "../names.ts";
 import { CA_FILES } from "../render/config.ts";
+import { caSecret } from "../render/secret.ts";
 import { secrets } from "../resources.ts";
 
 /** The Secret of a plane's authority. */
@@ -46,10 +53,38 @@ export function authorityIn(secret: Secret, where: string): Authority {
   if (rotation.phase !== "Steady" && other === undefined)
     throw new PkiError("unreadable-certificate", `${where}, ${CA_FILES.other}`, "is gone during a rotation");
   const isRotating = rotation.phase !== "Steady" && other !== undefined;
+  const { given, otherGiven } = note === undefined ? {} : givenIn(note);
+  const [servers, otherServers] = [text(CA_FILES.servers), text(CA_FILES.otherServers)];
   return {
-    signer: { certificate, key },
-    ...(isRotating && { other: { certificate: other, ...(otherKey !== undefined && { key: otherKey }) } }),
+    signer: { certificate, key, ...(servers !== undefined && { servers }), ...(given && { given }) },
+    ...(isRotating && {
+      other: {
+        certificate: other,
+        ...(otherKey !== undefined && { key: otherKey }),
+        ...(otherServers !== undefined && { servers: otherServers }),
+        ...(otherGiven && { given: otherGiven }),
+      },
+    }),
     rotation,
+  };
+}
+
+/** The Secret of a plane whose CA somebody else gives: what members run with, and where its rotation is. */
+export function givenAuthority(cluster: ClusterFacts, plane: Plane, { certificate, servers }: CaSet): Secret {
+  const given = { certificate, key: "", ...(servers !== undefined && { servers }), given: true } as const;
+  const authority: Authority = { signer: given, rotation: NO_ROTATION };
+  const { metadata, data, ...rest } = caSecret(cluster, plane, {
+    certificate,
+    key: "",
+    ca: bundleOf(authority),
+  });
+  return {
+    ...rest,
+    metadata: {
+      ...metadata,
+      annotations: { ...metadata?.annotations, [ANNOTATIONS.rotation]: noteOf(authority) },
+    },
+    data: { ...data, ...(servers !== undefined && { [CA_FILES.servers]: encoded(servers) ?? "" }) },
   };
 }
 
@@ -69,14 +104,33 @@ export function authorityFactsOf(pki: Pki, secret: Secret, leafMs: number): Auth
   return facts;
 }
 
+/** What has to become of it, where another CA is asked for than the one that signs or follows. */
+export function turnFacts(
+  pki: Pki,
+  secret: Secret,
+  asked: Asked,
+): Pick<AuthorityFacts, "turn" | "successor"> | undefined {
+  try {
+    const turn = turnOf(pki, authorityIn(secret, "the CA"), asked);
+    if (!turn) return undefined;
+    const offered = turn === "Begin" && asked.by === "others" ? asked.offered : undefined;
+    return { turn, ...(offered && { successor: idOf(pki, offered, "the given CA") }) };
+  } catch (error) {
+    if (!(error instanceof PkiError)) throw error;
+    return undefined;
+  }
+}
+
 export interface RotateContext {
   readonly client: KubeClient;
   readonly pki: Pki;
   readonly now: number;
+  /** What somebody else gives now. */
+  readonly offered: CaSet | undefined;
 }
 
 export async function rotateAuthority(
-  { client, pki, now }: RotateContext,
+  { client, pki, now, offered }: RotateContext,
   { name: cluster, uid: owner, spec }: ClusterFacts,
   secret: Secret | undefined,
   action: Extract<Action, { kind: "RotateAuthority" }>,
@@ -86,19 +140,39 @@ export async function rotateAuthority(
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = secret.metadata ?? {};
   const before = authorityIn(secret, `Secret ${namespace}/${name}`);
   const { caMs: lifeMs } = lifetimesOf(spec.tls);
-  const after = await advanced(pki, before, { ...action, cluster, now, lifeMs });
+  const { successor: wanted, ...step } = action;
+  if (wanted !== undefined && (!offered || idOf(pki, offered, "the given CA") !== wanted))
+    throw new Conflict(`the ${plane} CA that is given is another one by now`);
+  const successor = wanted === undefined ? undefined : offered;
+  const after = await advanced(pki, before, {
+    ...step,
+    ...(successor && { successor: { ...successor, given: true } as const }),
+    cluster,
+    now,
+    lifeMs,
+  });
   if (after === before) return;
   const patch = {
-    metadata: { annotations: { [ANNOTATIONS.rotation]: JSON.stringify(after.rotation) } },
+    metadata: { annotations: { [ANNOTATIONS.rotation]: noteOf(after) } },
     data: {
       [CA_FILES.certificate]: encoded(after.signer.certificate),
       [CA_FILES.key]: encoded(after.signer.key),
       [CA_FILES.bundle]: encoded(bundleOf(after)),
       [CA_FILES.other]: encoded(after.other?.certificate),
       [CA_FILES.otherKey]: encoded(after.other?.key),
+      ...(usesServers(before) || usesServers(after)
+        ? {
+            [CA_FILES.servers]: encoded(after.signer.servers),
+            [CA_FILES.otherServers]: encoded(after.other?.servers),
+          }
+        : {}),
     },
   };
   await client.patch(secrets, { name, namespace }, patch, { uid, resourceVersion });
+}
+
+function usesServers({ signer, other }: Authority): boolean {
+  return signer.servers !== undefined || other?.servers !== undefined;
 }
 
 /** null takes a file away. */

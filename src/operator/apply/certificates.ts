@@ -13,14 +13,15 @@ import { Keeper, type CertificateTime, type Leaf } from "../../pki/keeper.ts";
 import { caOf, clientLeaf, givenLeaf, judgeCa, PLANES, type Plane } from "../../pki/plan.ts";
 import { splitBundle } from "../../pki/bundle.ts";
 import { memberSans } from "../../pki/sans.ts";
-import { managed, type Given, type Problem } from "../../pki/source.ts";
+import { managed, type Given, type Keeping, type Problem } from "../../pki/source.ts";
 import { PkiError, type LeafSpec, type Pem, type Pki } from "../../seams/pki.ts";
 import { trustOf } from "../../core/template/effective.ts";
-import { neededNames } from "../names.ts";
+import { CLIENTS, neededNames } from "../names.ts";
 import { authorityIn } from "./authority-secret.ts";
 import { FILES } from "../render/config.ts";
 import { caSecret, type TLSFiles } from "../render/secret.ts";
 import { LeafSpecs } from "./leaf-specs.ts";
+import { givenLeaves, isAnother, type Offering } from "./plane-source.ts";
 import { pemIn, PLANE_FILES, textIn } from "./secret-files.ts";
 import { UserCertificates } from "./user-certificates.ts";
 
@@ -36,6 +37,7 @@ export class Certificates {
   /** The Secret that a plane's authority was read from. */
   readonly #readFrom = new Map<Plane, Secret>();
   readonly #authorities = new Map<Plane, Authority>();
+  readonly #offered = new Map<Plane, Given>();
   /** Members that have no certificate and cannot be given one. */
   readonly #unissued = new Map<string, NotMade>();
   readonly #specs: LeafSpecs;
@@ -85,46 +87,106 @@ export class Certificates {
   }
 
   /** Reads the authority; what is wrong with it is a problem, and then nothing of its plane can be issued. */
-  useAuthority(cluster: ClusterFacts, plane: Plane, secret: Secret): boolean {
+  useAuthority(
+    cluster: ClusterFacts,
+    plane: Plane,
+    secret: Secret,
+    given: {
+      readonly offering?: Offering;
+      readonly spare?: Keeping["spare"];
+      readonly records?: readonly MemberRecord[];
+    } = {},
+  ): boolean {
     const where = `Secret ${cluster.namespace}/${secret.metadata?.name}`;
-    if (this.#readFrom.get(plane) !== secret) {
-      this.keeper.use(plane, undefined);
+    const { spare } = given;
+    let authority = this.#authorities.get(plane);
+    if (this.#readFrom.get(plane) !== secret || !authority) {
       this.#readFrom.delete(plane);
       this.#authorities.delete(plane);
       try {
-        const authority = authorityIn(secret, where);
-        const certificate = pemIn(secret, "tls.crt", where) ?? { text: "", where: `${where}, tls.crt` };
-        const source = managed(this.#pki, certificate, pemIn(secret, "tls.key", where));
-        const trust = { text: bundleOf(authority), where };
-        this.keeper.use(plane, { ...source, trust, accepts: trust });
+        authority = authorityIn(secret, where);
+        if (!authority.signer.given) this.#sign(plane, authority, secret, where);
         this.#authorities.set(plane, authority);
         this.#readFrom.set(plane, secret);
       } catch (error) {
         if (!(error instanceof PkiError)) throw error;
+        this.keeper.use(plane, undefined);
         this.keeper.report(plane, `${error.message}; restore it from a backup`);
         return false;
       }
+    }
+    const offering = this.#judged(cluster, plane, authority, given);
+    this.#offer(plane, offering);
+    if (authority.signer.given) {
+      const { source, problem } = givenLeaves(this.#pki, { authority, where }, offering, spare);
+      this.keeper.use(plane, source);
+      this.keeper.report(plane, problem);
+      return true;
     }
     const source = this.keeper.source(plane);
     const verdict =
       source?.kind === "signs"
         ? judgeCa(source.ca, lifetimesOf(cluster.spec.tls).leafMs, this.#time.now())
         : undefined;
+    const notGiven = offering && "problem" in offering ? offering.problem : undefined;
     this.keeper.report(
       plane,
-      verdict && verdict.state !== "valid" ? `${where}: ${verdict.message}` : undefined,
+      verdict && verdict.state !== "valid" ? `${where}: ${verdict.message}` : notGiven,
     );
     return verdict !== undefined;
   }
 
-  /** What somebody else gives to this plane, or why nothing; then members keep what they have. */
-  useGiven(plane: Plane, given: Given | { readonly problem: Problem }): boolean {
+  /** Members are not restarted to trust another CA whose certificates none of them could use. */
+  #judged(
+    cluster: ClusterFacts,
+    plane: Plane,
+    { signer }: Authority,
+    { offering, records = [] }: { offering?: Offering; records?: readonly MemberRecord[] },
+  ): Offering | undefined {
+    if (!offering || "problem" in offering || !isAnother(this.#pki, signer, offering)) return offering;
+    const leaves = records.map((record): [string, LeafSpec] => {
+      const extra = record.template.tls.extraSANs;
+      return [`${record.name} ${plane}`, this.#specs.of(cluster, record, plane, { extra, given: true })];
+    });
+    if (plane === "client") leaves.push([CLIENTS.operator, clientLeaf(CLIENTS.operator)]);
+    const [problem] = leaves.flatMap(([leaf, wanted]) => this.keeper.flawOf(leaf, offering, wanted) ?? []);
+    return problem ? { problem } : offering;
+  }
+
+  #sign(plane: Plane, authority: Authority, secret: Secret, where: string): void {
+    const certificate = pemIn(secret, "tls.crt", where) ?? { text: "", where: `${where}, tls.crt` };
+    const source = managed(this.#pki, certificate, pemIn(secret, "tls.key", where));
+    const trust = { text: bundleOf(authority), where };
+    this.keeper.use(plane, { ...source, trust, accepts: trust });
+  }
+
+  /** What somebody else gives to a plane of which no member has a certificate yet, or why nothing. */
+  useGiven(plane: Plane, offering: Offering): boolean {
     this.#readFrom.delete(plane);
     this.#authorities.delete(plane);
-    const problem = "problem" in given ? given.problem : this.#unreadable([given.trust, given.accepts]);
-    this.keeper.use(plane, problem || "problem" in given ? undefined : given);
+    const checked = this.readable(offering);
+    this.#offer(plane, checked);
+    const problem = "problem" in checked ? checked.problem : undefined;
+    this.keeper.use(plane, "problem" in checked ? undefined : checked);
     this.keeper.report(plane, problem);
     return problem === undefined;
+  }
+
+  /** What is given, unless its CAs cannot be read. */
+  readable(offering: Offering): Offering {
+    if ("problem" in offering) return offering;
+    const problem = this.#unreadable([offering.trust, offering.accepts]);
+    return problem ? { problem } : offering;
+  }
+
+  /** What somebody else gives to this plane now, as last read. */
+  offered(plane: Plane): Given | undefined {
+    return this.#offered.get(plane);
+  }
+
+  #offer(plane: Plane, offering: Offering | undefined): void {
+    if (offering === undefined || "problem" in offering) this.#offered.delete(plane);
+    else this.#offered.set(plane, offering);
   }
 
   /** etcd does not start with a CA file that it cannot read. */
@@ -156,10 +218,10 @@ export class Certificates {
       const { pemFile, caFile } = PLANE_FILES[plane];
       const source = this.keeper.source(plane);
       // What a load balancer is called is known to nobody who makes a certificate beforehand.
-      const extra = source?.kind === "gives" ? [] : external;
+      const extra = source?.kind === "signs" ? external : [];
       const spec = this.#specs.of(cluster, record, plane, {
         extra: [...template.tls.extraSANs, ...extra],
-        given: source?.kind === "gives",
+        given: source !== undefined && source.kind !== "signs",
       });
       if (source === undefined) {
         this.keeper.report(`${name} ${plane}`, undefined);
@@ -185,9 +247,9 @@ export class Certificates {
       if (plane === "peer") {
         const kept = anew === "all" ? undefined : present;
         files[FILES.peerClientPem] =
-          source.kind === "gives"
-            ? files[pemFile]
-            : await this.#peerClient(cluster, name, kept, files[pemFile]);
+          source.kind === "signs"
+            ? await this.#peerClient(cluster, name, kept, files[pemFile])
+            : (source.kind === "keeps" && present && textIn(present, FILES.peerClientPem)) || files[pemFile];
       }
     }
     this.#unissued.delete(name);

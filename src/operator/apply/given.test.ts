@@ -4,14 +4,16 @@ import { describe, test } from "node:test";
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
 import { healthy, specOf } from "../../core/testing/cluster.ts";
+import { advanced, idOf, NO_ROTATION, noteOf, type Authority } from "../../pki/authority.ts";
 import { createPki } from "../../pki/issue.ts";
 import { PLANES, type Plane } from "../../pki/plan.ts";
 import type { Sans, Usage } from "../../seams/pki.ts";
 import { systemClock } from "../../seams/clock.ts";
 import { systemRandom } from "../../seams/random.ts";
-import { CLIENTS } from "../names.ts";
-import { FILES } from "../render/config.ts";
+import { ANNOTATIONS, CLIENTS } from "../names.ts";
+import { CA_FILES, FILES } from "../render/config.ts";
 import { memberSecret } from "../render/secret.ts";
+import { givenAuthority } from "./authority-secret.ts";
 import { Certificates } from "./certificates.ts";
 import { givenSource, nameClash, placesOf } from "./given.ts";
 
@@ -48,14 +50,15 @@ async function world(names = NAMES) {
   };
   const found = new Map<string, Secret>();
   for (const name of ["web", "op", "peers"] as const) found.set(name, await issue(name));
-  const use = (plane: Plane, inUse?: { trust: string; accepts: string }) =>
-    certificates.useGiven(
-      plane,
-      givenSource({ places: placesOf(view, plane, [record], []), namespace: "default", found, inUse }),
-    );
+  const offering = (plane: Plane) =>
+    givenSource({ places: placesOf(view, plane, [record], []), namespace: "default", found });
+  const use = (plane: Plane, authority?: Secret) =>
+    authority
+      ? certificates.useAuthority(cluster, plane, authority, { offering: offering(plane) })
+      : certificates.useGiven(plane, offering(plane));
   const useBoth = () => PLANES.map((plane) => use(plane));
   const files = async (present?: Secret) => await certificates.memberFiles(cluster, record, present);
-  return { certificates, time, cas, issue, found, use, useBoth, files };
+  return { certificates, time, pki, cas, issue, found, offering, use, useBoth, files };
 }
 
 function secret(name: string, files: Record<string, string>): Secret {
@@ -100,7 +103,12 @@ test("a changed certificate of the same CA is taken over", async () => {
   useBoth();
   const present = memberSecret(cluster, record, (await files()) ?? {});
   found.set("web", await issue("web"));
-  assert.ok(use("client", { trust: cas.web.certificate, accepts: cas.op.certificate }));
+  assert.ok(
+    use(
+      "client",
+      givenAuthority(cluster, "client", { certificate: cas.op.certificate, servers: cas.web.certificate }),
+    ),
+  );
   const renewed = (await files(present)) ?? {};
   assert.equal(
     renewed[FILES.serverPem],
@@ -185,16 +193,98 @@ describe("what cannot be used is told with its field, and the member keeps what 
     );
   });
 
-  test("another CA than members trust", async () => {
+  test("a certificate that is for all members and given no more is copied from one to another", async () => {
     const w = await world();
     w.useBoth();
     const made = (await w.files()) ?? {};
-    w.found.set("peers", await w.issue("peers", undefined, w.cas.op));
-    assert.equal(w.use("peer", { trust: w.cas.peers.certificate, accepts: w.cas.peers.certificate }), false);
-    assert.equal(w.certificates.keeper.reason, "CAChanged");
-    assert.deepEqual(await w.files(memberSecret(cluster, record, made)), made);
+    const authority = givenAuthority(cluster, "peer", { certificate: w.cas.peers.certificate });
+    w.found.delete("peers");
+    const spare = () => ({ text: made[FILES.peerPem] ?? "", where: "demo-1" });
+    w.certificates.useAuthority(cluster, "peer", authority, { offering: w.offering("peer"), spare });
+    const newcomer = { ...record, name: "demo-2" };
+    const given = await w.certificates.memberFiles(cluster, newcomer, undefined);
+    assert.equal(given?.[FILES.peerPem], made[FILES.peerPem]);
+    assert.equal(w.certificates.keeper.reason, "SecretMissing", "and it is told that none is given");
   });
 });
+
+describe("another CA than members run with", () => {
+  const peers = async (phase: Authority["rotation"]["phase"] | undefined, third = false) => {
+    const w = await world();
+    w.useBoth();
+    const made = (await w.files()) ?? {};
+    const [first, second] = [w.cas.peers.certificate, w.cas.op.certificate];
+    const steady: Authority = { signer: { certificate: first, key: "", given: true }, rotation: NO_ROTATION };
+    const steps = phase === undefined ? [] : (["Bundle", "Reissue", "Drop"] as const);
+    let authority = steady;
+    for (const to of steps.slice(0, steps.findIndex((one) => one === phase) + 1))
+      authority = await advanced(w.pki, authority, {
+        cluster: "demo",
+        plane: "peer",
+        to,
+        now: 1,
+        current: idOf(w.pki, authority.signer, "it"),
+        successor: { certificate: second, given: true },
+      });
+    w.found.set("peers", await w.issue("peers", undefined, third ? w.cas.web : w.cas.op));
+    const given = w.found.get("peers")!;
+    const isUsable = w.use("peer", authoritySecret(authority));
+    const trust = [first, second].map((text) => idOf(w.pki, text, "it"));
+    const trusting = { ...record.template.tls, effective: { peer: { trust } } };
+    const named = { ...record, template: { ...record.template, tls: trusting } };
+    const files =
+      (await w.certificates.memberFiles(cluster, named, memberSecret(cluster, record, made))) ?? {};
+    const leaf = text(given, "tls.crt") + text(given, "tls.key");
+    return { ...w, made, files, leaf, isUsable, both: first + second };
+  };
+
+  test("before all trust it, members keep their certificates and are told to trust both", async () => {
+    for (const phase of [undefined, "Bundle"] as const) {
+      const { made, files, isUsable, certificates, both } = await peers(phase);
+      assert.ok(isUsable);
+      assert.equal(files[FILES.peerPem], made[FILES.peerPem]);
+      assert.equal(files[FILES.peerClientPem], made[FILES.peerClientPem]);
+      if (phase) assert.equal(files[FILES.peerCA], both);
+      assert.deepEqual(certificates.keeper.problems, [], "it is on its way");
+      assert.match(certificates.unusableFor(cluster, record, "peer") ?? "", /another CA than members trust/);
+    }
+  });
+
+  test("once all trust it, members are given its certificates", async () => {
+    const { files, leaf, certificates } = await peers("Reissue");
+    assert.equal(files[FILES.peerPem], leaf);
+    assert.equal(files[FILES.peerClientPem], leaf);
+    assert.deepEqual(certificates.keeper.problems, []);
+  });
+
+  test("with a certificate that cannot be used it is not begun with", async () => {
+    const w = await world();
+    w.useBoth();
+    w.found.set("peers", await w.issue("peers", ["clientAuth"], w.cas.op));
+    const authority = givenAuthority(cluster, "peer", { certificate: w.cas.peers.certificate });
+    const given = { offering: w.offering("peer"), records: [record] };
+    w.certificates.useAuthority(cluster, "peer", authority, given);
+    assert.equal(w.certificates.keeper.reason, "CertificateInvalid");
+    assert.equal(w.certificates.offered("peer"), undefined);
+  });
+
+  test("a third one while they are taken over is not used, and told", async () => {
+    const { made, files, certificates } = await peers("Reissue", true);
+    assert.equal(files[FILES.peerPem], made[FILES.peerPem]);
+    assert.equal(certificates.keeper.reason, "CAChanged");
+  });
+});
+
+/** As it is stored. */
+function authoritySecret(authority: Authority): Secret {
+  const { signer, other } = authority;
+  const base = givenAuthority(cluster, "peer", signer);
+  const note = { [ANNOTATIONS.rotation]: noteOf(authority) };
+  const files: Record<string, string> = other
+    ? { [CA_FILES.other]: Buffer.from(other.certificate).toString("base64") }
+    : {};
+  return { ...base, metadata: { ...base.metadata, annotations: note }, data: { ...base.data, ...files } };
+}
 
 test("a member that does not exist yet is told when its name is missing in what was given", async () => {
   const w = await world({ ...NAMES, peers: { dns: ["demo-peers.default.svc"], ips: [] } });

@@ -1,7 +1,7 @@
 /**
  * The planes whose certificates somebody else makes: from the Secrets that hold them to a source of leaves. A changed
- * leaf is copied to the members; another CA is not, because etcd reads its CAs only at start (R45): members that trust
- * different ones would not talk to each other.
+ * leaf is copied to the members; of another CA only once all of them trust it, because etcd reads its CAs at its start
+ * (R45): which one members run with, and how far the way to another one is, is kept in a Secret.
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { ownSecretsOf } from "../../core/auth/objects.ts";
@@ -9,15 +9,19 @@ import { modeOf } from "../../core/config/flags.ts";
 import { ordinalOf, type MemberRecord } from "../../core/record.ts";
 import type { View } from "../../core/view.ts";
 import { isControlledBy } from "../../kube/resources.ts";
-import { splitBundle } from "../../pki/bundle.ts";
 import { PLANES, type Plane } from "../../pki/plan.ts";
-import type { Given, Offer, Problem } from "../../pki/source.ts";
+import type { Given, Keeping, Offer, Problem } from "../../pki/source.ts";
 import type { Pem } from "../../seams/pki.ts";
 import { CERT_MANAGER, whyNotIssued, type Certificate } from "../cert-manager.ts";
 import { CLIENTS, issuedNames, secretNames } from "../names.ts";
 import { FILES } from "../render/config.ts";
-import { secretsByName, textIn, type SecretsByName } from "./secret-files.ts";
-import type { ApplyContext } from "./outcomes.ts";
+import { secrets as secretResource } from "../resources.ts";
+import { authorityName, givenAuthority } from "./authority-secret.ts";
+import { of } from "./entries.ts";
+import { keepCreated } from "./keep.ts";
+import { pemIn, PLANE_FILES, secretsByName, textIn, type SecretsByName } from "./secret-files.ts";
+import type { ApplyContext, Outcomes } from "./outcomes.ts";
+import type { Offering } from "./plane-source.ts";
 import { userLeaf } from "./user-certificates.ts";
 
 /** What of a view names Secrets. */
@@ -41,17 +45,89 @@ interface Places {
 }
 
 /** Reads what the spec names for a plane, or cert-manager wrote; true when its leaves can be taken from there. */
-export async function takeGiven(context: ApplyContext, view: View, plane: Plane): Promise<boolean> {
-  const { certificates, given, stores, key } = context;
+export async function takeGiven(
+  context: ApplyContext,
+  view: View,
+  plane: Plane,
+  outcomes: Outcomes,
+): Promise<boolean> {
+  const { certificates, stores, key } = context;
+  const { cluster } = view.observation;
+  const secrets = secretsByName(stores.ownObjects(key).secrets);
+  const records = view.members.map(({ record }) => record);
+  const offering = certificates.readable(await offeringOf(context, view, plane, records, secrets));
+  const before = certificates.offered(plane);
+  const held = await givenSecret(context, view, plane, outcomes);
+  const isUsable = held
+    ? certificates.useAuthority(cluster, plane, held, {
+        offering,
+        records,
+        spare: spareIn(plane, records, secrets),
+      })
+    : certificates.useGiven(plane, offering);
+  const after = certificates.offered(plane);
+  // The decision has to see it.
+  if (held && after && isOther(before, after)) outcomes.changed = true;
+  return isUsable;
+}
+
+function isOther(before: Given | undefined, after: Given): boolean {
+  return before?.trust.text !== after.trust.text || before.accepts.text !== after.accepts.text;
+}
+
+/** The Secret with the CA that members of the plane run with, where some do; created if it is absent. */
+export async function givenSecret(
+  { client, stores, key }: Pick<ApplyContext, "client" | "stores" | "key">,
+  view: View,
+  plane: Plane,
+  outcomes: Outcomes,
+): Promise<Secret | undefined> {
+  const { cluster } = view.observation;
+  const secrets = secretsByName(stores.ownObjects(key).secrets);
+  const records = view.members.map(({ record }) => record);
+  const known = secrets.get(authorityName(cluster, plane));
+  if (known && isControlledBy(known, cluster.uid)) return known;
+  const inUse = trustInUse(plane, records, secrets);
+  if (!inUse) return undefined;
+  const { trust, accepts } = inUse;
+  const ca = { certificate: accepts, ...(trust !== accepts && { servers: trust }) };
+  const kept = await keepCreated(
+    client,
+    secretResource,
+    givenAuthority(cluster, plane, ca),
+    known,
+    of(cluster.uid),
+  );
+  return outcomes.note(secretResource, kept) ? kept.object : undefined;
+}
+
+/** A certificate that is for all members is in the Secret of any of them. */
+function spareIn(plane: Plane, records: readonly MemberRecord[], secrets: SecretsByName): Keeping["spare"] {
+  return (leaf) => {
+    const { pemFile } = PLANE_FILES[plane];
+    for (const { name, uid } of records) {
+      const secret = secrets.get(name);
+      if (leaf === `${name} ${plane}` || !secret || !isControlledBy(secret, uid)) continue;
+      const pem = pemIn(secret, pemFile, `Secret ${name}`);
+      if (pem) return pem;
+    }
+    return undefined;
+  };
+}
+
+async function offeringOf(
+  { given, stores, key }: ApplyContext,
+  view: View,
+  plane: Plane,
+  records: readonly MemberRecord[],
+  labelled: SecretsByName,
+): Promise<Offering> {
   const { cluster } = view.observation;
   const own = stores.ownObjects(key);
-  const labelled = secretsByName(own.secrets);
-  const records = view.members.map(({ record }) => record);
   const isCertManager = modeOf(view.spec.tls, plane) === "CertManager";
-  if (isCertManager && !stores.followCertificates(key))
-    return certificates.useGiven(plane, { problem: certManagerMissing(plane) });
+  if (isCertManager && !stores.followCertificates(key)) return { problem: certManagerMissing(plane) };
   const clash = isCertManager ? undefined : nameClash(view, plane);
-  if (clash) return certificates.useGiven(plane, { problem: clash });
+  if (clash) return { problem: clash };
   const places = (one: Plane) => placesOf(view, one, records, own.certificates);
   const named = secretsIn(places(plane), records);
   given.keepOnly(new Set(PLANES.flatMap((one) => secretsIn(places(one), records))));
@@ -60,12 +136,10 @@ export async function takeGiven(context: ApplyContext, view: View, plane: Plane)
     const secret = await given.read(cluster.namespace, name, labelled.get(name));
     if (secret) found.set(name, secret);
   }
-  const inUse = trustInUse(plane, records, labelled);
-  const source = givenSource({ places: places(plane), namespace: cluster.namespace, found, inUse });
-  const isUsable = certificates.useGiven(plane, source);
+  const source = givenSource({ places: places(plane), namespace: cluster.namespace, found });
   // Of what cert-manager writes every change is seen.
-  if (!isUsable && !isCertManager) given.expect(named);
-  return isUsable;
+  if ("problem" in source && !isCertManager) given.expect(named);
+  return source;
 }
 
 /** A Secret of the user cannot be where a copy of it, or something else of ours, has to be. */
@@ -178,22 +252,13 @@ interface GivenInput {
   readonly namespace: string;
   /** By name. */
   readonly found: ReadonlyMap<string, Secret>;
-  readonly inUse: Trust | undefined;
 }
 
 export function givenSource(input: GivenInput): Given | { readonly problem: Problem } {
-  const { places, inUse } = input;
+  const { places } = input;
   const [trust, accepts] = [bundleOf(input, places.trust), bundleOf(input, places.accepts)];
   if ("problem" in trust) return trust;
   if ("problem" in accepts) return accepts;
-  for (const [now, before] of [
-    [trust, inUse?.trust],
-    [accepts, inUse?.accepts],
-  ] as const) {
-    if (before === undefined || isSameBundle(now.text, before)) continue;
-    const message = `${now.where} is not what the members of the cluster trust, and etcd reads CAs only at start. The members keep their certificates; put the previous CA back`;
-    return { problem: { reason: "CAChanged", message } };
-  }
   const find = (leaf: string): Offer => {
     const client = places.clients.get(leaf);
     const from = client ?? places.member(leaf.slice(0, leaf.lastIndexOf(" ")));
@@ -231,11 +296,4 @@ function fileOf(
   if (text === undefined || text.trim() === "")
     return { problem: { reason: "CertificateInvalid", message: `${where} has no ${file}` } };
   return { text, where: `${where}, ${file}` };
-}
-
-/** The same certificates, in whatever order. */
-function isSameBundle(a: string, b: string): boolean {
-  if (a.trim() === b.trim()) return true;
-  const [left, right] = [new Set(splitBundle(a)), new Set(splitBundle(b))];
-  return left.size > 0 && left.size === right.size && [...left].every((one) => right.has(one));
 }

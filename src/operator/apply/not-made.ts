@@ -89,7 +89,11 @@ function notGivenTo(
     .flatMap((plane) => certificates.keeper.problemOf(plane) ?? [])
     .filter(({ reason }) => reason !== "CertificatePending");
   if (missing[0] !== undefined || !next) return missing[0]?.message;
+  // Of the CA in use it is not given any more, and members may not trust the next one yet.
   const member = { name: memberName(cluster.name, next.ordinal), address: next.address };
-  const given = planes.filter((plane) => modeOf(cluster.spec.tls, plane) === "Secrets");
+  const given = planes.filter(
+    (plane) =>
+      modeOf(cluster.spec.tls, plane) === "Secrets" || certificates.keeper.source(plane)?.kind === "keeps",
+  );
   return given.flatMap((plane) => certificates.unusableFor(cluster, member, plane) ?? [])[0];
 }

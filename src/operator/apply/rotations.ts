@@ -6,21 +6,29 @@ import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { Conflict, type ObjectAction, type PlatformMember } from "../../control/platform.ts";
 import { TrustWatch, type RotatingPlane } from "../../control/trust.ts";
 import { lifetimesOf } from "../../api/lifetimes.ts";
-import { isSecure, modeOf } from "../../core/config/flags.ts";
+import { isGiven, isSecure } from "../../core/config/flags.ts";
 import type { AuthorityFacts, ClusterFacts, PlatformFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { isReason } from "../../kube/errors.ts";
 import { isControlledBy } from "../../kube/resources.ts";
-import { bundleOf, caId, newcomerOf } from "../../pki/authority.ts";
+import { bundleOf, idOf, nameIn, newcomerOf, type Asked, type CaSet } from "../../pki/authority.ts";
 import { PLANES, type Plane } from "../../pki/plan.ts";
 import type { Clock } from "../../seams/clock.ts";
 import type { EtcdProbe } from "../../seams/etcd-probe.ts";
 import type { Endpoint } from "../../seams/etcd-transport.ts";
-import { PkiError, type Pki } from "../../seams/pki.ts";
+import { PkiError, type KeyPair, type Pki } from "../../seams/pki.ts";
+import { CLIENTS } from "../names.ts";
 import type { ClockSkew } from "../observe/clock-skew.ts";
 import { reissueClients, reissueMember } from "./apply-secrets.ts";
-import { authorityFactsOf, authorityIn, authorityName, rotateAuthority } from "./authority-secret.ts";
+import {
+  authorityFactsOf,
+  authorityIn,
+  authorityName,
+  rotateAuthority,
+  turnFacts,
+} from "./authority-secret.ts";
 import type { ApplyContext } from "./outcomes.ts";
+import { offeredCa } from "./plane-source.ts";
 
 interface Around extends ApplyContext {
   readonly pki: Pki;
@@ -46,12 +54,10 @@ export class Rotations {
   authorities(cluster: ClusterFacts, records: readonly MemberRecord[]): Pick<PlatformFacts, "authorities"> {
     this.#records = records;
     const all = [cluster.spec.tls, ...records.map(({ template }) => template.tls)];
-    const found = PLANES.filter((plane) => all.some((tls) => modeOf(tls, plane) === "Managed")).flatMap(
-      (plane) => {
-        const facts = this.#facts(cluster, plane);
-        return facts ? [[plane, facts] as const] : [];
-      },
-    );
+    const found = PLANES.filter((plane) => all.some((tls) => isSecure(tls, plane))).flatMap((plane) => {
+      const facts = this.#facts(cluster, plane);
+      return facts ? [[plane, facts] as const] : [];
+    });
     return found.length === 0 ? {} : { authorities: Object.fromEntries(found) };
   }
 
@@ -65,7 +71,8 @@ export class Rotations {
       throw new PkiError("wrong-clock", `the ${action.plane} CA`, contradiction);
     const secret = this.#secret(facts, action.plane);
     try {
-      await rotateAuthority({ ...this.#around, now: skew.now() }, facts, secret, action);
+      const offered = this.#offered(action.plane);
+      await rotateAuthority({ ...this.#around, now: skew.now(), offered }, facts, secret, action);
     } catch (error) {
       throw isReason(error, "Conflict") ? new Conflict(error.message, { cause: error }) : error;
     }
@@ -87,17 +94,41 @@ export class Rotations {
       if (!secret || (this.#facts(facts, plane)?.phase ?? "Steady") === "Steady") return [];
       const authority = authorityIn(secret, `the ${plane} CA`);
       const newcomer = newcomerOf(authority);
+      if (!newcomer) return [];
+      const { pki } = this.#around;
       const endpoint = (record: MemberRecord) =>
         isSecure(record.template.tls, plane) ? this.#endpoints[plane](record) : undefined;
-      return newcomer ? [{ plane, newcomer, bundle: bundleOf(authority), nameOf: caId, endpoint }] : [];
+      const id = idOf(pki, newcomer, `the new ${plane} CA`);
+      const nameOf = (fingerprint: string) => nameIn(pki, authority, fingerprint);
+      const shown = { plane, name: id, bundle: bundleOf(authority), nameOf, endpoint };
+      if (!newcomer.given) return [{ ...shown, newcomer }];
+      return [{ ...shown, leafFor: (member: string) => this.#givenLeaf(plane, member, id) }];
     });
     return await this.#trust.see(members, planes);
+  }
+
+  /** One that is given by this CA: what members are going to be called with. */
+  #givenLeaf(plane: Plane, member: string, ca: string): KeyPair | undefined {
+    const given = this.#around.certificates.offered(plane);
+    if (!given || idOf(this.#around.pki, offeredCa(given), "the given CA") !== ca) return undefined;
+    const offer = given.find(plane === "client" ? CLIENTS.operator : `${member} ${plane}`);
+    return "problem" in offer ? undefined : { certificate: offer.certificate.text, key: offer.key.text };
+  }
+
+  #offered(plane: Plane): CaSet | undefined {
+    const given = this.#around.certificates.offered(plane);
+    return given && offeredCa(given);
   }
 
   #facts(cluster: ClusterFacts, plane: Plane): AuthorityFacts | undefined {
     const secret = this.#secret(cluster, plane);
     const { leafMs } = lifetimesOf(cluster.spec.tls);
-    return secret && authorityFactsOf(this.#around.pki, secret, leafMs);
+    const facts = secret && authorityFactsOf(this.#around.pki, secret, leafMs);
+    if (!facts) return undefined;
+    const asked: Asked = isGiven(cluster.spec.tls, plane)
+      ? { by: "others", offered: this.#offered(plane) }
+      : { by: "us" };
+    return { ...facts, ...turnFacts(this.#around.pki, secret, asked) };
   }
 
   #secret(cluster: ClusterFacts, plane: Plane): Secret | undefined {

@@ -44,6 +44,9 @@ export const CA_FILES = {
   bundle: "ca.crt",
   other: "other.crt",
   otherKey: "other.key",
+  /** Of each, the CAs of what members show, where somebody else has others for that. */
+  servers: "servers.crt",
+  otherServers: "other-servers.crt",
 } as const;
 
 const CONFIG_DIR = "/etc/etcd";

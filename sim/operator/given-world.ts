@@ -1,0 +1,74 @@
+/** A cluster whose certificates a user of the model makes, in Secrets that its spec names. */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import { findCondition } from "../../src/core/status/condition.ts";
+import type { Sans } from "../../src/seams/pki.ts";
+import { ModelPki } from "../machine/model-pki.ts";
+import { LABELS } from "../../src/operator/names.ts";
+import { NAME, NAMESPACE } from "./environment.ts";
+import { OperatorSimulation } from "./simulation.ts";
+
+const DAY = 86_400_000;
+const PATH = `/api/v1/namespaces/${NAMESPACE}/secrets`;
+export const GIVEN_TLS = {
+  mode: "Secrets",
+  client: { secrets: { server: "web", operator: "op" } },
+  peer: { secrets: { member: "peers" } },
+} as const;
+export const NAMES: Readonly<Record<string, readonly string[]>> = {
+  web: [`demo-client.${NAMESPACE}.svc`, `*.demo-peers.${NAMESPACE}.svc`],
+  peers: [`demo-peers.${NAMESPACE}.svc`, `*.${NAMESPACE}.svc`],
+  op: [],
+};
+
+export type CaOfUser = Awaited<ReturnType<ModelPki["issueCa"]>>;
+
+/** Files of a Secret with a certificate of this name. */
+export async function issued(pki: ModelPki, name: string, by: CaOfUser): Promise<Record<string, string>> {
+  const sans: Sans = { dns: NAMES[name] ?? [], ips: [] };
+  const usages = ["serverAuth", "clientAuth"] as const;
+  const leaf = { commonName: name, sans, usages, lifeMs: 90 * DAY };
+  const { certificate, key } = await pki.issueLeaf({ ca: by, leaf });
+  return { "tls.crt": certificate, "tls.key": key, "ca.crt": by.certificate };
+}
+
+const ISSUERS = new WeakMap<OperatorSimulation, { readonly pki: ModelPki; readonly cas: CaOfUser[] }>();
+
+/** All of them, from the user's CA of this number; changes of them are seen at once. */
+export async function give(sim: OperatorSimulation, number: number): Promise<void> {
+  let issuer = ISSUERS.get(sim);
+  if (!issuer) {
+    issuer = { pki: new ModelPki(sim.env.clock, { last: 1_000_000 }), cas: [] };
+    ISSUERS.set(sim, issuer);
+  }
+  const { pki, cas } = issuer;
+  const ca = (cas[number] ??= await pki.issueCa({ commonName: `Company ${number}`, lifeMs: 1000 * DAY }));
+  for (const name of Object.keys(NAMES))
+    put(sim, name, await issued(pki, name, ca), { [LABELS.cluster]: NAME });
+}
+
+/** As a user replaces it. */
+export function put(
+  sim: OperatorSimulation,
+  name: string,
+  files: Record<string, string>,
+  labels: Record<string, string> = {},
+): void {
+  const data = Object.fromEntries(
+    Object.entries(files).map(([file, text]) => [file, Buffer.from(text).toString("base64")]),
+  );
+  sim.user({ method: "DELETE", path: `${PATH}/${name}` });
+  const body = { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: NAMESPACE, labels }, data };
+  assert.equal(sim.user({ method: "POST", path: PATH, body }).status, 201);
+}
+
+export async function givenWorld(tls: EtcdClusterSpecInput["tls"] = {}, seed = 3) {
+  const spec = { replicas: 3, version: "3.6.16", tls: { ...GIVEN_TLS, ...tls } };
+  const sim = new OperatorSimulation(spec, { seed });
+  const pki = new ModelPki(sim.env.clock, { last: 1_000_000 });
+  const ca = await pki.issueCa({ commonName: "Our company", lifeMs: 1000 * DAY });
+  const issue = async (name: string, by: CaOfUser = ca) => await issued(pki, name, by);
+  const condition = () => findCondition(sim.cluster?.status?.conditions, "TLSReady");
+  return { sim, pki, ca, issue, tls: condition };
+}
