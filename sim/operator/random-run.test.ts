@@ -39,7 +39,6 @@ const sampled: Readonly<Record<string, number>> = {
   "restore 3 from a snapshot": 53,
   "scale 1 to 3 and back": 61,
   "operation restart": 47,
-  "another CA in Secrets of the user": 97,
 };
 
 for (const scenario of operatorWorld.scenarios.filter(({ name }) => name in sampled)) {

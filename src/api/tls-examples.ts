@@ -61,6 +61,13 @@ export const tlsExamples: readonly Example[] = [
     good: spec({ tls: { mode: "Disabled", client: { mode: "Managed" } } }),
   },
   {
+    title: "plain text for peers whose certificates are the user's",
+    path: "spec.tls",
+    old: spec({ tls: { peer: { mode: "Secrets", secrets: { member: "a" } } } }),
+    bad: spec({ tls: { peer: { mode: "Disabled" } } }),
+    good: spec({ tls: { peer: { mode: "CertManager", certManager: { member: { name: "a" } } } } }),
+  },
+  {
     title: "client certificates no longer required while users are known by them",
     path: "spec.tls",
     old: spec({ auth: { enabled: true, clientRoles: [] } }),

@@ -15,8 +15,8 @@ const modeOfPlane = (name: string) =>
     .optional()
     .describe(
       name === "client"
-        ? "TLS mode of client connections. Defaults to tls.mode. Can be changed between Disabled and Managed while spec.auth is not enabled: members serve clients in both ways until tls.transition allows to stop the previous one."
-        : "TLS mode of peer connections. Defaults to tls.mode. Cannot be changed after the cluster was created.",
+        ? "TLS mode of client connections. Defaults to tls.mode. Can be changed while spec.auth is not enabled. Between Disabled and Managed, members serve clients in both ways until tls.transition allows to stop the previous one. Between Managed, Secrets and CertManager, the CA is rotated to that of the other source."
+        : "TLS mode of peer connections. Defaults to tls.mode. Can be changed between Managed, Secrets and CertManager: the CA is rotated to that of the other source. Cannot be changed from or to Disabled after the cluster was created.",
     );
 
 const FILES = "tls.crt (with intermediates, if any), tls.key and ca.crt";
@@ -159,7 +159,7 @@ const tlsFields = z.strictObject({
   mode: tlsModeSchema
     .default("Managed")
     .describe(
-      "Managed: Quorate creates a certificate authority for the cluster and rotates its certificates. Secrets: certificates of your own, from the Secrets in client.secrets and peer.secrets; on Kubernetes only. CertManager: certificates that cert-manager issues, by client.certManager and peer.certManager; on Kubernetes only. Disabled: plaintext. On a running cluster only the mode of clients can be changed, between Disabled and Managed: set client.mode.",
+      "Managed: Quorate creates a certificate authority for the cluster and rotates its certificates. Secrets: certificates of your own, from the Secrets in client.secrets and peer.secrets; on Kubernetes only. CertManager: certificates that cert-manager issues, by client.certManager and peer.certManager; on Kubernetes only. Disabled: plaintext. On a running cluster it can be changed between Managed, Secrets and CertManager, and the mode of clients (client.mode) also between Disabled and Managed.",
     ),
   client: clientPlane
     .optional()
@@ -210,21 +210,27 @@ export const planeMode = (self: string, plane: "client" | "peer"): string =>
 const CHANGEABLE: readonly TLSMode[] = ["Disabled", "Managed"];
 const changeable = (self: string) =>
   `${planeMode(self, "client")} in [${CHANGEABLE.map((mode) => `'${mode}'`).join(", ")}]`;
+/** From one source to another: a rotation of the CA. */
+const staysSecure = (plane: "client" | "peer") =>
+  `(${planeMode("self", plane)} != 'Disabled' && ${planeMode("oldSelf", plane)} != 'Disabled')`;
+const sourceMayChange = (plane: "client" | "peer", tls: TLSFields, old: TLSFields) =>
+  [tls, old].every((one) => (one[plane]?.mode ?? one.mode) !== "Disabled");
 
 /** What counts is the mode of each plane, wherever it is written. */
 const securityIsKept: Rule<TLSFields> = {
   cel: [
-    `(${planeMode("self", "client")} == ${planeMode("oldSelf", "client")} || (${changeable("self")} && ${changeable("oldSelf")}))`,
-    `${planeMode("self", "peer")} == ${planeMode("oldSelf", "peer")}`,
+    `(${planeMode("self", "client")} == ${planeMode("oldSelf", "client")} || ${staysSecure("client")} || (${changeable("self")} && ${changeable("oldSelf")}))`,
+    `(${planeMode("self", "peer")} == ${planeMode("oldSelf", "peer")} || ${staysSecure("peer")})`,
   ].join(" && "),
   transition: true,
   message:
-    "this change of the TLS mode is not possible on a running cluster yet; the mode of clients (client.mode) can be changed between Disabled and Managed, with the mode of peers as it was: for anything else create a cluster with the other mode and copy the data",
+    "this change of the TLS mode is not possible on a running cluster: the mode of clients (client.mode) can be changed between Disabled and Managed, and the modes of clients and of peers (peer.mode) between Managed, Secrets and CertManager. To reach Secrets or CertManager from Disabled, change to Managed first; peers cannot be changed from or to Disabled",
   check: (tls, old) =>
     old === undefined ||
     (((tls.client?.mode ?? tls.mode) === (old.client?.mode ?? old.mode) ||
+      sourceMayChange("client", tls, old) ||
       [tls, old].every((one) => CHANGEABLE.includes(one.client?.mode ?? one.mode))) &&
-      (tls.peer?.mode ?? tls.mode) === (old.peer?.mode ?? old.mode)),
+      ((tls.peer?.mode ?? tls.mode) === (old.peer?.mode ?? old.mode) || sourceMayChange("peer", tls, old))),
 };
 
 /** Exactly the source that the mode names. */

@@ -1,15 +1,16 @@
-/** Another CA in the user's Secrets, on real etcd: members go over to it on both planes, and a writer is served throughout. */
+/** Another source of certificates, and another CA of it, on real etcd: members go over to it on both planes. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { after, before, test } from "node:test";
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { createPki } from "../../src/pki/issue.ts";
 import { systemClock } from "../../src/seams/clock.ts";
-import type { IssuedCertificate } from "../../src/seams/pki.ts";
+import type { IssuedCertificate, LeafSpec } from "../../src/seams/pki.ts";
 import { systemRandom } from "../../src/seams/random.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { PATHS } from "../support/kube-paths.ts";
+import { EVERY_CASE } from "../support/sample.ts";
 import {
   ClusterOnBed,
   PATIENCE_MS,
@@ -38,12 +39,13 @@ after(async () => {
 
 async function put(name: string, ca: IssuedCertificate): Promise<void> {
   const dns = ["own-client.default.svc", "*.own-peers.default.svc", "own-peers.default.svc", "*.default.svc"];
-  const leaf = {
+  const isOperator = name === "my-operator";
+  const leaf: LeafSpec = {
     commonName: name,
-    sans: name === "my-operator" ? { dns: [], ips: [] } : { dns, ips: ["127.0.0.1"] },
-    usages: ["serverAuth", "clientAuth"],
+    sans: isOperator ? { dns: [], ips: [] } : { dns, ips: ["127.0.0.1"] },
+    usages: isOperator ? ["clientAuth"] : ["serverAuth", "clientAuth"],
     lifeMs: 30 * DAY,
-  } as const;
+  };
   const { certificate, key } = await pki.issueLeaf({ ca, leaf });
   const files = { "tls.crt": certificate, "tls.key": key, "ca.crt": ca.certificate };
   const data = Object.fromEntries(
@@ -59,48 +61,60 @@ async function file(secret: string, name: string): Promise<string> {
   return Buffer.from(data?.[name] ?? "", "base64").toString();
 }
 
-test("another CA in the user's Secrets is trusted by all, then used, then alone; data and members stay", async (t) => {
+const MEMBERS = ["own-1", "own-2", "own-3"];
+
+/** Whether these CAs, and no others, are in the files of every member. */
+async function trustOnly(texts: readonly string[]): Promise<boolean> {
+  for (const member of MEMBERS)
+    for (const trust of ["client-ca.crt", "peer-ca.crt"])
+      if (!texts.includes(await file(member, trust))) return false;
+  return true;
+}
+
+test("from Managed to the user's Secrets, and to another CA of theirs: trusted by all, then used, then alone", async (t) => {
   const ca = await pki.issueCa({ commonName: "Our company", lifeMs: 100 * DAY });
   const next = await pki.issueCa({ commonName: "Another company", lifeMs: 100 * DAY });
   for (const name of SECRETS) await put(name, ca);
   const cluster = new ClusterOnBed(bed, "own", running);
-  const secrets = { server: "my-server", operator: "my-operator" };
-  await cluster.create({
-    replicas: 3,
-    tls: {
-      mode: "Secrets",
-      client: { secrets },
-      peer: { secrets: { member: "my-peer" } },
-      rotation: { soak: "1s" },
-    },
-  });
+  await cluster.create({ replicas: 3, tls: { rotation: { soak: "1s" } } });
   await cluster.converged(3);
-  const ids = (await cluster.status()).members?.map(({ id }) => id);
-  const began = Date.now();
-  for (const name of SECRETS) await put(name, next);
-  await eventually(
-    "every member trusts and has the new CA alone",
-    async () => {
-      for (const member of ["own-1", "own-2", "own-3"])
-        for (const trust of ["client-ca.crt", "peer-ca.crt"])
-          if ((await file(member, trust)) !== next.certificate) return false;
-      return true;
-    },
-    { withinMs: 2 * PATIENCE_MS },
+  const ids = async () => (await cluster.status()).members?.map(({ id }) => id);
+  const before = await ids();
+  const then = async (what: string, change: () => Promise<unknown>, is: () => Promise<boolean>) => {
+    const began = Date.now();
+    await change();
+    await eventually(what, is, { withinMs: 2 * PATIENCE_MS });
+    await cluster.converged(3);
+    t.diagnostic(`${what}: ${((Date.now() - began) / 1000).toFixed(1)} s`);
+    assert.equal(await cluster.condition("TLSReady"), "True/Issued");
+    await cluster.assertSound(3);
+    assert.deepEqual(await ids(), before, "the same members");
+  };
+  const tls = {
+    mode: "Secrets",
+    client: { secrets: { server: "my-server", operator: "my-operator" } },
+    peer: { secrets: { member: "my-peer" } },
+  };
+  await then(
+    "every member runs with the user's CA alone",
+    () => cluster.edit({ tls }),
+    () => trustOnly([ca.certificate]),
   );
-  await cluster.converged(3);
-  t.diagnostic(`rotated both CAs in ${((Date.now() - began) / 1000).toFixed(1)} s`);
-  assert.equal(await cluster.condition("TLSReady"), "True/Issued");
-  await cluster.assertSound(3);
-  assert.deepEqual(
-    (await cluster.status()).members?.map(({ id }) => id),
-    ids,
-    "the same members",
-  );
+  const change = async () => {
+    for (const name of SECRETS) await put(name, next);
+  };
+  await then("every member runs with the other CA alone", change, () => trustOnly([next.certificate]));
   for (const [pem, from] of [
     ["server.pem", "my-server"],
     ["peer.pem", "my-peer"],
   ] as const)
     assert.ok((await file("own-2", pem)).startsWith(await file(from, "tls.crt")), pem);
+  if (EVERY_CASE)
+    await then(
+      "every member runs with CAs of ours alone",
+      () => cluster.edit({ tls: { mode: "Managed", client: null, peer: null } }),
+      async () =>
+        await trustOnly([await file("own-client-ca", "tls.crt"), await file("own-peer-ca", "tls.crt")]),
+    );
   await cluster.close();
 });

@@ -60,7 +60,7 @@ function serving(ways: readonly Way[], asked: TLS, running: readonly TLS[]): TLS
 }
 
 /** The same in other words, as when an edit is undone, is no reason to restart a member: it is written as there. */
-function asWritten(tls: TLS, running: readonly TLS[]): TLS {
+export function asWritten(tls: TLS, running: readonly TLS[]): TLS {
   const found = running.find((one) => meaning(one) === meaning(tls));
   if (!found) return tls;
   const { client: _client, peer: _peer, ...rest } = tls;
@@ -68,8 +68,11 @@ function asWritten(tls: TLS, running: readonly TLS[]): TLS {
   return { ...rest, mode, ...(client && { client }), ...(peer && { peer }) };
 }
 
-/** With the mode of each plane written out, and without the CAs, which are named afterwards. */
-function meaning({ mode, client, peer, effective, ...rest }: TLS): string {
+/**
+ * With the mode of each plane written out, and without the CAs, which are named afterwards, and what leaves are made
+ * with, which restarts nobody.
+ */
+function meaning({ mode, client, peer, effective, managed: _lives, extraSANs: _names, ...rest }: TLS): string {
   const { listen, advertise } = effective?.client ?? {};
   return canonical({ ...rest, listen, advertise, client: { mode, ...client }, peer: { mode, ...peer } });
 }

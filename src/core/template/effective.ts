@@ -13,6 +13,7 @@ import type { EffectiveTLS, MemberRecord, MemberTemplate } from "../record.ts";
 import type { View } from "../view.ts";
 import { asServed, passage, sameWays, type Way } from "./client-ways.ts";
 import { templateFor, templateHash } from "./template.ts";
+import { withSources } from "./tls-source.ts";
 
 export const PLANES: readonly Plane[] = ["client", "peer"];
 
@@ -130,7 +131,9 @@ function withTLS(template: MemberTemplate, tls: MemberTemplate["tls"]): MemberTe
   return tls === template.tls ? template : variantOf(template, tls);
 }
 
-function withTrust(view: Seen, template: MemberTemplate): MemberTemplate {
+function withTrust(view: Seen, asked: MemberTemplate): MemberTemplate {
+  const running = view.staying.map(({ record }) => record.template.tls);
+  const template = withTLS(asked, withSources(asked.tls, running, view.observation.platform.authorities));
   const planes: { -readonly [P in Plane]?: EffectiveTLS[P] } = {};
   for (const plane of PLANES) {
     const trust = needsTrust(template, plane) ? wantedTrust(view, plane) : undefined;

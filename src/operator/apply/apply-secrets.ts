@@ -5,7 +5,7 @@
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { userSecretName } from "../../api/etcd-user.ts";
 import type { UserFacts } from "../../core/auth/facts.ts";
-import { isSecure, modesInUse } from "../../core/config/flags.ts";
+import { isGiven, isSecure, modesInUse } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { View } from "../../core/view.ts";
 import { Conflict } from "../../control/platform.ts";
@@ -23,6 +23,7 @@ import { hex } from "../../seams/random.ts";
 import type { Certificates } from "./certificates.ts";
 import { isPlaneInUse, secretsByName, textIn } from "./secret-files.ts";
 import { Contested } from "./contests.ts";
+import { givenSecret, spareIn } from "./given.ts";
 import { findOne, keepCreated, keepSecret, relabel, UNCONTESTED } from "./keep.ts";
 import { partsOf } from "./not-made.ts";
 import type { ApplyContext, Outcomes } from "./outcomes.ts";
@@ -99,6 +100,11 @@ async function issueAuthority(
   const records = view.members.map(({ record }) => record);
   const secrets = secretsByName(stores.ownObjects(key).secrets);
   let known = cached;
+  // Of a plane whose certificates were given until now, the CA that its members run with is known from them alone.
+  if (known === undefined && records.some(({ template }) => isGiven(template.tls, plane))) {
+    const held = await givenSecret({ client, stores, key }, view, plane, outcomes);
+    return held !== undefined && certificates.useAuthority(cluster, plane, held);
+  }
   if (known === undefined && isPlaneInUse(plane, records, secrets)) {
     const found = await findOne(client, secretResource, { name, namespace: cluster.namespace });
     if (!found || !isOurs(found)) {
@@ -112,7 +118,8 @@ async function issueAuthority(
   }
   const wanted = known ?? (await certificates.newAuthority(cluster, plane));
   const kept = await keepCreated(client, secretResource, wanted, known, isOurs);
-  return outcomes.note(secretResource, kept) && certificates.useAuthority(cluster, plane, kept.object);
+  if (!outcomes.note(secretResource, kept)) return false;
+  return certificates.useAuthority(cluster, plane, kept.object, { spare: spareIn(plane, records, secrets) });
 }
 
 async function issueMember(

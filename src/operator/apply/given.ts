@@ -36,6 +36,7 @@ interface Named {
 
 /** Which Secrets the leaves of a plane are in. */
 interface Places {
+  readonly isMember: (leaf: string) => boolean;
   readonly member: (member: string) => Named;
   readonly clients: ReadonlyMap<string, Named>;
   /** Whose ca.crt signed what members show. */
@@ -102,7 +103,11 @@ export async function givenSecret(
 }
 
 /** A certificate that is for all members is in the Secret of any of them. */
-function spareIn(plane: Plane, records: readonly MemberRecord[], secrets: SecretsByName): Keeping["spare"] {
+export function spareIn(
+  plane: Plane,
+  records: readonly MemberRecord[],
+  secrets: SecretsByName,
+): Keeping["spare"] {
   return (leaf) => {
     const { pemFile } = PLANE_FILES[plane];
     for (const { name, uid } of records) {
@@ -179,6 +184,7 @@ export function placesOf(
 ): Places {
   const { tls } = view.spec;
   const { name: cluster, namespace } = view.observation.cluster;
+  const isMember = (leaf: string) => leaf.endsWith(` ${plane}`);
   if (modeOf(tls, plane) === "CertManager") {
     const pending = (role: string, name: string): Named => {
       const field = `spec.tls.${plane}.certManager.${role}`;
@@ -198,6 +204,7 @@ export function placesOf(
       .filter(({ certificate, applied }) => certificate && applied)
       .map(({ object }) => [userLeaf(object), pending("operator", issuedNames.user(object))] as const);
     return {
+      isMember,
       member,
       trust,
       clients: new Map(
@@ -214,11 +221,12 @@ export function placesOf(
   const { client, peer } = tls;
   if (plane === "peer" || !client?.secrets) {
     const member = named("member", peer?.secrets?.member ?? "");
-    return { member: () => member, clients: new Map(), trust: [member], accepts: [member] };
+    return { isMember, member: () => member, clients: new Map(), trust: [member], accepts: [member] };
   }
   const { server, operator, trustedCA } = client.secrets;
   const [shown, ours] = [named("server", server), named("operator", operator)];
   return {
+    isMember,
     member: () => shown,
     clients: new Map([[CLIENTS.operator, ours]]),
     trust: [shown],
@@ -261,6 +269,8 @@ export function givenSource(input: GivenInput): Given | { readonly problem: Prob
   if ("problem" in accepts) return accepts;
   const find = (leaf: string): Offer => {
     const client = places.clients.get(leaf);
+    if (!client && !places.isMember(leaf))
+      return { problem: { message: `nobody gives a certificate for ${leaf}` } };
     const from = client ?? places.member(leaf.slice(0, leaf.lastIndexOf(" ")));
     const [certificate, key] = [fileOf(input, from, "tls.crt"), fileOf(input, from, "tls.key")];
     if ("problem" in certificate) return certificate;

@@ -207,11 +207,10 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
       ...issue(names.memberSecretName(name), record.uid, { of: "member", record }),
     })),
     client(own.operator, names.CLIENTS.operator, operatorSecret),
-    // Whoever signs for themselves has certificates for their clients, too.
-    ...(modeOf(view.spec.tls, "client") === "Secrets"
-      ? []
-      : [client(own.client, names.CLIENTS.user, clientSecret)]),
-    ...(view.observation.snapshots && names.snapshotSecretName(cluster) === own.snapshot
+    ...(publishesClients(view, named(cached.secrets, own.client))
+      ? [client(own.client, names.CLIENTS.user, clientSecret)]
+      : []),
+    ...(view.observation.snapshots && names.snapshotSecretName(cluster) === own.snapshot && !isLeft(view)
       ? [client(own.snapshot, names.CLIENTS.snapshot, snapshotSecret)]
       : []),
     ...certifiedUsers(view).map((user) => ({
@@ -224,6 +223,23 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
       ...issue(secret, cluster.uid, { of: "password", user }),
     })),
   ];
+}
+
+/**
+ * Whoever signs for themselves has certificates for their clients, too. What was published before is kept up to the
+ * moment from which certificates of another source are used, so that clients find its CA beside the former one.
+ */
+function publishesClients(view: View, known: Secret | undefined): boolean {
+  const { client: authority } = view.observation.platform.authorities ?? {};
+  const mode = modeOf(view.spec.tls, "client");
+  if (!authority || mode === "CertManager") return mode !== "Secrets";
+  if (!authority.given) return mode !== "Secrets" || authority.phase === "Bundle";
+  return authority.phase === "Bundle" && known !== undefined;
+}
+
+/** Certificates of clients come from us again once all members trust our CA. */
+function isLeft(view: View): boolean {
+  return view.observation.platform.authorities?.client?.given === true;
 }
 
 /** Labels and annotations of Secrets, whatever becomes of what is in them. */
