@@ -299,14 +299,6 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     replace: "now",
   },
   {
-    name: "a CA that the user changed is given to members, of which those that run trust the other one",
-    breaks: "R45",
-    situation: "given",
-    file: "src/operator/apply/given.ts",
-    find: "if (before === undefined || isSameBundle(now.text, before)) continue;\n",
-    replace: "continue;\n",
-  },
-  {
     name: "a certificate of the user is given to members whatever its names are",
     breaks: "R46",
     situation: "given",
