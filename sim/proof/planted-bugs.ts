@@ -29,6 +29,7 @@ export const situations = [
   "quota",
   "peer-services",
   "given",
+  "given-rotation",
   "restore",
   "network-policy",
   "restore-in-place",

@@ -125,7 +125,7 @@ export const plantedOperationBugs: readonly PlantedBug[] = [
     name: "members are started with the new CA alone",
     breaks: "R45",
     file: "src/core/template/effective.ts",
-    find: "return [authority.current, ...otherOf(authority)];",
+    find: "return asRecorded(staying, plane, [authority.current, ...otherOf(authority)]);",
     replace: "return otherOf(authority);",
   },
   {

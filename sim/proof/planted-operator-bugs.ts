@@ -57,6 +57,7 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
   {
     name: "certificates of another CA that somebody gives are used before members trust it",
     breaks: "R45",
+    situation: "given-rotation",
     file: "src/operator/apply/plane-source.ts",
     find: "if (offered === id(signer)) return",
     replace: 'if (offered !== "") return',
