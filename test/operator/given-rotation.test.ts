@@ -99,21 +99,22 @@ test("from Managed to the user's Secrets, and to another CA of theirs: trusted b
     () => cluster.edit({ tls }),
     () => trustOnly([ca.certificate]),
   );
-  const change = async () => {
-    for (const name of SECRETS) await put(name, next);
-  };
-  await then("every member runs with the other CA alone", change, () => trustOnly([next.certificate]));
-  for (const [pem, from] of [
-    ["server.pem", "my-server"],
-    ["peer.pem", "my-peer"],
-  ] as const)
-    assert.ok((await file("own-2", pem)).startsWith(await file(from, "tls.crt")), pem);
-  if (EVERY_CASE)
+  if (EVERY_CASE) {
+    const change = async () => {
+      for (const name of SECRETS) await put(name, next);
+    };
+    await then("every member runs with the other CA alone", change, () => trustOnly([next.certificate]));
+    for (const [pem, from] of [
+      ["server.pem", "my-server"],
+      ["peer.pem", "my-peer"],
+    ] as const)
+      assert.ok((await file("own-2", pem)).startsWith(await file(from, "tls.crt")), pem);
     await then(
       "every member runs with CAs of ours alone",
       () => cluster.edit({ tls: { mode: "Managed", client: null, peer: null } }),
       async () =>
         await trustOnly([await file("own-client-ca", "tls.crt"), await file("own-peer-ca", "tls.crt")]),
     );
+  }
   await cluster.close();
 });

@@ -72,7 +72,15 @@ export function asWritten(tls: TLS, running: readonly TLS[]): TLS {
  * With the mode of each plane written out, and without the CAs, which are named afterwards, and what leaves are made
  * with, which restarts nobody.
  */
-function meaning({ mode, client, peer, effective, managed: _lives, extraSANs: _names, ...rest }: TLS): string {
+function meaning({
+  mode,
+  client,
+  peer,
+  effective,
+  managed: _lives,
+  extraSANs: _names,
+  ...rest
+}: TLS): string {
   const { listen, advertise } = effective?.client ?? {};
   return canonical({ ...rest, listen, advertise, client: { mode, ...client }, peer: { mode, ...peer } });
 }
