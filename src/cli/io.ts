@@ -3,6 +3,7 @@
  * A verb takes this as an argument instead of reaching for globals, so a test can run it in-process.
  */
 import process from "node:process";
+import { isSea } from "node:sea";
 import { systemClock, type Clock } from "../seams/clock.ts";
 import { systemRandom, type Random } from "../seams/random.ts";
 import { calledAs } from "./called.ts";
@@ -33,6 +34,8 @@ export interface CliIo {
   readonly random: Random;
   /** The program as the user called it, for hints; see called.ts. */
   readonly command?: string;
+  /** How this program is started once more; absent: it is not. */
+  readonly program?: { readonly command: string; readonly args: readonly string[] };
   /** Where clusters are, instead of what the flags say: a test's own. */
   readonly target?: Target;
 }
@@ -73,5 +76,12 @@ export function processIo(signal: AbortSignal): CliIo {
     clock: systemClock,
     random: systemRandom,
     command: calledAs({ programs: [process.argv0, process.argv[1]], env: process.env }),
+    program: thisProgram(),
   };
+}
+
+/** An executable is the program itself; otherwise Node runs the script that was called. */
+function thisProgram(): NonNullable<CliIo["program"]> {
+  const script = isSea() ? undefined : process.argv[1];
+  return { command: process.execPath, args: script === undefined ? [] : [script] };
 }

@@ -124,6 +124,12 @@ export class Certificates {
     return { ca: this.caFile("client"), cert: this.#file("user.pem"), key: this.#file("user.pem") };
   }
 
+  /** The files of what the controller dials etcd with. */
+  controllerFiles(): ClientCredentials {
+    const pem = this.#file("controller.pem");
+    return { ca: this.caFile("client"), cert: pem, key: pem };
+  }
+
   /** What the controller dials etcd with; undefined while it does not exist. */
   async controllerCredentials(): Promise<ClientCredentials | undefined> {
     const [ca, pem] = await Promise.all([

@@ -81,7 +81,7 @@ export class Controller {
       await this.platform.workloads.stopAndWait(names.filter((name) => name !== leader));
       await this.platform.workloads.stopAndWait(names.filter((name) => name === leader));
     }
-    await this.platform.restores.close();
+    await Promise.all([this.platform.restores.close(), this.platform.snapshots.close()]);
     await this.platform.workloads.detach();
     await this.#options.seams.transport.close();
     await this.#lock.release();

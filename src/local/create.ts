@@ -22,7 +22,7 @@ export interface CreateSeams extends StoreSeams {
 const MOST_TRIES = 8;
 
 /** Files that may lie in a directory which holds no cluster yet. */
-const HARMLESS = new Set(["lock", "lock.claim", "control.sock", "volumes"]);
+const HARMLESS = new Set(["lock", "lock.claim", "control.sock", "volumes", "snapshots", "schedules"]);
 
 /** Refuses a directory that holds something else than a cluster of ours. */
 export async function checkDirectory(at: Layout, disk: Disk): Promise<void> {

@@ -33,9 +33,17 @@ export interface Layout {
   /** Certificate and key of an EtcdUser in one file. */
   readonly userCertificates: string;
   userCertificate(user: string): string;
+  /** The EtcdSnapshots and their schedules, and what processes that work for them leave. */
+  readonly snapshots: string;
+  readonly schedules: string;
+  readonly snapshotJobs: string;
+  snapshot(name: string): string;
+  schedule(name: string): string;
   /** A directory for each Secret, and the file with the password in it. */
   secret(name: string): string;
   password(secret: string): string;
+  /** The key that snapshots are encrypted with. */
+  encryptionKey(secret: string): string;
   member(name: string): string;
   volume(name: string): VolumeLayout;
   configOf(name: string): string;
@@ -78,6 +86,12 @@ export function layout(dir: string): Layout {
     userCertificate: (user) => under("pki", "users", `${user}.pem`),
     secret: (name) => under("secrets", name),
     password: (secret) => under("secrets", secret, "password"),
+    snapshots: under("snapshots"),
+    schedules: under("schedules"),
+    snapshotJobs: under("run", "snapshots"),
+    snapshot: (name) => under("snapshots", `${name}.json`),
+    schedule: (name) => under("schedules", `${name}.json`),
+    encryptionKey: (secret) => under("secrets", secret, "key"),
     member: (name) => under("members", `${name}.json`),
     volume: (name) => ({
       dir: under("volumes", name),

@@ -14,6 +14,7 @@ import type { Random } from "../seams/random.ts";
 import type { Installer } from "./binaries.ts";
 import type { ClientCredentials } from "./certificates.ts";
 import type { LocalSeams } from "./platform.ts";
+import type { Program } from "./snapshot-jobs.ts";
 import { machineRescuer } from "./rescuer.ts";
 import { machineFetcher, machineRestorer } from "./restorer.ts";
 
@@ -29,6 +30,8 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
   readonly command?: string;
+  /** How this program is started once more. */
+  readonly program?: Program;
 }
 
 /** A way to etcd of its own, with other credentials. */
@@ -40,7 +43,7 @@ export function connectWith(clock: Clock): NonNullable<LocalSeams["connect"]> {
   };
 }
 
-export function thisMachine({ clock, random, env, signal, command }: Surroundings): Machine {
+export function thisMachine({ clock, random, env, signal, command, program }: Surroundings): Machine {
   const transport = new GrpcTransport({ clock });
   const probe = new HttpProbe();
   const pki = createPki(clock, random);
@@ -61,6 +64,7 @@ export function thisMachine({ clock, random, env, signal, command }: Surrounding
       restore: machineRestorer({ clock, random, env }),
       fetch: machineFetcher({ clock, random, env, signal }),
       connect: connectWith(clock),
+      ...(program && { program }),
     },
     install: async (version, tell) => {
       const progress: OnProgress = ({ text }) => tell(text);

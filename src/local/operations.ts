@@ -21,6 +21,7 @@ import type { Layout } from "./layout.ts";
 import { operationVerbs } from "./operation-verbs.ts";
 import type { LocalPlatform } from "./platform.ts";
 import { Refused } from "./refused.ts";
+import { snapshotVerbs } from "./snapshot-verbs.ts";
 import type { StoredCluster } from "./store.ts";
 import { specWarnings } from "./warnings.ts";
 
@@ -84,6 +85,7 @@ export { Refused } from "./refused.ts";
 export const operations = {
   ...operationVerbs,
   ...authVerbs,
+  ...snapshotVerbs,
 
   async status(subject: Subject): Promise<LocalReport> {
     const stored = await storedCluster(subject);

@@ -31,12 +31,16 @@ import { offers, slotIsFree, slotOf, type Offer } from "./addresses.ts";
 import type { Binaries } from "./binaries.ts";
 import { Certificates, planesOf, tlsPlanes, type ClientCredentials } from "./certificates.ts";
 import { Configuration } from "./configuration.ts";
+import { removeRest } from "./finish-deletion.ts";
 import type { Layout } from "./layout.ts";
 import { MissingVersions } from "./missing-versions.ts";
 import { OperationStore, type FoundOperations } from "./operation-store.ts";
 import type { Fetcher } from "./fetched.ts";
 import { Recovery, type Rescuer } from "./recovery.ts";
 import { Restores, type Restorer } from "./restores.ts";
+import type { SnapshotEffect } from "../core/snapshots/effect.ts";
+import { LocalSnapshots } from "./snapshots.ts";
+import type { Program } from "./snapshot-jobs.ts";
 import { rotatingPlanes } from "./rotating-planes.ts";
 import { Supervisor } from "./supervisor.ts";
 import { Store, type StoredCluster, type StoreSeams } from "./store.ts";
@@ -57,6 +61,8 @@ export interface LocalSeams extends StoreSeams, WorkloadSeams {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The program as the user called it, for hints. */
   readonly command?: string;
+  /** How it is started once more, to take snapshots; without it none are taken. */
+  readonly program?: Program;
 }
 
 export interface LocalPlatformOptions {
@@ -80,6 +86,7 @@ export class LocalPlatform implements Platform {
   readonly store: Store;
   readonly operations: OperationStore;
   readonly auth: LocalAuth;
+  readonly snapshots: LocalSnapshots;
   readonly volumes: Volumes;
   readonly workloads: Workloads;
   readonly certificates: Certificates;
@@ -104,6 +111,7 @@ export class LocalPlatform implements Platform {
     this.store = new Store(layout, seams);
     this.operations = new OperationStore(layout, seams);
     this.auth = new LocalAuth(layout, seams);
+    this.snapshots = new LocalSnapshots(layout, seams, options.onEvent);
     this.#versions = new MissingVersions(options.binaries);
     this.volumes = new Volumes(layout, seams.disk, seams.random);
     this.workloads = new Workloads(layout, seams, seams.env, options.onEvent);
@@ -144,6 +152,9 @@ export class LocalPlatform implements Platform {
     const highestLeftover = Math.max(highestVolume, ...leftovers);
     const { name, uid, generation, deleting, approved, spec, marks } = cluster;
     const operations = this.#operationsOf(cluster.name, found);
+    const isSecure = planesOf(applicableSpec(spec).tls, records).includes("client");
+    const files = isSecure ? this.certificates.controllerFiles() : undefined;
+    const snapshots = await this.snapshots.read(name, files);
     return {
       cluster: {
         name,
@@ -174,6 +185,7 @@ export class LocalPlatform implements Platform {
         ),
       },
       operations,
+      ...(snapshots && { snapshots }),
       auth: await this.#auth(cluster, records),
     };
   }
@@ -232,7 +244,7 @@ export class LocalPlatform implements Platform {
     const started = await this.#supervisor.start(view, others);
     return together(
       certificates,
-      { changed, problems: [...this.#damagedOperations, ...this.auth.damaged] },
+      { changed, problems: [...this.#damagedOperations, ...this.auth.damaged, ...this.snapshots.damaged] },
       started,
     );
   }
@@ -340,25 +352,10 @@ export class LocalPlatform implements Platform {
     return await this.#trust.see(members, planes);
   }
 
-  /** All but the volumes that the retention kept; the cluster's own file goes last. */
   async #finishDeletion(): Promise<void> {
     const { layout, seams } = this.#options;
-    for (const part of [
-      layout.members,
-      layout.operations,
-      layout.users,
-      layout.roles,
-      ...(await this.auth.generated((await this.store.cluster())?.name ?? "")),
-      layout.config,
-      layout.run,
-      layout.pki,
-      layout.logs,
-    ]) {
-      await seams.disk.remove(part);
-    }
-    // What was rescued is kept with the volumes that it was rescued from.
-    if ((await seams.disk.list(layout.volumes)).length === 0)
-      for (const part of [layout.volumes, layout.recoveries]) await seams.disk.remove(part);
+    const generated = await this.auth.generated((await this.store.cluster())?.name ?? "");
+    await removeRest(seams.disk, layout, generated);
     await this.store.removeCluster();
   }
 
@@ -388,6 +385,7 @@ export class LocalPlatform implements Platform {
 
   readonly password = (secret: string) => this.auth.password(secret);
   readonly logins = () => this.auth.logins;
+  readonly executeSnapshot = (effect: SnapshotEffect) => this.snapshots.execute(effect);
 
   async actAsRoot(): Promise<EtcdTransport | undefined> {
     const credentials = await this.certificates.credentialsFor("root");

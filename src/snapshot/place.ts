@@ -44,6 +44,34 @@ export function folderURI({ s3, gcs, azure, pvc, file }: Destination): string {
   return withSlash(pathToFileURL(file?.path ?? "/").href);
 }
 
+/** How it is reached, as flags of `quorate snapshot`. */
+export function storeFlags({ s3, gcs, azure }: Destination, caFile?: string): string[] {
+  const flag = (name: string, value: string | undefined) => (value === undefined ? [] : [`--${name}`, value]);
+  if (s3) {
+    const { endpoint, region, pathStyle, sse, kmsKey } = s3;
+    return [
+      ...flag("s3-endpoint", endpoint),
+      ...flag("s3-region", region),
+      ...(pathStyle === undefined ? [] : [pathStyle ? "--s3-path-style" : "--s3-virtual-host"]),
+      ...flag("s3-ca-file", caFile),
+      ...flag("s3-sse", sse),
+      ...flag("s3-kms-key", kmsKey),
+    ];
+  }
+  if (gcs)
+    return [
+      ...flag("gcs-endpoint", gcs.endpoint),
+      ...flag("gcs-ca-file", caFile),
+      ...flag("gcs-kms-key", gcs.kmsKey),
+    ];
+  return [
+    ...flag("azure-account", azure?.account),
+    ...flag("azure-endpoint", azure?.endpoint),
+    ...flag("azure-ca-file", caFile),
+    ...flag("azure-encryption-scope", azure?.encryptionScope),
+  ];
+}
+
 /** The object of a destination whose URI this is, as the source of a restore; undefined for a URI of another place. */
 export function sourceAt({ s3, gcs, azure, pvc, file }: Destination, uri: string): RestoreSource | undefined {
   if (s3) {

@@ -105,6 +105,7 @@ export class LocalCluster {
       seams: {
         ...seams,
         pki: this.#options.pki ?? seams.pki,
+        env: { ...seams.env, ...this.#options.env },
         clock: hurriedClock(this.#options),
         transport,
         probe,

@@ -27,6 +27,10 @@ export interface LocalOptions {
   /** Called before a member's process is started. */
   readonly onSpawn?: (member: string) => Promise<void>;
   readonly pki?: Pki;
+  /** Added to the environment of the controller and of its processes. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** How far the controller's wall clock is ahead. */
+  readonly aheadMs?: () => number;
 }
 
 export const seams = {
@@ -37,6 +41,10 @@ export const seams = {
   pki: createPki(systemClock, systemRandom),
   ...dataSeams,
   env: { PATH: process.env["PATH"] },
+  program: {
+    command: process.execPath,
+    args: [path.join(import.meta.dirname, "..", "..", "src", "cli", "main.ts")],
+  },
 };
 
 export type Child = RunningProcess & { readonly member: string };
@@ -62,9 +70,13 @@ export function rememberedProcesses(
   return { ...systemProcesses, spawn };
 }
 
-export function hurriedClock({ hurry }: LocalOptions): Clock {
-  if (hurry === undefined) return systemClock;
-  return { ...systemClock, monotonic: () => hurry * systemClock.monotonic() };
+export function hurriedClock({ hurry = 1, aheadMs }: LocalOptions): Clock {
+  if (hurry === 1 && aheadMs === undefined) return systemClock;
+  return {
+    ...systemClock,
+    monotonic: () => hurry * systemClock.monotonic(),
+    now: () => systemClock.now() + (aheadMs?.() ?? 0),
+  };
 }
 
 /** Changes the addresses that newcomers are offered; their records then carry them for life. */

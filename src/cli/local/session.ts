@@ -20,6 +20,7 @@ const READING: ReadonlySet<OperationName> = new Set<OperationName>([
   "why",
   "listOperations",
   "listAuthObjects",
+  "listSnapshots",
 ]);
 
 export async function call<N extends OperationName>(

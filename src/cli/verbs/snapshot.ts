@@ -27,6 +27,7 @@ export const verb = verbGroup(
     verify: async () => (await import("./snapshot/verify.ts")).verb,
     "verify-fetch": async () => (await import("./snapshot/verify-steps.ts")).fetch,
     "verify-compare": async () => (await import("./snapshot/verify-steps.ts")).compare,
+    "verify-here": async () => (await import("./snapshot/verify-steps.ts")).here,
     import: async () => (await import("./snapshot/import.ts")).verb,
     delete: async () => (await import("./snapshot/delete.ts")).verb,
     stage: async () => (await import("./snapshot/stage.ts")).stage,

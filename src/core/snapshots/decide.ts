@@ -12,7 +12,7 @@ import type { Blocked, JobFacts, SnapshotFacts, SnapshotState } from "./facts.ts
 import { jobName } from "./names.ts";
 import { scheduleTurn } from "./schedule.ts";
 import { isFinal, isTold, statusAfter, type SnapshotVerdict } from "./status.ts";
-import { awaitResult, startJob, type JobRequest, type Turn } from "./turn.ts";
+import { awaitResult, jobNamed, startJob, workerNamed, type JobRequest, type Turn } from "./turn.ts";
 import { firstRequest, isToBeVerified, verificationTurn } from "./verification.ts";
 
 export interface SnapshotWorld extends SnapshotState {
@@ -131,7 +131,7 @@ function pending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   return told(world, snapshot, {
     phase: "Running",
     reason: "Started",
-    message: `creating Job ${job}`,
+    message: `creating ${jobNamed(world, job)}`,
     fields: { clusterUID: cluster.uid, job, startedAt: timestamp(now) },
   });
 }
@@ -168,10 +168,10 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
     case "waiting":
       return goesOn(
         "Started",
-        `Job ${job.name} waits${state.why === undefined ? " for its Pod" : `: ${state.why}`}`,
+        `${jobNamed(world, job.name)} waits${state.why === undefined ? " for its Pod" : `: ${state.why}`}`,
       );
     case "running":
-      return goesOn("Started", `Pod ${state.pod} is taking the snapshot`);
+      return goesOn("Started", `${workerNamed(world, state.pod)} is taking the snapshot`);
     case "succeeded": {
       const { taken, agoMs } = state;
       if (taken === undefined) return unread(snapshot, job, agoMs);
@@ -220,7 +220,8 @@ function ending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   if (state.is === "succeeded") return { effect: { kind: "ReleaseSnapshot", snapshot } };
   if (state.is !== "failed") {
     const why = state.is === "waiting" && state.why !== undefined ? ` (${state.why})` : "";
-    return tell("DeletingObject", `Job ${latest.name} deletes the object from the store${why}`);
+    const job = jobNamed(world, latest.name);
+    return tell("DeletingObject", `${job} deletes the object from the store${why}`);
   }
   if (state.agoMs >= RETRY_DELETE_MS) return started(world, snapshot, next);
   const message = `the object could not be deleted: ${state.message}. Set spec.deletionPolicy to Retain to keep it and let the EtcdSnapshot go`;
@@ -233,7 +234,7 @@ function isOver({ is }: JobFacts["state"]): boolean {
 
 function started(world: SnapshotWorld, snapshot: SnapshotFacts, job: JobRequest): Turn {
   const phase = job.task === "save" ? "Running" : "Deleting";
-  return startJob(snapshot, job, (message) =>
+  return startJob(world, snapshot, job, (message) =>
     told(world, snapshot, { phase, reason: "JobRefused", message }),
   );
 }

@@ -117,6 +117,8 @@ export interface SnapshotState {
   readonly schedules?: readonly ScheduleFacts[];
   /** Why none can be begun now. */
   readonly blocked?: Blocked;
+  /** On one machine a process of ours does what a Job does on Kubernetes. */
+  readonly by?: "process";
 }
 
 export interface Blocked {

@@ -4,6 +4,7 @@
  * right and only what the schedule itself made; and tell. What was missed comes down to the last one.
  */
 import type { EtcdSnapshotScheduleStatus } from "../../api/etcd-snapshot-schedule.ts";
+import type { EtcdSnapshotSpec } from "../../api/etcd-snapshot.ts";
 import type { ScheduleReason } from "../messages/schedule-reasons.ts";
 import { condition, findCondition, no, sentence, timestamp, yes } from "../status/condition.ts";
 import { CronError, isZone, lastTime, nextTime, parseCron, type Cron } from "./cron.ts";
@@ -41,6 +42,21 @@ const GRACE_MS = 10 * 60_000;
 /** Those that it made. */
 export function snapshotsOf(schedule: ScheduleFacts, snapshots: readonly SnapshotFacts[]): SnapshotFacts[] {
   return snapshots.filter(({ schedule: uid }) => uid === schedule.uid);
+}
+
+/** What a snapshot that it asks for is to be like. */
+export function specFor({ spec }: Pick<ScheduleFacts, "spec">): EtcdSnapshotSpec {
+  const { cluster, destination, compression, encryption, serviceAccountName, activeDeadlineSeconds } = spec;
+  return {
+    cluster,
+    destination,
+    // spec.verify of the schedule says when one of them is.
+    verify: false,
+    ...(compression !== undefined && { compression }),
+    ...(encryption !== undefined && { encryption }),
+    ...(serviceAccountName !== undefined && { serviceAccountName }),
+    ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
+  };
 }
 
 /** As Kubernetes names the Jobs of a CronJob. */

@@ -1,7 +1,7 @@
 /** What is done for one snapshot in one pass, and how Jobs are made and awaited alike for all that they do. */
 import { jobName } from "./names.ts";
 import type { SnapshotEffect } from "./effect.ts";
-import type { SnapshotFacts } from "./facts.ts";
+import type { SnapshotFacts, SnapshotState } from "./facts.ts";
 
 /** One effect for each snapshot at most, or the time after which there is one. */
 export type Turn = { readonly effect: SnapshotEffect } | { readonly inMs: number } | undefined;
@@ -16,10 +16,25 @@ export function awaitResult({ agoMs, told }: { readonly agoMs: number; readonly 
 
 export type JobRequest = Omit<Extract<SnapshotEffect, { kind: "StartJob" }>, "kind" | "snapshot">;
 
+/** What does it, in words: by the name of its Job. */
+export function jobNamed({ by }: Pick<SnapshotState, "by">, name: string): string {
+  return `${by === "process" ? "process" : "Job"} ${name}`;
+}
+
+/** Who is at work: a Pod, or a process of this machine. */
+export function workerNamed({ by }: Pick<SnapshotState, "by">, name: string): string {
+  return `${by === "process" ? "process" : "Pod"} ${name}`;
+}
+
 /** The Job, unless the last attempt to make it is what has to be told first. */
-export function startJob(snapshot: SnapshotFacts, job: JobRequest, refused: (message: string) => Turn): Turn {
+export function startJob(
+  world: Pick<SnapshotState, "by">,
+  snapshot: SnapshotFacts,
+  job: JobRequest,
+  refused: (message: string) => Turn,
+): Turn {
   const { failure } = snapshot;
-  const name = jobName(snapshot, job.task, job.attempt);
-  const first = failure === undefined ? undefined : refused(`Job ${name} could not be created: ${failure}`);
+  const name = jobNamed(world, jobName(snapshot, job.task, job.attempt));
+  const first = failure === undefined ? undefined : refused(`${name} could not be created: ${failure}`);
   return first ?? { effect: { kind: "StartJob", snapshot, ...job } };
 }

@@ -9,7 +9,7 @@ import { knownVerificationReason, type VerificationReason } from "../messages/ve
 import { condition, findCondition, no, sentence, timestamp, unknown, yes } from "../status/condition.ts";
 import type { SnapshotWorld } from "./decide.ts";
 import type { JobFacts, SnapshotFacts } from "./facts.ts";
-import { awaitResult, startJob, type Turn } from "./turn.ts";
+import { awaitResult, jobNamed, startJob, workerNamed, type Turn } from "./turn.ts";
 
 /** What asks for the first verification of a snapshot. */
 const BY_SPEC = "spec";
@@ -59,7 +59,7 @@ export function verificationTurn(world: SnapshotWorld, snapshot: SnapshotFacts):
   return told(world, snapshot, {
     phase: "Running",
     reason: "Started",
-    message: "creating the Job that verifies it",
+    message: `creating the ${world.by ?? "Job"} that verifies it`,
     fields: { ...fields, attempt: (verification?.attempt ?? 0) + 1, startedAt: timestamp(world.now) },
   });
 }
@@ -87,7 +87,7 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts, { attempt = 1 }:
   const job = snapshot.jobs.find((one) => one.task === "verify" && one.attempt === attempt);
   if (job === undefined) {
     if (world.blocked?.reason === "ImageUnknown") return goesOn("ImageUnknown", world.blocked.message);
-    return startJob(snapshot, { task: "verify", attempt, endpoints: [] }, (message) =>
+    return startJob(world, snapshot, { task: "verify", attempt, endpoints: [] }, (message) =>
       goesOn("JobRefused", message),
     );
   }
@@ -98,10 +98,10 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts, { attempt = 1 }:
     case "waiting":
       return goesOn(
         "Started",
-        `Job ${job.name} waits${state.why === undefined ? " for its Pod" : `: ${state.why}`}`,
+        `${jobNamed(world, job.name)} waits${state.why === undefined ? " for its Pod" : `: ${state.why}`}`,
       );
     case "running":
-      return goesOn("Started", `Pod ${state.pod} is restoring the snapshot`);
+      return goesOn("Started", `${workerNamed(world, state.pod)} is restoring the snapshot`);
     case "succeeded":
       return succeeded(world, snapshot, job, state);
     case "failed":

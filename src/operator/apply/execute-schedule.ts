@@ -4,7 +4,7 @@ import { API_VERSION } from "../../api/metadata.ts";
 import { Conflict } from "../../control/platform.ts";
 import type { SnapshotEffect } from "../../core/snapshots/effect.ts";
 import type { ScheduleFacts } from "../../core/snapshots/facts.ts";
-import { scheduledName } from "../../core/snapshots/schedule.ts";
+import { scheduledName, specFor } from "../../core/snapshots/schedule.ts";
 import { timestamp } from "../../core/status/condition.ts";
 import { isReason } from "../../kube/errors.ts";
 import { ANNOTATIONS, LABELS, SNAPSHOT_FINALIZER } from "../names.ts";
@@ -48,26 +48,16 @@ export async function executeSchedule(context: SnapshotContext, effect: Schedule
 /** Without an owner: deleting a schedule must not delete backups. */
 function snapshotFor(schedule: ScheduleFacts, namespace: string, at: number): EtcdSnapshot {
   const { spec, uid } = schedule;
-  const { cluster, destination, compression, encryption, serviceAccountName, activeDeadlineSeconds } = spec;
   return {
     apiVersion: API_VERSION,
     kind: "EtcdSnapshot",
     metadata: {
       name: scheduledName(schedule, at),
       namespace,
-      labels: { [LABELS.cluster]: cluster, [LABELS.scheduleUID]: uid },
+      labels: { [LABELS.cluster]: spec.cluster, [LABELS.scheduleUID]: uid },
       annotations: { [ANNOTATIONS.scheduledAt]: timestamp(at) },
     },
-    spec: {
-      cluster,
-      destination,
-      // spec.verify of the schedule says when one of them is.
-      verify: false,
-      ...(compression !== undefined && { compression }),
-      ...(encryption !== undefined && { encryption }),
-      ...(serviceAccountName !== undefined && { serviceAccountName }),
-      ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
-    },
+    spec: specFor(schedule),
   };
 }
 

@@ -1,8 +1,11 @@
-/** `quorate snapshot verify-fetch` and `verify-compare`: the steps of a verification in a Pod, around etcdutl and etcd. */
+/** `quorate snapshot verify-fetch` and `verify-compare`: the steps of a verification in a Pod; `verify-here`: all on one machine. */
 import path from "node:path";
 import { createPki } from "../../../pki/issue.ts";
+import { ensureEtcd } from "../../../etcd/install/ensure.ts";
 import { systemDisk } from "../../../seams/disk.ts";
+import { systemProcesses } from "../../../seams/processes.ts";
 import { compareScratch, fetchForVerification } from "../../../snapshot/verification.ts";
+import { verifyHere } from "../../../snapshot/verify-here.ts";
 import { UsageError, type CliIo } from "../../io.ts";
 import type { Flags } from "../../flag.ts";
 import { decryptionOf, KEY_FLAGS, locationOf, SNAPSHOT, snapshotVerb, STORE_FLAGS } from "./flags.ts";
@@ -77,6 +80,51 @@ export const compare = snapshotVerb(
       io.stdout.write(
         `Verified: revision ${revision}, ${totalKeys} keys${hashCompared ? ", and their hash" : ""}; restored in ${(rtoMs / 1_000).toFixed(1)} s.\n`,
       );
+      return { verified: { rtoMs: Math.round(rtoMs), revision, totalKeys, hashCompared } };
+    }),
+);
+
+export const here = snapshotVerb(
+  {
+    name: "snapshot verify-here",
+    summary: "restore a snapshot into a scratch etcd on this machine, and compare",
+    about:
+      "The controller of `quorate local` runs it to verify an EtcdSnapshot: what `verify-fetch`, etcdutl, etcd and `verify-compare` do in a Pod. The scratch directory is removed in the end.",
+    arguments: [SNAPSHOT],
+    flags: {
+      "scratch-dir": STEP_FLAGS["scratch-dir"],
+      "result-file": RESULT_FLAGS["result-file"],
+      sha256: { kind: "text", value: "hash", help: "SHA-256 of the snapshot, as the EtcdSnapshot says" },
+      "etcd-version": { kind: "text", value: "version", help: "etcd that wrote it" },
+      ...KEY_FLAGS,
+      ...STORE_FLAGS,
+    },
+    examples: [
+      {
+        does: "As the controller calls it",
+        line: "snapshot verify-here --scratch-dir /tmp/scratch --etcd-version 3.6.16 s3://backups/prod/demo-7f0c.db",
+      },
+    ],
+  },
+  async ({ args, flags }, io) =>
+    await reporting(flags["result-file"], io, async () => {
+      const { "scratch-dir": directory, "etcd-version": version } = flags;
+      if (directory === undefined || version === undefined)
+        throw new UsageError("--scratch-dir and --etcd-version are needed");
+      const { clock, random, signal, env } = io;
+      const { rtoMs, revision, totalKeys, hashCompared } = await verifyHere({
+        ...(await locationOf(args.snapshot, flags, io)),
+        ...(await decryptionOf(flags, io)),
+        sha256: flags.sha256,
+        directory: path.resolve(io.cwd, directory),
+        etcd: await ensureEtcd(version, { env, clock, signal }),
+        world: { processes: systemProcesses, disk: systemDisk, clock },
+        pki: createPki(clock, random),
+        env,
+        clock,
+        random,
+        signal,
+      });
       return { verified: { rtoMs: Math.round(rtoMs), revision, totalKeys, hashCompared } };
     }),
 );

@@ -1,0 +1,241 @@
+/**
+ * What Jobs do for snapshots on Kubernetes, as processes of this machine: `quorate snapshot …`, started again after a
+ * failure that may pass, and stopped at a deadline. A process outlives a controller that is killed; the next one knows it
+ * again by the file that it writes its result to, and waits for it instead of starting another.
+ */
+import path from "node:path";
+import type { JobFacts, JobState, SnapshotTask, TakenFacts } from "../core/snapshots/facts.ts";
+import { deadline, sleep, type Clock } from "../seams/clock.ts";
+import type { Disk } from "../seams/disk.ts";
+import type { Processes, RunningProcess } from "../seams/processes.ts";
+import { parseResult } from "../snapshot/result.ts";
+
+/** How this program is started once more. */
+export interface Program {
+  readonly command: string;
+  /** Before the words of the command line. */
+  readonly args: readonly string[];
+}
+
+export interface JobRequest {
+  readonly name: string;
+  /** Of the EtcdSnapshot. */
+  readonly uid: string;
+  readonly task: SnapshotTask;
+  readonly attempt: number;
+  /** The command line but for where its result goes. */
+  readonly args: readonly string[];
+  readonly deadlineSeconds: number;
+  /** Where the objects of its destination are, with a slash at its end. */
+  readonly folder: string;
+}
+
+interface Job {
+  readonly request: JobRequest;
+  readonly stop: AbortController;
+  readonly done: Promise<void>;
+  state:
+    | { readonly is: "waiting"; readonly why?: string }
+    | { readonly is: "running"; readonly pod: string }
+    | Ended;
+}
+
+type Ended =
+  | (Omit<Extract<JobState, { is: "succeeded" }>, "agoMs"> & { readonly at: number })
+  | (Omit<Extract<JobState, { is: "failed" }>, "agoMs"> & { readonly at: number });
+
+interface JobSeams {
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly processes: Processes;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Failures that may pass, before the Job has failed: as on Kubernetes. */
+const RETRIES = 3;
+const FIRST_WAIT_MS = 10_000;
+/** Exit codes that another attempt would end with too: what was asked is wrong, not allowed, or damaged. */
+const DEFINITE: readonly (number | undefined)[] = [2, 4, 8];
+const STOPS_WITHIN_MS = 10_000;
+
+export class SnapshotJobs {
+  readonly #directory: string;
+  readonly #seams: JobSeams;
+  readonly #program: Program;
+  readonly #onEvent: () => void;
+  readonly #jobs = new Map<string, Job>();
+
+  constructor(directory: string, seams: JobSeams, program: Program, onEvent: () => void) {
+    this.#directory = directory;
+    this.#seams = seams;
+    this.#program = program;
+    this.#onEvent = onEvent;
+  }
+
+  factsOf(uid: string): JobFacts[] {
+    return [...this.#jobs.values()]
+      .filter(({ request }) => request.uid === uid)
+      .map(({ request: { name, task, attempt }, state }) => ({
+        name,
+        uid: name,
+        task,
+        attempt,
+        deleting: false,
+        state: this.#told(state),
+      }));
+  }
+
+  #told(state: Job["state"]): JobState {
+    if (state.is === "waiting" || state.is === "running") return state;
+    const { at, ...rest } = state;
+    return { ...rest, agoMs: Math.max(0, this.#seams.clock.now() - at) };
+  }
+
+  start(request: JobRequest): void {
+    if (this.#jobs.has(request.name)) return;
+    const stop = new AbortController();
+    const job: Job = {
+      request,
+      stop,
+      state: { is: "waiting" },
+      done: Promise.resolve().then(() => this.#work(job)),
+    };
+    this.#jobs.set(request.name, job);
+  }
+
+  /** Its process is stopped, and nothing of it is known any more. */
+  async remove(name: string): Promise<void> {
+    const job = this.#jobs.get(name);
+    if (!job) return;
+    job.stop.abort();
+    await job.done;
+    this.#jobs.delete(name);
+  }
+
+  /** Those of snapshots that are gone. */
+  async keepOnly(uids: ReadonlySet<string>): Promise<void> {
+    const gone = [...this.#jobs.values()].filter(({ request }) => !uids.has(request.uid));
+    await Promise.all(gone.map(({ request }) => this.remove(request.name)));
+  }
+
+  /** Stops all of them: the next controller starts again what had not ended. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#jobs.keys()].map((name) => this.remove(name)));
+  }
+
+  async #work(job: Job): Promise<void> {
+    const { clock } = this.#seams;
+    const { signal } = job.stop;
+    const end = (state: Ended) => this.#become(job, state);
+    using limit = deadline(clock, job.request.deadlineSeconds * 1_000, signal);
+    for (let tries = 0; ; tries++) {
+      const last = await this.#attempt(job, limit.signal).catch(failedToStart);
+      if (signal.aborted) return;
+      const at = clock.now();
+      if (last.ok) return end({ ...last.state, at });
+      const { reason, message } = last;
+      if (limit.signal.aborted)
+        return end({
+          is: "failed",
+          at,
+          reason: "DeadlineExceeded",
+          message: `it took longer than spec.activeDeadlineSeconds; last: ${message}`,
+          told: true,
+        });
+      if (DEFINITE.includes(last.code) || tries >= RETRIES)
+        return end({ is: "failed", at, reason, message, told: true });
+      this.#become(job, { is: "waiting", why: `the last attempt failed: ${message}` });
+      await sleep(clock, FIRST_WAIT_MS * 2 ** tries, limit.signal).catch(() => undefined);
+      if (signal.aborted) return;
+    }
+  }
+
+  #become(job: Job, state: Job["state"]): void {
+    job.state = state;
+    this.#onEvent();
+  }
+
+  async #attempt(job: Job, signal: AbortSignal): Promise<Attempt> {
+    const { request } = job;
+    const { disk } = this.#seams;
+    const file = path.join(this.#directory, `${request.name}.result`);
+    await disk.makeDirectory(this.#directory);
+    const running = (await this.#former(file)) ?? (await this.#spawn(request, file));
+    this.#become(job, { is: "running", pod: String(running.pid) });
+    const { code } = await this.#ended(running, signal);
+    const result = parseResult(await disk.read(file));
+    await disk.remove(file);
+    if (result?.ok !== true)
+      return {
+        ok: false,
+        code,
+        reason: result?.reason ?? "JobFailed",
+        message: result?.message ?? `its process ended without a result; see ${this.#log(request)}`,
+      };
+    await disk.remove(this.#log(request));
+    const { snapshot, verified } = result;
+    const { object, ...facts } = snapshot ?? {};
+    const taken: { taken?: TakenFacts } =
+      object === undefined ? {} : { taken: { ...facts, uri: `${request.folder}${object}` } };
+    return { ok: true, state: { is: "succeeded", ...taken, ...(verified && { verified }) } };
+  }
+
+  /** Of a controller that was killed meanwhile. */
+  async #former(file: string): Promise<RunningProcess | undefined> {
+    for (const identity of await this.#seams.processes.find(file)) {
+      const found = await this.#seams.processes.adopt(identity);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  async #spawn(request: JobRequest, file: string): Promise<RunningProcess> {
+    await this.#seams.disk.remove(file);
+    return await this.#seams.processes.spawn({
+      command: this.#program.command,
+      args: [...this.#program.args, ...request.args, "--result-file", file],
+      env: this.#seams.env,
+      cwd: this.#directory,
+      log: this.#log(request),
+    });
+  }
+
+  #log({ name }: JobRequest): string {
+    return path.join(this.#directory, `${name}.log`);
+  }
+
+  /** With the signal it is asked to end, and made to if it does not. */
+  async #ended(running: RunningProcess, signal: AbortSignal): Promise<{ readonly code?: number }> {
+    const aborted = new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    const first = await Promise.race([running.exit, aborted]);
+    if (first !== undefined) return first;
+    running.signal("SIGTERM");
+    using limit = deadline(this.#seams.clock, STOPS_WITHIN_MS);
+    const stopped = await Promise.race([running.exit, untilAborted(limit.signal)]);
+    if (stopped !== undefined) return stopped;
+    running.signal("SIGKILL");
+    return await running.exit;
+  }
+}
+
+type Attempt =
+  | { readonly ok: true; readonly state: Omit<Extract<JobState, { is: "succeeded" }>, "agoMs"> }
+  | {
+      readonly ok: false;
+      readonly code?: number | undefined;
+      readonly reason: string;
+      readonly message: string;
+    };
+
+function failedToStart(error: unknown): Attempt {
+  return { ok: false, reason: "JobFailed", message: error instanceof Error ? error.message : String(error) };
+}
+
+function untilAborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+}
