@@ -160,6 +160,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/core/assess/size.ts",
     find: "(allTakeManyLearners(view) ? MAX_LEARNERS : 1)",
     replace: "MAX_LEARNERS",
+    also: {
+      file: "src/core/assess/size.ts",
+      find: "    allTakeManyLearners(view) &&\n",
+      replace: "",
+    },
   },
   {
     name: "that two learners joined together is not remembered",

@@ -3,23 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nextWords } from "./completion/words.ts";
 import { COMMON_FLAGS, FLAG_GROUPS } from "./flag.ts";
-import type { Verb, Verbs } from "./io.ts";
 import { parseCommandLine } from "./command-line.ts";
+import { everyVerb } from "./testing/every-verb.ts";
 import { flagsOf } from "./verb-data.ts";
 import { usageText } from "./verb.ts";
 import { verbs } from "./verbs.ts";
 
-async function* all(table: Verbs, under = ""): AsyncGenerator<{ name: string; verb: Verb }> {
-  for (const [word, load] of Object.entries(table)) {
-    const verb = await load();
-    const name = under === "" ? word : `${under} ${word}`;
-    yield { name, verb };
-    if (verb.verbs) yield* all(verb.verbs, name);
-  }
-}
-
 test("every verb has a name as it is called, a one-line summary and a help that names the command", async () => {
-  for await (const { name, verb } of all(verbs)) {
+  for await (const { name, verb } of everyVerb(verbs)) {
     assert.equal(verb.data?.name ?? verb.group?.name ?? name, name);
     assert.doesNotMatch(verb.summary, /\n|\.$|^[A-Z](?![A-Z])/, `${name}: ${verb.summary}`);
     if (name === "operator") continue; // Run by a manifest, under its own name.
@@ -30,7 +21,7 @@ test("every verb has a name as it is called, a one-line summary and a help that 
 });
 
 test("no two flags of a verb share a letter, and no own flag hides a shared one", async () => {
-  for await (const { name, verb } of all(verbs)) {
+  for await (const { name, verb } of everyVerb(verbs)) {
     if (!verb.data) continue;
     const letters = Object.values(flagsOf(verb.data)).flatMap(({ short }) => short ?? []);
     assert.equal(new Set(letters).size, letters.length, `${name}: ${letters.join(" ")}`);
@@ -45,7 +36,7 @@ test("no two flags of a verb share a letter, and no own flag hides a shared one"
 });
 
 test("every example is a command line that its verb accepts", async () => {
-  for await (const { name, verb } of all(verbs)) {
+  for await (const { name, verb } of everyVerb(verbs)) {
     for (const { line } of verb.data?.examples ?? []) {
       const [own = ""] = line.split(/ (?:>|\||&&) /);
       assert.ok(own.startsWith(name), `${name}: ${line}`);

@@ -125,7 +125,10 @@ export async function compareScratch({ scratch, disk, clock, signal }: CompareSt
   const file = path.join(directory, EXPECTED);
   const text = await disk.read(file);
   if (text === undefined)
-    throw new VerificationError("RestoreFailed", `${file} is missing: nothing was fetched`);
+    throw new VerificationError(
+      "RestoreFailed",
+      `${file} is missing: nothing was fetched; run snapshot verify-fetch first`,
+    );
   const { began, ...recorded } = JSON.parse(text) as Expected;
   const tls = await readCertificates(directory, disk);
   const transport = new GrpcTransport({ clock, tls });

@@ -5,7 +5,7 @@
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { ordinalOf } from "../../core/record.ts";
 import { UsageError } from "../io.ts";
-import { chosenCluster, noSuch } from "../target/choose.ts";
+import { chosenCluster, noCluster, noSuch } from "../target/choose.ts";
 import type { ClusterObject, Target } from "../target/target.ts";
 
 export interface Subject {
@@ -34,7 +34,8 @@ export async function subjectOf(target: Target, names: readonly string[]): Promi
 /** A name of which nobody knows what it is: with one cluster, a member is more likely meant. */
 async function nobody(target: Target, name: string, clusters: readonly string[]): Promise<never> {
   const [only] = clusters;
-  if (only === undefined || clusters.length > 1) throw noSuch("cluster", name, clusters, target.where);
+  if (only === undefined) throw noCluster(target);
+  if (clusters.length > 1) throw noSuch("cluster", name, clusters, target.where);
   const { cluster, members } = await withMembers(target, await target.cluster(only), []);
   const names = members.map(({ metadata }) => metadata.name);
   throw noSuch("member", name, names, `in cluster ${cluster.metadata.name}`);
@@ -69,10 +70,10 @@ export async function onlyMember(
   const clusters = (await target.clusters()).map(({ metadata }) => metadata.name);
   const owner = clusters.find((cluster) => ordinalOf(cluster, name) !== undefined);
   if (owner === undefined) {
-    const [only] = clusters;
-    if (only === undefined || clusters.length > 1)
+    if (clusters.length === 0) throw noCluster(target);
+    if (clusters.length > 1)
       throw new UsageError(
-        `${name} is not a member: members are called <cluster>-<number>, and the clusters ${target.where} are ${clusters.join(", ") || "none"}`,
+        `${name} is not a member: members are called <cluster>-<number>, and the clusters ${target.where} are ${clusters.join(", ")}`,
       );
     return await nobody(target, name, clusters);
   }

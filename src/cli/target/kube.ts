@@ -145,6 +145,7 @@ export class KubeTarget implements Target {
     const [one] = found;
     if (one !== undefined && found.length === 1) return one;
     const names = (found.length > 1 ? found : all).map(({ metadata }) => metadata.name);
+    if (names.length === 0) throw noCluster(this);
     throw noSuch("cluster", name, names, this.where);
   }
 

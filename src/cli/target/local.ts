@@ -179,6 +179,7 @@ export class LocalTarget implements Target {
     const places = await this.#places();
     const names = await Promise.all(places.map(async (place) => (await this.#stored(place)).name));
     const found = places[names.indexOf(name)];
+    if (names.length === 0) throw noCluster(this);
     if (found === undefined) throw noSuch("cluster", name, names, this.where);
     return found;
   }

@@ -52,6 +52,8 @@ test("snapshots of a folder are listed, shown, verified and fetched", async (t) 
   assert.match(await run("verify", `file://${dir}/s0.db`), /matches its manifest/);
   await run("get", path.join(dir, "s1.db"), path.join(dir, "out/fetched.db"));
   assert.ok(readFileSync(path.join(dir, "out/fetched.db")).equals(file));
+  await run("import", "--etcd-version", "3.6.16", path.join(dir, "plain.db"), path.join(dir, "imported/"));
+  assert.match(await run("ls", path.join(dir, "imported/")), /complete .* 61 +60 .*3\.6\.16/);
 });
 
 test("a damaged snapshot is refused by every verb that reads it, and the target does not appear", async (t) => {
