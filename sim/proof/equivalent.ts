@@ -105,7 +105,7 @@ export const equivalents: readonly Equivalent[] = [
       "kind === undefined → false",
     ],
     ["rules/outgrown.ts", "if (!next || reason === undefined) return [];", "|| → &&"],
-    ["rules/rollout.ts", "return template ? roll(view, template, step.to, closing) : [];", "template → true"],
+    ["rules/rollout.ts", "return template ? roll(view, template, step.to, target) : [];", "template → true"],
     ["rules/rollout.ts", 'if (!next) throw new RangeError("nothing to roll");', "!next → false"],
     ["rules/scale-in.ts", 'if (!first) throw new RangeError("no member to choose from");', "!first → false"],
     [
