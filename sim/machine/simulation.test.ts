@@ -115,6 +115,28 @@ test("a rescue that drops what the survivor had not heard to be committed is cau
   await assert.rejects(sim.settle(), /was not rescued/);
 });
 
+test("recovery.quorumLoss Automatic: two of three are wiped, and the survivor is taken without a person", async () => {
+  const recovery = { quorumLoss: "Automatic", maxLostRevisions: 1_000 } as const;
+  const repair = { unhealthyAfter: "30s", memberLostAfter: "1m" };
+  const spec = { replicas: 3, version: "3.6.16", recovery, repair };
+  const sim = await MachineSimulation.create(spec, { seed: 1 });
+  await sim.settle();
+  await sim.pass(20_000);
+  for (const name of ["demo-2", "demo-3"]) {
+    const server = sim.processes.server(name);
+    await sim.disk.remove(sim.files.volume(name).data);
+    if (server) sim.world.signal(server, "SIGKILL");
+  }
+  await sim.pass(90_000);
+  await sim.settle();
+  const { operations } = await sim.operations.list();
+  assert.deepEqual(
+    operations.map(({ metadata, status }) => [metadata.name.slice(0, 10), status?.phase]),
+    [["demo-auto-", "Succeeded"]],
+  );
+  assert.equal(sim.latest?.status.recovery, undefined);
+});
+
 test("five random runs of the product keep every invariant and come to rest", async () => {
   for (let seed = 1; seed <= 5; seed++) {
     const { violation, trace } = await machineRun(seed);

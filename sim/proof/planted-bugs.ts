@@ -33,6 +33,7 @@ export const situations = [
   "restore",
   "network-policy",
   "restore-in-place",
+  "automatic",
 ] as const;
 
 export type Situation = (typeof situations)[number];

@@ -24,6 +24,22 @@ export const plantedOperationBugs: readonly PlantedBug[] = [
     replace: "if (!leaving) {",
   },
   {
+    name: "automatic recovery gives up data that may still be somewhere",
+    breaks: "R22",
+    file: "src/core/assess/automatic-recovery.ts",
+    find: "const doubtful = lost.filter((member) => !isProvenGone(member));",
+    replace: "const doubtful = lost.filter(() => false);",
+    situation: "automatic",
+  },
+  {
+    name: "automatic recovery gives lost data no time to come back",
+    breaks: "R22",
+    file: "src/core/assess/automatic-recovery.ts",
+    find: 'return view.now < until ? { kind: "early", until } : undefined;',
+    replace: 'return until === 0 ? { kind: "early", until } : undefined;',
+    situation: "automatic",
+  },
+  {
     name: "leadership is moved again and again to who leads",
     breaks: "I8",
     file: "src/core/operations/move-leader.ts",

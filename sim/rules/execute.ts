@@ -36,6 +36,7 @@ export function execute(hands: Hands, view: View, action: Action): void {
       return pods.stop(action.member);
     case "DeleteVolume":
       return objects.deleteVolume(action.member, action.volumeUID);
+    case "CreateOperation":
     case "RescueData":
       throw new Error("the directly simulated platform has no directories to look into");
     case "FetchSnapshot":

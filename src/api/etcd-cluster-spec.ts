@@ -15,7 +15,7 @@ import { int, text } from "./scalars.ts";
 import { serviceSchema } from "./service.ts";
 import { noHibernationOfVolatileData, storageSchema } from "./storage.ts";
 import { planeMode, tlsSchema, type TLS } from "./tls.ts";
-import { maintenanceSchema, repairSchema, updateSchema } from "./upkeep.ts";
+import { maintenanceSchema, recoverySchema, repairSchema, updateSchema } from "./upkeep.ts";
 
 const replicasInRange: Rule<number> = {
   cel: "self >= 0 && self <= 9",
@@ -134,6 +134,7 @@ const specFields = z.strictObject({
     .prefault({})
     .describe("Defragmentation, consistency checks and recovery from a full database."),
   repair: repairSchema.prefault({}).describe("When an unhealthy member is replaced."),
+  recovery: recoverySchema.optional().describe("What happens when quorum is lost for good."),
   update: updateSchema.prefault({}).describe("How changes are rolled out."),
   paused: z
     .boolean()

@@ -286,6 +286,12 @@ export const ruleExamples: readonly Example[] = [
     bad: spec({ repair: { unhealthyAfter: "10m" } }),
     good: spec({ repair: { unhealthyAfter: "10m", memberLostAfter: "10m" } }),
   },
+  {
+    title: "a bound of a recovery that a person approves",
+    path: "spec.recovery.maxLostRevisions",
+    bad: spec({ recovery: { maxLostRevisions: 10 } }),
+    good: spec({ recovery: { quorumLoss: "Automatic", maxLostRevisions: 10 } }),
+  },
 ];
 
 /** What the shape of the schema refuses without a rule. */

@@ -113,6 +113,31 @@ const lostNotBeforeUnhealthy: Rule<z.output<typeof repairFields>> = {
 
 export const repairSchema = withRules(repairFields, lostNotBeforeUnhealthy);
 
+// Without defaults of the resource definition, which an operator from before these fields would find and reject.
+const recoveryFields = z.strictObject({
+  quorumLoss: z
+    .enum(["Manual", "Automatic"])
+    .optional()
+    .describe(
+      "Who approves the plan in status.recovery when quorum is lost for good. Manual, if absent: a person. Automatic: the operator, if the data of every lost member is proven to be gone for repair.memberLostAfter, at most maxLostRevisions would be lost, and no other recovery began within an hour; else a person.",
+    ),
+  maxLostRevisions: int(0, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe(
+      "With quorumLoss Automatic: the most revisions that may be lost, of those that the operator saw. 0 if absent. Writes of the last seconds that it had not seen are not counted.",
+    ),
+});
+
+const boundOfAutomatic: Rule<z.output<typeof recoveryFields>> = {
+  cel: "!has(self.maxLostRevisions) || (has(self.quorumLoss) && self.quorumLoss == 'Automatic')",
+  fieldPath: ".maxLostRevisions",
+  message:
+    "maxLostRevisions is used only with quorumLoss Automatic: set recovery.quorumLoss to Automatic or remove it",
+  check: ({ quorumLoss, maxLostRevisions }) => maxLostRevisions === undefined || quorumLoss === "Automatic",
+};
+
+export const recoverySchema = withRules(recoveryFields, boundOfAutomatic);
+
 export const updateSchema = z.strictObject({
   strategy: z
     .enum(["Rolling", "OnApproval"])

@@ -7,6 +7,7 @@ import type { Action, NewMemberRecord } from "../core/action.ts";
 import { NO_VOLUME, type AdoptionMark } from "../core/adoption-facts.ts";
 import type { AuthChange } from "../core/auth/facts.ts";
 import { own } from "../core/auth/own.ts";
+import { isAutomatic, isProvenGone } from "../core/assess/automatic-recovery.ts";
 import { isApproved } from "../core/assess/out-of-reach.ts";
 import { isSecure } from "../core/config/flags.ts";
 import type { Plane, RotationPhase } from "../core/observation.ts";
@@ -34,6 +35,7 @@ type Invariant =
   | "bootstrap-once"
   | "one-volume"
   | "volume-in-use"
+  | "data-given-up"
   | "untried-template"
   | "trust"
   | "clients"
@@ -69,6 +71,8 @@ function violation(view: View, action: Action): Violation | undefined {
       return stop(view, find(view, action.member));
     case "DeleteVolume":
       return volume(view, find(view, action.member), action.volumeUID);
+    case "CreateOperation":
+      return givenUp(view);
     case "CreateMember":
       return action.record.boot === "New" && view.established
         ? ["bootstrap-once", "the cluster exists, so no member may bootstrap a new one"]
@@ -157,6 +161,15 @@ function lockout({ observation: { auth } }: View, change: AuthChange): Violation
   return auth?.etcd?.predicted
     ? ["auth-lockout", "users and roles were not read back after the last change"]
     : undefined;
+}
+
+/** Without a person nothing is given up that somebody may still have (R22). */
+function givenUp(view: View): Violation | undefined {
+  const others = view.staying.filter((one) => isOrWasVoter(view, one));
+  const doubtful = others.find((one) => one.directory?.state !== "data" && !isProvenGone(one));
+  if (view.hasQuorum || !isAutomatic(view))
+    return ["data-given-up", "a recovery without a person was not asked for, or there is quorum"];
+  return doubtful && ["data-given-up", `it is not proven that the data of ${doubtful.name} is gone`];
 }
 
 function find(view: View, name: string): MemberView | undefined {

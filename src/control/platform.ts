@@ -38,6 +38,7 @@ export type ObjectActionKind =
   | "FinishDeletion"
   | "RotateAuthority"
   | "ReissueCertificates"
+  | "CreateOperation"
   | "UpdateOperation"
   | "DeleteOperation"
   | "UpdateAuthObject";
@@ -159,6 +160,7 @@ const OBJECT_ACTIONS: Readonly<Record<ObjectActionKind, true>> = {
   FinishDeletion: true,
   RotateAuthority: true,
   ReissueCertificates: true,
+  CreateOperation: true,
   UpdateOperation: true,
   DeleteOperation: true,
   UpdateAuthObject: true,

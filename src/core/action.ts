@@ -113,6 +113,8 @@ export type Action =
     }
   /** Issues the certificates of a member again, or, without one, those of the operator and of the users. */
   | { readonly kind: "ReissueCertificates"; readonly member?: string; readonly operation: string }
+  /** Approves the plan of a recovery from quorum loss, as a person would. */
+  | { readonly kind: "CreateOperation"; readonly operation: string; readonly approve: string }
   /** Replaces the whole status of an EtcdOperation, under the version that was read. */
   | {
       readonly kind: "UpdateOperation";

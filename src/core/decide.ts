@@ -17,6 +17,7 @@ import { deletion } from "./rules/deletion.ts";
 import { fence } from "./rules/fence.ts";
 import { holdAll } from "./rules/hold-all.ts";
 import { recover } from "./rules/recover.ts";
+import { recoverAutomatically } from "./rules/recover-automatically.ts";
 import { restoreInPlace } from "./rules/restore-in-place.ts";
 import { hibernate } from "./rules/hibernate.ts";
 import { establish } from "./rules/establish.ts";
@@ -50,6 +51,7 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   // Before anybody is founded, slept or missed: until its members are recorded, nobody knows who they are.
   ["adopt", adopt],
   // Before members that it has stopped are woken.
+  ["recover-automatically", recoverAutomatically],
   ["recover", recover],
   ["restore-in-place", restoreInPlace],
   ["hibernate", hibernate],

@@ -83,6 +83,8 @@ export interface ClusterMarks {
     /** Absent where a snapshot was restored. */
     readonly survivor?: string | undefined;
     readonly revision: number;
+    /** When that was decided. Absent from before there was such a time. */
+    readonly at?: number;
     readonly restore: RestoreRecipe;
     /** Where the snapshot is a file of a node: there the first member starts. */
     readonly node?: string | undefined;

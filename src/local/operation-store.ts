@@ -4,6 +4,7 @@
  */
 import type { EtcdOperation, EtcdOperationSpec, EtcdOperationStatus } from "../api/etcd-operation.ts";
 import { API_VERSION } from "../api/metadata.ts";
+import type { Action } from "../core/action.ts";
 import { Conflict } from "../control/platform.ts";
 import type { Clock } from "../seams/clock.ts";
 import { hex, type Random } from "../seams/random.ts";
@@ -126,4 +127,14 @@ function toOperation({
     spec,
     status,
   };
+}
+
+/** One of this name that is there was made by an earlier attempt: its name follows from what it approves. */
+export async function createOperation(
+  operations: Pick<OperationStore, "create">,
+  cluster: { readonly name: string } | undefined,
+  { operation, approve }: Extract<Action, { kind: "CreateOperation" }>,
+): Promise<void> {
+  if (!cluster) throw new Conflict("the cluster no longer exists");
+  await operations.create(operation, { cluster: cluster.name, recoverQuorum: { approve } });
 }

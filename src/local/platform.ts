@@ -34,7 +34,7 @@ import { Configuration } from "./configuration.ts";
 import { removeRest } from "./finish-deletion.ts";
 import type { Layout } from "./layout.ts";
 import { MissingVersions } from "./missing-versions.ts";
-import { OperationStore, type FoundOperations } from "./operation-store.ts";
+import { createOperation, OperationStore, type FoundOperations } from "./operation-store.ts";
 import type { Fetcher } from "./fetched.ts";
 import { Recovery, type Rescuer } from "./recovery.ts";
 import { Restores, type Restorer } from "./restores.ts";
@@ -319,6 +319,8 @@ export class LocalPlatform implements Platform {
       }
       case "ReissueCertificates":
         return await this.#reissue(action.member);
+      case "CreateOperation":
+        return await createOperation(this.operations, await this.store.cluster(), action);
       case "UpdateOperation":
         return await this.operations.report(action.operation, action.resourceVersion, action.status);
       case "DeleteOperation":

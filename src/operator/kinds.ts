@@ -39,7 +39,7 @@ export interface Right {
 }
 
 /** `destroy` is our own: what can cost data asks for it, so that the right to edit is not enough. */
-export type UserVerb = KubeVerb | "deletecollection" | "destroy";
+export type UserVerb = KubeVerb | "deletecollection";
 
 /** What people may do with a kind of ours beside viewing it, by their role in its namespace. */
 export interface Users {
@@ -153,7 +153,12 @@ export const NAMESPACED_KINDS = {
     // Their definition may come later than this operator, or its role.
     ifRefused: "Retry",
     rights: [
-      { verbs: ["patch", "delete"], why: "the owner of an operation; its end after its time to live" },
+      {
+        verbs: ["patch", "delete"],
+        // Only for clusters with recovery.quorumLoss Automatic, by the admission policy like a person.
+        rarely: ["create", "destroy"],
+        why: "the owner of an operation; its end after its time to live; automatic recovery",
+      },
       { subresource: "status", verbs: ["patch"], why: "the steps and the outcome of an operation" },
     ],
     // What can cost data asks for destroy, by the admission policy.

@@ -165,6 +165,7 @@ export class PodPlatform implements Platform {
       case "RotateAuthority":
       case "ReissueCertificates":
         throw new Error("this platform rotates no certificates");
+      case "CreateOperation":
       case "UpdateOperation":
       case "DeleteOperation":
       case "UpdateAuthObject":

@@ -90,6 +90,7 @@ function apply(truth: State, seen: State, action: Action, setting: Setting): Sta
       return sameOperation(truth, seen, operationNumber(action.operation))
         ? written(truth, action)
         : undefined;
+    case "CreateOperation":
     case "DeleteOperation":
     case "ChangeAuth":
     case "UpdateAuthObject":

@@ -1,4 +1,5 @@
 /** How a person approves what the operator does not do by itself. */
+import { sayManual, type ManualBecause } from "./automatic.ts";
 
 /** What a person approves, and where: data, of which the sentence and the command line make what they need. */
 export interface Approvable {
@@ -46,18 +47,21 @@ export function howToAccept(loss: Loss | undefined): string {
 export interface Recovery {
   readonly survivor: string;
   readonly approval: Approvable;
+  /** With automatic recovery: why it waits for a person, or how long. */
+  readonly manual?: ManualBecause | undefined;
 }
 
 /** What can be done about a lost quorum, as a sentence. */
 export function howToRecover(recovery: Recovery | undefined): string {
   if (recovery === undefined) return "Recover from a surviving member or restore a snapshot.";
-  const { survivor, approval } = recovery;
+  const { survivor, approval, manual } = recovery;
   const { cluster, by } = approval;
   const command =
     by.platform === "machine"
       ? `${by.command} recover quorum ${cluster} --dir ${quoted(by.dir)}`
       : `kubectl etcd recover quorum ${cluster} -n ${by.namespace}`;
-  return `Bring lost data back, or recover from the data of ${survivor}: ${command} shows the plan and asks before it runs.`;
+  const automatic = manual === undefined ? "" : ` ${sayManual(manual)}`;
+  return `Bring lost data back, or recover from the data of ${survivor}: ${command} shows the plan and asks before it runs.${automatic}`;
 }
 
 function quoted(dir: string): string {

@@ -58,6 +58,11 @@ export const OPERATIONS_TOLD = {
     say: ({ operation, member }: WithMember) => `restarting ${member} for operation ${operation}`,
     example: WITH_MEMBER,
   }),
+  RecoveryApproved: step({
+    say: ({ operation, member, lost }: WithMember & { lost: number }) =>
+      `approving the recovery from the data of ${member} by operation ${operation}, because spec.recovery.quorumLoss is Automatic, the data of all other members is proven to be gone or older, and at most ${lost} of the revisions that were seen would be lost`,
+    example: { operation: "demo-auto-51f0a3c2d4e5b697-1", member: "demo-1", lost: 0 },
+  }),
   RecoveryStops: step({
     say: ({ operation, member }: Named & { member?: string }) =>
       `stopping all members for operation ${operation}, which recovers ${member === undefined ? "what they hold" : `the data of ${member}`}`,

@@ -100,6 +100,8 @@ export function describeStep({ action }: Pick<Act, "action">): string {
       return `${ROTATES[action.to]} ${action.plane} CA`;
     case "ReissueCertificates":
       return `reissue certificates of ${action.member ?? "operator and users"}`;
+    case "CreateOperation":
+      return `create operation ${action.operation}`;
     case "UpdateOperation":
       return `${action.purpose} operation ${action.operation}`;
     case "DeleteOperation":

@@ -120,6 +120,12 @@ function apply(o: Observation, action: Action): Observation {
       const reissuedFor = { ...o.platform.reissuedFor, [action.member ?? ""]: action.operation };
       return { ...o, platform: { ...o.platform, reissuedFor } };
     }
+    case "CreateOperation": {
+      const { operation: name, approve } = action;
+      const task = { kind: "recoverQuorum", approve } as const;
+      const made = { name, uid: `uid of ${name}`, resourceVersion: "", generation: 1, createdAt: o.now };
+      return { ...o, operations: [...o.operations, { ...made, deleting: false, task, status: {} }] };
+    }
     case "UpdateOperation":
       return {
         ...o,

@@ -5,6 +5,7 @@
 import { acceptingWord, approvable } from "../assess/approvals.ts";
 import type { Loss } from "../messages/approvals.ts";
 import type { SilentNodes, Unread } from "../messages/reading.ts";
+import { isAutomatic, manualBecause } from "../assess/automatic-recovery.ts";
 import { isWithoutData } from "../assess/lost-data.ts";
 import { approvalOf, hiddenQuorum, unreachable } from "../assess/out-of-reach.ts";
 import { recoveryPlan } from "../assess/recovery-plan.ts";
@@ -44,6 +45,7 @@ export const quorumLost: Rule = (view) => {
     const recovery = plan && {
       survivor: plan.survivor.name,
       approval: approvable(view.observation, plan.hash),
+      manual: isAutomatic(view) ? manualBecause(view, plan) : undefined,
     };
     const lost = {
       gone: namesOf(gone),
@@ -55,7 +57,9 @@ export const quorumLost: Rule = (view) => {
       ...(unread.length > 0 && { unread }),
       ...(silent.nodes.length > 0 && { silent }),
     };
-    return [hold(HOLDS.everything, "QuorumLost", lost)];
+    const { manual } = recovery ?? {};
+    const more = manual && "until" in manual ? { until: manual.until } : {};
+    return [hold(HOLDS.everything, "QuorumLost", lost, more)];
   }
   const awaited = { healthy: healthy.length, size, needed, coming: namesOf(coming) };
   const isHindered = silent.nodes.length > 0 || unread.some(({ obstacle }) => obstacle !== undefined);

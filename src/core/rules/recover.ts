@@ -184,6 +184,7 @@ function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
           operation: recovery.uid,
           survivor: survivor.name,
           revision,
+          at: view.now,
           restore: { source, checksum: sha256 },
           ...(node !== undefined && { node }),
         },

@@ -7,7 +7,7 @@ import type { Action } from "../action.ts";
 import type { EtcdMemberEntry, MemberFacts, MemberTrust, Observation } from "../observation.ts";
 import { assertNobodyShutOut } from "./naive-clients.ts";
 import { assertSnapshotBefore } from "./naive-snapshots.ts";
-import { assertAllEnded, assertApproved } from "./recovery-invariants.ts";
+import { assertAllEnded, assertApproved, assertNothingGivenUp } from "./recovery-invariants.ts";
 
 /** What the naive eye sees. */
 export function look(o: Observation) {
@@ -103,11 +103,10 @@ export function assertInvariants(o: Observation, action: Action): void {
       const known = new Set(o.members.map((facts) => seen.entryOf(facts)?.id));
       const ours = seen.voters.filter(({ id, ours: isOurs }) => isOurs || known.has(id));
       assert.equal(seen.healthyVoters(), ours.length, "I2: one change at a time, all healthy before");
-      assert.ok(
+      return assert.ok(
         seen.healthyVoters() + 1 >= majorityOf(seen.voters.length + 1),
         "I1: with it there is quorum",
       );
-      return;
     }
     case "AddLearner": {
       assert.ok(seen.established && seen.linearizable, "nobody joins what has no quorum");
@@ -147,11 +146,10 @@ export function assertInvariants(o: Observation, action: Action): void {
     case "MoveLeader": {
       const facts = seen.member(action.member);
       const entry = facts && seen.entryOf(facts);
-      assert.ok(
+      return assert.ok(
         entry?.id === action.memberID && !entry.isLearner && seen.isHealthy(facts!),
         "to a healthy voter",
       );
-      return;
     }
     case "CreateMember":
       return assertNewcomer(o, action.record);
@@ -238,6 +236,8 @@ export function assertInvariants(o: Observation, action: Action): void {
     }
     case "ReissueCertificates":
       return;
+    case "CreateOperation":
+      return assertNothingGivenUp(o, o.members.filter(seen.votes));
     case "UpdateOperation":
     case "DeleteOperation":
       // Whether quorum can be recovered is judged just where there is none.

@@ -78,7 +78,8 @@ export function after(observation: Observation, action: Action): Observation {
     return change(observation, action.member, { workload: { state: "absent" } });
   if (action.kind === "UpdateMember")
     return record(observation, action.member, { ...action.change, resourceVersion: "2" });
-  if (action.kind === "UpdateOperation" || action.kind === "RescueData" || action.kind === "MarkCluster")
+  const { kind } = action;
+  if (["CreateOperation", "UpdateOperation", "RescueData", "MarkCluster"].includes(kind))
     return { ...observation, ...pick(predict(observation, action)) };
   throw new Error(`unexpected ${action.kind}`);
 }

@@ -1,8 +1,8 @@
 /** What must hold before the data of a cluster is given up for a copy: I10. */
 import assert from "node:assert/strict";
-import type { Observation } from "../observation.ts";
+import type { MemberFacts, Observation } from "../observation.ts";
 
-/** Nobody but a person gives up what lost members had, or what was written since a snapshot. */
+/** Only by an approved operation is given up what lost members had, or what was written since a snapshot. */
 export function assertApproved({ operations }: Observation, plan: string | undefined): void {
   const isApproved = operations.some(
     ({ task, status }) =>
@@ -19,4 +19,20 @@ export function assertAllEnded({ members }: Observation): void {
     assert.ok(workload.state === "absent" || workload.state === "exited", "I10: nobody runs");
     assert.ok(!record.run, "I10: nobody is to run");
   }
+}
+
+/** What must be so when a recovery is approved without a person. */
+export function assertNothingGivenUp({ cluster }: Observation, voters: readonly MemberFacts[]): void {
+  assert.equal(cluster.spec.recovery?.quorumLoss, "Automatic", "nobody asked for it");
+  const isEmpty = ({ volume, directory, workload, record }: MemberFacts) =>
+    volume.state === "absent" ||
+    volume.state === "unreachable" ||
+    (volume.state === "ready" && volume.uid !== record.volumeUID) ||
+    directory?.state === "empty" ||
+    (workload.state === "exited" && ["data-missing", "already-bootstrapped"].includes(workload.cause));
+  const isKept = ({ directory }: MemberFacts) => directory?.state === "data";
+  assert.ok(
+    voters.every((one) => isEmpty(one) || isKept(one)),
+    "data is given up that may still be somewhere",
+  );
 }

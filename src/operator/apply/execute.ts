@@ -2,6 +2,7 @@
  * The steps that change objects, one call or two each. What was done before counts as done; what has another
  * UID or version than was decided on is left alone, and looked at again (H9, H10).
  */
+import { API_VERSION } from "../../api/metadata.ts";
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import type { EtcdOperation, EtcdOperationStatus } from "../../api/etcd-operation.ts";
@@ -91,6 +92,8 @@ class Executor {
         const rest = finalizers.filter((one) => one !== CLUSTER_FINALIZER);
         return await unlessGone(this.#patchCluster({ finalizers: rest }));
       }
+      case "CreateOperation":
+        return await this.#createOperation(action);
       case "UpdateOperation":
         return await this.#updateOperation(action);
       case "DeleteOperation": {
@@ -150,6 +153,32 @@ class Executor {
     const claim = this.#stores.claim(this.#key(name));
     if (claim?.metadata?.uid !== volumeUID || claim.metadata.deletionTimestamp !== undefined) return;
     await this.#client.delete(claims, this.#ref(name), { uid: volumeUID });
+  }
+
+  /** Its name follows from the plan and how often it was tried: one that is there was made by an earlier attempt. */
+  async #createOperation({
+    operation: name,
+    approve,
+  }: Extract<ObjectAction, { kind: "CreateOperation" }>): Promise<void> {
+    const { namespace, name: cluster } = this.#decided.facts;
+    const metadata = { name, namespace };
+    const spec = { cluster, recoverQuorum: { approve } };
+    try {
+      await this.#client.create(etcdOperations, {
+        apiVersion: API_VERSION,
+        kind: "EtcdOperation",
+        metadata,
+        spec,
+      });
+    } catch (error) {
+      if (!isReason(error, "AlreadyExists")) throw error;
+      const found = await findOne(this.#client, etcdOperations, this.#ref(name));
+      if (found?.spec.recoverQuorum?.approve === approve && found.spec.cluster === cluster)
+        return this.#client.found(etcdOperations, found);
+      throw new Conflict(`EtcdOperation ${namespace}/${name} exists and approves something else: delete it`, {
+        cause: error,
+      });
+    }
   }
 
   /** Bound to this cluster before its first status, so that no other cluster of the name continues it. */

@@ -6,7 +6,16 @@
 import { entriesOf, NAMESPACED_KINDS, WIDE_KINDS } from "../kinds.ts";
 
 /** `record` is our own: the admission policy lets only who has it write EtcdMembers. */
-export type KubeVerb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "record";
+export type KubeVerb =
+  | "get"
+  | "list"
+  | "watch"
+  | "create"
+  | "update"
+  | "patch"
+  | "delete"
+  | "record"
+  | "destroy";
 
 export interface Permission {
   readonly group: string;

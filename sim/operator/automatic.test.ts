@@ -1,0 +1,54 @@
+/** Recovery from quorum loss without a person, by the whole operator on modelled nodes. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
+import { wrongWith } from "./judge.ts";
+import { OperatorSimulation } from "./simulation.ts";
+
+const SPEC = {
+  replicas: 3,
+  version: "3.6.16",
+  repair: { unhealthyAfter: "30s", memberLostAfter: "1m" },
+  recovery: { quorumLoss: "Automatic", maxLostRevisions: 1_000 },
+} as const;
+
+type Harm = "wiped" | "damaged";
+
+/** demo-1 keeps what it has. */
+async function lostQuorum(seed: number, harm: Readonly<Record<string, Harm>>): Promise<OperatorSimulation> {
+  const sim = new OperatorSimulation(SPEC, { seed });
+  await sim.settle();
+  await sim.pass(20_000);
+  sim.harm();
+  for (const [name, how] of Object.entries(harm)) {
+    const [disk, server] = [sim.env.diskOf(name), sim.env.pods.server(name)];
+    assert.ok(disk !== undefined && server);
+    sim.env.world.signal(server, "SIGKILL");
+    const dir = sim.env.disks.of(disk);
+    if (how === "wiped") sim.env.disks.wipe(disk);
+    else if (dir) dir.unreadable = true;
+  }
+  return sim;
+}
+
+test("two of three are wiped: after the time that they have to come back, the survivor is taken without a person", async () => {
+  const sim = await lostQuorum(1, { "demo-2": "wiped", "demo-3": "wiped" });
+  await sim.pass(40_000);
+  assert.equal(sim.env.recovery.forced, 0, "they have a minute");
+  await sim.pass(60_000);
+  await sim.settle();
+  assert.match(sim.operations.outcomes().join(), /^demo-auto-[0-9a-f]{16}-1 Succeeded Completed$/);
+  assert.equal(sim.converged, true, sim.whyNot());
+  assert.deepEqual(wrongWith(sim), []);
+  assert.equal(sim.env.recovery.forced, 1);
+});
+
+test("what may still be somewhere is not given up without a person", async () => {
+  const sim = await lostQuorum(2, { "demo-2": "wiped", "demo-3": "damaged" });
+  await sim.pass(180_000);
+  assert.equal(sim.env.recovery.forced, 0);
+  assert.deepEqual(sim.operations.outcomes(), []);
+  const status = sim.env.cluster()?.["status"] as EtcdClusterStatus | undefined;
+  assert.ok(status?.recovery, "the plan is there for a person");
+  assert.match(JSON.stringify(status), /not proven that the data of demo-3 is gone/);
+});

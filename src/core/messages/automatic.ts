@@ -1,0 +1,28 @@
+/** Why a recovery plan waits for a person although the spec asks for automatic recovery. */
+import type { Names } from "./message.ts";
+import { clockTime, list } from "./words.ts";
+
+export type ManualBecause =
+  /** Their data may still be somewhere. */
+  | { readonly kind: "doubt"; readonly members: Names }
+  /** How far the cluster had come is not known: the operator was restarted without quorum. */
+  | { readonly kind: "unknown-loss" }
+  | { readonly kind: "loss"; readonly lost: number; readonly most: number }
+  | { readonly kind: "recent"; readonly until: number }
+  | { readonly kind: "early"; readonly until: number };
+
+/** As one more sentence. */
+export function sayManual(because: ManualBecause): string {
+  switch (because.kind) {
+    case "doubt":
+      return `Automatic recovery does not approve the plan: it is not proven that the data of ${list(because.members)} is gone.`;
+    case "unknown-loss":
+      return "Automatic recovery does not approve the plan: how many revisions would be lost is not known.";
+    case "loss":
+      return `Automatic recovery does not approve the plan: up to ${because.lost} revisions would be lost, and spec.recovery.maxLostRevisions is ${because.most}.`;
+    case "recent":
+      return `Automatic recovery does not approve the plan before ${clockTime(because.until)}: another recovery began less than an hour before.`;
+    case "early":
+      return `Automatic recovery approves the plan at ${clockTime(because.until)}, unless lost data comes back.`;
+  }
+}

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decide } from "../decide.ts";
+import type { Observation } from "../observation.ts";
+import { change, edit, exited } from "../testing/cluster.ts";
+import { operationOf } from "../testing/operations.ts";
+import { ending, hash, holding, next, planOf, task, until, world } from "../testing/quorum-loss.ts";
+
+const MINUTE_MS = 60_000;
+
+/** Both wiped members have been down for longer than repair.memberLostAfter, and the survivor has all that was seen. */
+function automatic(spec: object = {}): Observation {
+  const since = world.now - 6 * MINUTE_MS;
+  const down = ["demo-2", "demo-3"].reduce(
+    (o, name) => change(o, name, { unhealthySince: since }),
+    edit(world, { recovery: { quorumLoss: "Automatic", ...spec } }),
+  );
+  return { ...down, etcd: { ...down.etcd, highestRevision: 80 } };
+}
+
+const remedy = (observation: Observation) => decide(observation).holds.at(-1)?.next ?? "";
+
+test("nobody approves a plan but a person, unless the spec says so", () => {
+  assert.equal(next(world), "nothing");
+  assert.equal(next(edit(automatic(), { recovery: { quorumLoss: "Manual" } })), "nothing");
+  assert.equal(next(edit(automatic(), { recovery: undefined })), "nothing");
+});
+
+test("the plan is approved by an operation that carries it out, and that is said", () => {
+  const { act } = decide(automatic());
+  assert.deepEqual(act?.action, {
+    kind: "CreateOperation",
+    operation: `demo-auto-${hash}-1`,
+    approve: hash,
+  });
+  assert.match(act.message, /because spec\.recovery\.quorumLoss is Automatic.*at most 0 of the revisions/);
+  const rescue = until(automatic(), ({ kind }) => kind === "RescueData");
+  assert.equal(rescue.operations.length, 1, "and it is approved once");
+  const mark = until(rescue, ({ kind }) => kind === "MarkCluster");
+  const { act: begins } = decide(mark);
+  assert.ok(begins?.action.kind === "MarkCluster");
+  assert.equal(begins.action.change.recovered?.at, mark.now);
+});
+
+test("data that may still be somewhere is not given up: damaged, unreachable, or served by one that forgot it", () => {
+  const doubts: Record<string, (o: Observation) => Observation> = {
+    damaged: (o) =>
+      change(exited(o, "demo-3", "data-corrupt"), "demo-3", {
+        directory: { state: "damaged", why: "torn" },
+      }),
+    unreachable: (o) =>
+      change(exited(o, "demo-3"), "demo-3", {
+        workload: { state: "absent" },
+        directory: { state: "unreachable", why: "not mounted" },
+      }),
+    forgot: (o) => change(o, "demo-3", { forgot: { evidence: "revision 1", seenRevision: 90 } }),
+  };
+  for (const [name, doubt] of Object.entries(doubts)) {
+    const doubtful = doubt(automatic());
+    const since = change(doubtful, "demo-3", { unhealthySince: world.now - 6 * MINUTE_MS });
+    assert.ok(planOf(since), name);
+    assert.equal(next(since), "nothing", name);
+    assert.match(remedy(since), /not proven that the data of demo-3 is gone/, name);
+  }
+});
+
+test("a node that was deleted is proof enough", () => {
+  const gone = change(exited(automatic(), "demo-3"), "demo-3", {
+    workload: { state: "absent" },
+    directory: undefined,
+    volume: { state: "unreachable", uid: "volume", reason: "its node node-c no longer exists" },
+    unhealthySince: world.now - 6 * MINUTE_MS,
+  });
+  assert.match(next(gone), /^create operation demo-auto-/);
+});
+
+test("no more revisions are given up than the spec allows, and none where their number is not known", () => {
+  const behind = { ...automatic(), etcd: { ...automatic().etcd, highestRevision: 95 } };
+  assert.equal(next(behind), "nothing");
+  assert.match(remedy(behind), /up to 15 revisions would be lost, and spec\.recovery\.maxLostRevisions is 0/);
+  const allowed = edit(behind, { recovery: { quorumLoss: "Automatic", maxLostRevisions: 15 } });
+  assert.match(next(allowed), /^create operation/);
+  const unknown = { ...allowed, etcd: { ...allowed.etcd, highestRevision: 0 } };
+  assert.equal(next(unknown), "nothing");
+  assert.match(remedy(unknown), /how many revisions would be lost is not known/);
+});
+
+test("lost data has time to come back", () => {
+  const early = change(automatic(), "demo-2", { unhealthySince: world.now - 4 * MINUTE_MS });
+  assert.equal(next(early), "nothing");
+  assert.match(remedy(early), /approves the plan at .*unless lost data comes back/);
+  assert.equal(decide(early).lookAgainAt, world.now + MINUTE_MS);
+  const back = holding(exited(early, "demo-2"), "demo-2");
+  assert.equal(next({ ...back, now: back.now + 10 * MINUTE_MS }), "nothing", "a majority has its data");
+});
+
+test("not twice within an hour, however the first one ended, and not beside a person's", () => {
+  const at = new Date(world.now - 30 * MINUTE_MS).toISOString();
+  const failed = operationOf(task, { status: { phase: "Failed", startedAt: at, completedAt: at } });
+  const again = { ...automatic(), operations: [failed] };
+  assert.equal(next(again), "nothing");
+  assert.match(remedy(again), /another recovery began less than an hour before/);
+  const later = { ...again, now: again.now + 31 * MINUTE_MS };
+  assert.equal(next(later), `create operation demo-auto-${hash}-2`);
+  const { marks } = world.cluster;
+  const recovered = { plan: "0", operation: "deleted", revision: 1, at: world.now - MINUTE_MS };
+  const restore = { source: { file: { path: "/snapshot.db" } } };
+  const forgotten = automatic();
+  const cluster = { ...forgotten.cluster, marks: { ...marks, recovered: { ...recovered, restore } } };
+  assert.equal(next({ ...forgotten, cluster }), "nothing", "also when the operation was deleted");
+  const wrong = operationOf({ kind: "recoverQuorum", approve: "0123456789abcdef" }, { name: "mine" });
+  assert.deepEqual(ending({ ...automatic(), operations: [wrong] }), ["Rejected", "PlanChanged"]);
+});
