@@ -42,7 +42,7 @@ export const adoptOnlyPersistent: Rule<Adopting> = {
   cel: "self.medium == 'Persistent' || !has(self.adopt)",
   fieldPath: ".adopt",
   message:
-    "adopt is used only with medium Persistent: to start from other data, take a snapshot of it and use bootstrap.restore",
+    "adopt is used only with medium Persistent: to start from a directory of a node, make a snapshot of it (quorate recover node) and use bootstrap.restore",
   check: ({ medium, adopt }) => medium === "Persistent" || adopt === undefined,
 };
 

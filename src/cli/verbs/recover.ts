@@ -7,6 +7,10 @@ export const verb = verbGroup(
     summary: "recover from lost quorum, and look at what data directories still hold",
     examples: [
       { does: "Read the plan of a recovery, then decide", line: "recover quorum demo" },
+      {
+        does: "Start an etcd from what this machine holds, without an API server",
+        line: "recover node /var/lib/etcd",
+      },
       { does: "Whose data is it, and how far does it reach?", line: "recover inspect /var/lib/etcd" },
     ],
   },
@@ -14,6 +18,7 @@ export const verb = verbGroup(
     quorum: async () => (await import("./recover/quorum.ts")).verb,
     copy: async () => (await import("./recover/rescue.ts")).copy,
     save: async () => (await import("./recover/rescue.ts")).save,
+    node: async () => (await import("./recover/node.ts")).verb,
     inspect: async () => (await import("./recover/inspect.ts")).verb,
   },
 );
