@@ -76,6 +76,7 @@ export const stages: readonly Stage[] = [
     long: {
       "sim/operator/random-run.test.ts": 44,
       "sim/operator/clocks.test.ts": 21,
+      "sim/operator/restore-in-place.test.ts": 20,
       "sim/schema/schema.test.ts": 16,
       "sim/operator/blind.test.ts": 11,
       "sim/operator/refused.test.ts": 11,

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { EtcdOperation } from "../../src/api/etcd-operation.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { LABELS } from "../../src/operator/names.ts";
+import { FETCH_TASK } from "../../src/operator/render/fetch-pod.ts";
 import { lacksRestored, RESTORED_KEYS } from "../models/etcd/restored.ts";
 import { claims } from "../models/kube/kinds/claim.ts";
 import { pods } from "../models/kube/kinds/pod.ts";
@@ -14,7 +15,7 @@ import { OperatorSimulation } from "./simulation.ts";
 
 const SPEC = { replicas: 3, version: "3.6.16" };
 /** One of so many: all of them take minutes. */
-const EVERY = process.env["EVERY_EFFECT"] === undefined ? 12 : 1;
+const EVERY = process.env["EVERY_EFFECT"] === undefined ? 20 : 1;
 const OPERATIONS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdoperations`;
 const SOURCE = { s3: { bucket: "backups", key: "demo.db", credentialsSecret: "store" } };
 
@@ -52,7 +53,7 @@ async function approve(sim: OperatorSimulation, name = "restore"): Promise<void>
 
 const memberPods = ({ env }: OperatorSimulation) => env.memberPods().map(({ metadata }) => metadata.uid);
 const helpers = ({ env }: OperatorSimulation) =>
-  env.server.list(pods).filter(({ metadata }) => metadata.labels?.[LABELS.task] !== undefined);
+  env.server.list(pods).filter(({ metadata }) => metadata.labels?.[LABELS.task] === FETCH_TASK);
 const claimNames = ({ env }: OperatorSimulation) =>
   env.server.list(claims).map(({ metadata }) => metadata.name);
 const leaderOf = ({ env: { world } }: OperatorSimulation) =>
