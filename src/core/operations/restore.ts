@@ -33,7 +33,11 @@ export function recipeOf(view: View, task: Restore): RestoreRecipe | Ending {
   const named = namedSnapshots?.[snapshot];
   if (named && "recipe" in named) return named.recipe;
   const reason = "RestoreNotSupported";
-  if (machine) return { reason, message: `${SNAPSHOT}: there are no EtcdSnapshots here: name a source` };
+  if (machine)
+    return {
+      reason,
+      message: `${SNAPSHOT}: on one machine, name the snapshot by restore.source; its place is in the status of the EtcdSnapshot`,
+    };
   return { reason: "SnapshotNotFound", message: `${SNAPSHOT}: ${named?.refused ?? "it is not known yet"}` };
 }
 
