@@ -7,6 +7,7 @@ import { modeOf } from "../../src/core/config/flags.ts";
 import { quorum } from "../../src/core/quorum.ts";
 import { sameStatus } from "../../src/core/status/status-write.ts";
 import { claimName, secretNames } from "../../src/operator/names.ts";
+import { FILES } from "../../src/operator/render/config.ts";
 import { certificatesIn } from "../machine/model-pki.ts";
 import type { Kind } from "../models/kube/kind.ts";
 import { claims } from "../models/kube/kinds/claim.ts";
@@ -138,7 +139,23 @@ export function wrongWith(sim: OperatorSimulation): string[] {
   expect("alarms", end.alarms, 0);
   if (cluster.spec.auth) expect("auth", isAuthOn(sim), cluster.spec.auth.enabled);
   wrong.push(...wrongTokens(sim, cluster.spec.auth?.token?.type === "JWT"));
-  return [...wrong, ...sim.operations.unfinished(), ...oldLeaves(sim), ...untrue(sim)];
+  return [...wrong, ...sim.operations.unfinished(), ...oldLeaves(sim), ...wrongServers(sim), ...untrue(sim)];
+}
+
+/** Server certificates that are a client's although the gateway has its own (R51), or that it cannot dial with. */
+function wrongServers({ env, cluster }: OperatorSimulation): string[] {
+  const { mode, client, clientAuth } = cluster?.spec.tls ?? {};
+  if (mode !== "Managed" || client || clientAuth !== "Required") return [];
+  return env.members().flatMap(({ metadata: { name } }) => {
+    const server = env.pods.server(name);
+    const data = json(env.server.get(secrets, `${NAMESPACE}/${name}`)?.["data"] ?? {});
+    const shown = certificatesIn(Buffer.from(String(data[FILES.serverPem] ?? ""), "base64").toString());
+    const [leaf] = shown.filter(({ isCa }) => !isCa);
+    if (!server || !leaf) return [];
+    const hasOwn = server.start.configText.includes(FILES.gatewayPem);
+    const isClient = leaf.usages.includes("clientAuth");
+    return hasOwn === isClient ? [`the gateway of ${name} and its server certificate do not fit`] : [];
+  });
 }
 
 function hasClientSecret({ env }: OperatorSimulation): boolean {

@@ -52,6 +52,13 @@ export const plantedAuthBugs: readonly PlantedBug[] = [
     replace: "if (this.#suspects.size > 99) {",
   },
   {
+    name: "the certificate of a server is a client's as well",
+    breaks: "R51",
+    file: "src/pki/plan.ts",
+    find: "const server = ownGateway ? USAGES.server : USAGES.serverWithGateway;",
+    replace: "const server = ownGateway ? USAGES.serverWithGateway : USAGES.serverWithGateway;",
+  },
+  {
     name: "whoever is refused does not let himself in again",
     breaks: "R55",
     file: "src/core/rules/regain-access.ts",

@@ -24,6 +24,7 @@ import {
   type Message,
   type ParamsOf,
 } from "./messages/table.ts";
+import { renderedFor } from "./template/template.ts";
 import type { MemberView } from "./view.ts";
 
 type Classes = Wait["classes"];
@@ -74,7 +75,9 @@ export function sameHolds(a: readonly Hold[], b: readonly Hold[]): boolean {
 }
 
 /** A write of one member's record, under the version that was read: the record is the lock (H10). */
-export function update(member: MemberView, purpose: RecordPurpose, change: RecordChange): Action {
+export function update(member: MemberView, purpose: RecordPurpose, asked: RecordChange): Action {
+  const { template } = asked;
+  const change = template ? { ...asked, template: renderedFor(member.record.template, template) } : asked;
   return {
     kind: "UpdateMember",
     member: member.name,

@@ -7,11 +7,11 @@ import path from "node:path";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import { lifetimesOf, type Lifetimes } from "../api/lifetimes.ts";
 import type { UserCertificate, UserFacts } from "../core/auth/facts.ts";
-import { isSecure } from "../core/config/flags.ts";
+import { hasOwnGateway, isSecure } from "../core/config/flags.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { bundleOf, trustedBy, type Authority } from "../pki/authority.ts";
 import { Keeper } from "../pki/keeper.ts";
-import { clientLeaf, memberLeaf, PLANES, type Plane } from "../pki/plan.ts";
+import { clientLeaf, gatewayLeaf, memberLeaf, PLANES, type Plane } from "../pki/plan.ts";
 import { memberSans } from "../pki/sans.ts";
 import { managed } from "../pki/source.ts";
 import type { Clock } from "../seams/clock.ts";
@@ -96,6 +96,11 @@ export class Certificates {
   memberFiles({ name, template }: Pick<MemberRecord, "name" | "template">, plane: Plane): MemberFiles {
     const own = trustOf(template, plane) === undefined ? undefined : this.#file(`${name}-${plane}-ca.crt`);
     return { pem: this.#leafFile(name, plane), ca: own ?? this.caFile(plane) };
+  }
+
+  /** What the HTTP gateway of a member dials it with. */
+  gatewayFile(member: string): string {
+    return this.#file(`${member}-gateway.pem`);
   }
 
   /** The CA files of a member, as its record names them; to be called before its start. */
@@ -212,6 +217,8 @@ export class Certificates {
       await this.#disk.remove(pem);
       await this.#disk.remove(this.#file(`${member}-${plane}-ca.crt`));
     }
+    this.#keeper.forget(this.gatewayFile(member));
+    await this.#disk.remove(this.gatewayFile(member));
   }
 
   /** Of users that ask for one, from what is in place, by the names of their objects. */
@@ -286,11 +293,14 @@ export class Certificates {
 
   #leavesOf({ name, template }: MemberRecord, { leafMs } = lifetimesOf(template.tls)): Wanted[] {
     const { sans } = memberSans({ hosts: ["localhost", HOST, "::1", name], extra: template.tls.extraSANs });
-    return PLANES.filter((plane) => isSecure(template.tls, plane)).map((plane) => ({
+    const ownGateway = hasOwnGateway(template);
+    const shown = PLANES.filter((plane) => isSecure(template.tls, plane)).map((plane) => ({
       file: this.#leafFile(name, plane),
       plane,
-      leaf: memberLeaf(name, plane, sans, leafMs),
+      leaf: memberLeaf(name, plane, sans, { lifeMs: leafMs, ownGateway }),
     }));
+    if (!ownGateway) return shown;
+    return [...shown, { file: this.gatewayFile(name), plane: "client", leaf: gatewayLeaf(leafMs) }];
   }
 
   /** True when files of it were written. */

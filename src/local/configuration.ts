@@ -36,7 +36,11 @@ export class Configuration {
       established,
       paths: {
         dataDir: this.#layout.volume(name).data,
-        ...(isSecure(tls, "client") && { serverPem: server.pem, clientCA: server.ca }),
+        ...(isSecure(tls, "client") && {
+          serverPem: server.pem,
+          gatewayPem: this.#certificates.gatewayFile(name),
+          clientCA: server.ca,
+        }),
         ...(isSecure(tls, "peer") && { peerPem: peer.pem, peerCA: peer.ca }),
         ...(key !== undefined && { tokenKey: this.#layout.tokenKey(key) }),
       },

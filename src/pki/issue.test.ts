@@ -7,7 +7,7 @@ import type { IssuedCertificate, LeafSpec } from "../seams/pki.ts";
 import { splitBundle, trustBundle } from "./bundle.ts";
 import { inspect } from "./inspect.ts";
 import { createPki } from "./issue.ts";
-import { CA_LIFE_MS, LEAF_LIFE_MS, USAGES } from "./plan.ts";
+import { CA_LIFE_MS, gatewayLeaf, LEAF_LIFE_MS, USAGES } from "./plan.ts";
 
 const NOW = Date.UTC(2030, 5, 1, 12, 0, 0, 250);
 const clock: Clock = {
@@ -21,7 +21,7 @@ const pki = createPki(clock, { bytes: (length) => new Uint8Array(length).fill(++
 const spec: LeafSpec = {
   commonName: "c-0",
   sans: { dns: ["localhost", "*.c.ns.svc"], ips: ["127.0.0.1", "::1", "2001:db8::10"] },
-  usages: USAGES.server,
+  usages: USAGES.serverWithGateway,
   lifeMs: LEAF_LIFE_MS,
 };
 
@@ -52,6 +52,14 @@ test("a CA signs itself, lives ten years and says that it is a CA", async () => 
     issuerEnds: ca.notAfter,
     keyMatches: true,
   });
+});
+
+test("a leaf without a common name can be a client's only, and names nobody", async () => {
+  const ca = await newCa();
+  const leaf = await pki.issueLeaf({ ca, leaf: gatewayLeaf() });
+  assert.equal(read(leaf, ca).commonName, undefined);
+  assert.equal(new X509Certificate(leaf.certificate).subject, "O=etcd gateway");
+  await assert.rejects(pki.issueLeaf({ ca, leaf: { ...spec, commonName: "" } }), /leaf\.commonName/);
 });
 
 test("a leaf chains to its CA and carries the names, usages and life asked for", async () => {

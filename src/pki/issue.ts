@@ -70,7 +70,9 @@ async function issueLeaf(
   clock: Clock,
   random: Random,
 ): Promise<IssuedCertificate> {
-  checkSubject("leaf.commonName", leaf.commonName);
+  // A name that nobody has may only dial.
+  if (leaf.commonName !== "" || leaf.usages.includes("serverAuth"))
+    checkSubject("leaf.commonName", leaf.commonName);
   checkLife("leaf.lifeMs", leaf.lifeMs);
   const names = checkedNames(leaf.sans);
   if (names.length === 0 && leaf.usages.includes("serverAuth")) {
@@ -144,7 +146,7 @@ async function issued(
   const key = `${x509.PemConverter.encode(pkcs8, x509.PemConverter.PrivateKeyTag).trim()}\n`;
   // Read back: what is reported is what is in the certificate, and it names nobody but who was asked for.
   const facts = inspect({ certificate: { text: certificate, where: "the issued certificate" } });
-  if (facts.commonName !== asked.commonName || !sameSans(facts.sans, asked.sans)) {
+  if ((facts.commonName ?? "") !== asked.commonName || !sameSans(facts.sans, asked.sans)) {
     throw new Error(
       `the issued certificate has the wrong subject: ${facts.commonName ?? "no common name"} ${JSON.stringify(facts.sans)}`,
     );
@@ -155,7 +157,10 @@ async function issued(
 
 /** Told to be one string: in plain text the library would look for quotes, and make another name of `a"root"`. */
 function subject(x509: X509, commonName: string): InstanceType<X509["Name"]> {
-  return new x509.Name([{ CN: [{ utf8String: commonName }] }]);
+  // A subject must not be empty, even where it names no user.
+  return new x509.Name([
+    commonName === "" ? { O: [{ utf8String: "etcd gateway" }] } : { CN: [{ utf8String: commonName }] },
+  ]);
 }
 
 /** Positive and of fixed length: the top bit clear, the next set. */

@@ -20,7 +20,7 @@ const T0 = Date.UTC(2030, 0, 1);
 const wanted: LeafSpec = {
   commonName: "c-0",
   sans: { dns: ["localhost"], ips: ["127.0.0.1"] },
-  usages: USAGES.server,
+  usages: USAGES.serverWithGateway,
   lifeMs: LEAF_LIFE_MS,
 };
 

@@ -23,11 +23,12 @@ const JITTER = 1 / 20;
 export const CA_NOTICE = 1 / 10;
 
 /**
- * R44. A server needs clientAuth too: its HTTP gateway dials itself with the server's certificate.
- * Peers are both ends of their connections.
+ * R44. A server whose HTTP gateway has no certificate of its own needs clientAuth too: the gateway dials it with the
+ * server's. Peers are both ends of their connections.
  */
 export const USAGES = {
-  server: ["serverAuth", "clientAuth"],
+  server: ["serverAuth"],
+  serverWithGateway: ["serverAuth", "clientAuth"],
   peer: ["serverAuth", "clientAuth"],
   client: ["clientAuth"],
 } as const satisfies Record<string, readonly Usage[]>;
@@ -41,9 +42,22 @@ export function caOf(cluster: string, plane: Plane, lifeMs = CA_LIFE_MS): CaRequ
 }
 
 /** What a member shows on a plane. */
-export function memberLeaf(member: string, plane: Plane, sans: Sans, lifeMs = LEAF_LIFE_MS): LeafSpec {
-  const usages = plane === "client" ? USAGES.server : USAGES.peer;
-  return { commonName: member, sans, usages, lifeMs };
+export function memberLeaf(
+  member: string,
+  plane: Plane,
+  sans: Sans,
+  { lifeMs = LEAF_LIFE_MS, ownGateway = false }: { lifeMs?: number; ownGateway?: boolean } = {},
+): LeafSpec {
+  const server = ownGateway ? USAGES.server : USAGES.serverWithGateway;
+  return { commonName: member, sans, usages: plane === "client" ? server : USAGES.peer, lifeMs };
+}
+
+/**
+ * What the HTTP gateway of a member dials it with. It bears no common name: a request without an Accept header acts as
+ * the user of that name once auth is enabled (R55).
+ */
+export function gatewayLeaf(lifeMs = LEAF_LIFE_MS): LeafSpec {
+  return clientLeaf("", lifeMs);
 }
 
 /**
@@ -157,10 +171,10 @@ function flawOf(input: LeafInput): { kind: LeafFlaw; message: string } | undefin
     return { kind: "wrong-key", message: "the private key does not match the certificate" };
   if (facts.issuedBy !== ca.fingerprint)
     return { kind: "wrong-issuer", message: "not signed by the current CA" };
-  if (facts.commonName !== wanted.commonName) {
+  if ((facts.commonName ?? "") !== wanted.commonName) {
     return {
       kind: "wrong-subject",
-      message: `issued to ${facts.commonName ?? "no common name"}, not ${wanted.commonName}`,
+      message: `issued to ${facts.commonName ?? "no common name"}, not ${wanted.commonName || "nobody"}`,
     };
   }
   if (!sameSans(facts.sans, wanted.sans)) {

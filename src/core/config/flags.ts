@@ -18,6 +18,8 @@ export interface ConfigPaths {
   readonly dataDir: string;
   /** Certificate and key in one file: replaced in one rename, so that etcd never reads a mismatched pair (R45). */
   readonly serverPem?: string;
+  /** What the HTTP gateway of a member dials it with, where that is another one than it shows clients. */
+  readonly gatewayPem?: string;
   readonly peerPem?: string;
   /** What the member dials its peers with, where that is another one than it shows them. */
   readonly peerClientPem?: string;
@@ -59,7 +61,7 @@ export function etcdConfig(record: MemberRecord, context: ConfigContext): EtcdCo
       .join(","),
     "advertise-client-urls": clientURLOf(record),
     "listen-metrics-urls": address.listenMetricsURL,
-    ...tlsKeys(tls, context, version),
+    ...tlsKeys(record.template, context),
     ...tokenKeys(record.template, context.paths),
     ...safetyKeys(version),
     ...optionKeys(options, version),
@@ -147,15 +149,20 @@ function gateKeys(
 
 /** One file serves as certificate and key. Peers always show certificates to each other. */
 function tlsKeys(
-  tls: TLS,
+  template: MemberTemplate,
   { paths, peersName }: ConfigContext,
-  version: string,
 ): Readonly<Record<string, Section>> {
+  const { tls, version } = template;
   const client = () => {
     const pem = needed(paths, "serverPem");
+    const gateway = hasOwnGateway(template) ? paths.gatewayPem : undefined;
     // A CA here makes etcd demand client certificates, so without clientAuth there is none.
     return tls.clientAuth === "Required"
-      ? section(pem, { "client-cert-auth": true, "trusted-ca-file": needed(paths, "clientCA") })
+      ? section(pem, {
+          ...(gateway !== undefined && { "client-cert-file": gateway, "client-key-file": gateway }),
+          "client-cert-auth": true,
+          "trusted-ca-file": needed(paths, "clientCA"),
+        })
       : section(pem, {});
   };
   // 3.4 has no such keys.
@@ -186,6 +193,18 @@ function tokenKeys({ auth }: MemberTemplate, paths: ConfigPaths): Section {
   if (type === "Simple") return { "auth-token-ttl": seconds };
   return { "auth-token": `jwt,priv-key=${needed(paths, "tokenKey")},sign-method=HS256,ttl=${seconds}s` };
 }
+
+/**
+ * Whether the HTTP gateway of a member has a certificate of its own to dial the member with (R51): then that of the server
+ * is none of a client. 3.4 has no such keys, and certificates that others make are asked for nothing more.
+ */
+export function hasOwnGateway({ tls, version, renderVersion }: MemberTemplate): boolean {
+  const isAsked = modeOf(tls, "client") === "Managed" && tls.clientAuth === "Required";
+  return isAsked && renderVersion >= OWN_GATEWAY_FROM && isFrom(version, "3.5");
+}
+
+/** The render version. */
+const OWN_GATEWAY_FROM = 2;
 
 /** R47: whether the peers of a member can be told by a name beside their CA. */
 export function allowsHostnames(version: string): boolean {

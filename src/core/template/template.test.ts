@@ -6,6 +6,7 @@ import { asBefore, type LaterField } from "./later-fields.ts";
 import type { MemberTemplate } from "../record.ts";
 import {
   lacksOnlyResources,
+  renderedFor,
   sameStart,
   sameTemplate,
   startHash,
@@ -79,6 +80,15 @@ describe("a member that an earlier operator made is up to date", () => {
     const { act, converged } = decide({ ...world, members });
     assert.deepEqual([act, converged], [undefined, true]);
   });
+});
+
+test("our newer rendering is for processes that start anew, and comes with nothing that restarts nobody", () => {
+  const before = { ...templateFor(specOf(), "3.6.16"), renderVersion: 1 };
+  const grown = templateFor(specOf({ storage: { size: "20Gi" } }), "3.6.16");
+  assert.equal(renderedFor(before, grown).renderVersion, 1);
+  assert.equal(renderedFor(before, grown).storage.size, "20Gi");
+  const other = templateFor(specOf(), "3.6.14");
+  assert.equal(renderedFor(before, other), other);
 });
 
 test("a field that came later is as good as absent while it asks for nothing, and counts when it asks for something", () => {

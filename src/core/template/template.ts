@@ -10,8 +10,11 @@ import { asBefore } from "./later-fields.ts";
 import type { InitialPeer, MemberRecord, MemberTemplate } from "../record.ts";
 import { readStart, writeStart, type Start } from "./start.ts";
 
-/** Raised when our own rendering changes in a way that would restart members. */
-export const RENDER_VERSION = 1;
+/**
+ * Raised when our own rendering changes in a way that would restart members. 2: etcd's HTTP gateway has a certificate of
+ * its own (R51), and that of a server is none of a client any more.
+ */
+export const RENDER_VERSION = 2;
 
 /** The newest template of each spec object: passes over an unchanged spec share it, and with it its text. */
 const rendered = new WeakMap<EtcdClusterSpec, MemberTemplate>();
@@ -139,6 +142,14 @@ export function lacksOnlyResources(startedFrom: string, record: MemberRecord): b
 
 export function sortPeers(peers: readonly InitialPeer[]): InitialPeer[] {
   return peers.toSorted((a, b) => (a.peerURL < b.peerURL ? -1 : 1));
+}
+
+/** The template for a record: our newer rendering is only for a process that is started anew. */
+export function renderedFor(from: MemberTemplate, to: MemberTemplate): MemberTemplate {
+  if (from.renderVersion === to.renderVersion) return to;
+  const processOf = (template: MemberTemplate) =>
+    startOf({ template, joined: true, initialCluster: [] }).process;
+  return processOf(from) === processOf(to) ? { ...to, renderVersion: from.renderVersion } : to;
 }
 
 export type TransitionKind =

@@ -120,6 +120,25 @@ describe("the certificates of a member", () => {
     assert.equal(renewed[FILES.clientCA], files[FILES.clientCA], "the authority stays");
   });
 
+  test("of a server are none of a client, but where its gateway has none of its own", async () => {
+    const { certificates } = await world();
+    const pem = (text: string | undefined) => ({ text: text ?? "", where: "here" });
+    const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
+    const [server, gateway] = [FILES.serverPem, FILES.gatewayPem].map((file) =>
+      inspect({ certificate: pem(files[file]) }),
+    );
+    assert.deepEqual([server?.usages, gateway?.usages], [["serverAuth"], ["clientAuth"]]);
+    assert.equal(gateway?.commonName, undefined, "it acts as no user");
+    // Started by a release from before: its gateway dials it with what it shows, and renewal must not end that.
+    const before = { ...record, template: { ...record.template, renderVersion: 1 } };
+    const both = (await certificates.memberFiles(cluster, before, secretOf(files))) ?? {};
+    assert.equal(both[FILES.gatewayPem], undefined);
+    assert.deepEqual(inspect({ certificate: pem(both[FILES.serverPem]) }).usages, [
+      "serverAuth",
+      "clientAuth",
+    ]);
+  });
+
   test("that are due and cannot be renewed stay in use, and are not looked at on every pass", async () => {
     const { certificates, time, authorities } = await world();
     const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
@@ -130,7 +149,7 @@ describe("the certificates of a member", () => {
     }
     time.now += 70 * DAY;
     assert.deepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
-    assert.equal(certificates.keeper.problems.length, 5, "each authority, and each leaf that it should sign");
+    assert.equal(certificates.keeper.problems.length, 6, "each authority, and each leaf that it should sign");
     assert.equal(certificates.keeper.lookAgainAt, time.now + 10_000);
     for (const plane of PLANES) certificates.useAuthority(cluster, plane, authorities[plane] ?? {});
     time.now += 10_000;
@@ -210,7 +229,7 @@ test("certificates live as long as the spec says; a shorter life is taken up at 
   const ends = new Map(certificates.expiries.map(({ name, expires }) => [name, expires]));
   assert.deepEqual(
     [...ends.keys()],
-    ["client CA", "demo-1 client", "demo-1 peer", "demo-1 peer client", "peer CA"],
+    ["client CA", "demo-1 client", "demo-1 gateway", "demo-1 peer", "demo-1 peer client", "peer CA"],
   );
   assert.equal(ends.get("demo-1 client"), notAfter);
   assert.ok(authorities.client && (ends.get("client CA") ?? 0) > time.now + 3000 * DAY);

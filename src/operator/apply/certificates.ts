@@ -5,12 +5,12 @@
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { lifetimesOf } from "../../api/lifetimes.ts";
-import { isGiven, isSecure } from "../../core/config/flags.ts";
+import { hasOwnGateway, isGiven, isSecure } from "../../core/config/flags.ts";
 import type { ClusterFacts, NotMade } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { bundleOf, trustedBy, type Authority } from "../../pki/authority.ts";
 import { Keeper, type CertificateTime, type Leaf } from "../../pki/keeper.ts";
-import { caOf, clientLeaf, givenLeaf, judgeCa, PLANES, type Plane } from "../../pki/plan.ts";
+import { caOf, clientLeaf, gatewayLeaf, givenLeaf, judgeCa, PLANES, type Plane } from "../../pki/plan.ts";
 import { splitBundle } from "../../pki/bundle.ts";
 import { memberSans } from "../../pki/sans.ts";
 import { managed, type Given, type Keeping, type Problem } from "../../pki/source.ts";
@@ -231,6 +231,8 @@ export class Certificates {
         if (plane === "peer")
           files[FILES.peerClientPem] =
             (present && textIn(present, FILES.peerClientPem)) ?? files[pemFile] ?? "";
+        else if (hasOwnGateway(template))
+          files[FILES.gatewayPem] = (present && textIn(present, FILES.gatewayPem)) ?? files[pemFile] ?? "";
         continue;
       }
       const leafName = `${name} ${plane}`;
@@ -244,13 +246,17 @@ export class Certificates {
       files[caFile] = this.#trustedBy(record, plane) ?? source.accepts.text;
       if (plane === "client" && source.trust.text !== source.accepts.text)
         files[FILES.serverCA] = source.trust.text;
-      if (plane === "peer") {
-        const kept = anew === "all" ? undefined : present;
+      const kept = anew === "all" ? undefined : present;
+      if (plane === "peer")
         files[FILES.peerClientPem] =
           source.kind === "signs"
-            ? await this.#peerClient(cluster, name, kept, files[pemFile])
+            ? await this.#dialling(cluster, "peer", name, kept, files[pemFile])
             : (source.kind === "keeps" && present && textIn(present, FILES.peerClientPem)) || files[pemFile];
-      }
+      else if (hasOwnGateway(template))
+        files[FILES.gatewayPem] =
+          source.kind === "signs"
+            ? await this.#dialling(cluster, "client", name, kept, files[pemFile])
+            : (present && textIn(present, FILES.gatewayPem)) || files[pemFile];
     }
     this.#unissued.delete(name);
     return files;
@@ -262,20 +268,23 @@ export class Certificates {
     return authority && trustedBy(this.#pki, authority, trustOf(template, plane));
   }
 
-  /** Where none can be signed, the certificate that it shows its peers does: it has names, and peers look them up. */
-  async #peerClient(
+  /**
+   * What a member dials its peers with, and its gateway the member itself. Where none can be signed, the certificate that
+   * it shows does: to peers it has names, and they look them up; the gateway answers nobody with it, and all else works.
+   */
+  async #dialling(
     cluster: ClusterFacts,
+    plane: Plane,
     name: string,
     present: Secret | undefined,
     shown: string,
   ): Promise<string> {
-    const { pair } = await this.#leaf(
-      `${name} peer client`,
-      "peer",
-      clientLeaf(name, lifetimesOf(cluster.spec.tls).leafMs),
-      present,
-      FILES.peerClientPem,
-    );
+    const { leafMs } = lifetimesOf(cluster.spec.tls);
+    const [who, leaf, file] =
+      plane === "peer"
+        ? [`${name} peer client`, clientLeaf(name, leafMs), FILES.peerClientPem]
+        : [`${name} gateway`, gatewayLeaf(leafMs), FILES.gatewayPem];
+    const { pair } = await this.#leaf(who, plane, leaf, present, file);
     return pair ? pair.certificate + pair.key : shown;
   }
 
@@ -395,5 +404,5 @@ export class Certificates {
 
 /** By these names a member's leaves are remembered and told. */
 function leavesOf(member: string): string[] {
-  return [...PLANES.map((plane) => `${member} ${plane}`), `${member} peer client`];
+  return [...PLANES.map((plane) => `${member} ${plane}`), `${member} peer client`, `${member} gateway`];
 }

@@ -96,7 +96,7 @@ function wantedCertificates(
     const { hosts, domains } = certificateNames(cluster, record, plane, clusterDomain);
     const extra = plane === "client" ? [...record.template.tls.extraSANs, ...external] : [];
     const { sans } = memberSans({ hosts, domains, extra });
-    const usages = plane === "client" ? USAGES.server : USAGES.peer;
+    const usages = plane === "client" ? USAGES.serverWithGateway : USAGES.peer;
     const name = issuedNames.member(record.name, plane);
     const object = certificate({
       cluster,

@@ -1,5 +1,6 @@
 /** What the certificates of members are to hold: issued for every name they are dialled by, or given with those they need. */
 import { lifetimesOf } from "../../api/lifetimes.ts";
+import { hasOwnGateway } from "../../core/config/flags.ts";
 import { sameContent } from "../../core/hash.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
@@ -10,7 +11,12 @@ import { certificateNames, neededNames } from "../names.ts";
 
 interface KnownLeaf {
   /** What it was made from. */
-  readonly by: { readonly extra: readonly string[]; readonly given: boolean; readonly lifeMs: number };
+  readonly by: {
+    readonly extra: readonly string[];
+    readonly given: boolean;
+    readonly lifeMs: number;
+    readonly ownGateway: boolean;
+  };
   readonly spec: LeafSpec;
 }
 
@@ -31,7 +37,8 @@ export class LeafSpecs {
     { extra, given }: Pick<KnownLeaf["by"], "extra" | "given">,
   ): LeafSpec {
     const name = `${record.name} ${plane}`;
-    const by = { extra, given, lifeMs: lifetimesOf(cluster.spec.tls).leafMs };
+    const { leafMs: lifeMs } = lifetimesOf(cluster.spec.tls);
+    const by = { extra, given, lifeMs, ownGateway: hasOwnGateway(record.template) };
     const known = this.#known.get(name);
     if (known && sameContent(known.by, by)) return known.spec;
     if (given) {
@@ -48,7 +55,7 @@ export class LeafSpecs {
       domains,
       ...(plane === "client" && { extra }),
     });
-    const spec = memberLeaf(record.name, plane, sans, by.lifeMs);
+    const spec = memberLeaf(record.name, plane, sans, by);
     this.#known.set(name, { by, spec });
     return spec;
   }

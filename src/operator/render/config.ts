@@ -11,6 +11,8 @@ export const FILES = {
   config: "etcd.json",
   /** Certificate and key in one file, so that etcd never reads a mismatched pair. */
   serverPem: "server.pem",
+  /** What the HTTP gateway of the member dials it with: without a name, so that it acts as no user (R55). */
+  gatewayPem: "gateway.pem",
   peerPem: "peer.pem",
   /**
    * What the member dials its peers with. It has no names: of a certificate with names, etcd checks that one of them
@@ -82,7 +84,11 @@ function render(record: MemberRecord, established: boolean): string {
     peersName: new URL(record.address.clientURL).hostname.replace(/^[^.]+\./, ""),
     paths: {
       dataDir: PATHS.dataDir,
-      ...(isSecure(tls, "client") && { serverPem: at(FILES.serverPem), clientCA: at(FILES.clientCA) }),
+      ...(isSecure(tls, "client") && {
+        serverPem: at(FILES.serverPem),
+        gatewayPem: at(FILES.gatewayPem),
+        clientCA: at(FILES.clientCA),
+      }),
       ...(isSecure(tls, "peer") && {
         peerPem: at(FILES.peerPem),
         peerClientPem: at(FILES.peerClientPem),
