@@ -10,7 +10,7 @@ import type { ClusterFacts, NotMade } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { bundleOf, trustedBy, type Authority } from "../../pki/authority.ts";
 import { Keeper, type CertificateTime, type Leaf } from "../../pki/keeper.ts";
-import { caOf, clientLeaf, gatewayLeaf, givenLeaf, judgeCa, PLANES, type Plane } from "../../pki/plan.ts";
+import { caOf, clientLeaf, givenLeaf, judgeCa, PLANES, type Plane } from "../../pki/plan.ts";
 import { splitBundle } from "../../pki/bundle.ts";
 import { memberSans } from "../../pki/sans.ts";
 import { managed, type Given, type Keeping, type Problem } from "../../pki/source.ts";
@@ -20,7 +20,7 @@ import { CLIENTS, neededNames } from "../names.ts";
 import { authorityIn } from "./authority-secret.ts";
 import { FILES } from "../render/config.ts";
 import { caSecret, type TLSFiles } from "../render/secret.ts";
-import { LeafSpecs } from "./leaf-specs.ts";
+import { diallingLeaf, leavesOf, LeafSpecs } from "./leaf-specs.ts";
 import { givenLeaves, isAnother, type Offering } from "./plane-source.ts";
 import { pemIn, PLANE_FILES, textIn } from "./secret-files.ts";
 import { UserCertificates } from "./user-certificates.ts";
@@ -280,10 +280,7 @@ export class Certificates {
     shown: string,
   ): Promise<string> {
     const { leafMs } = lifetimesOf(cluster.spec.tls);
-    const [who, leaf, file] =
-      plane === "peer"
-        ? [`${name} peer client`, clientLeaf(name, leafMs), FILES.peerClientPem]
-        : [`${name} gateway`, gatewayLeaf(leafMs), FILES.gatewayPem];
+    const { who, leaf, file } = diallingLeaf(name, plane, leafMs);
     const { pair } = await this.#leaf(who, plane, leaf, present, file);
     return pair ? pair.certificate + pair.key : shown;
   }
@@ -400,9 +397,4 @@ export class Certificates {
     const key = keyFile === file ? certificate : present && pemIn(present, keyFile, where);
     return this.keeper.leaf(name, plane, wanted, { certificate, key });
   }
-}
-
-/** By these names a member's leaves are remembered and told. */
-function leavesOf(member: string): string[] {
-  return [...PLANES.map((plane) => `${member} ${plane}`), `${member} peer client`, `${member} gateway`];
 }

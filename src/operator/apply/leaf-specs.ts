@@ -4,10 +4,11 @@ import { hasOwnGateway } from "../../core/config/flags.ts";
 import { sameContent } from "../../core/hash.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { givenLeaf, memberLeaf, type Plane } from "../../pki/plan.ts";
+import { clientLeaf, gatewayLeaf, givenLeaf, memberLeaf, PLANES, type Plane } from "../../pki/plan.ts";
 import { memberSans } from "../../pki/sans.ts";
 import type { LeafSpec } from "../../seams/pki.ts";
 import { certificateNames, neededNames } from "../names.ts";
+import { FILES } from "../render/config.ts";
 
 interface KnownLeaf {
   /** What it was made from. */
@@ -68,4 +69,20 @@ export class LeafSpecs {
   forget(leaf: string): void {
     this.#known.delete(leaf);
   }
+}
+
+/** By these names a member's leaves are remembered and told. */
+export function leavesOf(member: string): string[] {
+  return [...PLANES.map((plane) => `${member} ${plane}`), `${member} peer client`, `${member} gateway`];
+}
+
+/** What a member dials its peers with, or its gateway the member itself. */
+export function diallingLeaf(
+  member: string,
+  plane: Plane,
+  lifeMs: number,
+): { readonly who: string; readonly leaf: LeafSpec; readonly file: string } {
+  return plane === "peer"
+    ? { who: `${member} peer client`, leaf: clientLeaf(member, lifeMs), file: FILES.peerClientPem }
+    : { who: `${member} gateway`, leaf: gatewayLeaf(lifeMs), file: FILES.gatewayPem };
 }
