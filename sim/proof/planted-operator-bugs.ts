@@ -9,8 +9,8 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     name: "a member that exists already cannot be created",
     breaks: "H9",
     file: "src/operator/apply/execute.ts",
-    find: 'if (!isReason(error, "AlreadyExists")) throw error;\n',
-    replace: "throw error;\n",
+    find: 'if (!isReason(error, "AlreadyExists")) throw error;\n      const found = await findOne(this.#client, etcdMembers',
+    replace: "throw error;\n      const found = await findOne(this.#client, etcdMembers",
   },
   {
     name: "a Pod or claim that exists already is a failure",
