@@ -50,5 +50,8 @@ test("what may still be somewhere is not given up without a person", async () =>
   assert.deepEqual(sim.operations.outcomes(), []);
   const status = sim.env.cluster()?.["status"] as EtcdClusterStatus | undefined;
   assert.ok(status?.recovery, "the plan is there for a person");
-  assert.match(JSON.stringify(status), /not proven that the data of demo-3 is gone/);
+  assert.match(
+    JSON.stringify(status),
+    /does not approve the plan: it is not proven that the data of demo-3 is gone/,
+  );
 });
