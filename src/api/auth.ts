@@ -43,11 +43,12 @@ const tokenFields = z.strictObject({
 export type TokenSpec = z.output<typeof tokenFields>;
 
 const ttlInRange: Rule<TokenSpec> = {
-  cel: `!has(self.ttl) || ${celWhenDurations(["self.ttl"], "duration(self.ttl) >= duration('10s') && duration(self.ttl) <= duration('24h') && duration(self.ttl).getMilliseconds() == 0")}`,
+  cel: `!has(self.ttl) || ${celWhenDurations(["self.ttl"], "duration(self.ttl) >= duration('10s') && duration(self.ttl) <= duration('24h') && duration(self.ttl).getMilliseconds() % 1000 == 0")}`,
   fieldPath: ".ttl",
   message: "must be whole seconds between 10s and 24h",
   check: ({ ttl }) =>
-    ttl === undefined || whenDurations([ttl], (ms) => ms >= 10_000 && ms <= 86_400_000 && ms % 1000 === 0),
+    ttl === undefined ||
+    whenDurations([ttl], (ms) => ms >= 10_000 && ms <= 86_400_000 && Math.floor(ms) % 1000 === 0),
 };
 
 const keyLifetimeInRange: Rule<TokenSpec> = {

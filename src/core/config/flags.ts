@@ -189,7 +189,7 @@ function tlsKeys(
 function tokenKeys({ auth }: MemberTemplate, paths: ConfigPaths): Section {
   if (!auth) return {};
   const { type, ttl = DEFAULT_TOKEN_TTL } = auth.token;
-  const seconds = millisecondsOf(ttl) / 1000;
+  const seconds = Math.floor(millisecondsOf(ttl) / 1000);
   if (type === "Simple") return { "auth-token-ttl": seconds };
   return { "auth-token": `jwt,priv-key=${needed(paths, "tokenKey")},sign-method=HS256,ttl=${seconds}s` };
 }
