@@ -5,6 +5,7 @@ import path from "node:path";
 import { test, type TestContext } from "node:test";
 import { systemDisk } from "../seams/disk.ts";
 import { eraseDirectory, EraseRefused, type EraseOptions } from "./erase.ts";
+import { nodeWorkDir, recoveriesOn } from "./places.ts";
 import { WalWriter } from "./testing/wal-file.ts";
 
 const UID = "b1d6f0c2-1111-4222-8333-444455556666";
@@ -57,4 +58,17 @@ test("a directory with the data of another cluster or member is left as it is", 
   mkdirSync(path.join(damaged, "data", "member", "wal"));
   writeFileSync(path.join(damaged, "data/member/wal/0000000000000000-0000000000000000.wal"), "no log");
   assert.equal(await erase({ directory: damaged, ...own }), "erased");
+});
+
+test("a directory beside whose data an etcd was recovered is left as it is, until that is deleted", async (t) => {
+  const directory = directoryOf(t, `demo-2.${UID}`);
+  const recovered = nodeWorkDir(recoveriesOn(directory), "51f0a3c2d4e5b697");
+  mkdirSync(path.join(recovered, "data"), { recursive: true });
+  await assert.rejects(
+    erase({ directory }),
+    /was not deleted: an etcd may serve from .*node-51f0a3c2d4e5b697/,
+  );
+  assert.ok(existsSync(path.join(recovered, "data")));
+  rmSync(recovered, { recursive: true });
+  assert.equal(await erase({ directory }), "erased");
 });

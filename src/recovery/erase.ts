@@ -5,6 +5,7 @@
 import * as fs from "node:fs/promises";
 import path from "node:path";
 import type { Disk } from "../seams/disk.ts";
+import { isNodeWorkDir, recoveriesOn } from "./places.ts";
 import { LogDamaged, readLog } from "./wal/log.ts";
 
 export interface EraseOptions {
@@ -46,6 +47,12 @@ export async function eraseDirectory(options: EraseOptions): Promise<"erased" | 
         `its data is of the etcd ${id === "clusterID" ? "cluster" : "member"} ${has}, not ${wanted}`,
       );
   }
+  const recoveries = recoveriesOn(directory);
+  const recovered = (await disk.list(recoveries)).find(isNodeWorkDir);
+  if (recovered !== undefined)
+    throw refused(
+      `an etcd may serve from ${path.join(recoveries, recovered)} (quorate recover node): delete that first if it is not needed any more`,
+    );
   await disk.remove(directory);
   return "erased";
 }

@@ -5,6 +5,7 @@
 import path from "node:path";
 
 export const RESCUED_SNAPSHOT = "snapshot.db";
+export const RESCUE_LOG = "etcd.log";
 export const ATTEMPT = "attempt-";
 export const COPY = "data";
 /** The one-shot etcd must never raise an alarm for want of room. */
@@ -36,6 +37,20 @@ export function placesOn(volume: string, plan: string, by: string) {
     copy: path.posix.join(attempt, COPY),
   };
 }
+
+/**
+ * Where `quorate recover node` works, below a directory for recoveries. The name is never that of a plan of the operator,
+ * which removes what its own plans left.
+ */
+export function nodeWorkDir(base: string, plan: string): string {
+  return path.join(base, `${NODE}${plan}`);
+}
+
+export function isNodeWorkDir(directory: string): boolean {
+  return path.basename(directory).startsWith(NODE);
+}
+
+const NODE = "node-";
 
 export function dataDirFlag(directory: string): string {
   return `--data-dir=${directory}`;

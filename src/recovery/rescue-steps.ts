@@ -7,15 +7,17 @@ import { deadline, sleep, type Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
 import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
-import type { Manifest } from "../snapshot/manifest.ts";
+import { manifestName, type Manifest } from "../snapshot/manifest.ts";
 import { issueCertificates, readCertificates } from "../snapshot/scratch.ts";
-import { ATTEMPT, placesOn, recoveriesOn } from "./places.ts";
+import { ATTEMPT, COPY, placesOn, recoveriesOn, RESCUE_LOG, RESCUED_SNAPSHOT } from "./places.ts";
 import { copyForRescue, RescueError, saveForced, takeOut, type RescueOptions } from "./rescue.ts";
 
 /** The copy, and the snapshot of it. */
 const COPIES = 2;
 const START_TIMEOUT_MS = 600_000;
 const POLL_MS = 500;
+/** What a rescue leaves in the directory of its plan. */
+const MADE: ReadonlySet<string> = new Set([RESCUED_SNAPSHOT, manifestName(RESCUED_SNAPSHOT), RESCUE_LOG]);
 
 export interface CopyStep {
   readonly volume: string;
@@ -49,13 +51,24 @@ async function removeCopies(disk: Disk, volume: string): Promise<void> {
       if (name.startsWith(ATTEMPT)) await disk.remove(path.join(workDir, name));
 }
 
-/** Snapshots of plans that came to nothing: what they were made from is in the new one, or still beside it. */
-async function removeOthers(disk: Disk, volume: string, plan: string): Promise<void> {
-  for (const other of await plansOn(disk, volume)) if (other.plan !== plan) await disk.remove(other.workDir);
+/**
+ * Snapshots of plans that came to nothing: what they were made from is in the new one, or still beside it. Only what a
+ * rescue makes, by its whole name: beside it an etcd may serve from data that somebody restored there.
+ */
+export async function removeOthers(disk: Disk, volume: string, plan: string): Promise<void> {
+  for (const other of await plansOn(disk, volume)) {
+    if (other.plan === plan) continue;
+    const names = await disk.list(other.workDir);
+    if (names.includes(COPY)) continue;
+    const made = names.filter((name) => MADE.has(name) || name.startsWith(ATTEMPT));
+    for (const name of made) await disk.remove(path.join(other.workDir, name));
+    if (made.length === names.length) await disk.remove(other.workDir);
+  }
 }
 
 async function plansOn(disk: Disk, volume: string): Promise<{ plan: string; workDir: string }[]> {
   const names = await disk.list(recoveriesOn(volume));
+  // `node-<hash>` is none of them: an etcd serves from it (`quorate recover node`).
   const plans = names.filter((name) => /^[0-9a-f]{16}$/.test(name));
   return plans.map((plan) => ({ plan, workDir: path.join(recoveriesOn(volume), plan) }));
 }

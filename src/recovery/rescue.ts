@@ -21,7 +21,7 @@ import { freePorts } from "../snapshot/scratch-process.ts";
 import { saveSnapshot } from "../snapshot/save.ts";
 import { FileStore } from "../snapshot/store/file.ts";
 import { inspectDirectory, type DirectoryFacts } from "./directory.ts";
-import { ATTEMPT, COPY, dataDirFlag, forcedArguments, RESCUED_SNAPSHOT } from "./places.ts";
+import { ATTEMPT, COPY, dataDirFlag, forcedArguments, RESCUE_LOG, RESCUED_SNAPSHOT } from "./places.ts";
 import { commitAll } from "./wal/commit-all.ts";
 import type { LogPosition } from "./wal/messages.ts";
 
@@ -179,7 +179,7 @@ async function forcedOnce(
     args: [...forcedArguments({ copy, url, peerUrl }), ...options.flags, ...flags],
     env: { PATH: options.env["PATH"], HOME: attempt },
     cwd: attempt,
-    log: path.join(options.workDir, "etcd.log"),
+    log: path.join(options.workDir, RESCUE_LOG),
   });
   try {
     const ready = async (serves: (limit: AbortSignal) => Promise<boolean>) =>

@@ -143,7 +143,7 @@ test("a static Pod is written once, for the same data and with the flags of the 
   assert.ok(etcd);
   assert.equal(pod.spec.hostNetwork, true);
   assert.ok(etcd.image.endsWith(`:v${version}`));
-  assert.ok(etcd.args.includes(`--data-dir=${survivor.dataDir}.recovery/${plan}/data`));
+  assert.ok(etcd.args.includes(`--data-dir=${survivor.dataDir}.recovery/node-${plan}/data`));
   assert.ok(!etcd.args.some((flag) => flag.includes("force-new-cluster")));
   assert.equal(pod.spec.volumes.length, 2, "the data and the certificates");
   await assert.rejects(verb.run(args, around()), isConflict(/exists already/));
@@ -151,7 +151,7 @@ test("a static Pod is written once, for the same data and with the flags of the 
 
 test("a snapshot is started in the same way; plaintext beyond this machine and a path with nothing are refused", async () => {
   const directory = await planned(survivor.dataDir);
-  const snapshot = `${survivor.dataDir}.recovery/${directory}/rescue/snapshot.db`;
+  const snapshot = `${survivor.dataDir}.recovery/node-${directory}/rescue/snapshot.db`;
   const plan = await planned(snapshot);
   assert.notEqual(plan, directory);
   assert.equal((await served(snapshot, plan)).keys, KEYS);

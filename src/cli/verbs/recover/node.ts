@@ -8,6 +8,7 @@ import { releaseOf } from "../../../core/version/releases.ts";
 import { minorOf, parseVersion } from "../../../core/version/version.ts";
 import { findOnNode, type NodeFound } from "../../../recovery/node/found.ts";
 import { memberPlan, snapshotPlan, type NodePlan } from "../../../recovery/node/plan.ts";
+import { nodeWorkDir } from "../../../recovery/places.ts";
 import { staticPod, type Serving, type ServingTLS } from "../../../recovery/node/serve.ts";
 import { systemDisk } from "../../../seams/disk.ts";
 import { openedBy } from "../../../seams/open-files.ts";
@@ -39,7 +40,7 @@ const FLAGS = {
   to: {
     kind: "text",
     value: "directory",
-    help: "where the new data goes; default: beside the old, in recovery/<plan>",
+    help: "where the new data goes; default: beside the old, in recovery/node-<plan>",
   },
   "listen-client": {
     kind: "text",
@@ -114,7 +115,7 @@ export const verb = plainVerb(
     await assertUnused(found, io);
     const plan = planOf(found, given, flags["etcd-version"]);
     const base = found.kind === "member" ? found.member.workBase : `${given}.recovery`;
-    const workDir = flags.to === undefined ? path.join(base, plan.hash) : path.resolve(io.cwd, flags.to);
+    const workDir = flags.to === undefined ? nodeWorkDir(base, plan.hash) : path.resolve(io.cwd, flags.to);
     if (!isStart) {
       const approve = `${commandOf(io)} recover node ${args.path} --plan ${plan.hash} --foreground (or --manifests /etc/kubernetes/manifests)`;
       const lines =
