@@ -4,12 +4,15 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
+import { zstdCompressSync } from "node:zlib";
 import type { RestoreRecipe } from "../api/bootstrap.ts";
 import { systemDisk } from "../seams/disk.ts";
 import { fetchForRestore, SNAPSHOT_FILE } from "./fetch.ts";
+import { InspectedSnapshot } from "./inspect.ts";
 import { manifestName, writeManifest } from "./manifest.ts";
 import { RestoreError, restoreErrorOf } from "./restore-error.ts";
 import { StoreError } from "./store/store.ts";
+import { snapshotFile } from "./testing/database.ts";
 import { manifestOf, never, sampleFile, surroundings } from "./testing/fixtures.ts";
 
 const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-fetch-"));
@@ -82,6 +85,48 @@ test("the version is that of the manifest, else that of the data; 3.4 is restore
     // The fixture counts other entries; that it got so far is what is shown.
     assert.equal(restoreErrorOf(error).fault, "damaged");
   });
+});
+
+test("who restores from the fetched file judges its version as who fetched it: the manifest goes with it", async () => {
+  // Of a member that was upgraded before the others: 3.6 wrote it, and nothing in the data says so.
+  const silent = snapshotFile({ leaves: [[{ main: 2, sub: 0, key: "k", value: "v" }]] });
+  const hash = createHash("sha256").update(silent).digest("hex");
+  const inspected = new InspectedSnapshot(
+    (async function* () {
+      yield silent;
+    })(),
+  );
+  for await (const _ of inspected);
+  assert.ok(inspected.facts);
+  const { size, database } = inspected.facts;
+  const { revision, totalKeys, totalEntries } = database;
+  assert.equal(database.storageVersion, undefined);
+  const upgraded = path.join(dir, "upgraded.db");
+  writeFileSync(upgraded, zstdCompressSync(silent));
+  const packed = readFileSync(upgraded);
+  const stored = { size: packed.length, sha256: createHash("sha256").update(packed).digest("hex") };
+  const what = { size, sha256: hash, revision, totalEntries, ...(totalKeys !== undefined && { totalKeys }) };
+  const manifest = manifestOf({ ...what, object: "upgraded.db", stored, compression: "zstd" });
+  writeFileSync(manifestName(upgraded), writeManifest(manifest));
+  const first = fetching(upgraded);
+  await first.done;
+  const again = fetching(path.join(first.directory, SNAPSHOT_FILE), { checksum: hash });
+  assert.equal((await again.done).sha256, hash);
+  await refused(
+    fetching(path.join(first.directory, SNAPSHOT_FILE), {}, "3.5.35"),
+    "version",
+    /etcd 3\.6 wrote/,
+  );
+});
+
+test("a manifest of an earlier attempt does not stay beside another file", async () => {
+  const { directory, done } = fetching(good);
+  await done;
+  const context = { ...surroundings, cwd: "/", env: {}, disk: systemDisk };
+  writeFileSync(manifestName(path.join(directory, SNAPSHOT_FILE)), "{}");
+  const restore = { source: { file: { path: good } } };
+  await fetchForRestore({ restore, etcdVersion: "3.6.16", directory, context, signal: never });
+  assert.deepEqual(readdirSync(directory), [SNAPSHOT_FILE]);
 });
 
 test("faults of stores are told apart, so that only those that pass are retried", () => {

@@ -6,10 +6,12 @@ import type { RestoreRecipe } from "../api/bootstrap.ts";
 import { freeBytes } from "../seams/disk.ts";
 import { findSnapshot, type Entry } from "./catalog.ts";
 import { openLocation, type Location, type LocationContext } from "./location.ts";
+import { manifestName, writeManifest, type Manifest } from "./manifest.ts";
 import { sourceURI, storeSettings, type StoreFiles } from "./place.ts";
 import { SnapshotReader, type Decryption } from "./read.ts";
 import { RestoreError } from "./restore-error.ts";
 import { FileStore } from "./store/file.ts";
+import { once } from "./store/store.ts";
 import type { SnapshotFacts } from "./inspect.ts";
 
 export interface FetchOptions extends Decryption {
@@ -56,9 +58,23 @@ export async function fetchForRestore(options: FetchOptions): Promise<SnapshotFa
       entry.manifest?.etcdVersion ?? facts.database.storageVersion ?? "3.5.0",
     );
   };
+  // Before the file: of an earlier attempt it would be that of another one.
+  await files.delete(manifestName(SNAPSHOT_FILE));
   await files.put(SNAPSHOT_FILE, checked(), { signal, ifAbsent: false });
   if (reader.facts === undefined) throw new RestoreError("damaged", `${store.uri}${name} is empty`);
+  if (entry.manifest) await keepManifest(files, entry.manifest, signal);
   return reader.facts;
+}
+
+/**
+ * Who restores from the file later judges it as it was judged here. The data alone does not tell its version when it is of
+ * a member that was upgraded before the others: etcd writes it only once the whole cluster is upgraded.
+ */
+async function keepManifest(files: FileStore, manifest: Manifest, signal: AbortSignal): Promise<void> {
+  const { encryption: _over, size, sha256, ...rest } = manifest;
+  const stored = { size, sha256 };
+  const plain: Manifest = { ...rest, size, sha256, object: SNAPSHOT_FILE, stored, compression: "none" };
+  await files.put(manifestName(SNAPSHOT_FILE), once(writeManifest(plain)), { signal, ifAbsent: false });
 }
 
 async function locate({ restore, context, files }: FetchOptions): Promise<Location> {
