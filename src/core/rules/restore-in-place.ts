@@ -18,7 +18,7 @@ import { isFinished, writeStatus } from "../operations/status.ts";
 import type { TaskOf } from "../operations/task.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Rule } from "../rule.ts";
-import { names, namesOf, type View } from "../view.ts";
+import { names, namesOf, type MemberView, type View } from "../view.ts";
 
 /** A snapshot that could not be fetched so often in a row. */
 const MOST_FAILURES = 3;
@@ -80,7 +80,7 @@ function advanced(view: View, operation: Restoring): readonly Outcome[] {
     return [fetching(view, operation, { recipe, plan, attempt: attempts + 1 })];
   }
   const { sha256, revision } = fetched;
-  // Written before anybody is stopped: from then on the time counts that they may take.
+  // Written before anybody is stopped: the time that they may take counts from no earlier.
   if (fetchedAt(operation) === undefined) {
     const message = `fetched and checked ${plannedText(recipe)}: revision ${revision}, SHA-256 ${sha256}`;
     const change = { phase: "Running", reason: "Started", message, step: { message } } as const;
@@ -139,7 +139,7 @@ function stopping(view: View, operation: Restoring): Outcome | undefined {
   const next = left.find(({ workload }) => workload.state !== "stopping");
   if (next) return act("heal", "RestoreStops", about, { kind: "StopWorkload", member: next.name });
   if (left.length === 0) return undefined;
-  if (view.now - (fetchedAt(operation) ?? view.now) > LONGEST_STOP_MS) {
+  if (view.now - lastStop(left, operation) > LONGEST_STOP_MS) {
     const what = `${names(left)} did not stop within ${LONGEST_STOP_MS / 60_000} minutes`;
     const why =
       "if the node is off, add the taint node.kubernetes.io/out-of-service to it or delete the Node";
@@ -152,6 +152,12 @@ function stopping(view: View, operation: Restoring): Outcome | undefined {
   return nodes.length > 0
     ? hold(HOLDS.everything, "RecoveryAwaitsNode", { ...about, members, nodes: [...new Set(nodes)] })
     : hold(HOLDS.everything, "RestoreAwaitsStop", { ...about, members });
+}
+
+/** The operator may be away for hours between the note and the stops; and who was ending before has its time from the note. */
+function lastStop(left: readonly MemberView[], operation: Restoring): number {
+  const stops = left.flatMap(({ workload }) => (workload.state === "stopping" ? [workload.since] : []));
+  return Math.max(fetchedAt(operation) ?? 0, ...stops);
 }
 
 function begins(

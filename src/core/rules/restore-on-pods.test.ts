@@ -99,6 +99,20 @@ test("only Pods that are gone have stopped: one that has ended would be started 
   assert.match(message ?? "", /demo-2 did not stop within 30 minutes.*no data was changed/i);
 });
 
+test("members have their time from when they were stopped, not from when the snapshot was there", () => {
+  const now = world.now + 3 * 60 * 60_000;
+  const stoppedAt = (since: number) => ({
+    ...asking(change(allStopped(), "demo-2", { workload: { state: "stopping", since } }), task, STOPPING),
+    now,
+  });
+  const { act, holds } = decide(stoppedAt(now - 60_000));
+  assert.equal(act, undefined, "the operator was away for hours, and has stopped it a minute ago");
+  assert.ok(holds.some(({ code }) => code === "RestoreAwaitsStop"));
+  assert.deepEqual(ending(stoppedAt(now - 31 * 60_000)).slice(0, 2), ["Failed", "StepFailed"]);
+  const before = { ...stoppedAt(world.now - 60 * 60_000), now: world.now + 60_000 };
+  assert.equal(decide(before).act, undefined, "whoever was ending before is waited for as long");
+});
+
 test("the new life begins from the volume that the snapshot was fetched onto, and nothing names the store any more", () => {
   const { act } = decide(asking(allStopped(), task, STOPPING));
   assert.ok(act?.action.kind === "MarkCluster");
