@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ProcessExit, Processes, RunningProcess, SpawnRequest } from "../seams/processes.ts";
 import { writeResult, type JobResult } from "../snapshot/result.ts";
 import { SnapshotJobs, type JobRequest } from "./snapshot-jobs.ts";
 import { MemoryDisk, StillClock } from "./testing/memory.ts";
+import { FakeProcesses } from "./testing/processes.ts";
 
 const REQUEST: JobRequest = {
   name: "once-1234-save",
@@ -17,31 +17,6 @@ const REQUEST: JobRequest = {
 const FILE = "/jobs/once-1234-save.result";
 const DENIED: JobResult = { ok: false, reason: "StoreDenied", message: "no" };
 const BROKEN: JobResult = { ok: false, reason: "StoreUnreachable", message: "nobody answers" };
-
-class FakeProcesses implements Processes {
-  readonly spawned: SpawnRequest[] = [];
-  readonly signals: string[] = [];
-  /** Of an earlier controller. */
-  former: RunningProcess | undefined;
-  #end: ((exit: ProcessExit) => void) | undefined;
-
-  process(): RunningProcess {
-    const exit = new Promise<ProcessExit>((resolve) => (this.#end = resolve));
-    return { pid: 7, startTime: "t", exit, signal: (signal) => this.signals.push(signal) > 0 };
-  }
-  end(exit: ProcessExit): void {
-    this.#end?.(exit);
-  }
-  spawn(request: SpawnRequest): Promise<RunningProcess> {
-    this.spawned.push(request);
-    return Promise.resolve(this.process());
-  }
-  isAlive = () => Promise.resolve(true);
-  adopt = () => Promise.resolve(this.former);
-  find = (argument: string) =>
-    Promise.resolve(this.former && argument === FILE ? [{ pid: 7, startTime: "t" }] : []);
-  self = () => Promise.resolve({ pid: 1, startTime: "t" });
-}
 
 function setting() {
   const [disk, clock, processes] = [new MemoryDisk(), new StillClock(), new FakeProcesses()];
@@ -134,7 +109,7 @@ test("at its deadline it is stopped, by force if it does not end", async () => {
 
 test("the process of a controller that was killed is waited for instead of starting another", async () => {
   const { jobs, processes, until, ends } = setting();
-  processes.former = processes.process();
+  processes.former = { argument: FILE, process: processes.process() };
   jobs.start({ ...REQUEST, task: "delete" });
   await ends({ ok: true }, 0);
   await until("succeeded");

@@ -64,5 +64,9 @@ test("a file that cannot be understood is named, kept, and hides no other one", 
   await disk.write(at.snapshot("broken"), "{");
   const { stored, damaged } = await store.list();
   assert.equal(stored.length, 1);
-  assert.match(damaged.join(), /broken\.json is not JSON/);
+  assert.deepEqual(
+    damaged.map(({ name }) => name),
+    ["broken"],
+  );
+  assert.match(damaged[0]?.why ?? "", /broken\.json is not JSON/);
 });

@@ -2,6 +2,7 @@
  * The EtcdSnapshots and EtcdSnapshotSchedules of a local cluster: a file each in its directory. People apply and delete
  * them, the controller writes them under the version that it read, as with an API server (H10).
  */
+import path from "node:path";
 import type { EtcdSnapshotSchedule } from "../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot } from "../api/etcd-snapshot.ts";
 import { API_VERSION } from "../api/metadata.ts";
@@ -41,8 +42,8 @@ export interface StoredSnapshot<T extends SnapshotObject> extends SnapshotMarks 
 
 export interface FoundSnapshots<T extends SnapshotObject> {
   readonly stored: readonly StoredSnapshot<T>[];
-  /** Files that cannot be understood, in words: they stop nothing but themselves. */
-  readonly damaged: readonly string[];
+  /** Whose files cannot be understood: they stop nothing but themselves, and what depends on them. */
+  readonly damaged: readonly { readonly name: string; readonly why: string }[];
 }
 
 export class SnapshotStore<T extends SnapshotObject> {
@@ -68,7 +69,7 @@ export class SnapshotStore<T extends SnapshotObject> {
 
   /** By time of creation. */
   async list(): Promise<FoundSnapshots<T>> {
-    const damaged: string[] = [];
+    const damaged: { name: string; why: string }[] = [];
     const stored: StoredSnapshot<T>[] = [];
     for (const file of await this.#files.list(this.#directory)) {
       try {
@@ -76,7 +77,7 @@ export class SnapshotStore<T extends SnapshotObject> {
         if (one) stored.push(one);
       } catch (error) {
         if (!(error instanceof DamagedFile)) throw error;
-        damaged.push(error.message);
+        damaged.push({ name: path.basename(file, ".json"), why: error.message });
       }
     }
     return {

@@ -62,11 +62,13 @@ export class LocalSnapshots {
   /** Undefined where there are none, or nobody takes any. */
   async read(cluster: string, files: EtcdFiles): Promise<SnapshotState | undefined> {
     const [snapshots, schedules] = await Promise.all([this.snapshots.list(), this.schedules.list()]);
-    this.damaged = [...snapshots.damaged, ...schedules.damaged];
+    this.damaged = [...snapshots.damaged, ...schedules.damaged].map(({ why }) => why);
     this.#files = files;
     const jobs = this.#jobs;
-    await jobs?.keepOnly(new Set(snapshots.stored.map(({ uid }) => uid)));
-    if (jobs === undefined || snapshots.stored.length + schedules.stored.length === 0) return undefined;
+    // Whose file cannot be read is not gone.
+    if (snapshots.damaged.length === 0) await jobs?.keepOnly(new Set(snapshots.stored.map(({ uid }) => uid)));
+    const found = snapshots.stored.length + schedules.stored.length + schedules.damaged.length;
+    if (jobs === undefined || found === 0) return undefined;
     const own = <T extends { readonly spec: { readonly cluster: string } }>(stored: readonly T[]) =>
       stored.filter(({ spec }) => spec.cluster === cluster);
     const planned = own(schedules.stored).map(scheduleFacts);
@@ -74,6 +76,7 @@ export class LocalSnapshots {
       by: "process",
       snapshots: own(snapshots.stored).map((one) => snapshotFacts(one, jobs)),
       ...(planned.length > 0 && { schedules: planned }),
+      ...(schedules.damaged.length > 0 && { unreadable: schedules.damaged }),
     };
   }
 

@@ -43,6 +43,15 @@ export function awaitSnapshot(view: View, to: string, { before, template }: Awai
       const params = { to, snapshot, why: fragmentOf(status.message ?? "unknown"), approval };
       return hold(HOLDS.rollouts, "SnapshotBeforeFailed", params, { until: before.againAt });
     }
+    case "unreadable": {
+      const { name: schedule, why } = before.schedule;
+      return hold(HOLDS.rollouts, "SnapshotBeforeUnreadable", {
+        to,
+        schedule,
+        why: fragmentOf(why),
+        approval,
+      });
+    }
   }
 }
 

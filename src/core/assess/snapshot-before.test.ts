@@ -146,6 +146,34 @@ describe("before members move to another minor version", () => {
     assert.ok(created(world), "and is tried again");
   });
 
+  test("a schedule that cannot be understood is not none: the rollout waits and names it, and can be done without", () => {
+    const invalid = scheduleNamed("nightly", { invalid: "unknown field spec.tape." });
+    const damaged = {
+      ...upgrading(),
+      snapshots: { snapshots: [], unreadable: [{ name: "weekly", why: "weekly.json is not JSON" }] },
+    };
+    for (const [world, words] of [
+      [upgrading({ schedules: [invalid] }), /EtcdSnapshotSchedule nightly .*unknown field spec\.tape$/],
+      [damaged, /EtcdSnapshotSchedule weekly .*weekly\.json is not JSON$/],
+    ] as const) {
+      const [hold] = decide(world).holds;
+      assert.equal(hold?.code, "SnapshotBeforeUnreadable");
+      assert.match(hold.message, words);
+      assert.equal(created(world), undefined);
+      const approved = { ...world, cluster: { ...world.cluster, approved: hold.approval?.word ?? "" } };
+      assert.doesNotMatch(outcome(approved), /Snapshot/);
+    }
+    assert.equal(
+      created(upgrading({ schedules: [invalid, scheduleNamed("other")] }))?.split(" ")[0],
+      "other",
+      "one that is understood is enough",
+    );
+    const taken = upgrading({ schedules: [invalid], snapshots: [before("Succeeded")] });
+    assert.doesNotMatch(outcome(taken), /Snapshot/, "nor is it asked for twice");
+    const suspended = scheduleNamed("nightly", { invalid: "unknown field", spec: { suspend: true } });
+    assert.doesNotMatch(outcome(upgrading({ schedules: [suspended] })), /Snapshot/);
+  });
+
   test("one that is too old, of another cluster, or of another rollout does not count", () => {
     for (const change of [
       { createdAt: NOW - 2 * HOUR },

@@ -1,9 +1,10 @@
 /**
  * The snapshot that is taken before members are moved to another minor version: an upgrade cannot be taken back once the
  * cluster has agreed on it, but by a restore. It goes to the destination of the cluster's schedule; without one there is
- * no place for it, and the upgrade does not wait. `targetOf` asks here, and all templates of another minor come from it.
+ * no place for it, and the upgrade does not wait. One that cannot be understood is not none: the upgrade waits for a word.
+ * `targetOf` asks here, and all templates of another minor come from it.
  */
-import type { ScheduleFacts, SnapshotFacts } from "../snapshots/facts.ts";
+import type { ScheduleFacts, SnapshotFacts, UnreadableSchedule } from "../snapshots/facts.ts";
 import { isFinal } from "../snapshots/status.ts";
 import { minorNumber, minorOf } from "../version/version.ts";
 import type { View } from "../view.ts";
@@ -17,7 +18,9 @@ export type SnapshotBefore =
   /** To be created, with what the schedule says about how and where. */
   | { readonly is: "wanted"; readonly name: string; readonly schedule: ScheduleFacts; readonly minor: string }
   | { readonly is: "running"; readonly snapshot: SnapshotFacts }
-  | { readonly is: "failed"; readonly snapshot: SnapshotFacts; readonly againAt: number };
+  | { readonly is: "failed"; readonly snapshot: SnapshotFacts; readonly againAt: number }
+  /** Snapshots are asked for, and nobody can tell where to. */
+  | { readonly is: "unreadable"; readonly schedule: UnreadableSchedule };
 
 /** What members wait for. */
 export type AwaitedSnapshot = Exclude<SnapshotBefore, { is: "unneeded" }>;
@@ -50,10 +53,15 @@ export function snapshotBefore(view: View, to: string, rollout?: string): Snapsh
   const { cluster, snapshots: state } = observation;
   const words = [withoutSnapshot(to), ...(rollout === undefined ? [] : [withoutSnapshot(to, rollout)])];
   if (spec.update.snapshotBefore === false || words.includes(cluster.approved ?? "")) return UNNEEDED;
-  const [schedule] = (state?.schedules ?? [])
-    .filter((one) => !one.deleting && one.invalid === undefined && one.spec.suspend !== true)
+  const schedules = (state?.schedules ?? [])
+    .filter((one) => !one.deleting && one.spec.suspend !== true)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  if (schedule === undefined) return UNNEEDED;
+  const schedule = schedules.find(({ invalid }) => invalid === undefined);
+  const [unreadable] = [
+    ...schedules.flatMap(({ name, invalid }) => (invalid === undefined ? [] : { name, why: invalid })),
+    ...(state?.unreadable ?? []),
+  ];
+  if (schedule === undefined && unreadable === undefined) return UNNEEDED;
   const minor = minorOf(to);
   const own = (state?.snapshots ?? []).filter(
     ({ before, deleting, createdAt, status }) =>
@@ -68,6 +76,7 @@ export function snapshotBefore(view: View, to: string, rollout?: string): Snapsh
   if (open) return { is: "running", snapshot: open };
   const failed = own.at(-1);
   if (failed) return { is: "failed", snapshot: failed, againAt: failed.createdAt + FRESH_MS };
+  if (schedule === undefined) return unreadable ? { is: "unreadable", schedule: unreadable } : UNNEEDED;
   // The same within an hour, so that a controller that dies after it was created makes no second one.
   const name = `${cluster.name}-before-${minor.replaceAll(".", "-")}-${Math.floor(now / FRESH_MS)}`;
   return { is: "wanted", name, schedule, minor };

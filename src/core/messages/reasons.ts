@@ -210,7 +210,7 @@ export const REASONS = {
   AwaitingSnapshot: {
     meaning: "Members are to move to another minor version of etcd, and a snapshot is taken before.",
     remedy:
-      "Nothing while it is taken. If it has not started, resolve what the message says; or approve the rollout without a snapshot as it says.",
+      "Nothing while it is taken. If it has not started, or its schedule cannot be used, resolve what the message says; or approve the rollout without a snapshot as it says.",
   },
   SnapshotBeforeFailed: {
     meaning:

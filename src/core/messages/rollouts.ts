@@ -85,6 +85,18 @@ export const ROLLOUTS = {
       approval: onKubernetes("without-snapshot-3.6"),
     },
   }),
+  SnapshotBeforeUnreadable: wait("AwaitingSnapshot", {
+    say: ({ to, schedule, why }: { to: string; schedule: string; why: string; approval: Approvable }) =>
+      `the rollout of etcd ${to} waits, because the snapshot before it cannot be taken: EtcdSnapshotSchedule ${schedule} cannot be used: ${why}`,
+    next: ({ approval }) => `Correct the EtcdSnapshotSchedule, or delete it. ${withoutIt(approval)}`,
+    approval: ({ approval }) => approval,
+    example: {
+      to: "3.6.16",
+      schedule: "nightly",
+      why: "this release does not understand the schedule (spec.destination.tape: unknown field); upgrade the operator, or correct it",
+      approval: onKubernetes("without-snapshot-3.6"),
+    },
+  }),
   CanaryWatched: wait("MemberStarting", {
     say: ({ member }: { member: string }) => `${member} is the canary; waiting for it to stay healthy`,
     example: { member: "demo-3" },

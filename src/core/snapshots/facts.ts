@@ -110,11 +110,19 @@ export interface ScheduleFacts {
   readonly failure?: string;
 }
 
+/** One of which even the spec cannot be read: the file of a local cluster is damaged. */
+export interface UnreadableSchedule {
+  readonly name: string;
+  readonly why: string;
+}
+
 /** The snapshots and schedules that name a cluster. */
 export interface SnapshotState {
   /** In the order of their creation. */
   readonly snapshots: readonly SnapshotFacts[];
   readonly schedules?: readonly ScheduleFacts[];
+  /** Schedules that are there and of which nothing else is known. */
+  readonly unreadable?: readonly UnreadableSchedule[];
   /** Why none can be begun now. */
   readonly blocked?: Blocked;
   /** On one machine a process of ours does what a Job does on Kubernetes. */

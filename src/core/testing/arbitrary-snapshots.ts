@@ -34,6 +34,7 @@ export const arbitrarySnapshots: fc.Arbitrary<SnapshotState | undefined> = maybe
       [scheduleNamed("nightly")],
       [scheduleNamed("nightly")],
       [scheduleNamed("nightly", { spec: { suspend: true } })],
+      [scheduleNamed("nightly", { invalid: "unknown field" })],
       [],
     ),
   }),

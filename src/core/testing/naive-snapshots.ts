@@ -20,7 +20,8 @@ export function assertSnapshotBefore(o: Observation, action: Action, isQuorate: 
   if (version === undefined || !isQuorate || spec.update.snapshotBefore === false) return;
   if (/without-snapshot/.test(approved)) return;
   const schedules = state?.schedules ?? [];
-  if (!schedules.some((one) => !one.deleting && one.invalid === undefined && !one.spec.suspend)) return;
+  const isAsked = schedules.some((one) => !one.deleting && !one.spec.suspend) || state?.unreadable?.length;
+  if (!isAsked) return;
   const present = o.members
     .filter(({ record }) => record.leaving === undefined && record.token === `${uid}-${marks.life}`)
     .map(({ record }) => minorOf(record.template.version));
