@@ -55,7 +55,8 @@ export async function importSnapshot(options: ImportOptions): Promise<Manifest> 
   const { facts } = reader;
   if (facts === undefined || etcdVersion === undefined)
     throw new SnapshotDamaged("the store did not read the snapshot to its end");
-  const { revision, totalKeys, totalEntries, storageVersion, authRevision, compactRevision } = facts.database;
+  const { revision, totalKeys, totalEntries, storageVersion, authRevision, authEnabled, compactRevision } =
+    facts.database;
   const member = ecoName(entry.name)?.member;
   const manifest: Manifest = {
     format: MANIFEST_FORMAT,
@@ -68,6 +69,7 @@ export async function importSnapshot(options: ImportOptions): Promise<Manifest> 
     ...(totalKeys !== undefined && { totalKeys }),
     totalEntries,
     ...(authRevision !== undefined && { authRevision }),
+    ...(authEnabled !== undefined && { authEnabled }),
     ...(compactRevision !== undefined && { compactRevision }),
     size: facts.size,
     sha256: facts.sha256,

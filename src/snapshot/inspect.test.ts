@@ -133,5 +133,11 @@ test("the auth revision and the compacted revision are read from etcd's own buck
   assert.equal(database.compactRevision, 2 ** 33);
   assert.equal(database.storageVersion, "3.6.0");
   const plain = await inspectSnapshot(cutInto(snapshotFile({ leaves }), 10_000));
+  for (const authEnabled of [true, false, undefined]) {
+    const options = { leaves, authRevision: 7, ...(authEnabled !== undefined && { authEnabled }) };
+    const { database } = await inspectSnapshot(cutInto(snapshotFile(options), 10_000));
+    assert.equal(database.authEnabled, authEnabled ?? false);
+  }
+  assert.equal("authEnabled" in plain.database, false);
   assert.equal("authRevision" in plain.database || "compactRevision" in plain.database, false);
 });

@@ -38,6 +38,8 @@ export interface Manifest {
   readonly totalEntries: number;
   /** Of users and roles, where it was read: change logs go with a snapshot of the same one. */
   readonly authRevision?: number;
+  /** Present where `authRevision` is: enabling authentication does not raise that. */
+  readonly authEnabled?: boolean;
   /** Up to which history is compacted; a restored etcd begins here if it is later than `revision`. */
   readonly compactRevision?: number;
   /** Bytes of the plain snapshot. */
@@ -101,6 +103,10 @@ export function parseManifest(text: string, where: string): Manifest {
       ? value
       : fail(`${name} is missing or not a number`);
   };
+  const truth = (of: Fields, name: string): boolean => {
+    const value = of[name];
+    return typeof value === "boolean" ? value : fail(`${name} is neither true nor false`);
+  };
   const optional = <T>(of: Fields, name: string, read: (of: Fields, name: string) => T): T | undefined =>
     of[name] === undefined ? undefined : read(of, name);
   const digest = /^[0-9a-f]{64}$/;
@@ -111,6 +117,7 @@ export function parseManifest(text: string, where: string): Manifest {
   const storageVersion = optional(fields, "storageVersion", text_);
   const totalKeys = optional(fields, "totalKeys", number);
   const authRevision = optional(fields, "authRevision", number);
+  const authEnabled = optional(fields, "authEnabled", truth);
   const compactRevision = optional(fields, "compactRevision", number);
   const encryption = optional(fields, "encryption", child);
   const hashKv = optional(fields, "hashKv", child);
@@ -130,6 +137,7 @@ export function parseManifest(text: string, where: string): Manifest {
     ...(totalKeys !== undefined && { totalKeys }),
     totalEntries: number(fields, "totalEntries"),
     ...(authRevision !== undefined && { authRevision }),
+    ...(authEnabled !== undefined && { authEnabled }),
     ...(compactRevision !== undefined && { compactRevision }),
     size: number(fields, "size"),
     sha256: text_(fields, "sha256", digest),

@@ -109,7 +109,8 @@ async function saveFrom({ endpoint, status }: Usable, options: SaveOptions): Pro
   const { facts } = plain;
   if (facts === undefined) throw new SnapshotDamaged(`the store did not read the snapshot to its end`);
   const hashKv = options.hashKv ? await askHash(options, { endpoint, status }, facts) : undefined;
-  const { revision, totalKeys, totalEntries, storageVersion, authRevision, compactRevision } = facts.database;
+  const { revision, totalKeys, totalEntries, storageVersion, authRevision, authEnabled, compactRevision } =
+    facts.database;
   const memberName = origin === undefined ? await nameOf(options, status.header.memberId) : undefined;
   const manifest: Manifest = {
     format: MANIFEST_FORMAT,
@@ -126,6 +127,7 @@ async function saveFrom({ endpoint, status }: Usable, options: SaveOptions): Pro
     ...(totalKeys !== undefined && { totalKeys }),
     totalEntries,
     ...(authRevision !== undefined && { authRevision }),
+    ...(authEnabled !== undefined && { authEnabled }),
     ...(compactRevision !== undefined && { compactRevision }),
     size: facts.size,
     sha256: facts.sha256,

@@ -181,8 +181,14 @@ for (const version of sampledVersions)
           assert.equal(hash, was.hash, `hash at revision ${revision}`);
           expected.delete(revision);
         };
-        const { authRevision = 0 } = point.base.manifest;
-        const steps = readSteps({ store, ...point, after: base, authRevision, signal: never });
+        const { authRevision = 0, authEnabled = true } = point.base.manifest;
+        const steps = readSteps({
+          store,
+          ...point,
+          after: base,
+          auth: { authRevision, authEnabled },
+          signal: never,
+        });
         const compared = async function* () {
           await compare(base);
           for await (const step of steps) {

@@ -6,8 +6,10 @@
 export interface Marks {
   /** In the bucket "meta", by etcd 3.6 and later. */
   readonly storageVersion?: string;
-  /** In the bucket "auth": counts changes of users, roles and the switch. */
+  /** In the bucket "auth": counts changes of users and roles, and each time that it was disabled. */
   readonly authRevision?: number;
+  /** In the bucket "auth": one byte; it never was enabled where there is none. */
+  readonly authEnabled?: boolean;
   /** In the bucket "meta": where compaction has ended, or was about to. */
   readonly compactRevision?: number;
 }
@@ -15,6 +17,7 @@ export interface Marks {
 const READERS: readonly (readonly [Buffer, (value: Buffer, before: Marks) => Marks])[] = [
   [Buffer.from("storageVersion"), (value) => ({ storageVersion: value.subarray(0, 32).toString("utf8") })],
   [Buffer.from("authRevision"), (value) => numbered("authRevision", value)],
+  [Buffer.from("authEnabled"), (value) => ({ authEnabled: value.length === 1 && value[0] === 1 })],
   [Buffer.from("finishedCompactRev"), compacted],
   [Buffer.from("scheduledCompactRev"), compacted],
 ];

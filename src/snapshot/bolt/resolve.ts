@@ -20,6 +20,8 @@ export interface DatabaseFacts {
   readonly storageVersion: string | undefined;
   /** Of users and roles; absent where etcd never wrote one. */
   readonly authRevision?: number;
+  /** Present where `authRevision` is. */
+  readonly authEnabled?: boolean;
   /** History up to here is compacted, or about to be; absent where it never was. */
   readonly compactRevision?: number;
 }
@@ -61,7 +63,10 @@ export function resolveDatabase(scanner: PageScanner): DatabaseFacts {
     totalKeys: countKeys(scanner, keyLeaves),
     totalEntries,
     storageVersion: own.storageVersion,
-    ...(auth.authRevision !== undefined && { authRevision: auth.authRevision }),
+    ...(auth.authRevision !== undefined && {
+      authRevision: auth.authRevision,
+      authEnabled: auth.authEnabled ?? false,
+    }),
     ...(own.compactRevision !== undefined && { compactRevision: own.compactRevision }),
   };
 }

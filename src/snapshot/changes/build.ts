@@ -15,12 +15,13 @@ import { withScratchEtcd, type ScratchOptions } from "../scratch-process.ts";
 import { SNAPSHOT_NAME } from "../scratch.ts";
 import { FileStore } from "../store/file.ts";
 import type { Store } from "../store/store.ts";
+import { authStateOf } from "./auth.ts";
 import { ChangeLogError, type ChangeLogFault } from "./errors.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import type { Point } from "./point.ts";
 import { readSteps } from "./reader.ts";
 import { replay, REPLAY_FLAGS } from "./replay.ts";
-import { authRevisionOf, restoredRevision } from "./start.ts";
+import { restoredRevision } from "./start.ts";
 
 export interface BuildOptions extends Decryption, Omit<ScratchOptions, "etcd" | "flags"> {
   /** The folder with the snapshot and the change log. */
@@ -99,7 +100,7 @@ async function buildOnce(options: BuildOptions): Promise<Built> {
       segments: point.segments,
       after,
       revision: point.revision,
-      authRevision: await authRevisionOf(client, signal),
+      auth: await authStateOf(client, signal),
     });
     const last = await replay({
       client,

@@ -3,11 +3,11 @@
 export type ChangeLogFault =
   /** A segment is not what was written: its hash, its structure, or its name. */
   | "damaged"
-  /** Revisions are missing between segments, or twice. */
+  /** Revisions are missing between segments, or there twice and not the same. */
   | "gap"
   /** A segment or snapshot of another cluster. */
   | "other-cluster"
-  /** Users or roles changed on the way, or nobody knows. */
+  /** Users, roles or the switch of authentication changed on the way, or nobody knows. */
   | "auth"
   /** No snapshot and log lead there. */
   | "unreachable"

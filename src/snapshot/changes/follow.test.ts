@@ -1,135 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "../../etcd/testing.ts";
-import { systemRandom } from "../../seams/random.ts";
-import { StoreError, type PutOptions } from "../store/store.ts";
 import { manifestName, writeManifest } from "../manifest.ts";
 import { manifestOf, never } from "../testing/fixtures.ts";
-import { MemoryStore } from "../testing/memory-store.ts";
-import { ModelEtcd, randomOps, seeded, type State } from "../testing/model-etcd.ts";
-import { follow, type FollowEvent } from "./follow.ts";
-import type { LeaseKeeper } from "./lease-keeper.ts";
+import { World } from "../testing/follow-world.ts";
+import { randomOps, seeded } from "../testing/model-etcd.ts";
 import { readLog } from "./log.ts";
 import { findPoint } from "./point.ts";
-import { readSteps } from "./reader.ts";
-import { replay } from "./replay.ts";
 import { readSegment } from "./segment.ts";
-
-/** Writes that fail before or after they have had their effect, as the test says. */
-class UnreliableStore extends MemoryStore {
-  fails: () => "no" | "before" | "after" = () => "no";
-
-  override async put(name: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<void> {
-    const how = this.fails();
-    if (how === "before") throw new StoreError("unreachable", "the store does not answer");
-    await super.put(name, body, options);
-    if (how === "after") throw new StoreError("interrupted", "the answer was lost");
-  }
-}
-
-class World {
-  readonly clock = new ManualClock();
-  readonly etcd = new ModelEtcd();
-  readonly store = new UnreliableStore();
-  readonly events: FollowEvent[] = [];
-  bases = 0;
-  failure: Error | undefined;
-  #stop = new AbortController();
-  #running: Promise<void> = Promise.resolve();
-
-  /** As `snapshot save` would: what matters of it is its manifest. */
-  async takeBase(): Promise<void> {
-    const object = `base-${this.bases++}.db`;
-    const { revision, authRevision } = this.etcd;
-    const at = new Date(this.clock.now()).toISOString();
-    const stored = { size: 1, sha256: "0".repeat(64) };
-    const manifest = manifestOf({
-      object,
-      revision,
-      authRevision: Number(authRevision),
-      stored,
-      startedAt: at,
-      completedAt: at,
-    });
-    this.store.objects.set(object, { bytes: Buffer.alloc(1), modifiedAt: new Date(0) });
-    const bytes = Buffer.from(writeManifest(manifest));
-    this.store.objects.set(manifestName(object), { bytes, modifiedAt: new Date(0) });
-    await Promise.resolve();
-  }
-
-  start(options: { segmentBytes?: number } = {}): void {
-    this.#stop = new AbortController();
-    this.#running = follow({
-      client: this.etcd.client(this.clock),
-      store: this.store,
-      compression: "none",
-      clock: this.clock,
-      random: systemRandom,
-      signal: this.#stop.signal,
-      intervalMs: 1000,
-      takeBase: () => this.takeBase(),
-      progress: (event) => this.events.push(event),
-      ...options,
-    });
-    this.#running.catch((error: Error) => (this.failure = error));
-  }
-
-  /** With notice; a crash is the same without the last write, which the store then refuses. */
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    for (let i = 0; i < 40; i++) await this.clock.advance(500);
-    await this.#running;
-  }
-
-  async crash(): Promise<void> {
-    const { fails } = this.store;
-    this.store.fails = () => "before";
-    await this.stop();
-    this.store.fails = fails;
-  }
-
-  async until(what: string, look: () => boolean, seconds = 300): Promise<void> {
-    for (let i = 0; i < 4 * seconds; i++) {
-      if (look()) return;
-      if (this.failure !== undefined) throw this.failure;
-      await this.clock.advance(250);
-    }
-    const told = this.events
-      .slice(-5)
-      .map((event) => (event.kind === "retry" ? event.error.message : event.kind));
-    assert.fail(`${what}: not within ${seconds} s (last: ${told.join("; ")})`);
-  }
-
-  async recorded(): Promise<void> {
-    await this.until("the log to be complete", () =>
-      this.events.some((event) => event.kind === "complete" && event.revision === this.etcd.revision),
-    );
-  }
-
-  get reasons(): string[] {
-    return this.events.flatMap((event) => (event.kind === "base" ? [event.reason] : []));
-  }
-
-  /** The state at a revision, from the base and the log alone, by a second etcd. */
-  async rebuilt(revision: number): Promise<{ state: State; leases: ReadonlyMap<bigint, number> }> {
-    const options = { store: this.store, clusterId: "abc", target: { revision }, signal: never };
-    const point = await findPoint(options);
-    const copy = new ModelEtcd();
-    const after = point.base.manifest.revision;
-    copy.revision = after;
-    copy.states.set(after, this.etcd.states.get(after) ?? new Map());
-    const leases = {
-      has: (id: bigint) => copy.leases.has(id),
-      grant: (id: bigint, ttl: number) => Promise.resolve(void copy.leases.set(id, ttl)),
-      check: () => undefined,
-    } satisfies Pick<LeaseKeeper, "has" | "grant" | "check">;
-    const authRevision = point.base.manifest.authRevision ?? 0;
-    const steps = readSteps({ ...options, ...point, after, authRevision });
-    await replay({ client: copy.client(this.clock), leases, steps, signal: never });
-    assert.equal(copy.revision, revision);
-    return { state: copy.state, leases: copy.leases };
-  }
-}
 
 test("whatever breaks, every revision is in the log once, and every state can be rebuilt from it", async () => {
   for (let seed = 0; seed < 12; seed++) {
@@ -181,6 +58,45 @@ test("two followers of one cluster write one log", async () => {
   assert.deepEqual(state, world.etcd.state);
 });
 
+test("two followers that began after different snapshots write a log that leads to every revision", async () => {
+  for (let seed = 0; seed < 6; seed++) {
+    const world = new World();
+    const other = new World();
+    const pick = seeded(seed);
+    const { etcd, store } = world;
+    Object.assign(other, { clock: world.clock, etcd, store });
+    const busy = async (times: number) => {
+      for (let i = 0; i < times; i++) {
+        etcd.write(randomOps(etcd, pick));
+        await world.clock.advance(50 + pick(100));
+      }
+    };
+    etcd.write([{ put: "a", value: "1" }]);
+    await world.takeBase();
+    const from = etcd.revision;
+    world.start();
+    await world.until("the first", () => world.events.some(({ kind }) => kind === "start"));
+    await busy(4);
+    // Before the first has written anything.
+    await world.takeBase();
+    other.start();
+    await busy(60);
+    // One of them ends for good, the other one goes on.
+    await (seed % 2 === 0 ? other : world).crash();
+    const left = seed % 2 === 0 ? world : other;
+    await busy(30);
+    await left.recorded();
+    await left.stop();
+    for (const { events } of [world, other]) assert.ok(events.some(({ kind }) => kind === "segment"));
+    for (let revision = from; revision <= etcd.revision; revision++)
+      assert.deepEqual(
+        (await world.rebuilt(revision)).state,
+        etcd.states.get(revision),
+        `seed ${seed}, revision ${revision}`,
+      );
+  }
+});
+
 test("a change of users or roles ends the stretch before it, and a new base begins the next", async () => {
   const world = new World();
   world.start();
@@ -205,6 +121,49 @@ test("a change of users or roles ends the stretch before it, and a new base begi
   assert.equal((await world.rebuilt(world.etcd.revision)).state.get("a")?.value, "4");
   // Nobody knows with which users the changes around it were made.
   await assert.rejects(world.rebuilt(before + 1), { fault: "unreachable" });
+});
+
+test("enabling authentication, which raises no auth revision, ends the stretch too", async () => {
+  for (const running of [true, false]) {
+    const world = new World();
+    const { etcd } = world;
+    etcd.switchAuth(true);
+    etcd.switchAuth(false);
+    world.start();
+    await world.until("the base", () => world.bases === 1);
+    etcd.write([{ put: "a", value: "open" }]);
+    await world.recorded();
+    const open = etcd.revision;
+    if (!running) await world.stop();
+    etcd.switchAuth(true);
+    etcd.write([{ put: "a", value: "closed" }]);
+    if (!running) world.start();
+    await world.until("the new base", () => world.bases === 2);
+    await world.clock.advance(2000);
+    etcd.write([{ put: "a", value: "closed, again" }]);
+    await world.recorded();
+    await world.stop();
+    assert.deepEqual(world.reasons, ["none", "auth"]);
+    const at = async (revision: number) =>
+      (await findPoint({ store: world.store, clusterId: "abc", target: { revision }, signal: never })).base;
+    assert.equal((await at(open)).manifest.authEnabled, false);
+    assert.equal((await at(etcd.revision)).manifest.authEnabled, true);
+    assert.equal((await at(open + 1)).manifest.authEnabled, true);
+    await world.rebuilt(etcd.revision);
+  }
+});
+
+test("a base of which nobody knows whether authentication was on is not continued", async () => {
+  const world = new World();
+  const manifest = manifestOf({ object: "old.db", revision: 1, authRevision: 1 });
+  for (const [name, bytes] of [
+    ["old.db", Buffer.alloc(manifest.stored.size)],
+    [manifestName("old.db"), Buffer.from(writeManifest(manifest))],
+  ] as const)
+    world.store.objects.set(name, { bytes, modifiedAt: new Date(0) });
+  world.start();
+  await world.until("the base", () => world.bases === 1);
+  await world.stop();
 });
 
 test("changes that etcd has compacted make a new base, and one that continues in time does not", async () => {

@@ -12,11 +12,12 @@ import type { Random } from "../../seams/random.ts";
 import { NoMemberError } from "../choose.ts";
 import type { Encoding } from "../codec/codec.ts";
 import { isStoreError, type Store } from "../store/store.ts";
+import { authStateOf, isSameAuth } from "./auth.ts";
 import { Collector, EventsMissing } from "./collector.ts";
 import { LeaseTtls } from "./lease-ttls.ts";
 import { writeEnd, writeLive, type EndReason } from "./log.ts";
 import { SegmentDraft, writeSegment } from "./segment.ts";
-import { authRevisionOf, findStart, type BaseReason, type Start } from "./start.ts";
+import { findStart, type BaseReason, type Start } from "./start.ts";
 
 export interface FollowOptions extends Encoding {
   readonly client: EtcdClient;
@@ -198,13 +199,14 @@ class StretchFollower {
   /** Writes what is whole, and until when nothing else had come. */
   async #write(signal: AbortSignal, settledAt = 0): Promise<void> {
     const { client, store, clock, progress } = this.#options;
-    const { clusterId, base, authRevision } = this.#start;
+    const { clusterId, base, authRevision, authEnabled } = this.#start;
     const draft = this.#draft;
     // After the changes were received: it goes through raft, so it is the state after all of them.
-    if ((await authRevisionOf(client, signal)) !== authRevision) throw await this.#end("auth", draft.after);
+    if (!isSameAuth(await authStateOf(client, signal), this.#start))
+      throw await this.#end("auth", draft.after);
     if (draft.last > draft.after) {
       await this.#prove(signal);
-      const place = { clusterId, base, authRevision, since: this.#since };
+      const place = { clusterId, base, authRevision, authEnabled, since: this.#since };
       try {
         const name = await writeSegment(store, draft, place, { ...this.#options, signal });
         progress?.({ kind: "segment", name, first: draft.after + 1, last: draft.last });

@@ -7,7 +7,7 @@ import { ChangeLogError } from "./errors.ts";
 import { endName, liveName, logPrefix, parseLogName } from "./names.ts";
 
 /**
- * Why a log cannot be continued without a new snapshot. auth: users or roles changed, which no watch tells. compacted:
+ * Why a log cannot be continued without a new snapshot. auth: users or roles changed, or authentication was switched, which no watch tells. compacted:
  * etcd no longer has the changes. gap: etcd did not send all of them.
  */
 const END_REASONS = ["auth", "compacted", "gap"] as const;

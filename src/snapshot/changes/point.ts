@@ -50,13 +50,29 @@ export async function findPoint(options: PointOptions): Promise<Point> {
   const found = { revision, clusterId, base, ...(away && { away }) };
   if (from === revision) return { ...found, segments: [] };
   const all = log.stretches.flatMap(({ segments }) => segments);
-  const first = all.findLastIndex((segment) => segment.first <= from + 1);
+  const newest = all.findLastIndex((segment) => segment.first <= from + 1);
+  const first = (await reaching(options, all, newest, from + 1)) ?? newest;
   const segments = first < 0 ? [] : all.slice(first).filter((segment) => segment.first <= revision);
   if (segments.length === 0)
     throw unreachable(
       `the change log does not lead from revision ${from}, that of ${base.name}, to ${revision}${wording(target)}`,
     );
   return { ...found, segments };
+}
+
+/** Segments of a second follower that overlap a longer one. */
+const MOST_BACK = 64;
+
+/** Where the revision is, at this place or before it: of two followers one may have ended in the middle of it. */
+async function reaching(
+  options: PointOptions,
+  all: readonly NamedSegment[],
+  from: number,
+  revision: number,
+): Promise<number | undefined> {
+  for (let index = from; index >= 0 && index > from - MOST_BACK; index--)
+    if ((await headerOf(options, all[index] as NamedSegment)).last >= revision) return index;
+  return undefined;
 }
 
 interface Resolved {

@@ -1,13 +1,15 @@
 /**
  * The records from a snapshot's revision to a point, out of the segments that lead there. Each segment is read whole and
- * checked before a record of it is given; that one follows the other, of the same cluster and with the same users and
- * roles, is checked from one to the next.
+ * checked before a record of it is given; that nothing is missing between them, and that they are of the same cluster
+ * and with the same users and roles, is checked from one to the next. Two followers write segments that overlap: what
+ * is there twice has to be the same.
  */
 import type { Decryption } from "../read.ts";
 import type { Store } from "../store/store.ts";
+import { describeAuth, isSameAuth, type AuthState } from "./auth.ts";
 import { ChangeLogError } from "./errors.ts";
 import type { NamedSegment } from "./log.ts";
-import type { LeaseRecord, RevisionRecord } from "./record.ts";
+import { encodeRecord, type LeaseRecord, type RevisionRecord } from "./record.ts";
 import { readSegment, type SegmentHeader } from "./segment.ts";
 
 export interface ReadLogOptions extends Decryption {
@@ -18,7 +20,7 @@ export interface ReadLogOptions extends Decryption {
   readonly after: number;
   readonly revision: number;
   /** Of the snapshot that the records are replayed on. */
-  readonly authRevision: number;
+  readonly auth: AuthState;
   readonly signal: AbortSignal;
 }
 
@@ -31,16 +33,25 @@ export interface Step {
 
 export async function* readSteps(options: ReadLogOptions): AsyncGenerator<Step> {
   const { store, revision, signal } = options;
-  let before: { name: string; header: SegmentHeader } | undefined;
+  let before: string | undefined;
+  // What the next segment may hold again.
+  let recent = new Map<number, RevisionRecord>();
   let last = options.after;
   for (const { name } of options.segments) {
     const { header, records } = await readSegment({ ...options, name });
-    requireNext(options, name, header, before);
-    before = { name, header };
+    requireNext(options, name, header, { name: before, last });
+    before = name;
+    recent = new Map([...recent].filter(([known]) => known > header.after));
     const leases = new Map<bigint, LeaseRecord>();
     for (const record of records) {
-      if (record.kind === "lease") leases.set(record.id, record);
-      else if (record.revision > last) {
+      if (record.kind === "lease") {
+        leases.set(record.id, record);
+        continue;
+      }
+      const known = recent.get(record.revision);
+      if (known !== undefined && !isSameChange(known, record)) throw twice(`${store.uri}${name}`, record);
+      recent.set(record.revision, record);
+      if (record.revision > last) {
         signal.throwIfAborted();
         yield { segment: `${store.uri}${name}`, record, leases };
         last = record.revision;
@@ -55,11 +66,23 @@ export async function* readSteps(options: ReadLogOptions): AsyncGenerator<Step> 
     );
 }
 
+/** But for when it was received. */
+function isSameChange(a: RevisionRecord, b: RevisionRecord): boolean {
+  return encodeRecord({ ...a, time: 0 }).equals(encodeRecord({ ...b, time: 0 }));
+}
+
+function twice(uri: string, { revision }: RevisionRecord): ChangeLogError {
+  return new ChangeLogError(
+    "gap",
+    `revision ${revision} is not the same in the segment ${uri} as in the one before it: they are of two histories of the cluster. Points before revision ${revision} can be restored. Record into a new folder.`,
+  );
+}
+
 function requireNext(
-  { store, clusterId, after, authRevision }: ReadLogOptions,
+  { store, clusterId, auth }: ReadLogOptions,
   name: string,
   header: SegmentHeader,
-  before: { name: string; header: SegmentHeader } | undefined,
+  before: { readonly name: string | undefined; readonly last: number },
 ): void {
   const uri = `${store.uri}${name}`;
   if (header.clusterId !== clusterId)
@@ -67,20 +90,15 @@ function requireNext(
       "other-cluster",
       `the segment ${uri} is of cluster ${header.clusterId}, and the snapshot of ${clusterId}. Nothing was restored.`,
     );
-  if (header.authRevision !== authRevision)
+  if (!isSameAuth(header, auth))
     throw new ChangeLogError(
       "auth",
-      `users or roles changed before the segment ${uri} (auth revision ${header.authRevision}, and ${authRevision} in the snapshot). Restore a point before it, or one after a later snapshot.`,
+      `users or roles changed, or authentication was switched, before the segment ${uri} (${describeAuth(header)}; in the snapshot ${describeAuth(auth)}). Restore a point before it, or one after a later snapshot.`,
     );
-  const last = before?.header.last ?? after;
-  if (before === undefined ? header.after > last : header.after !== last) {
-    const what =
-      header.after > last
-        ? `revisions ${last + 1} to ${header.after} are missing`
-        : "revisions are there twice";
+  const { last } = before;
+  if (header.after > last)
     throw new ChangeLogError(
       "gap",
-      `${what} before the segment ${uri}${before ? ` and after ${before.name}` : ""} of the change log. Points up to revision ${last} can be restored.`,
+      `revisions ${last + 1} to ${header.after} are missing before the segment ${uri}${before.name ? ` and after ${before.name}` : ""} of the change log. Points up to revision ${last} can be restored.`,
     );
-  }
 }

@@ -5,6 +5,7 @@ import { parseKey, type EncryptionKey } from "../codec/key.ts";
 import { never } from "../testing/fixtures.ts";
 import { FaultyStore, MemoryStore } from "../testing/memory-store.ts";
 import { seeded } from "../testing/model-etcd.ts";
+import type { AuthState } from "./auth.ts";
 import { ChangeLogError } from "./errors.ts";
 import { readLog, writeEnd } from "./log.ts";
 import { readSteps, type Step } from "./reader.ts";
@@ -15,6 +16,7 @@ const place: SegmentPlace = {
   clusterId: "abc",
   base: "a.db",
   authRevision: 1,
+  authEnabled: false,
   since: new Date(0).toISOString(),
 };
 const plain = { compression: "none", random: systemRandom, signal: never } as const;
@@ -62,7 +64,7 @@ async function randomLog(
 
 async function stepsOf(
   store: MemoryStore,
-  options: { after: number; revision: number; authRevision?: number; key?: EncryptionKey },
+  options: { after: number; revision: number; auth?: AuthState; key?: EncryptionKey },
 ) {
   const { stretches } = await readLog(store, "abc", never);
   const all = stretches.flatMap(({ segments }) => segments);
@@ -73,7 +75,7 @@ async function stepsOf(
     ),
   );
   const steps: Step[] = [];
-  const read = { store, clusterId: "abc", segments, authRevision: 1, ...options, signal: never };
+  const read = { store, clusterId: "abc", segments, auth: place, ...options, signal: never };
   for await (const step of readSteps(read)) steps.push(step);
   return steps;
 }
@@ -129,7 +131,7 @@ test("a flipped byte anywhere in a segment is an error that names it, and so is 
   }
 });
 
-test("a missing segment, and one that overlaps another, are errors that name where", async () => {
+test("a missing segment is an error that names where, and so is an overlap whose changes are not the same", async () => {
   for (let seed = 0; seed < 40; seed++) {
     const store = new MemoryStore();
     const records = await randomLog(store, seed);
@@ -144,13 +146,24 @@ test("a missing segment, and one that overlaps another, are errors that name whe
       fault("gap", new RegExp(`missing before the segment .*${names[2]}`)),
     );
     store.objects.set(gone, kept as { bytes: Buffer; modifiedAt: Date });
-    // A second follower that wrote without a condition.
+    // A second follower that began elsewhere.
     const { header } = await readSegment({ store, name: names[0] ?? "", signal: never });
     if (header.last - header.after < 2) continue;
-    const draft = new SegmentDraft(header.after + 1);
-    draft.add(records[1] as RevisionRecord, []);
-    await writeSegment(store, draft, place, plain);
-    await assert.rejects(stepsOf(store, all), fault("gap", /there twice before the segment/));
+    const second = records[1] as RevisionRecord;
+    const overlap = async (record: RevisionRecord) => {
+      const draft = new SegmentDraft(header.after + 1);
+      draft.add(record, []);
+      return await writeSegment(store, draft, place, plain);
+    };
+    // It has received the same at another time.
+    const name = await overlap({ ...second, time: second.time + 7 });
+    assert.deepEqual(
+      (await stepsOf(store, all)).map(({ record }) => record),
+      records,
+    );
+    store.objects.delete(name);
+    await overlap({ ...second, changes: [{ type: "delete", key: Buffer.from("another") }] });
+    await assert.rejects(stepsOf(store, all), fault("gap", /revision 12 is not the same in the segment/));
   }
 });
 
@@ -176,10 +189,14 @@ test("a log whose users and roles are not those of the snapshot is not replayed,
   const store = new MemoryStore();
   const records = await randomLog(store, 5);
   const revision = 10 + records.length;
-  await assert.rejects(
-    stepsOf(store, { after: 10, revision, authRevision: 2 }),
-    fault("auth", /users or roles changed/),
-  );
+  for (const auth of [
+    { authRevision: 2, authEnabled: false },
+    { authRevision: 1, authEnabled: true },
+  ])
+    await assert.rejects(
+      stepsOf(store, { after: 10, revision, auth }),
+      fault("auth", /users or roles changed, or authentication was switched/),
+    );
   await assert.rejects(
     stepsOf(store, { after: 10, revision: revision + 1 }),
     fault("unreachable", new RegExp(`ends with revision ${revision}`)),

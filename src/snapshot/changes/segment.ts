@@ -12,6 +12,7 @@ import { decode, encode, type Encoding } from "../codec/codec.ts";
 import { SnapshotDamaged } from "../inspect.ts";
 import type { Decryption } from "../read.ts";
 import type { Store } from "../store/store.ts";
+import type { AuthState } from "./auth.ts";
 import { ChangeLogError } from "./errors.ts";
 import { parseLogName, segmentName } from "./names.ts";
 import {
@@ -28,14 +29,13 @@ const HASH_BYTES = 32;
 /** A reader holds one segment in memory; a writer ends one long before. */
 const MOST_BYTES = 1024 * 1024 * 1024;
 
-export interface SegmentHeader {
+/** Users, roles and the switch are these all the time from the base to the end of the segment. */
+export interface SegmentHeader extends AuthState {
   readonly format: typeof SEGMENT_FORMAT;
   /** Lower-case hexadecimal, as in manifests. */
   readonly clusterId: string;
   /** The snapshot that this stretch of the log began with. */
   readonly base: string;
-  /** Of users and roles, all the time from the base to the end of the segment. */
-  readonly authRevision: number;
   /** Its first revision is the next one. */
   readonly after: number;
   readonly last: number;
@@ -51,7 +51,7 @@ export interface Segment {
   readonly records: readonly LogRecord[];
 }
 
-export type SegmentPlace = Pick<SegmentHeader, "clusterId" | "base" | "authRevision" | "since">;
+export type SegmentPlace = Pick<SegmentHeader, "clusterId" | "base" | "since" | keyof AuthState>;
 
 /** Collects records until they are written. */
 export class SegmentDraft {
@@ -108,6 +108,7 @@ export class SegmentDraft {
       clusterId: place.clusterId,
       base: place.base,
       authRevision: place.authRevision,
+      authEnabled: place.authEnabled,
       after: this.after,
       last: this.#last,
       firstTime: new Date(this.#first ?? 0).toISOString(),
@@ -215,7 +216,10 @@ function parseHeader(text: string): SegmentHeader {
     );
   const texts = [header.clusterId, header.base, header.firstTime, header.lastTime, header.since];
   const numbers = [header.authRevision, header.after, header.last];
-  if (!texts.every((one) => typeof one === "string") || !numbers.every((one) => Number.isSafeInteger(one)))
-    throw new RangeError("its header is not valid");
+  const fits =
+    texts.every((one) => typeof one === "string") &&
+    numbers.every((one) => Number.isSafeInteger(one)) &&
+    typeof header.authEnabled === "boolean";
+  if (!fits) throw new RangeError("its header is not valid");
   return header as SegmentHeader;
 }

@@ -1,23 +1,22 @@
 /**
  * Where a follower continues: after the last segment of the log, or after the newest snapshot that fits. A snapshot fits
- * if users and roles are still what they were in it, since a watch does not tell their changes.
+ * if users, roles and whether they are enforced are still what they were in it (`auth.ts`).
  */
 import type { EtcdClient } from "../../etcd/client.ts";
-import { isEtcdError } from "../../etcd/errors.ts";
 import { formatId } from "../../etcd/id.ts";
 import { listSnapshots } from "../catalog.ts";
 import type { Manifest } from "../manifest.ts";
 import type { Decryption } from "../read.ts";
 import { isStoreError, type Store } from "../store/store.ts";
+import { authStateOf, isSameAuth, type AuthState } from "./auth.ts";
 import { ChangeLogError } from "./errors.ts";
 import { readLog, writeEnd, type EndReason, type Stretch } from "./log.ts";
 import { readSegment, type Segment } from "./segment.ts";
 
-export interface Start {
+export interface Start extends AuthState {
   readonly clusterId: string;
   /** The snapshot that the stretch began with. */
   readonly base: string;
-  readonly authRevision: number;
   /** The follower continues with the next revision. */
   readonly after: number;
   /** When that one was received; milliseconds since the epoch. */
@@ -67,7 +66,7 @@ export async function findStart(options: StartOptions): Promise<Found> {
   const { client, store, signal } = options;
   const { header } = await client.kv.range("\0", { limit: 1, keysOnly: true, signal });
   const clusterId = formatId(header.clusterId);
-  const authRevision = await authRevisionOf(client, signal);
+  const auth = await authStateOf(client, signal);
   const { stretches } = await readLog(store, clusterId, signal);
   const latest = stretches.at(-1);
   let floor = Math.max(options.floor, latest?.end?.revision ?? 0);
@@ -79,52 +78,37 @@ export async function findStart(options: StartOptions): Promise<Found> {
       floor = Math.max(floor, latest.segments.at(-1)?.first ?? 0);
     } else {
       const { base, last, lastTime } = tail.header;
-      if (tail.header.authRevision === authRevision && last >= floor)
+      if (isSameAuth(tail.header, auth) && last >= floor)
         return {
           start: {
             clusterId,
             base,
-            authRevision,
+            ...auth,
             after: last,
             notBefore: Date.parse(lastTime),
             resumed: true,
           },
         };
-      needs = tail.header.authRevision === authRevision ? "compacted" : "auth";
+      needs = isSameAuth(tail.header, auth) ? "compacted" : "auth";
       await writeEnd(store, clusterId, { revision: last, time: lastTime, reason: needs }, signal);
       floor = Math.max(floor, last);
     }
   }
   const bases = await basesOf(store, clusterId, signal);
   const base = bases.findLast(
-    ({ manifest }) => manifest.authRevision === authRevision && restoredRevision(manifest) >= floor,
+    ({ manifest }) => isSameAuth(manifest, auth) && restoredRevision(manifest) >= floor,
   );
   if (base === undefined) return { needs };
   return {
     start: {
       clusterId,
       base: base.name,
-      authRevision,
+      ...auth,
       after: restoredRevision(base.manifest),
       notBefore: Date.parse(base.manifest.startedAt),
       resumed: false,
     },
   };
-}
-
-/** Since 3.5, as etcdutl, without which nothing could be replayed. */
-export async function authRevisionOf(client: EtcdClient, signal: AbortSignal): Promise<number> {
-  try {
-    return Number((await client.auth.status({ signal })).revision);
-  } catch (error) {
-    if (isEtcdError(error) && error.kind === "unimplemented")
-      throw new ChangeLogError(
-        "unsupported",
-        "this etcd does not tell its auth revision, so changes cannot be recorded: use etcd 3.5 or later",
-        { cause: error },
-      );
-    throw error;
-  }
 }
 
 /** Undefined where it is damaged: what follows then needs a new base. */

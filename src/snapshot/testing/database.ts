@@ -18,6 +18,8 @@ export interface DatabaseOptions {
   readonly shuffle?: <T>(pages: readonly T[]) => readonly T[];
   readonly storageVersion?: string;
   readonly authRevision?: number;
+  /** Undefined where it never was. */
+  readonly authEnabled?: boolean;
   readonly compactRevision?: number;
   readonly pageSize?: number;
   /** How many children a branch has at most. */
@@ -101,7 +103,12 @@ export function buildDatabase(options: DatabaseOptions): Buffer {
   ];
   const authRevision = Buffer.alloc(8);
   authRevision.writeBigUInt64BE(BigInt(options.authRevision ?? 0));
-  const authElements: Element[] = [{ flags: 0, key: Buffer.from("authRevision"), value: authRevision }];
+  const authElements: Element[] = [
+    ...(options.authEnabled === undefined
+      ? []
+      : [{ flags: 0, key: Buffer.from("authEnabled"), value: Buffer.from([options.authEnabled ? 1 : 0]) }]),
+    { flags: 0, key: Buffer.from("authRevision"), value: authRevision },
+  ];
   const root: Draft & { elements: Element[] } = { kind: "leaf", elements: [] };
   const all: Draft[] = [];
   const collect = (draft: Draft) => {

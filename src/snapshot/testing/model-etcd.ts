@@ -36,6 +36,7 @@ export class ModelEtcd implements EtcdTransport {
   revision = 1;
   compacted = 0;
   authRevision = 1n;
+  authEnabled = false;
   readonly leases = new Map<bigint, number>();
   readonly events: ModelEvent[] = [];
   /** The state at each revision. */
@@ -52,6 +53,12 @@ export class ModelEtcd implements EtcdTransport {
 
   client(clock: Clock): EtcdClient {
     return new EtcdClient({ transport: this, clock, endpoints: [{ name: "m", url: "http://m:2379" }] });
+  }
+
+  /** As etcd does it: only disabling raises the auth revision. */
+  switchAuth(enabled: boolean): void {
+    if (this.authEnabled && !enabled) this.authRevision++;
+    this.authEnabled = enabled;
   }
 
   /** One transaction; returns whether it changed anything. */
@@ -95,7 +102,8 @@ export class ModelEtcd implements EtcdTransport {
 
   #answer(name: string, request: unknown): object {
     const header = { clusterId: this.clusterId, memberId: 1n, revision: BigInt(this.revision), raftTerm: 2n };
-    if (name === "Auth.AuthStatus") return { header, enabled: false, authRevision: this.authRevision };
+    if (name === "Auth.AuthStatus")
+      return { header, enabled: this.authEnabled, authRevision: this.authRevision };
     if (name === "Lease.LeaseTimeToLive") {
       const { id } = request as { id: bigint };
       const ttl = this.leases.get(id);

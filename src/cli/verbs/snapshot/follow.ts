@@ -13,7 +13,7 @@ import { tellSave, withProgress } from "./progress.ts";
 
 const WHY: Readonly<Record<BaseReason, string>> = {
   none: "the folder has no snapshot with the present users and roles of the cluster",
-  auth: "users or roles changed",
+  auth: "users or roles changed, or authentication was switched",
   compacted: "etcd has compacted changes that were not recorded yet",
   gap: "etcd did not send all changes",
   damaged: "the last segment of the change log is damaged",
