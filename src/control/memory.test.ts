@@ -134,3 +134,16 @@ test("what a new operator knows by the status alone can be accepted as well", ()
   const restored = approving(at(one, "demo-1", { revision: 5 }), "accept-data-900");
   assert.deepEqual(judged(memory, restored, 900), []);
 });
+
+test("it knows when quorum was last seen, by a read through it and in this process only", () => {
+  const memory = new Memory();
+  const look = ({ cluster, members }: Observation, mark: number, status?: object) => {
+    memory.judge(cluster, members, status as never, mark);
+    return memory.quorumAt;
+  };
+  const status = { clusterID: three.cluster.marks.established?.clusterID, revision: 900 };
+  assert.equal(look(every(three, { linearizable: false }), 5, status), undefined, "the status says no time");
+  assert.equal(look(three, 10), 10);
+  assert.equal(look(every(three, { linearizable: false }), 20), 10);
+  assert.equal(look(three, 30), 30);
+});

@@ -22,6 +22,8 @@ export class Memory {
   /** The cluster that the revision is of. */
   #clusterID: string | undefined;
   #revision = 0;
+  /** When a read through quorum last told a revision. */
+  #quorumAt: number | undefined;
   /** By the UID of the record. */
   readonly #seen = new Map<string, Seen>();
   /** What was noticed stays true, also when the member has caught up by another's log since. */
@@ -32,11 +34,17 @@ export class Memory {
     return this.#revision;
   }
 
-  /** The members, with a note on those that forgot. `status`: the last one that was written. */
+  /** The mark at which this process last saw quorum; what was written since, the revision does not count. */
+  get quorumAt(): number | undefined {
+    return this.#quorumAt;
+  }
+
+  /** The members, asked after the mark `at`, with a note on those that forgot. `status`: the last one that was written. */
   judge(
     cluster: Pick<ClusterFacts, "uid" | "marks" | "approved">,
     members: readonly MemberFacts[],
     status: EtcdClusterStatus | undefined,
+    at = 0,
   ): readonly MemberFacts[] {
     const clusterID = isEstablished(cluster.uid, cluster.marks)
       ? cluster.marks.established?.clusterID
@@ -53,17 +61,20 @@ export class Memory {
     });
     if (isAccepted(cluster, judged, clusterID)) {
       this.#forgetAll();
-      this.#rememberAll(clusterID, members);
+      this.#rememberAll(clusterID, members, at);
       return members;
     }
-    this.#rememberAll(clusterID, members);
+    this.#rememberAll(clusterID, members, at);
     return judged;
   }
 
-  #rememberAll(clusterID: string, members: readonly MemberFacts[]): void {
+  #rememberAll(clusterID: string, members: readonly MemberFacts[], at: number): void {
     // Afterwards: what all of them hold now was not seen before any of them was asked.
-    for (const { record, answer } of members)
-      if (isItsOwn(clusterID, record, answer)) this.#remember(record.uid, answer);
+    for (const { record, answer } of members) {
+      if (!isItsOwn(clusterID, record, answer)) continue;
+      this.#remember(record.uid, answer);
+      if (answer.linearizable) this.#quorumAt = at;
+    }
   }
 
   #judgeOne(clusterID: string, { record, answer }: MemberFacts): LostData | undefined {
@@ -90,6 +101,7 @@ export class Memory {
 
   #forgetAll(): void {
     this.#revision = 0;
+    this.#quorumAt = undefined;
     this.#seen.clear();
     this.#forgot.clear();
   }

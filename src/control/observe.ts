@@ -24,6 +24,7 @@ import { askCluster, askMember, type Answered } from "./ask.ts";
 import { Peers, type PeerEvidence } from "./ask-peers.ts";
 import { Memory } from "./memory.ts";
 import { Endings } from "./endings.ts";
+import { GoneSince } from "./gone-since.ts";
 import { Growth } from "./growth.ts";
 import { LogRate } from "./log-rate.ts";
 import { OwnTime } from "./own-time.ts";
@@ -42,6 +43,7 @@ export class Observer {
   readonly #time: OwnTime;
   readonly #unhealthy = new UnhealthySince();
   readonly #endings = new Endings();
+  readonly #gone = new GoneSince();
   readonly #peers: Peers;
   readonly #version: AgreedVersion;
   /** The start of the process that last answered, by member. */
@@ -80,6 +82,7 @@ export class Observer {
   async observe(): Promise<Observation | undefined> {
     const state = await this.#platform.read();
     if (state === undefined) return undefined;
+    const askedAt = this.#time.mark();
     const [asked, trusts] = await Promise.all([
       this.#ask(state.members),
       this.#platform.lookAtTrust?.(state.members),
@@ -98,7 +101,7 @@ export class Observer {
       progressAt: this.#time.wall(this.#progressAt),
       ...(this.#reissuedFor.size > 0 && { reissuedFor: Object.fromEntries(this.#reissuedFor) }),
     };
-    const judged = this.#memory.judge(state.cluster, members, this.#platform.lastStatus?.());
+    const judged = this.#memory.judge(state.cluster, members, this.#platform.lastStatus?.(), askedAt);
     const { cluster } = state;
     const operations = this.#operations(state.operations);
     const { snapshots } = state;
@@ -145,7 +148,12 @@ export class Observer {
       const directory = found[facts.record.name];
       return directory ? { ...facts, directory } : facts;
     });
-    const etcd = { ...observation.etcd, highestRevision: this.#memory.revision };
+    const { revision, quorumAt } = this.#memory;
+    const etcd = {
+      ...observation.etcd,
+      highestRevision: revision,
+      ...(quorumAt !== undefined && { quorumSeenAt: this.#time.wall(quorumAt) }),
+    };
     return { ...observation, members, etcd };
   }
 
@@ -291,12 +299,18 @@ export class Observer {
     const at = this.#time.mark();
     this.#unhealthy.see(view, at);
     this.#endings.see(view.members, at);
+    this.#gone.see(view, at);
     const members = observation.members.map((facts) => {
       const since = this.#unhealthy.of(facts.record.name);
       const ends = this.#endings.of(facts.record.name);
-      if (since === undefined && ends === 0) return facts;
-      const unhealthySince = since === undefined ? undefined : this.#time.wall(since);
-      return { ...facts, ...(unhealthySince !== undefined && { unhealthySince }), ...(ends > 0 && { ends }) };
+      const gone = this.#gone.of(facts.record.uid);
+      if (since === undefined && ends === 0 && gone === undefined) return facts;
+      return {
+        ...facts,
+        ...(since !== undefined && { unhealthySince: this.#time.wall(since) }),
+        ...(ends > 0 && { ends }),
+        ...(gone !== undefined && { goneSince: this.#time.wall(gone) }),
+      };
     });
     const entriesPerSecond = this.#logRate.measured(view, at);
     const bytesPerSecond = this.#growth.measured(view, at);

@@ -53,6 +53,8 @@ export interface EtcdFacts {
   readonly compacted?: { readonly revision: number; readonly at: number };
   /** Without quorum: the highest revision that was ever seen of this cluster; 0 where none was. */
   readonly highestRevision?: number;
+  /** Without quorum: when this controller last read through one of this cluster; undefined where it never did. */
+  readonly quorumSeenAt?: number;
   /** How fast the leader's log grows, where this controller has seen it for a second. */
   readonly entriesPerSecond?: number;
   /** How fast the data in use grows (or shrinks), where this controller has seen it for a while. */

@@ -219,6 +219,11 @@ export interface MemberFacts {
    * costs an attempt, never safety.
    */
   readonly ends?: number | undefined;
+  /**
+   * Since when it has been proven, without a break, that its data is gone; undefined where it is not. Losing it costs
+   * time, never safety.
+   */
+  readonly goneSince?: number;
   /** For one that we cannot reach: whether a peer is connected to it; undefined where none was or could be asked. */
   readonly seenByPeers?: boolean;
   /** What its data directory holds, where it was looked into: without quorum, to know what can be recovered. */

@@ -6,7 +6,8 @@
 import { millisecondsOf } from "../../api/duration.ts";
 import type { ManualBecause } from "../messages/automatic.ts";
 import { namesOf, type MemberView, type View } from "../view.ts";
-import { exitOf } from "./exit-causes.ts";
+import { exitOf, meaningOf } from "./exit-causes.ts";
+import { ENDS_WITHIN_MS } from "./lost-data.ts";
 import type { RecoveryPlan } from "./recovery-plan.ts";
 
 /** One that follows so soon on another has a cause that a person has to find. */
@@ -30,20 +31,30 @@ export function manualBecause(view: View, plan: RecoveryPlan): ManualBecause | u
   return view.now < until ? { kind: "early", until } : undefined;
 }
 
-/** Its volume is gone, is another one or is empty: not merely out of reach, damaged, or served by somebody else. */
+/**
+ * Its own volume was looked into, by us or by etcd, and is empty. That an object of Kubernetes is gone proves nothing: on
+ * a node whose Node was deleted etcd may serve on, and of a deleted claim the PersistentVolume may be retained.
+ */
 export function isProvenGone(member: MemberView): boolean {
   const { record, volume, directory, workload, answer, forgot } = member;
   if (forgot !== undefined || answer.reachable) return false;
-  // Its node was deleted, or its PersistentVolume.
-  if (volume.state === "absent" || volume.state === "unreachable") return true;
-  if (volume.state === "ready" && volume.uid !== record.volumeUID) return true;
-  const isWriting = workload.state === "running" || workload.state === "stopping";
-  return (directory?.state === "empty" && !isWriting) || exitOf(member)?.data === "gone";
+  if (volume.state !== "ready" || volume.uid !== record.volumeUID) return false;
+  if (workload.state === "running" || workload.state === "stopping") return false;
+  if (directory?.state === "empty") return true;
+  // What was read since counts for more than how its process ended.
+  const isRead = directory !== undefined && directory.state !== "reading";
+  return !isRead && exitOf(member)?.data === "gone";
 }
 
-/** Until then what looks empty may be mounted again. */
-function givenUpAt({ now, spec }: View, { unhealthySince = now }: MemberView): number {
-  return unhealthySince + millisecondsOf(spec.repair.memberLostAfter);
+/** A kubelet has started it once more, and it has not ended yet: nothing new is known of its data. */
+export function isTriedAgain({ now }: Pick<View, "now">, { workload, answer }: MemberView): boolean {
+  if (workload.state !== "running" || answer.reachable || !workload.lastEnd) return false;
+  return now - workload.since < ENDS_WITHIN_MS && meaningOf(workload.lastEnd.cause).data === "gone";
+}
+
+/** Until then what looks empty may be mounted again. It counts from the proof, however long the member was down before. */
+function givenUpAt({ now, spec }: View, { goneSince = now }: MemberView): number {
+  return goneSince + millisecondsOf(spec.repair.memberLostAfter);
 }
 
 /** Of whatever outcome: also one that failed is not tried again and again. */

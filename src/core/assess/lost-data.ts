@@ -3,7 +3,7 @@ import type { MemberView, View } from "../view.ts";
 import { exitOf, meaningOf } from "./exit-causes.ts";
 
 /** A process that finds no data, or none that it can read, ends within this time. */
-const ENDS_WITHIN_MS = 30_000;
+export const ENDS_WITHIN_MS = 30_000;
 
 /** The same, also in the moment in which a kubelet has started it once more and it has not ended yet. */
 export function isWithoutData(view: View): (member: MemberView) => boolean {

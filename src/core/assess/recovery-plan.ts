@@ -28,7 +28,7 @@ export interface RecoveryPlan {
   readonly members: readonly PlannedMember[];
   /** The revision that the survivor will have: at least, and at most. */
   readonly revisions: { readonly least: number; readonly most: number };
-  /** Revisions that were seen and that it cannot have; undefined where nobody knows how far the cluster had come. */
+  /** Revisions that were seen and that it cannot have; undefined where it is not known how far the cluster had come. */
   readonly lost: { readonly least: number; readonly most: number } | undefined;
 }
 
@@ -86,11 +86,25 @@ export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryP
     members,
     revisions,
     lost:
-      seen === 0
+      seen === 0 || !isSeenToTheEnd(view, members)
         ? undefined
         : { least: Math.max(0, seen - revisions.most), most: Math.max(0, seen - revisions.least) },
   };
 }
+
+/**
+ * The highest revision that was seen tells how far the cluster had come only if a read through quorum was followed within
+ * seconds by the proof that too few have their data for another write. Who was merely out of our sight may have served.
+ */
+function isSeenToTheEnd({ observation }: View, members: readonly PlannedMember[]): boolean {
+  const { quorumSeenAt } = observation.etcd;
+  if (quorumSeenAt === undefined) return false;
+  const isGoneInTime = ({ member: { goneSince } }: PlannedMember) =>
+    goneSince !== undefined && goneSince - quorumSeenAt <= SEEN_WITHIN_MS;
+  return members.length - members.filter(isGoneInTime).length < quorum(members.length);
+}
+
+const SEEN_WITHIN_MS = 15_000;
 
 /** Nothing runs on it, and for good as far as anybody knows: its node was deleted, or no node can use its volume. */
 function isOutOfReach({ directory, volume, workload }: MemberView): boolean {

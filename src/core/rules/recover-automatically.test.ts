@@ -4,17 +4,13 @@ import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { change, edit, exited } from "../testing/cluster.ts";
 import { operationOf } from "../testing/operations.ts";
-import { ending, hash, holding, next, planOf, task, until, world } from "../testing/quorum-loss.ts";
+import { ending, goneFor, hash, holding, next, planOf, task, until, world } from "../testing/quorum-loss.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Both wiped members have been down for longer than repair.memberLostAfter, and the survivor has all that was seen. */
+/** The data of both has been gone for longer than repair.memberLostAfter, and the survivor has all that was seen. */
 function automatic(spec: object = {}): Observation {
-  const since = world.now - 6 * MINUTE_MS;
-  const down = ["demo-2", "demo-3"].reduce(
-    (o, name) => change(o, name, { unhealthySince: since }),
-    edit(world, { recovery: { quorumLoss: "Automatic", ...spec } }),
-  );
+  const down = goneFor(edit(world, { recovery: { quorumLoss: "Automatic", ...spec } }), 6 * MINUTE_MS);
   return { ...down, etcd: { ...down.etcd, highestRevision: 80 } };
 }
 
@@ -53,25 +49,23 @@ test("data that may still be somewhere is not given up: damaged, unreachable, or
         workload: { state: "absent" },
         directory: { state: "unreachable", why: "not mounted" },
       }),
+    "its Node was deleted": (o) =>
+      change(exited(o, "demo-3"), "demo-3", {
+        workload: { state: "absent" },
+        directory: undefined,
+        volume: { state: "unreachable", uid: "volume", reason: "its node node-c no longer exists" },
+      }),
+    "its claim was deleted": (o) => change(o, "demo-3", { volume: { state: "absent" } }),
+    "its claim is another one": (o) => change(o, "demo-3", { volume: { state: "ready", uid: "another" } }),
+    "its data came back": (o) => holding(o, "demo-3", { clusterID: "0000000000000bad", term: 9 }),
     forgot: (o) => change(o, "demo-3", { forgot: { evidence: "revision 1", seenRevision: 90 } }),
   };
   for (const [name, doubt] of Object.entries(doubts)) {
-    const doubtful = doubt(automatic());
-    const since = change(doubtful, "demo-3", { unhealthySince: world.now - 6 * MINUTE_MS });
+    const since = doubt(automatic());
     assert.ok(planOf(since), name);
     assert.equal(next(since), "nothing", name);
     assert.match(remedy(since), /not proven that the data of demo-3 is gone/, name);
   }
-});
-
-test("a node that was deleted is proof enough", () => {
-  const gone = change(exited(automatic(), "demo-3"), "demo-3", {
-    workload: { state: "absent" },
-    directory: undefined,
-    volume: { state: "unreachable", uid: "volume", reason: "its node node-c no longer exists" },
-    unhealthySince: world.now - 6 * MINUTE_MS,
-  });
-  assert.match(next(gone), /^create operation demo-auto-/);
 });
 
 test("no more revisions are given up than the spec allows, and none where their number is not known", () => {
@@ -85,11 +79,31 @@ test("no more revisions are given up than the spec allows, and none where their 
   assert.match(remedy(unknown), /how many revisions would be lost is not known/);
 });
 
+test("the number of lost revisions is known only if quorum was seen until seconds before the loss", () => {
+  const seen = (quorumSeenAt: number | undefined) => {
+    const { quorumSeenAt: _seen, ...etcd } = automatic({ maxLostRevisions: 1_000 }).etcd;
+    const times = quorumSeenAt === undefined ? {} : { quorumSeenAt };
+    return { ...automatic({ maxLostRevisions: 1_000 }), etcd: { ...etcd, ...times } };
+  };
+  const goneSince = world.now - 6 * MINUTE_MS;
+  assert.match(next(seen(goneSince - 15_000)), /^create operation/);
+  for (const unknown of [seen(goneSince - 15_001), seen(undefined)]) {
+    assert.equal(planOf(unknown)?.lost, undefined);
+    assert.equal(next(unknown), "nothing");
+    assert.match(remedy(unknown), /how many revisions would be lost is not known/);
+  }
+  const later = change(seen(goneSince), "demo-3", { goneSince: goneSince + 60_000 });
+  assert.equal(planOf(later)?.lost, undefined, "until then demo-1 and demo-3 may have had quorum");
+});
+
 test("lost data has time to come back", () => {
-  const early = change(automatic(), "demo-2", { unhealthySince: world.now - 4 * MINUTE_MS });
+  const down = { unhealthySince: world.now - 60 * MINUTE_MS };
+  const early = change(goneFor(automatic(), 4 * MINUTE_MS), "demo-2", down);
   assert.equal(next(early), "nothing");
   assert.match(remedy(early), /approves the plan at .*unless lost data comes back/);
   assert.equal(decide(early).lookAgainAt, world.now + MINUTE_MS);
+  const fresh = ["demo-2", "demo-3"].reduce((o, name) => change(o, name, { goneSince: o.now }), early);
+  assert.equal(next(fresh), "nothing", "it begins with the proof, not when the member went down");
   const back = holding(exited(early, "demo-2"), "demo-2");
   assert.equal(next({ ...back, now: back.now + 10 * MINUTE_MS }), "nothing", "a majority has its data");
 });

@@ -34,7 +34,14 @@ export function lostQuorum(): Observation {
     holding(exited(healthy(), "demo-1"), "demo-1"),
   );
   const { list: _nobody, ...etcd } = wiped.etcd;
-  return { ...wiped, etcd: { ...etcd, highestRevision: 95 } };
+  return goneFor({ ...wiped, etcd: { ...etcd, highestRevision: 95 } }, 5_000);
+}
+
+/** Both wiped members, for so long; quorum was there five seconds before. */
+export function goneFor(observation: Observation, forMs: number): Observation {
+  const goneSince = observation.now - forMs;
+  const gone = ["demo-2", "demo-3"].reduce((o, name) => change(o, name, { goneSince }), observation);
+  return { ...gone, etcd: { ...gone.etcd, quorumSeenAt: goneSince - 5_000 } };
 }
 
 export const onMachine = (observation: Observation): Observation => ({

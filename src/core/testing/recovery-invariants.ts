@@ -25,11 +25,10 @@ export function assertAllEnded({ members }: Observation): void {
 export function assertNothingGivenUp({ cluster }: Observation, voters: readonly MemberFacts[]): void {
   assert.equal(cluster.spec.recovery?.quorumLoss, "Automatic", "nobody asked for it");
   const isEmpty = ({ volume, directory, workload, record }: MemberFacts) =>
-    volume.state === "absent" ||
-    volume.state === "unreachable" ||
-    (volume.state === "ready" && volume.uid !== record.volumeUID) ||
-    directory?.state === "empty" ||
-    (workload.state === "exited" && ["data-missing", "already-bootstrapped"].includes(workload.cause));
+    volume.state === "ready" &&
+    volume.uid === record.volumeUID &&
+    (directory?.state === "empty" ||
+      (workload.state === "exited" && ["data-missing", "already-bootstrapped"].includes(workload.cause)));
   const isKept = ({ directory }: MemberFacts) => directory?.state === "data";
   assert.ok(
     voters.every((one) => isEmpty(one) || isKept(one)),
