@@ -148,6 +148,8 @@ export interface PlatformFacts {
 export interface FetchedSnapshot extends RescuedData {
   /** Bytes of the database in it. */
   readonly size?: number | undefined;
+  /** As it was asked for: an EtcdSnapshot that it was may be gone by now, or another one. */
+  readonly recipe?: RestoreRecipe | undefined;
 }
 
 /** What the EtcdSnapshot that an operation names comes to, or why there is nothing to restore. */

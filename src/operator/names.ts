@@ -95,6 +95,8 @@ export const ANNOTATIONS = {
   reads: `${GROUP}/reads`,
   /** On the Pod of a recovery or of a restore in place: the hash of the approved plan, and the UID of the operation that approved it. */
   plan: `${GROUP}/plan`,
+  /** On the Pod of a restore in place: which snapshot it was asked for, as JSON. */
+  recipe: `${GROUP}/recipe`,
   /** On Services and budgets: the hash of what was applied last. */
   applied: `${GROUP}/applied`,
 } as const;

@@ -56,7 +56,7 @@ function advanced(view: View, operation: Restoring): readonly Outcome[] {
   const { fetched, fetch, arrivingVersions } = view.observation.platform;
   if (failures && failures.count >= MOST_FAILURES)
     return fails(unchanged("StepFailed", `failed ${failures.count} times in a row`, failures.error));
-  const recipe = recipeOf(view, task);
+  const recipe = fetchedRecipe(view, task) ?? recipeOf(view, task);
   if ("reason" in recipe) return fails(unchanged("PlanChanged", recipe.message));
   const plan = planOf(view, recipe);
   if (plan !== task.approve)
@@ -88,6 +88,13 @@ function advanced(view: View, operation: Restoring): readonly Outcome[] {
     return [act("record", "OperationNoted", { operation: name, done: message }, write)];
   }
   return [stopping(view, operation) ?? begins(view, operation, fetched, recipe)];
+}
+
+/** Of an EtcdSnapshot, once it is on the volume: retention may prune it while members stop, and that changes nothing. */
+function fetchedRecipe(view: View, { snapshot, approve }: TaskOf<"restore">): RestoreRecipe | undefined {
+  const { fetched } = view.observation.platform;
+  if (snapshot === undefined || fetched?.plan !== approve || !fetched?.recipe) return undefined;
+  return { ...fetched.recipe, snapshot };
 }
 
 function unchanged(reason: Ending["reason"], what: string, why?: string): Ending {

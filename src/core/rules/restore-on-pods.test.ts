@@ -142,6 +142,26 @@ test("an EtcdSnapshot stands for what it says: one that is gone or was made agai
   assert.deepEqual(ending(asking(other, asked, RUNNING)).slice(0, 2), ["Failed", "PlanChanged"]);
 });
 
+test("an EtcdSnapshot that is pruned or taken again after it was fetched changes nothing: what was approved is there", () => {
+  const approve = planFor(recipe);
+  const { snapshot: _name, ...rest } = recipe;
+  const fetched = { ...FETCHED, plan: approve, recipe: rest };
+  const asked = { ...named, approve };
+  const pruned = (found: NamedSnapshot, more: Partial<PlatformFacts> = { fetched }) =>
+    asking(having(allStopped(), { namedSnapshots: { nightly: found }, ...more }), asked, STOPPING);
+  const refused = "the EtcdSnapshot nightly is being deleted";
+  for (const found of [{ refused }, { recipe: { ...recipe, checksum: "d".repeat(64) } }])
+    assert.equal(decide(pruned(found)).act?.action.kind, "MarkCluster");
+  const version = "3.6.15";
+  assert.notEqual(version, spec.version);
+  const other = edit(pruned({ refused }), { version });
+  assert.deepEqual(ending(other).slice(0, 2), ["Failed", "PlanChanged"], "it was approved for another etcd");
+  const forged = { ...fetched, recipe: { ...rest, checksum: "d".repeat(64) } };
+  assert.deepEqual(ending(pruned({ refused }, { fetched: forged })).slice(0, 2), ["Failed", "PlanChanged"]);
+  const unknown = { ...fetched, recipe: undefined };
+  assert.deepEqual(ending(pruned({ refused }, { fetched: unknown })).slice(0, 2), ["Failed", "PlanChanged"]);
+});
+
 test("where the data is in Pods, and from a file of a machine, it is rejected with the reason", () => {
   const refused = having(world, { inPlaceRefused: "the data of demo-1 is in its Pod" });
   const [phase, reason, message] = ending(asking(refused, task));

@@ -6,7 +6,7 @@ import { operationOf } from "../../core/testing/operations.ts";
 import { templateFor } from "../../core/template/template.ts";
 import { RestoreError } from "../../snapshot/restore-error.ts";
 import { writeFailure, writeStaged } from "../../snapshot/stage.ts";
-import { FETCH_CONTAINER } from "../names.ts";
+import { ANNOTATIONS, FETCH_CONTAINER } from "../names.ts";
 import { fetchPod, restoreClaim } from "../render/fetch-pod.ts";
 import { fetchFacts, type FetchObjects } from "./fetch-facts.ts";
 
@@ -49,12 +49,26 @@ test("a Pod that ended well says what is on its volume, as long as the claim is 
     size: 9,
     sha256: "a".repeat(64),
     revision: 7,
+    recipe: { source },
   });
   const going = { ...CLAIM, metadata: { ...CLAIM.metadata, deletionTimestamp: "2026-05-04T09:00:00Z" } };
   for (const claims of [[], [going]]) {
     const { fetched: none, fetch } = facts([podOf(STAGED)], claims);
     assert.equal(none, undefined);
     assert.equal(fetch?.state, "failed");
+  }
+});
+
+test("what it was asked for is on the Pod, and one of an earlier operator has none of it", () => {
+  const pod = podOf(STAGED);
+  const saying = (recipe: string | undefined) => {
+    const { [ANNOTATIONS.recipe]: _own, ...annotations } = pod.metadata?.annotations ?? {};
+    const told = recipe === undefined ? annotations : { ...annotations, [ANNOTATIONS.recipe]: recipe };
+    return facts([{ ...pod, metadata: { ...pod.metadata, annotations: told } }]);
+  };
+  for (const recipe of [undefined, "{", "null", "7"]) {
+    const { fetched } = saying(recipe);
+    assert.deepEqual([fetched?.plan, fetched?.recipe], [PLAN, undefined], recipe);
   }
 });
 

@@ -4,7 +4,7 @@
  * Kubernetes.
  */
 import type { PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
-import type { RestoreFault } from "../../api/bootstrap.ts";
+import type { RestoreFault, RestoreRecipe } from "../../api/bootstrap.ts";
 import type { ClusterFacts, OperationFacts, PlatformFacts } from "../../core/observation.ts";
 import { isFinished } from "../../core/operations/status.ts";
 import type { MemberTemplate } from "../../core/record.ts";
@@ -74,13 +74,15 @@ function factsIn(
   });
   if (staged) {
     const source = fetchedPlace(cluster, plan, template);
-    if ("file" in source) return { fetched: { plan, source, node: pod.spec?.nodeName, ...staged } };
+    const recipe = recipeOn(pod);
+    const told = { plan, source, ...staged, ...(recipe && { recipe }) };
+    if ("file" in source) return { fetched: { ...told, node: pod.spec?.nodeName } };
     const name = restoreClaimName(cluster.name, plan);
     const claim = claims.find(({ metadata }) => metadata?.name === name);
     const isThere =
       claim?.metadata?.deletionTimestamp === undefined && claim && isControlledBy(claim, cluster.uid);
     return isThere
-      ? { fetched: { plan, source, ...staged } }
+      ? { fetched: told }
       : failed(`PersistentVolumeClaim ${name}, which held the snapshot, was deleted`);
   }
   const told = terminated && readFailure(terminated.message ?? "");
@@ -92,4 +94,14 @@ function factsIn(
     pod.metadata?.deletionTimestamp !== undefined ||
     (running === undefined && ageOf(pod, now) >= NOT_BEGUN_MS);
   return isOver ? failed(why) : { fetch: { plan, attempt, state: "running", why } };
+}
+
+/** Whether it is what was approved is seen by the hash of its plan. */
+function recipeOn({ metadata }: Pod): RestoreRecipe | undefined {
+  try {
+    const found: unknown = JSON.parse(metadata?.annotations?.[ANNOTATIONS.recipe] ?? "");
+    return typeof found === "object" && found !== null ? (found as RestoreRecipe) : undefined;
+  } catch {
+    return undefined;
+  }
 }

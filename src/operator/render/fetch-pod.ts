@@ -91,6 +91,7 @@ export function fetchPod(cluster: Identity, action: Fetch, { image, template, no
       annotations: {
         ...cluster.spec?.metadata?.annotations,
         [ANNOTATIONS.plan]: approvalOf(plan, operation),
+        [ANNOTATIONS.recipe]: JSON.stringify(restore),
       },
       ownerReferences: [ownedByCluster(cluster)],
     },
