@@ -71,6 +71,7 @@ async function served(given: string, plan: string): Promise<{ keys: number; revi
     const { count, header } = await reader.kv.range("key/", { prefix: true, timeoutMs: 5_000 });
     const { members } = await reader.cluster.memberList({ timeoutMs: 5_000 });
     assert.equal(members.length, 1, "alone");
+    await assert.rejects(verb.run(args, around()), isConflict(/has the database in .*data open/));
     return { keys: count, revision: Number(header.revision) };
   } finally {
     left.abort();
@@ -135,6 +136,12 @@ test("a static Pod is written once, for the same data and with the flags of the 
     manifests,
     ...secure,
   ];
+  const other = path.join(cluster.dir, "other");
+  mkdirSync(path.join(other, "data", "member"), { recursive: true });
+  await assert.rejects(
+    verb.run([...args, "--to", other], around()),
+    isConflict(/other holds data, which was not made for the plan .*; nothing was done/),
+  );
   assert.equal(await verb.run(args, around()), EXIT.done);
   const pod = parse(readFileSync(path.join(manifests, "m3-recovered.yaml"), "utf8")) as {
     spec: { hostNetwork: boolean; containers: { image: string; args: string[] }[]; volumes: object[] };

@@ -7,11 +7,15 @@ import path from "node:path";
 import type { RestoreRecipe } from "../../api/bootstrap.ts";
 import type { InstalledEtcd } from "../../etcd/install/ensure.ts";
 import type { ProcessWorld } from "../../etcd/process.ts";
+import type { Disk } from "../../seams/disk.ts";
 import type { Pki } from "../../seams/pki.ts";
 import type { Random } from "../../seams/random.ts";
 import { restoreDataDir } from "../../snapshot/restore.ts";
 import { rescue } from "../rescue.ts";
 import type { NodePlan } from "./plan.ts";
+
+/** Holds the hash of the plan that the directory is for. */
+const MARK = "plan";
 
 export interface PrepareOptions {
   readonly plan: NodePlan;
@@ -32,7 +36,7 @@ export interface PrepareOptions {
 export async function prepareNode(options: PrepareOptions): Promise<string> {
   const { plan, workDir, peerURL, etcd, world, random, env, signal, tell } = options;
   const dataDir = path.join(workDir, "data");
-  await world.disk.makeDirectory(workDir);
+  await claimFor(plan, workDir, world.disk);
   if ((await world.disk.stat(path.join(dataDir, "member")))?.kind === "directory") {
     tell(`found ${dataDir}, made for this plan before`);
     return dataDir;
@@ -48,6 +52,29 @@ export async function prepareNode(options: PrepareOptions): Promise<string> {
     tell,
   });
   return dataDir;
+}
+
+/** The directory was not made for this plan; it is as it was. */
+export class NotOfThisPlan extends Error {
+  override name = "NotOfThisPlan";
+}
+
+/**
+ * Written before anything else is, so that what is found in a directory is known to be of the approved plan. In one that
+ * holds anything else nothing is started, and nothing is removed.
+ */
+export async function claimFor({ hash }: Pick<NodePlan, "hash">, workDir: string, disk: Disk): Promise<void> {
+  await disk.makeDirectory(workDir);
+  const mark = path.join(workDir, MARK);
+  const before = await disk.read(mark);
+  if (before?.trim() === hash) return;
+  if (before !== undefined)
+    throw new NotOfThisPlan(`${workDir} was made for the plan ${before.trim()}, not for ${hash}`);
+  // What a process that was killed left of the mark itself is no data.
+  const names = (await disk.list(workDir)).filter((name) => name !== `.${MARK}.new`);
+  if (names.length > 0)
+    throw new NotOfThisPlan(`${workDir} holds ${names.join(", ")}, which was not made for the plan ${hash}`);
+  await disk.write(mark, `${hash}\n`);
 }
 
 async function recipeOf(options: PrepareOptions): Promise<RestoreRecipe> {

@@ -3,7 +3,7 @@ import path from "node:path";
 import { HttpProbe } from "../../../etcd/probe.ts";
 import { EtcdProcess, type ProcessWorld } from "../../../etcd/process.ts";
 import { createPki } from "../../../pki/issue.ts";
-import { prepareNode } from "../../../recovery/node/prepare.ts";
+import { NotOfThisPlan, prepareNode } from "../../../recovery/node/prepare.ts";
 import type { NodePlan } from "../../../recovery/node/plan.ts";
 import { servingFlags, type Serving } from "../../../recovery/node/serve.ts";
 import { systemDisk } from "../../../seams/disk.ts";
@@ -30,7 +30,16 @@ export async function prepare(
   const pki = createPki(clock, random);
   const etcd = await haveEtcd(chosen.plan.version, io);
   const tell = (text: string) => void io.stderr.write(`${text}\n`);
-  await prepareNode({ ...chosen, peerURL, etcd, world, pki, random, env, signal, tell });
+  try {
+    await prepareNode({ ...chosen, peerURL, etcd, world, pki, random, env, signal, tell });
+  } catch (error) {
+    if (!(error instanceof NotOfThisPlan)) throw error;
+    throw new CommandError(
+      EXIT.conflict,
+      `${error.message}; nothing was done. Pass an empty directory with --to, or none`,
+      { cause: error },
+    );
+  }
 }
 
 /** Until it ends, or the user ends it. */

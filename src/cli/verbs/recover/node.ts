@@ -11,7 +11,6 @@ import { memberPlan, snapshotPlan, type NodePlan } from "../../../recovery/node/
 import { nodeWorkDir } from "../../../recovery/places.ts";
 import { staticPod, type Serving, type ServingTLS } from "../../../recovery/node/serve.ts";
 import { systemDisk } from "../../../seams/disk.ts";
-import { openedBy } from "../../../seams/open-files.ts";
 import { commandOf } from "../../called.ts";
 import { CommandError, EXIT } from "../../exit.ts";
 import type { Flags } from "../../flag.ts";
@@ -19,6 +18,7 @@ import { UsageError, type CliIo } from "../../io.ts";
 import { formatted } from "../../output.ts";
 import { memberLines, planLines, snapshotLines } from "../../screen/node.ts";
 import { plainVerb } from "../../verb.ts";
+import { assertApart, assertUnused } from "./node-safety.ts";
 
 const FLAGS = {
   plan: {
@@ -40,7 +40,7 @@ const FLAGS = {
   to: {
     kind: "text",
     value: "directory",
-    help: "where the new data goes; default: beside the old, in recovery/node-<plan>",
+    help: "where the new data goes, an empty directory; default: beside the old, in recovery/node-<plan>",
   },
   "listen-client": {
     kind: "text",
@@ -101,7 +101,8 @@ export const verb = plainVerb(
       { code: EXIT.notFound, meaning: "there is neither a member's data nor a snapshot at the path" },
       {
         code: EXIT.conflict,
-        meaning: "the plan is another one than --plan names, or an etcd runs on the data; nothing was done",
+        meaning:
+          "the plan is another one than --plan names, an etcd runs on the data, or --to holds something else; nothing was done",
       },
     ],
   },
@@ -112,10 +113,11 @@ export const verb = plainVerb(
     const named = path.resolve(io.cwd, args.path);
     const given = await realpath(named).catch(() => named);
     const found = await findOnNode(given, { disk: systemDisk, random: io.random, signal: io.signal });
-    await assertUnused(found, io);
+    if (found.kind === "member") await assertUnused(found.member.dataDir);
     const plan = planOf(found, given, flags["etcd-version"]);
     const base = found.kind === "member" ? found.member.workBase : `${given}.recovery`;
     const workDir = flags.to === undefined ? nodeWorkDir(base, plan.hash) : path.resolve(io.cwd, flags.to);
+    await assertApart(found.kind === "member" ? found.member.dataDir : given, workDir);
     if (!isStart) {
       const approve = `${commandOf(io)} recover node ${args.path} --plan ${plan.hash} --foreground (or --manifests /etc/kubernetes/manifests)`;
       const lines =
@@ -133,7 +135,10 @@ export const verb = plainVerb(
         EXIT.conflict,
         `the plan is ${plan.hash} now, not ${flags.plan}; nothing was done. Read it again: ${commandOf(io)} recover node ${args.path}`,
       );
-    const serving = servingOf(plan, path.join(workDir, "data"), flags, io);
+    const dataDir = path.join(workDir, "data");
+    const serving = servingOf(plan, dataDir, flags, io);
+    // It may be served already, by the static Pod of an earlier call.
+    await assertUnused(dataDir);
     const { prepare, serveInForeground } = await import("./node-start.ts");
     const extra = isFrom(plan.version, "3.6") ? [`--max-learners=${MAX_LEARNERS}`] : [];
     await prepare(io, { plan, workDir, peerURL: serving.peerURL, flags: extra });
@@ -152,22 +157,6 @@ export const verb = plainVerb(
     return EXIT.done;
   },
 );
-
-/** A process on the data would go on writing what the copy then lacks. */
-async function assertUnused(found: NodeFound, io: CliIo): Promise<void> {
-  if (found.kind !== "member") return;
-  const { dataDir } = found.member;
-  const users = await openedBy(path.join(dataDir, "member", "snap", "db"));
-  if (users === undefined)
-    io.stderr.write(
-      `This system does not tell whether an etcd runs on ${dataDir}: make sure that none does.\n`,
-    );
-  else if (users.length > 0)
-    throw new CommandError(
-      EXIT.conflict,
-      `process ${users.join(", ")} has the database in ${dataDir} open: an etcd runs on it. If it serves, use it; otherwise stop it first, and its Pod with it. Nothing was done`,
-    );
-}
 
 function planOf(found: NodeFound, given: string, asked: string | undefined): NodePlan {
   switch (found.kind) {
