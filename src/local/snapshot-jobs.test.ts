@@ -36,7 +36,17 @@ function setting() {
     if (result) await disk.write(FILE, writeResult(result));
     processes.end({ code });
   };
-  return { disk, clock, processes, jobs, state, until, ends, events: () => events };
+  const signalled = (count: number) => turnsUntil(() => processes.signals.length >= count);
+  return { disk, clock, processes, jobs, state, until, ends, signalled, events: () => events };
+}
+
+const pause = () => new Promise((resolve) => setImmediate(resolve));
+
+async function turnsUntil(isSo: () => boolean): Promise<void> {
+  for (let turns = 0; !isSo(); turns++) {
+    assert.ok(turns < 1_000, "it did not come to be");
+    await pause();
+  }
 }
 
 test("a process is started once for a Job, and what it wrote at its end is told", async () => {
@@ -92,15 +102,13 @@ test("one that says nothing has failed with where its log is", async () => {
 });
 
 test("at its deadline it is stopped, by force if it does not end", async () => {
-  const { jobs, clock, processes, until } = setting();
+  const { jobs, clock, processes, until, signalled } = setting();
   jobs.start(REQUEST);
   await until("running");
   clock.advance(600_000);
-  for (let turns = 0; processes.signals.length < 1 && turns < 100; turns++)
-    await new Promise((resolve) => setImmediate(resolve));
+  await signalled(1);
   clock.advance(10_000);
-  for (let turns = 0; processes.signals.length < 2 && turns < 100; turns++)
-    await new Promise((resolve) => setImmediate(resolve));
+  await signalled(2);
   assert.deepEqual(processes.signals, ["SIGTERM", "SIGKILL"]);
   processes.end({ signal: "SIGKILL" });
   const why = await until("failed");
@@ -117,13 +125,65 @@ test("the process of a controller that was killed is waited for instead of start
 });
 
 test("the process of a snapshot that is gone is stopped, and nothing of it is told", async () => {
-  const { jobs, processes, until, state } = setting();
+  const { jobs, processes, until, state, signalled } = setting();
   jobs.start(REQUEST);
   await until("running");
-  const gone = jobs.keepOnly(new Set());
-  for (let turns = 0; processes.signals.length < 1 && turns < 100; turns++)
-    await new Promise((resolve) => setImmediate(resolve));
+  jobs.keepOnly(new Set());
+  await signalled(1);
   processes.end({ signal: "SIGTERM" });
-  await gone;
-  assert.equal(state(), undefined);
+  await turnsUntil(() => state() === undefined);
+});
+
+test("a process that cannot even be killed holds nobody up: its Job is deleting until it has ended", async () => {
+  const { jobs, clock, processes, until, state, signalled } = setting();
+  jobs.start(REQUEST);
+  await until("running");
+  jobs.remove(REQUEST.name);
+  jobs.keepOnly(new Set());
+  await signalled(1);
+  clock.advance(10_000);
+  await signalled(2);
+  clock.advance(10_000);
+  await pause();
+  assert.deepEqual(
+    jobs.factsOf("u1").map(({ deleting, state: { is } }) => [deleting, is]),
+    [[true, "running"]],
+  );
+  const closed = jobs.close();
+  clock.advance(20_000);
+  await closed;
+  processes.end({ signal: "SIGKILL" });
+  await turnsUntil(() => state() === undefined);
+  assert.deepEqual(processes.signals, ["SIGTERM", "SIGKILL"]);
+});
+
+test("one that outlives its deadline and SIGKILL has failed, with what may be the cause", async () => {
+  const { jobs, clock, until, signalled } = setting();
+  jobs.start(REQUEST);
+  await until("running");
+  clock.advance(600_000);
+  await signalled(1);
+  clock.advance(10_000);
+  await signalled(2);
+  await pause();
+  clock.advance(10_000);
+  const why = await until("failed");
+  assert.match(
+    (why?.is === "failed" && `${why.reason} ${why.message}`) || "",
+    /^DeadlineExceeded .*process 7 did not end within 10 s of SIGKILL/,
+  );
+});
+
+test("before an object is deleted, the process of a killed controller that still writes it is ended", async () => {
+  const { jobs, processes, until, state, signalled } = setting();
+  processes.former = { argument: FILE, process: processes.process() };
+  jobs.start({ ...REQUEST, name: "once-1234-delete", task: "delete", after: REQUEST.name });
+  await signalled(1);
+  const waits = state();
+  assert.match((waits?.is === "waiting" && waits.why) || "", /^process 7, .*is stopped first$/);
+  assert.deepEqual([processes.signals, processes.spawned], [["SIGTERM"], []]);
+  processes.former = undefined;
+  processes.end({});
+  await until("running");
+  assert.equal(processes.spawned.length, 1);
 });

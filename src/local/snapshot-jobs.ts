@@ -1,13 +1,14 @@
 /**
  * What Jobs do for snapshots on Kubernetes, as processes of this machine: `quorate snapshot …`, started again after a
  * failure that may pass, and stopped at a deadline. A process outlives a controller that is killed; the next one knows it
- * again by the file that it writes its result to, and waits for it instead of starting another.
+ * again by the file that it writes its result to, and waits for it instead of starting another. One that is to be removed
+ * is deleting until its process has ended, and nobody waits for that: a store that hangs may keep it for ever.
  */
 import path from "node:path";
 import type { JobFacts, JobState, SnapshotTask, TakenFacts } from "../core/snapshots/facts.ts";
 import { deadline, sleep, type Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
-import type { Processes, RunningProcess } from "../seams/processes.ts";
+import type { ProcessExit, Processes, RunningProcess } from "../seams/processes.ts";
 import { parseResult } from "../snapshot/result.ts";
 
 /** How this program is started once more. */
@@ -23,6 +24,8 @@ export interface JobRequest {
   readonly uid: string;
   readonly task: SnapshotTask;
   readonly attempt: number;
+  /** The Job whose process has to have ended before; that of a controller that was killed is ended first. */
+  readonly after?: string;
   /** The command line but for where its result goes. */
   readonly args: readonly string[];
   readonly deadlineSeconds: number;
@@ -75,12 +78,12 @@ export class SnapshotJobs {
   factsOf(uid: string): JobFacts[] {
     return [...this.#jobs.values()]
       .filter(({ request }) => request.uid === uid)
-      .map(({ request: { name, task, attempt }, state }) => ({
+      .map(({ request: { name, task, attempt }, stop, state }) => ({
         name,
         uid: name,
         task,
         attempt,
-        deleting: false,
+        deleting: stop.signal.aborted,
         state: this.#told(state),
       }));
   }
@@ -103,24 +106,28 @@ export class SnapshotJobs {
     this.#jobs.set(request.name, job);
   }
 
-  /** Its process is stopped, and nothing of it is known any more. */
-  async remove(name: string): Promise<void> {
+  /** Its process is stopped, and nothing of it is known any more once it has ended. */
+  remove(name: string): void {
     const job = this.#jobs.get(name);
-    if (!job) return;
+    if (!job || job.stop.signal.aborted) return;
     job.stop.abort();
-    await job.done;
-    this.#jobs.delete(name);
+    void job.done.then(() => {
+      this.#jobs.delete(name);
+      this.#onEvent();
+    });
   }
 
   /** Those of snapshots that are gone. */
-  async keepOnly(uids: ReadonlySet<string>): Promise<void> {
-    const gone = [...this.#jobs.values()].filter(({ request }) => !uids.has(request.uid));
-    await Promise.all(gone.map(({ request }) => this.remove(request.name)));
+  keepOnly(uids: ReadonlySet<string>): void {
+    for (const { request } of this.#jobs.values()) if (!uids.has(request.uid)) this.remove(request.name);
   }
 
-  /** Stops all of them: the next controller starts again what had not ended. */
+  /** Stops all of them, as far as they can be stopped: the next controller starts again what had not ended. */
   async close(): Promise<void> {
-    await Promise.all([...this.#jobs.keys()].map((name) => this.remove(name)));
+    const all = [...this.#jobs.values()];
+    for (const { request } of all) this.remove(request.name);
+    using limit = deadline(this.#seams.clock, 2 * STOPS_WITHIN_MS);
+    await Promise.race([Promise.all(all.map(({ done }) => done)), untilAborted(limit.signal)]);
   }
 
   async #work(job: Job): Promise<void> {
@@ -158,11 +165,13 @@ export class SnapshotJobs {
   async #attempt(job: Job, signal: AbortSignal): Promise<Attempt> {
     const { request } = job;
     const { disk } = this.#seams;
-    const file = path.join(this.#directory, `${request.name}.result`);
+    const file = this.#result(request.name);
     await disk.makeDirectory(this.#directory);
+    if (request.after !== undefined) await this.#endFormer(job, this.#result(request.after));
+    signal.throwIfAborted();
     const running = (await this.#former(file)) ?? (await this.#spawn(request, file));
     this.#become(job, { is: "running", pod: String(running.pid) });
-    const { code } = await this.#ended(running, signal);
+    const { code } = await this.#ended(job, running, signal);
     const result = parseResult(await disk.read(file));
     await disk.remove(file);
     if (result?.ok !== true)
@@ -189,6 +198,18 @@ export class SnapshotJobs {
     return undefined;
   }
 
+  /** What it still wrote to the store would be there for good. */
+  async #endFormer(job: Job, file: string): Promise<void> {
+    for (let found; (found = await this.#former(file)) !== undefined;) {
+      this.#become(job, {
+        is: "waiting",
+        why: `process ${found.pid}, which takes the snapshot, is stopped first`,
+      });
+      await this.#ended(job, found, AbortSignal.abort());
+    }
+    await this.#seams.disk.remove(file);
+  }
+
   async #spawn(request: JobRequest, file: string): Promise<RunningProcess> {
     await this.#seams.disk.remove(file);
     return await this.#seams.processes.spawn({
@@ -200,12 +221,16 @@ export class SnapshotJobs {
     });
   }
 
+  #result(name: string): string {
+    return path.join(this.#directory, `${name}.result`);
+  }
+
   #log({ name }: JobRequest): string {
     return path.join(this.#directory, `${name}.log`);
   }
 
   /** With the signal it is asked to end, and made to if it does not. */
-  async #ended(running: RunningProcess, signal: AbortSignal): Promise<{ readonly code?: number }> {
+  async #ended(job: Job, running: RunningProcess, signal: AbortSignal): Promise<{ readonly code?: number }> {
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else signal.addEventListener("abort", () => resolve(), { once: true });
@@ -213,11 +238,21 @@ export class SnapshotJobs {
     const first = await Promise.race([running.exit, aborted]);
     if (first !== undefined) return first;
     running.signal("SIGTERM");
-    using limit = deadline(this.#seams.clock, STOPS_WITHIN_MS);
-    const stopped = await Promise.race([running.exit, untilAborted(limit.signal)]);
+    const stopped = await this.#endsSoon(running);
     if (stopped !== undefined) return stopped;
     running.signal("SIGKILL");
-    return await running.exit;
+    const killed = await this.#endsSoon(running);
+    if (killed !== undefined) return killed;
+    // Nobody waits for one that is removed, and it is not gone before.
+    if (job.stop.signal.aborted) return await running.exit;
+    throw new Error(
+      `process ${running.pid} did not end within ${STOPS_WITHIN_MS / 1_000} s of SIGKILL: its store, such as an NFS mount, may hang`,
+    );
+  }
+
+  async #endsSoon(running: RunningProcess): Promise<ProcessExit | undefined> {
+    using limit = deadline(this.#seams.clock, STOPS_WITHIN_MS);
+    return await Promise.race([running.exit, untilAborted(limit.signal)]);
   }
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EtcdSnapshotSchedule } from "../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot } from "../api/etcd-snapshot.ts";
+import { jobName } from "../core/snapshots/names.ts";
 import { layout } from "./layout.ts";
 import { LocalSnapshots } from "./snapshots.ts";
 import { countingRandom, MemoryDisk, StillClock } from "./testing/memory.ts";
@@ -44,4 +45,17 @@ test("a snapshot whose file is damaged is not gone: its process goes on", async 
   await disk.write(at.snapshot("once"), whole);
   const [again] = (await local.read("c", undefined))?.snapshots ?? [];
   assert.equal(again?.jobs.length, 1);
+});
+
+test("a snapshot is deleted from its store when no process of a killed controller writes it any more", async () => {
+  const { processes, local } = setting();
+  await local.snapshots.apply("once", spec);
+  const [snapshot] = (await local.read("c", undefined))?.snapshots ?? [];
+  assert.ok(snapshot);
+  const argument = `${at.snapshotJobs}/${jobName(snapshot, "save", 1)}.result`;
+  processes.former = { argument, process: processes.process() };
+  await local.execute({ kind: "StartJob", snapshot, task: "delete", attempt: 2, endpoints: [] });
+  for (let turns = 0; processes.signals.length < 1 && turns < 100; turns++)
+    await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual([processes.signals, processes.spawned], [["SIGTERM"], []]);
 });

@@ -66,7 +66,7 @@ export class LocalSnapshots {
     this.#files = files;
     const jobs = this.#jobs;
     // Whose file cannot be read is not gone.
-    if (snapshots.damaged.length === 0) await jobs?.keepOnly(new Set(snapshots.stored.map(({ uid }) => uid)));
+    if (snapshots.damaged.length === 0) jobs?.keepOnly(new Set(snapshots.stored.map(({ uid }) => uid)));
     const found = snapshots.stored.length + schedules.stored.length + schedules.damaged.length;
     if (jobs === undefined || found === 0) return undefined;
     const own = <T extends { readonly spec: { readonly cluster: string } }>(stored: readonly T[]) =>
@@ -89,7 +89,7 @@ export class LocalSnapshots {
       case "StartJob":
         return this.#start(effect);
       case "DeleteJob":
-        return await this.#jobs?.remove(effect.job);
+        return this.#jobs?.remove(effect.job);
       case "HoldSnapshot":
         return await this.snapshots.change(effect.snapshot, { held: true });
       case "ReleaseSnapshot":
@@ -145,6 +145,7 @@ export class LocalSnapshots {
       uid,
       task,
       attempt,
+      ...(task === "delete" && { after: jobName(snapshot, "save", 1) }),
       args: ["snapshot", ...this.#command(effect, name)],
       deadlineSeconds: spec.activeDeadlineSeconds ?? DEADLINE_SECONDS,
       folder: folderURI(spec.destination),

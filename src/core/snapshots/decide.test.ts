@@ -153,7 +153,11 @@ describe("a snapshot that is deleted", () => {
   test("is not written to the store while it is deleted from there", () => {
     const saving = jobOf("s", { is: "running", pod: "p" });
     assert.deepEqual(briefly(decided([taken({ spec, jobs: [saving] })])), ["DeleteJob"]);
-    assert.deepEqual(decided([taken({ spec, jobs: [{ ...saving, deleting: true }] })]).effects, []);
+    const stopping = taken({ spec, jobs: [{ ...saving, deleting: true }] });
+    const [effect] = decided([stopping]).effects;
+    assert.ok(effect?.kind === "UpdateSnapshot");
+    assert.match(effect.status.message ?? "", /Job s is stopped before the object is deleted/);
+    assert.deepEqual(decided([{ ...stopping, status: effect.status }]).effects, [], "said once");
   });
 
   test("says why its object cannot be deleted, and tries again after ten minutes", () => {

@@ -200,12 +200,12 @@ function ending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   if (spec.deletionPolicy !== "Delete" || status.startedAt === undefined)
     return { effect: { kind: "ReleaseSnapshot", snapshot } };
   const saving = jobs.find(({ task, state }) => task === "save" && !isOver(state));
-  if (saving)
-    return saving.deleting
-      ? undefined
-      : { effect: { kind: "DeleteJob", snapshot, job: saving.name, uid: saving.uid } };
   const tell = (reason: SnapshotVerdict["reason"], message: string) =>
     told(world, snapshot, { phase: "Deleting", reason, message });
+  if (saving)
+    return saving.deleting
+      ? tell("DeletingObject", `${jobNamed(world, saving.name)} is stopped before the object is deleted`)
+      : { effect: { kind: "DeleteJob", snapshot, job: saving.name, uid: saving.uid } };
   const latest = jobs
     .filter(({ task }) => task === "delete")
     .toSorted((a, b) => b.attempt - a.attempt)
