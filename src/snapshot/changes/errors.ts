@@ -7,6 +7,8 @@ export type ChangeLogFault =
   | "gap"
   /** A segment or snapshot of another cluster. */
   | "other-cluster"
+  /** The cluster was restored under the same ID: what is recorded is no longer its past. */
+  | "set-back"
   /** Users, roles or the switch of authentication changed on the way, or nobody knows. */
   | "auth"
   /** No snapshot and log lead there. */

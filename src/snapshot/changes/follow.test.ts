@@ -189,6 +189,31 @@ test("changes that etcd has compacted make a new base, and one that continues in
   assert.equal((await world.rebuilt(world.etcd.revision)).state.get("a")?.value, "after");
 });
 
+test("what was received before the watch broke is kept, also where etcd compacts past it meanwhile", async () => {
+  const world = new World();
+  const { etcd } = world;
+  world.start();
+  await world.until("the base", () => world.bases === 1);
+  etcd.write([{ put: "a", value: "1" }]);
+  await world.recorded();
+  etcd.write([{ put: "a", value: "2" }]);
+  etcd.write([{ put: "a", value: "3" }]);
+  const received = etcd.revision;
+  await world.clock.advance(500);
+  let broken = false;
+  etcd.cut = () => {
+    const breaks = !broken;
+    broken = true;
+    return { events: breaks ? 0 : 10, breaks };
+  };
+  etcd.write([{ put: "a", value: "4" }]);
+  etcd.write([{ put: "a", value: "5" }]);
+  etcd.compacted = etcd.revision;
+  await world.until("the new base", () => world.bases === 2);
+  await world.stop();
+  assert.equal((await world.rebuilt(received)).state.get("a")?.value, "3");
+});
+
 test("events that etcd does not send are noticed: the watch begins again, and then a new base is taken", async () => {
   const world = new World();
   world.start();

@@ -14,8 +14,10 @@ import type { Encoding } from "../codec/codec.ts";
 import { isStoreError, type Store } from "../store/store.ts";
 import { authStateOf, isSameAuth } from "./auth.ts";
 import { Collector, EventsMissing } from "./collector.ts";
+import { compareHistory, setBack } from "./history.ts";
 import { LeaseTtls } from "./lease-ttls.ts";
 import { writeEnd, writeLive, type EndReason } from "./log.ts";
+import type { RevisionRecord } from "./record.ts";
 import { SegmentDraft, writeSegment } from "./segment.ts";
 import { findStart, type BaseReason, type Start } from "./start.ts";
 
@@ -123,6 +125,9 @@ class StretchFollower {
   #stored: { revision: number; time: number } | undefined;
   /** Revisions after this one were read by a watch that began there; compaction may have taken some meanwhile. */
   #unproven: number | undefined;
+  /** The last record, and the one that `#unproven` is of: etcd has to have it still. */
+  #tip: RevisionRecord | undefined;
+  #unprovenTip: RevisionRecord | undefined;
   #since: string;
   /** When the log was last known to be complete, or tried to be. */
   #checkedAt: number;
@@ -173,9 +178,12 @@ class StretchFollower {
     if (batch.type === "created") {
       if (formatId(batch.clusterId) !== clusterId) throw new LookAgain();
       this.#collector.restarted();
-      this.#unproven ??= this.#collector.complete;
       // What was received as it came, and what comes after a time away, are in different segments.
       if (this.#draft.last > this.#draft.after) await this.#write(signal);
+      if (this.#unproven === undefined) {
+        this.#unproven = this.#collector.complete;
+        this.#unprovenTip = this.#tip;
+      }
       this.#since = new Date(clock.now()).toISOString();
       return;
     }
@@ -186,7 +194,10 @@ class StretchFollower {
         this.#collector.events(batch.events, clock.now());
       } else this.#collector.progress(Number(batch.revision));
     } finally {
-      for (const record of this.#collector.taken()) this.#draft.add(record, this.#ttls.of(record));
+      for (const record of this.#collector.taken()) {
+        this.#draft.add(record, this.#ttls.of(record));
+        this.#tip = record;
+      }
     }
     if (this.#draft.bytes >= segmentBytes) await this.#write(signal);
     if (clock.monotonic() - this.#checkedAt < intervalMs) return;
@@ -194,6 +205,9 @@ class StretchFollower {
     const settled = batch.type === "progress" && Number(batch.revision) === this.#collector.complete;
     if (settled) await this.#write(signal, clock.now());
     else if (this.#draft.last > this.#draft.after) await this.#write(signal);
+    // The member is far behind, or the cluster was set back.
+    else if (batch.type === "progress" && Number(batch.revision) < this.#collector.complete)
+      throw new LookAgain();
   }
 
   /** Writes what is whole, and until when nothing else had come. */
@@ -245,9 +259,14 @@ class StretchFollower {
   async #prove(signal: AbortSignal): Promise<void> {
     const unproven = this.#unproven;
     if (unproven === undefined) return;
+    const { client } = this.#options;
+    // While the watch was away, the cluster may have been set back, and have come past this revision again.
+    const tip = this.#unprovenTip;
+    if (tip !== undefined && (await compareHistory(client, tip, signal)) === "other")
+      throw setBack(this.#start, `has other changes at revision ${tip.revision} than were received before`);
     try {
       const revision = BigInt(unproven);
-      await this.#options.client.kv.range("\0", { limit: 1, keysOnly: true, revision, signal });
+      await client.kv.range("\0", { limit: 1, keysOnly: true, revision, signal });
       this.#unproven = undefined;
     } catch (error) {
       if (error instanceof EtcdError && error.kind === "compacted")

@@ -10,6 +10,7 @@ import type { Decryption } from "../read.ts";
 import { isStoreError, type Store } from "../store/store.ts";
 import { authStateOf, isSameAuth, type AuthState } from "./auth.ts";
 import { ChangeLogError } from "./errors.ts";
+import { compareHistory, requireReached, setBack } from "./history.ts";
 import { readLog, writeEnd, type EndReason, type Stretch } from "./log.ts";
 import { readSegment, type Segment } from "./segment.ts";
 
@@ -69,6 +70,10 @@ export async function findStart(options: StartOptions): Promise<Found> {
   const auth = await authStateOf(client, signal);
   const { stretches } = await readLog(store, clusterId, signal);
   const latest = stretches.at(-1);
+  const bases = await basesOf(store, clusterId, signal);
+  const where = { uri: store.uri, clusterId };
+  const newest = bases.at(-1);
+  let recorded = Math.max(latest?.end?.revision ?? 0, newest ? restoredRevision(newest.manifest) : 0);
   let floor = Math.max(options.floor, latest?.end?.revision ?? 0);
   let needs: BaseReason = latest?.end?.reason ?? "none";
   if (latest !== undefined && latest.end === undefined) {
@@ -76,8 +81,12 @@ export async function findStart(options: StartOptions): Promise<Found> {
     if (tail === undefined) {
       needs = "damaged";
       floor = Math.max(floor, latest.segments.at(-1)?.first ?? 0);
+      recorded = Math.max(recorded, latest.segments.at(-1)?.first ?? 0);
     } else {
       const { base, last, lastTime } = tail.header;
+      recorded = Math.max(recorded, last);
+      await requireReached(client, { ...where, recorded }, signal);
+      await requireHistory(options, clusterId, tail);
       if (isSameAuth(tail.header, auth) && last >= floor)
         return {
           start: {
@@ -94,7 +103,7 @@ export async function findStart(options: StartOptions): Promise<Found> {
       floor = Math.max(floor, last);
     }
   }
-  const bases = await basesOf(store, clusterId, signal);
+  await requireReached(client, { ...where, recorded }, signal);
   const base = bases.findLast(
     ({ manifest }) => isSameAuth(manifest, auth) && restoredRevision(manifest) >= floor,
   );
@@ -109,6 +118,22 @@ export async function findStart(options: StartOptions): Promise<Found> {
       resumed: false,
     },
   };
+}
+
+/** The last change of the tail that left something behind has to be there, where etcd still knows. */
+async function requireHistory(
+  { client, store, signal }: StartOptions,
+  clusterId: string,
+  { records }: Segment,
+): Promise<void> {
+  const revisions = records.filter((record) => record.kind === "revision");
+  const last =
+    revisions.findLast(({ changes }) => changes.some(({ type }) => type === "put")) ?? revisions.at(-1);
+  if (last === undefined || (await compareHistory(client, last, signal)) !== "other") return;
+  throw setBack(
+    { clusterId },
+    `has other changes at revision ${last.revision} than are recorded in ${store.uri}`,
+  );
 }
 
 /** Undefined where it is damaged: what follows then needs a new base. */

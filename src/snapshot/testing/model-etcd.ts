@@ -61,6 +61,14 @@ export class ModelEtcd implements EtcdTransport {
     this.authEnabled = enabled;
   }
 
+  /** Restored as it was at a revision, with the same cluster ID and without raising the revision. */
+  setBack(revision: number): void {
+    this.revision = revision;
+    for (const known of this.states.keys()) if (known > revision) this.states.delete(known);
+    const later = this.events.findIndex((event) => event.revision > revision);
+    if (later >= 0) this.events.splice(later);
+  }
+
   /** One transaction; returns whether it changed anything. */
   write(ops: readonly ModelOp[]): number[] {
     const next = new Map(this.state);
@@ -110,10 +118,16 @@ export class ModelEtcd implements EtcdTransport {
       return { header, id, ttl: BigInt(ttl ?? -1), grantedTtl: BigInt(ttl ?? 0) };
     }
     if (name === "KV.Range") {
-      const { revision } = request as { revision: bigint };
+      const { revision, key } = request as { revision: bigint; key: Uint8Array };
       if (revision !== 0n && Number(revision) < this.compacted)
         throw refused("OUT_OF_RANGE", "mvcc: required revision has been compacted");
-      return { header, count: 0n };
+      if (Number(revision) > this.revision)
+        throw refused("OUT_OF_RANGE", "etcdserver: mvcc: required revision is a future revision");
+      const name = Buffer.from(key).toString();
+      const found = this.states.get(Number(revision) || this.revision)?.get(name);
+      return found === undefined
+        ? { header, count: 0n }
+        : { header, count: 1n, kvs: [keyValue(name, found)] };
     }
     if (name === "KV.Txn") return this.#txn(request as TxnRequest, header);
     throw new RpcFailure("UNIMPLEMENTED", name, "answered");
@@ -202,19 +216,20 @@ export class ModelEtcd implements EtcdTransport {
   }
 }
 
-function toEvent({ revision, key, now }: ModelEvent): object {
-  const kv = { key: Buffer.from(key), modRevision: BigInt(revision) };
-  if (now === undefined) return { type: 1, kv };
+function keyValue(key: string, { value, create, mod, version, lease }: ModelKey): object {
   return {
-    type: 0,
-    kv: {
-      ...kv,
-      value: Buffer.from(now.value),
-      createRevision: BigInt(now.create),
-      version: BigInt(now.version),
-      lease: now.lease,
-    },
+    key: Buffer.from(key),
+    value: Buffer.from(value),
+    createRevision: BigInt(create),
+    modRevision: BigInt(mod),
+    version: BigInt(version),
+    lease,
   };
+}
+
+function toEvent({ revision, key, now }: ModelEvent): object {
+  if (now === undefined) return { type: 1, kv: { key: Buffer.from(key), modRevision: BigInt(revision) } };
+  return { type: 0, kv: keyValue(key, now) };
 }
 
 /** Numbers by a seed, so that a failing case can be run again. */
