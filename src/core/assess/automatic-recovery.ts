@@ -22,6 +22,8 @@ export function manualBecause(view: View, plan: RecoveryPlan): ManualBecause | u
   const lost = plan.members.filter(({ data }) => !data).map(({ member }) => member);
   const doubtful = lost.filter((member) => !isProvenGone(member));
   if (doubtful.length > 0) return { kind: "doubt", members: namesOf(doubtful) };
+  if (plan.strangers === undefined) return { kind: "unlisted" };
+  if (plan.strangers.length > 0) return { kind: "strangers", members: plan.strangers };
   const most = view.spec.recovery?.maxLostRevisions ?? 0;
   if (plan.lost === undefined) return { kind: "unknown-loss" };
   if (plan.lost.most > most) return { kind: "loss", lost: plan.lost.most, most };

@@ -4,14 +4,13 @@
  * a person approves: with any of it changed, it is another plan.
  */
 import { canonical, shortHash } from "../hash.ts";
-import type { MemberDirectory } from "../observation.ts";
 import { quorum } from "../quorum.ts";
 import { namesOf, type MemberView, type View } from "../view.ts";
 import { exitOf } from "./exit-causes.ts";
 import { isWithoutData } from "./lost-data.ts";
+import { byLog, dataOf, type DataFound } from "./member-data.ts";
 import { hiddenQuorum } from "./out-of-reach.ts";
-
-export type DataFound = Extract<MemberDirectory, { state: "data" }>;
+import { isVoterByRecord, planVoters } from "./plan-voters.ts";
 
 export interface PlannedMember {
   readonly member: MemberView;
@@ -26,6 +25,8 @@ export interface RecoveryPlan {
   readonly survivor: MemberView;
   readonly data: DataFound;
   readonly members: readonly PlannedMember[];
+  /** Voters that no record stands for; undefined where it is not known who votes. */
+  readonly strangers: readonly string[] | undefined;
   /** The revision that the survivor will have: at least, and at most. */
   readonly revisions: { readonly least: number; readonly most: number };
   /** Revisions that were seen and that it cannot have; undefined where it is not known how far the cluster had come. */
@@ -39,12 +40,15 @@ export interface RecoveryPlan {
 export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryPlan | undefined {
   const { cluster, etcd } = view.observation;
   if (!view.established || view.hasQuorum || hiddenQuorum(view).length > 0) return undefined;
-  const voters = view.staying.filter(isVoterByRecord);
+  const { isVoter, strangers } = planVoters(view);
+  const voters = view.staying.filter(isVoter);
   const isLost = (member: MemberView) =>
     isWithoutData(view)(member) || (settled !== undefined && !settled.includes(member.name));
   const lost = voters.filter(isLost);
-  // One on its way out counts for no quorum, but may have acknowledged writes that no other copy has.
-  const going = view.members.filter((member) => isLeavingWithData(view, member) && !isLost(member));
+  // One on its way out, or a learner, counts for no quorum, but may have acknowledged writes that no other copy has.
+  const going = view.members.filter(
+    (member) => !voters.includes(member) && isBeside(view, member) && !isLost(member),
+  );
   const left = [...voters.filter((member) => !lost.includes(member)), ...going];
   const away = left.filter(isOutOfReach);
   const hasChance = voters.filter((member) => !lost.includes(member) && !away.includes(member)).length;
@@ -58,8 +62,8 @@ export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryP
   const found = members.flatMap(({ member, data }) => (data ? [{ member, data }] : []));
   const [best] = found.toSorted(
     (a, b) =>
-      b.data.term - a.data.term ||
-      b.data.index - a.data.index ||
+      byLog(a.data, b.data) ||
+      Number(isVoter(b.member)) - Number(isVoter(a.member)) ||
       a.member.record.ordinal - b.member.record.ordinal,
   );
   if (!best) return undefined;
@@ -84,9 +88,10 @@ export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryP
     survivor: best.member,
     data: best.data,
     members,
+    strangers,
     revisions,
     lost:
-      seen === 0 || !isSeenToTheEnd(view, members)
+      seen === 0 || !isSeenToTheEnd(view, voters)
         ? undefined
         : { least: Math.max(0, seen - revisions.most), most: Math.max(0, seen - revisions.least) },
   };
@@ -96,12 +101,12 @@ export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryP
  * The highest revision that was seen tells how far the cluster had come only if a read through quorum was followed within
  * seconds by the proof that too few have their data for another write. Who was merely out of our sight may have served.
  */
-function isSeenToTheEnd({ observation }: View, members: readonly PlannedMember[]): boolean {
+function isSeenToTheEnd({ observation }: View, voters: readonly MemberView[]): boolean {
   const { quorumSeenAt } = observation.etcd;
   if (quorumSeenAt === undefined) return false;
-  const isGoneInTime = ({ member: { goneSince } }: PlannedMember) =>
+  const isGoneInTime = ({ goneSince }: MemberView) =>
     goneSince !== undefined && goneSince - quorumSeenAt <= SEEN_WITHIN_MS;
-  return members.length - members.filter(isGoneInTime).length < quorum(members.length);
+  return voters.length - voters.filter(isGoneInTime).length < quorum(voters.length);
 }
 
 const SEEN_WITHIN_MS = 15_000;
@@ -131,7 +136,11 @@ export function settledFor(view: View): string[] {
 export function isWorthReading(view: View): boolean {
   if (!view.established || view.hasQuorum || view.spec.replicas === 0) return false;
   if (hiddenQuorum(view).length > 0) return false;
-  const voters = view.staying.filter(isVoterByRecord);
+  // By a list that is there before anything was read, and goes on being there: who votes by what was read is not asked.
+  const isListed = view.observation.etcd.list !== undefined;
+  const voters = view.staying.filter((member) =>
+    isListed && member.entry ? member.isVoter : isVoterByRecord(member),
+  );
   const isGone = (member: MemberView) => isWithoutData(view)(member) || member.volume.state === "unreachable";
   const [lost, others] = [voters.filter(isGone), voters.filter((member) => !isGone(member))];
   if (lost.length === voters.length) return false;
@@ -143,21 +152,7 @@ export function isWorthReading(view: View): boolean {
 
 const LONG_MS = 5 * 60_000;
 
-/** By the records alone: the member list of one that is left may be old, and is gone when it stops. */
-function isVoterByRecord({ record }: MemberView): boolean {
-  return record.role === "Voter" && (record.joined || record.boot === "New");
-}
-
-function isLeavingWithData(view: View, member: MemberView): boolean {
-  const { leaving, token } = member.record;
-  return (
-    leaving !== undefined && token === view.token && isVoterByRecord(member) && !isWithoutData(view)(member)
-  );
-}
-
-/** What it holds of this cluster and as this member. */
-function dataOf({ observation }: View, { record, directory }: MemberView): DataFound | undefined {
-  const clusterID = observation.cluster.marks.established?.clusterID;
-  if (directory?.state !== "data" || directory.clusterID !== clusterID) return undefined;
-  return record.memberID === undefined || record.memberID === directory.memberID ? directory : undefined;
+/** It is leaving, or has joined and not been promoted. */
+function isBeside(view: View, member: MemberView): boolean {
+  return member.record.token === view.token && isVoterByRecord(member);
 }

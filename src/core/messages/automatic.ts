@@ -5,7 +5,11 @@ import { clockTime, list } from "./words.ts";
 export type ManualBecause =
   /** Their data may still be somewhere. */
   | { readonly kind: "doubt"; readonly members: Names }
-  /** How far the cluster had come is not known: the operator was restarted without quorum. */
+  /** No member list is known: neither does a member answer nor does a directory tell. */
+  | { readonly kind: "unlisted" }
+  /** Voters without a record: nobody knows whether they serve. */
+  | { readonly kind: "strangers"; readonly members: Names }
+  /** How far the cluster had come is not known: quorum was not seen until seconds before the loss. */
   | { readonly kind: "unknown-loss" }
   | { readonly kind: "loss"; readonly lost: number; readonly most: number }
   | { readonly kind: "recent"; readonly until: number }
@@ -16,6 +20,10 @@ export function sayManual(because: ManualBecause): string {
   switch (because.kind) {
     case "doubt":
       return `Automatic recovery does not approve the plan: it is not proven that the data of ${list(because.members)} is gone.`;
+    case "unlisted":
+      return "Automatic recovery does not approve the plan: no member list tells who votes.";
+    case "strangers":
+      return `Automatic recovery does not approve the plan: etcd lists voters that have no EtcdMember, and they may still serve: ${list(because.members)}.`;
     case "unknown-loss":
       return "Automatic recovery does not approve the plan: how many revisions would be lost is not known.";
     case "loss":

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Action } from "../action.ts";
 import { recoveryPlan } from "../assess/recovery-plan.ts";
 import { decide } from "../decide.ts";
-import type { MemberDirectory, Observation } from "../observation.ts";
+import type { DirectoryMember, MemberDirectory, Observation } from "../observation.ts";
 import { describeStep } from "../plan/plan.ts";
 import { predict } from "../plan/predict.ts";
 import { viewOf } from "../view.ts";
@@ -22,10 +22,20 @@ export function holding(world: Observation, name: string, more: Partial<Data> = 
     index: 100,
     revision: 80,
     replay: 10,
+    members: listOf(world),
   } as const;
   return change(world, name, { directory: { ...found, ...more } });
 }
 type Data = Extract<MemberDirectory, { state: "data" }>;
+
+/** All of them vote. */
+export function listOf(world: Observation): DirectoryMember[] {
+  return world.members.map(({ record: { name, memberID = "", address } }) => ({
+    id: memberID,
+    name,
+    peerURL: address.peerURL,
+  }));
+}
 
 /** Without anybody to ask; demo-1 has its data, and the other two were wiped. */
 export function lostQuorum(): Observation {
