@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Conflict } from "../control/platform.ts";
 import { layout } from "./layout.ts";
-import { OperationStore } from "./operation-store.ts";
+import { createOperation, OperationStore } from "./operation-store.ts";
 import { countingRandom, MemoryDisk, StillClock } from "./testing/memory.ts";
 
 const at = layout("/c");
@@ -51,4 +51,14 @@ test("a file that cannot be understood is named, kept, and hides no other one", 
   assert.equal(operations.length, 1);
   assert.match(damaged.join(), /broken\.json is not JSON/);
   assert.equal(await disk.read(at.operation("broken")), "{");
+});
+
+test("an approval that exists is kept, unless it has ended or approves something else", async () => {
+  const { store } = newStore();
+  const action = { kind: "CreateOperation", operation: "a", approve: "x" } as const;
+  await createOperation(store, { name: "c" }, action);
+  await createOperation(store, { name: "c" }, action);
+  await assert.rejects(createOperation(store, { name: "c" }, { ...action, approve: "y" }), Conflict);
+  await store.report("a", "1", { phase: "Failed" });
+  await assert.rejects(createOperation(store, { name: "c" }, action), Conflict);
 });

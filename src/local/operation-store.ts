@@ -5,6 +5,7 @@
 import type { EtcdOperation, EtcdOperationSpec, EtcdOperationStatus } from "../api/etcd-operation.ts";
 import { API_VERSION } from "../api/metadata.ts";
 import type { Action } from "../core/action.ts";
+import { FINAL } from "../core/operations/status.ts";
 import { Conflict } from "../control/platform.ts";
 import type { Clock } from "../seams/clock.ts";
 import { hex, type Random } from "../seams/random.ts";
@@ -131,10 +132,14 @@ function toOperation({
 
 /** One of this name that is there was made by an earlier attempt: its name follows from what it approves. */
 export async function createOperation(
-  operations: Pick<OperationStore, "create">,
+  operations: Pick<OperationStore, "create" | "list">,
   cluster: { readonly name: string } | undefined,
   { operation, approve }: Extract<Action, { kind: "CreateOperation" }>,
 ): Promise<void> {
   if (!cluster) throw new Conflict("the cluster no longer exists");
-  await operations.create(operation, { cluster: cluster.name, recoverQuorum: { approve } });
+  if (await operations.create(operation, { cluster: cluster.name, recoverQuorum: { approve } })) return;
+  const listed = await operations.list();
+  const found = listed.operations.find(({ metadata }) => metadata.name === operation);
+  if (found?.spec.recoverQuorum?.approve !== approve || FINAL.has(found.status?.phase))
+    throw new Conflict(`operation ${operation} exists, and has ended or approves something else: delete it`);
 }

@@ -9,9 +9,13 @@ import { namesOf, type MemberView, type View } from "../view.ts";
 import { exitOf, meaningOf } from "./exit-causes.ts";
 import { ENDS_WITHIN_MS } from "./lost-data.ts";
 import type { RecoveryPlan } from "./recovery-plan.ts";
+import { wrongVersion } from "./recovery-version.ts";
 
 /** One that follows so soon on another has a cause that a person has to find. */
 const APART_MS = 60 * 60_000;
+
+/** What failed so often for one plan would only leave more failed operations behind. */
+const MOST_TRIES = 3;
 
 export function isAutomatic({ spec }: View): boolean {
   return spec.recovery?.quorumLoss === "Automatic";
@@ -19,6 +23,8 @@ export function isAutomatic({ spec }: View): boolean {
 
 /** What keeps it from being carried out by itself; undefined when nothing does. */
 export function manualBecause(view: View, plan: RecoveryPlan): ManualBecause | undefined {
+  const hindrance = view.observation.platform.recoveryRefused ?? wrongVersion(view, plan);
+  if (hindrance !== undefined) return { kind: "hindered", why: hindrance };
   const lost = plan.members.filter(({ data }) => !data).map(({ member }) => member);
   const doubtful = lost.filter((member) => !isProvenGone(member));
   if (doubtful.length > 0) return { kind: "doubt", members: namesOf(doubtful) };
@@ -27,6 +33,8 @@ export function manualBecause(view: View, plan: RecoveryPlan): ManualBecause | u
   const most = view.spec.recovery?.maxLostRevisions ?? 0;
   if (plan.lost === undefined) return { kind: "unknown-loss" };
   if (plan.lost.most > most) return { kind: "loss", lost: plan.lost.most, most };
+  const times = automaticTries(view, plan).length;
+  if (times >= MOST_TRIES) return { kind: "tried", times };
   const last = lastRecovery(view);
   if (last !== undefined && view.now - last < APART_MS) return { kind: "recent", until: last + APART_MS };
   const until = Math.max(...lost.map((member) => givenUpAt(view, member)));
@@ -57,6 +65,20 @@ export function isTriedAgain({ now }: Pick<View, "now">, { workload, answer }: M
 /** Until then what looks empty may be mounted again. It counts from the proof, however long the member was down before. */
 function givenUpAt({ now, spec }: View, { goneSince = now }: MemberView): number {
   return goneSince + millisecondsOf(spec.repair.memberLostAfter);
+}
+
+/** The numbers of those that were made for this plan, of whatever outcome. */
+export function automaticTries({ observation }: View, plan: RecoveryPlan): number[] {
+  const prefix = automaticName(observation.cluster.name, plan);
+  return observation.operations.flatMap(({ name }) => {
+    const number = name.startsWith(prefix) ? name.slice(prefix.length) : "";
+    return /^[1-9][0-9]{0,8}$/.test(number) ? [Number(number)] : [];
+  });
+}
+
+/** What the name of its operations begins with; a number follows. */
+export function automaticName(cluster: string, { hash }: Pick<RecoveryPlan, "hash">): string {
+  return `${cluster}-auto-${hash}-`;
 }
 
 /** Of whatever outcome: also one that failed is not tried again and again. */

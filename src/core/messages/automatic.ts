@@ -5,6 +5,9 @@ import { clockTime, list } from "./words.ts";
 export type ManualBecause =
   /** Their data may still be somewhere. */
   | { readonly kind: "doubt"; readonly members: Names }
+  /** It would be rejected. */
+  | { readonly kind: "hindered"; readonly why: string }
+  | { readonly kind: "tried"; readonly times: number }
   /** No member list is known: neither does a member answer nor does a directory tell. */
   | { readonly kind: "unlisted" }
   /** Voters without a record: nobody knows whether they serve. */
@@ -20,6 +23,10 @@ export function sayManual(because: ManualBecause): string {
   switch (because.kind) {
     case "doubt":
       return `Automatic recovery does not approve the plan: it is not proven that the data of ${list(because.members)} is gone.`;
+    case "hindered":
+      return `Automatic recovery does not approve the plan: ${because.why}.`;
+    case "tried":
+      return `Automatic recovery does not approve the plan: it did so ${because.times} times, and the EtcdOperations tell how they ended.`;
     case "unlisted":
       return "Automatic recovery does not approve the plan: no member list tells who votes.";
     case "strangers":

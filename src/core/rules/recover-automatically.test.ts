@@ -108,6 +108,14 @@ test("lost data has time to come back", () => {
   assert.equal(next({ ...back, now: back.now + 10 * MINUTE_MS }), "nothing", "a majority has its data");
 });
 
+test("what would be rejected is not approved, and is said", () => {
+  const newer = edit(automatic(), { version: "3.7.3" });
+  assert.equal(next(newer), "nothing");
+  assert.match(remedy(newer), /was written by etcd .*: set spec\.version to that minor version/);
+  const refused = { ...automatic().platform, recoveryRefused: "they are in memory" };
+  assert.match(remedy({ ...automatic(), platform: refused }), /they are in memory/);
+});
+
 test("not twice within an hour, however the first one ended, and not beside a person's", () => {
   const at = new Date(world.now - 30 * MINUTE_MS).toISOString();
   const failed = operationOf(task, { status: { phase: "Failed", startedAt: at, completedAt: at } });
@@ -115,7 +123,14 @@ test("not twice within an hour, however the first one ended, and not beside a pe
   assert.equal(next(again), "nothing");
   assert.match(remedy(again), /another recovery began less than an hour before/);
   const later = { ...again, now: again.now + 31 * MINUTE_MS };
-  assert.equal(next(later), `create operation demo-auto-${hash}-2`);
+  assert.equal(next(later), `create operation demo-auto-${hash}-1`);
+  const named = (...numbers: number[]) =>
+    numbers.map((n) => ({ ...failed, name: `demo-auto-${hash}-${n}`, uid: `uid ${n}` }));
+  const second = { ...later, operations: named(2) };
+  assert.equal(next(second), `create operation demo-auto-${hash}-3`, "also when an earlier one was deleted");
+  const often = { ...later, operations: named(2, 3, 4) };
+  assert.equal(next(often), "nothing");
+  assert.match(remedy(often), /it did so 3 times/);
   const { marks } = world.cluster;
   const recovered = { plan: "0", operation: "deleted", revision: 1, at: world.now - MINUTE_MS };
   const restore = { source: { file: { path: "/snapshot.db" } } };

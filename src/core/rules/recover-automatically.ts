@@ -2,7 +2,7 @@
  * `recovery.quorumLoss: Automatic`: the plan of a recovery is approved without a person, when nothing speaks against it.
  * The approval is an EtcdOperation like a person's, which the rule `recover` judges and carries out like any other.
  */
-import { isAutomatic, manualBecause } from "../assess/automatic-recovery.ts";
+import { automaticName, automaticTries, isAutomatic, manualBecause } from "../assess/automatic-recovery.ts";
 import { recoveryPlan } from "../assess/recovery-plan.ts";
 import { isFinished } from "../operations/status.ts";
 import { act } from "../outcome.ts";
@@ -16,8 +16,8 @@ export const recoverAutomatically: Rule = (view) => {
   const asked = operations.filter(({ task }) => task.kind === "recoverQuorum");
   if (asked.some((operation) => !isFinished(operation))) return [];
   const { hash, survivor, lost } = plan;
-  const same = asked.filter(({ task }) => task.kind === "recoverQuorum" && task.approve === hash);
-  const operation = `${cluster.name}-auto-${hash}-${same.length + 1}`;
+  const number = 1 + Math.max(0, ...automaticTries(view, plan));
+  const operation = `${automaticName(cluster.name, plan)}${number}`;
   return [
     act(
       "heal",

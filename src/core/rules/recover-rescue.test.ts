@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
-import { change } from "../testing/cluster.ts";
+import { change, edit } from "../testing/cluster.ts";
 import { asking } from "../testing/operations.ts";
 import { ending, hash, next, task, unread, until, world } from "../testing/quorum-loss.ts";
 
@@ -71,6 +71,10 @@ test("the former members are not given up before the first new one could be made
   const last = decide(refused).holds.at(-1);
   assert.equal(last?.code, "RecoveryAwaitsPlace");
   assert.match(last.message, /exceeded quota/);
+  const later = { ...refused, now: refused.now + 31 * 60_000 };
+  assert.equal(next(later), "nothing", "a person's waits for the person");
+  const automatic = edit(later, { recovery: { quorumLoss: "Automatic" } });
+  assert.deepEqual(ending(automatic), ["Failed", "StepFailed"], "nobody else starts the members again");
   const cancelled = { ...refused, operations: [] };
   assert.match(next(cancelled), /^wake demo-/, "there is a way back");
 });

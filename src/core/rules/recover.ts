@@ -5,7 +5,9 @@
  * step can be taken back: whatever differs from what was approved ends it, and the members are started again.
  */
 import type { Outcome } from "../action.ts";
+import { isAutomatic } from "../assess/automatic-recovery.ts";
 import { recoveryPlan, settledFor, type RecoveryPlan } from "../assess/recovery-plan.ts";
+import { wrongVersion } from "../assess/recovery-version.ts";
 import { hasLostItsData } from "../assess/lost-data.ts";
 import { HOLDS } from "../hold-classes.ts";
 import { outOfService } from "../messages/reading.ts";
@@ -16,7 +18,6 @@ import { isFinished } from "../operations/status.ts";
 import type { TaskOf } from "../operations/task.ts";
 import { act, hold, update } from "../outcome.ts";
 import type { Rule } from "../rule.ts";
-import { compareVersions, parseVersion } from "../version/version.ts";
 import { names, namesOf, type MemberView, type View } from "../view.ts";
 
 /** A copy that cannot be made, or that etcd does not start from, so often in a row. */
@@ -24,9 +25,6 @@ const MOST_FAILURES = 3;
 
 /** Nothing wakes us when what is in the way of the first new member is gone. */
 const ASK_AGAIN_MS = 10_000;
-
-/** `etcdutl snapshot restore --bump-revision` (R24). */
-const RAISES_REVISIONS = { major: 3, minor: 5, patch: 10 };
 
 interface Recovery extends OperationFacts {
   readonly task: TaskOf<"recoverQuorum">;
@@ -106,7 +104,10 @@ function rescueOf({ observation }: View, { task }: Recovery): RescueFacts | unde
 function whyNot(view: View, { task }: Recovery, plan: RecoveryPlan | undefined): Ending | undefined {
   const { recoveryRefused } = view.observation.platform;
   if (recoveryRefused !== undefined) return { reason: "RecoveryNotSupported", message: recoveryRefused };
-  if (plan?.hash === task.approve) return wrongVersion(view, plan);
+  if (plan?.hash === task.approve) {
+    const message = wrongVersion(view, plan);
+    return message === undefined ? undefined : { reason: "VersionDiffers", message };
+  }
   if (plan)
     return {
       reason: "PlanChanged",
@@ -121,21 +122,6 @@ function whyNot(view: View, { task }: Recovery, plan: RecoveryPlan | undefined):
         reason: "QuorumNotLost",
         message: "enough members still have their data for a quorum, so there is no plan to approve",
       };
-}
-
-/** The first member is restored with the version that the spec asks for, which must be able to: known before, not after. */
-function wrongVersion(view: View, { survivor }: RecoveryPlan): Ending | undefined {
-  const [ran, wanted] = [survivor.record.template.version, view.spec.version];
-  const [from, to] = [parseVersion(ran), parseVersion(wanted)];
-  const isSameMinor = from && to && from.major === to.major && from.minor === to.minor;
-  const raises = to && compareVersions(to, RAISES_REVISIONS) >= 0;
-  if (isSameMinor && raises) return undefined;
-  return {
-    reason: "VersionDiffers",
-    message: isSameMinor
-      ? `etcd ${wanted} cannot raise the revision of a snapshot, which a recovery needs: set spec.version to 3.5.10 or later`
-      : `the data of ${survivor.name} was written by etcd ${ran}: set spec.version to that minor version first, and upgrade after the recovery`,
-  };
 }
 
 function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
@@ -161,6 +147,11 @@ function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
     });
   }
   // From here on there is no way back to the former members, so that the first new one has to be possible.
+  if (firstMemberRefused !== undefined && isAutomatic(view) && isOverdue(view, recovery))
+    return ended(view, recovery, "fail", {
+      reason: "StepFailed",
+      message: `after ${LONGEST_MS / 60_000} minutes the first new member cannot be created; no data was changed: ${firstMemberRefused}`,
+    });
   if (firstMemberRefused !== undefined)
     return hold(
       HOLDS.everything,
@@ -228,8 +219,7 @@ const LONGEST_MS = 30 * 60_000;
 function late(view: View, recovery: Recovery): Outcome | undefined {
   const { rescued } = view.observation.platform;
   if (rescueOf(view, recovery) || rescued?.plan === recovery.task.approve) return undefined;
-  const since = Date.parse(recovery.status.startedAt ?? "");
-  if (!(view.now - since > LONGEST_MS)) return undefined;
+  if (!isOverdue(view, recovery)) return undefined;
   const running = view.members.filter((member) => !isStopped(view, member));
   const unread = view.members.filter(isUnreadYet);
   const what =
@@ -238,6 +228,10 @@ function late(view: View, recovery: Recovery): Outcome | undefined {
       : `what ${names(unread)} holds could not be read${sayWhy(unread)}`;
   const message = `after ${LONGEST_MS / 60_000} minutes ${what}; no data was changed`;
   return ended(view, recovery, "fail", { reason: "StepFailed", message });
+}
+
+function isOverdue({ now }: View, { status }: Recovery): boolean {
+  return now - Date.parse(status.startedAt ?? "") > LONGEST_MS;
 }
 
 function sayNodes(members: readonly MemberView[]): string {

@@ -10,6 +10,7 @@ import type { EtcdRole } from "../../api/etcd-role.ts";
 import type { EtcdUser } from "../../api/etcd-user.ts";
 import { Conflict, type ObjectAction } from "../../control/platform.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
+import { FINAL } from "../../core/operations/status.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
 import { isControlledBy, keyOf, pods, refOf, type Ref, type Resource } from "../../kube/resources.ts";
@@ -173,9 +174,12 @@ class Executor {
     } catch (error) {
       if (!isReason(error, "AlreadyExists")) throw error;
       const found = await findOne(this.#client, etcdOperations, this.#ref(name));
-      if (found?.spec.recoverQuorum?.approve === approve && found.spec.cluster === cluster)
-        return this.#client.found(etcdOperations, found);
-      throw new Conflict(`EtcdOperation ${namespace}/${name} exists and approves something else: delete it`, {
+      const isIts = found?.spec.recoverQuorum?.approve === approve && found.spec.cluster === cluster;
+      if (found) this.#client.found(etcdOperations, found);
+      const isOver = FINAL.has(found?.status?.phase);
+      if (isIts && !isOver) return;
+      const what = isIts ? "has ended" : "approves something else";
+      throw new Conflict(`EtcdOperation ${namespace}/${name} exists and ${what}: delete it`, {
         cause: error,
       });
     }
