@@ -7,7 +7,7 @@ import type { Decryption } from "../read.ts";
 import type { Store } from "../store/store.ts";
 import { ChangeLogError } from "./errors.ts";
 import { readLog, type ChangeLog, type NamedSegment, type Position } from "./log.ts";
-import { readSegment, type SegmentHeader } from "./segment.ts";
+import { readSegment, type Segment, type SegmentHeader } from "./segment.ts";
 import { basesOf, restoredRevision } from "./start.ts";
 
 /** Neither: the latest that there is. */
@@ -70,8 +70,10 @@ async function reaching(
   from: number,
   revision: number,
 ): Promise<number | undefined> {
-  for (let index = from; index >= 0 && index > from - MOST_BACK; index--)
-    if ((await headerOf(options, all[index] as NamedSegment)).last >= revision) return index;
+  for (let index = from; index >= 0 && index > from - MOST_BACK; index--) {
+    const looked = await nearest(options, [{ segment: all[index] as NamedSegment }], 0);
+    if ("header" in looked && looked.header.last >= revision) return index;
+  }
   return undefined;
 }
 
@@ -104,24 +106,30 @@ async function received(
   const all = log.stretches.flatMap(({ segments, end }, stretch) =>
     segments.map((segment, index) => ({ segment, stretch, end, isLast: index === segments.length - 1 })),
   );
-  // Segments are in the order of their times: the last one that begins by then.
+  // Segments are in the order of their times: the last one that begins by then. Of damaged ones nobody knows.
   let [low, high] = [0, all.length];
+  let damaged: ChangeLogError | undefined;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const { firstTime } = await headerOf(options, (all[middle] as (typeof all)[number]).segment);
-    if (Date.parse(firstTime) <= time) low = middle + 1;
-    else high = middle;
+    const looked = await nearest(options, all.slice(low, high), middle - low);
+    if ("damaged" in looked) {
+      ({ damaged } = looked);
+      break;
+    }
+    if (Date.parse(looked.header.firstTime) <= time) low += looked.index + 1;
+    else high = low + looked.index;
   }
   const here = all[low - 1];
-  const next = all[low];
+  const next = all[high];
   const followed = next && (await headerOf(options, next.segment));
   if (here !== undefined) {
-    const { header, records } = await readSegment({ ...options, name: here.segment.name });
+    const follows = damaged === undefined && next?.stretch === here.stretch ? followed : undefined;
+    const { header, records } = await readUntil(options, all.slice(0, low), follows?.after ?? 0);
     const until = records.findLast((record) => record.kind === "revision" && record.time <= time);
     const revision = until?.kind === "revision" ? until.revision : header.after;
     if (Date.parse(header.lastTime) > time) return { revision };
-    if (followed !== undefined && next?.stretch === here.stretch)
-      return { revision, ...awayAt(time, header.lastTime, followed) };
+    if (follows !== undefined && follows.after <= header.last)
+      return { revision, ...awayAt(time, header.lastTime, follows) };
     if (followed === undefined && isLive(log.live, header, time)) return { revision };
   }
   // Between two stretches: a snapshot that the next one begins with, if it was taken by then.
@@ -135,7 +143,42 @@ async function received(
     restoredRevision(manifest) === live?.revision && Date.parse(manifest.completedAt) <= time;
   if (live !== undefined && Date.parse(live.time) >= time && bases.some(isQuiet))
     return { revision: live.revision };
-  throw unreachable(await why(options, log, here?.segment));
+  throw damaged ?? unreachable(await why(options, log, here?.segment));
+}
+
+/** The last segment, or the one before it that overlaps it and reaches the revision. */
+async function readUntil(
+  options: PointOptions,
+  all: readonly { readonly segment: NamedSegment }[],
+  revision: number,
+): Promise<Segment> {
+  const segments = all.map(({ segment }) => segment);
+  const index = await reaching(options, segments, segments.length - 1, revision);
+  const { name } = segments.at(index ?? -1) as NamedSegment;
+  return await readSegment({ ...options, name });
+}
+
+type Looked =
+  | { readonly index: number; readonly header: SegmentHeader }
+  | { readonly damaged: ChangeLogError };
+
+/** The header of a segment, or of the nearest one that is not damaged; the first error where all are. */
+async function nearest(
+  options: PointOptions,
+  all: readonly { readonly segment: NamedSegment }[],
+  from: number,
+): Promise<Looked> {
+  let damaged: ChangeLogError | undefined;
+  const nearestFirst = [...all.entries()].toSorted(([a], [b]) => Math.abs(a - from) - Math.abs(b - from));
+  for (const [index, { segment }] of nearestFirst)
+    try {
+      return { index, header: await headerOf(options, segment) };
+    } catch (error) {
+      if (!(error instanceof ChangeLogError && error.fault === "damaged")) throw error;
+      damaged ??= error;
+    }
+  if (damaged === undefined) throw new RangeError("there is no segment to look at");
+  return { damaged };
 }
 
 function isLive(live: Position | undefined, { last }: SegmentHeader, time: number): boolean {

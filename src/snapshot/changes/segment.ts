@@ -160,7 +160,7 @@ export async function readSegment(options: ReadSegmentOptions): Promise<Segment>
     if (error instanceof RangeError || error instanceof SyntaxError || error instanceof SnapshotDamaged)
       throw new ChangeLogError(
         "damaged",
-        `the segment ${where} of the change log is damaged: ${error.message}. Points before it can be restored.`,
+        `the segment ${where} of the change log is damaged: ${error.message}. Points before it can be restored, and points after a later snapshot.`,
         { cause: error },
       );
     throw error;
