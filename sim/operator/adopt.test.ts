@@ -161,13 +161,36 @@ test("one volume is gone: the two that are left are a quorum, and the third is r
   assert.deepEqual(now, left);
 });
 
-test("two volumes are gone: it is told as a loss of quorum, with a plan to recover from the third", async () => {
+test("two volumes are gone: their claims are named, and with approval it is a loss of quorum, with a plan to recover from the third", async () => {
   const { sim, clusterID } = await deleted(6);
   sim.harm();
   for (const member of ["demo-1", "demo-2"])
     sim.user({ method: "DELETE", path: `${CLAIMS}/${claimName(member)}` });
   await sim.pass(5_000);
+  const before = sim.env.server.list(claims);
   createAgain(sim, { clusterID });
+  await sim.pass(60_000);
+  assert.match(
+    statusOf(sim)?.message ?? "",
+    /PersistentVolumeClaim data-demo-1, PersistentVolumeClaim data-demo-2 .* are not there/,
+  );
+  assertUntouched(sim, before);
+  const annotations = { "etcd.quorate.dev/approve": "adopt-without-demo-1-demo-2" };
+  const contentType = "application/merge-patch+json";
+  sim.user({
+    method: "PATCH",
+    path: `${CLUSTERS}/${NAME}`,
+    body: { metadata: { annotations } },
+    contentType,
+  });
   for (let i = 0; i < 300 && !statusOf(sim)?.recovery; i++) await sim.pass(1_000);
   assert.equal(statusOf(sim)?.recovery?.survivor, "demo-3", statusOf(sim)?.message);
+});
+
+test("volumes that no cache holds, because they lost their labels, are found by their names", async () => {
+  const former = await deleted(7);
+  const { sim, clusterID } = former;
+  for (const member of ["demo-1", "demo-2"]) relabel(sim, member, { [LABELS.cluster]: null });
+  createAgain(sim, { clusterID });
+  await adopted(former);
 });

@@ -152,6 +152,13 @@ export const plantedOperationBugs: readonly PlantedBug[] = [
     replace: "return clusterID !== memberID;",
   },
   {
+    name: "a volume of a former life that no cache holds is gone",
+    breaks: "H16",
+    file: "src/operator/cache/adoption-reads.ts",
+    find: "else if (read.found) found.push(read.found);",
+    replace: "",
+  },
+  {
     name: "volumes are adopted before it is written down that their cluster exists",
     breaks: "I3",
     file: "src/core/rules/adopt.ts",

@@ -305,7 +305,7 @@ test("I4, I9: a member begins with data only as it was settled, and no volume is
     };
     return {
       ...three,
-      platform: { ...platform, adoption: { volumes: [volume], remains: [], addresses: [] } },
+      platform: { ...platform, adoption: { volumes: [volume], absent: [], remains: [], addresses: [] } },
     };
   };
   allowed(holding("abc"), mark);

@@ -5,6 +5,8 @@ import type { MemberDirectory } from "./observation.ts";
 export interface AdoptionFacts {
   /** Volumes that bear the name of a member of this cluster, and which no record has, by ordinal. */
   readonly volumes: readonly LeftVolume[];
+  /** Voters that the data names and that have none, with what the API server itself said when it was asked for it. */
+  readonly absent: readonly AbsentVolume[];
   /** What a former life still has here, as `Pod default/demo-1`: nothing is taken before it is gone. */
   readonly remains: readonly string[];
   /** Every address that a member of an ordinal can have here: the data says which one it has. */
@@ -27,6 +29,14 @@ export interface LeftVolume {
   readonly storage: { readonly size?: string; readonly className?: string };
   /** What its files say. Undefined of one whose identity is another already. */
   readonly directory?: MemberDirectory;
+}
+
+export interface AbsentVolume {
+  readonly member: string;
+  /** What it would be called. */
+  readonly object: string;
+  /** Why it is not known whether it is there. */
+  readonly unread?: string | undefined;
 }
 
 export interface VolumeIdentity {

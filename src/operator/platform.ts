@@ -38,7 +38,7 @@ import { ANNOTATIONS, isOurPeerURL, serviceNames, snapshotSecretName } from "./n
 import { LiveReads } from "./cache/live-reads.ts";
 import type { NodeClocks } from "./observe/node-clocks.ts";
 import { newcomersBlockedBy, notMadeOf } from "./apply/not-made.ts";
-import { adoptionFacts } from "./observe/adoption-facts.ts";
+import { adoptionAsServed } from "./cache/adoption-reads.ts";
 import { observeObjects, type ClusterObjects } from "./observe/observe-objects.ts";
 import { snapshotStateOf } from "./observe/snapshot-state.ts";
 import { PartWaits } from "./apply/part-waits.ts";
@@ -212,7 +212,7 @@ export class KubePlatform implements Platform {
         ...(newcomersBlocked && { newcomersBlocked }),
         ...this.#rotations.authorities(cluster, records),
         ...recovery,
-        ...this.#adoption(cluster, objects),
+        ...(await this.#adoption(cluster, objects)),
         ...this.#restores.facts({ cluster, members, operations }),
       },
       operations,
@@ -221,9 +221,10 @@ export class KubePlatform implements Platform {
     };
   }
 
-  #adoption(cluster: ClusterFacts, objects: ClusterObjects): Pick<PlatformFacts, "adoption"> {
+  async #adoption(cluster: ClusterFacts, objects: ClusterObjects): Promise<Pick<PlatformFacts, "adoption">> {
     const { image, skew } = this.#options;
-    const adoption = adoptionFacts(cluster, objects, { image, now: skew.serverNow() });
+    const context = { image, now: skew.serverNow() };
+    const adoption = await adoptionAsServed(this.#apply.live, cluster, objects, context);
     return adoption ? { adoption } : {};
   }
 

@@ -9,6 +9,7 @@ import type { AdoptionProblem } from "../messages/adoption.ts";
 import type { DirectoryMember, MemberDirectory } from "../observation.ts";
 import { quorum } from "../quorum.ts";
 import { ordinalOf } from "../record.ts";
+import { approvable } from "./approvals.ts";
 import { minorNumber } from "../version/version.ts";
 import type { View } from "../view.ts";
 
@@ -131,15 +132,39 @@ function planned(view: View, facts: AdoptionFacts, { candidates, own, newest, li
   const tooOld = versions.length > 0 && behind.length === versions.length ? behind[0] : undefined;
   const mismatch = wrong ?? tooOld;
   if (mismatch) return refused({ kind: "version", ...mismatch, asked });
+  const missing = members.flatMap(({ name, volumeUID }) => (volumeUID === undefined ? [name] : []));
+  // What a cache lacks need not be gone.
+  const absent = facts.absent.filter(({ member }) => missing.includes(member));
+  const unread = absent.find((one) => one.unread !== undefined);
+  if (unread) return { is: "reading", objects: [unread.object], why: unread.unread };
   const withData = own.filter(({ volume }) => taken.includes(volume)).length;
+  const tooFew = withData < quorum(members.length);
+  if (tooFew && missing.length > 0) {
+    const approval = approvable(view.observation, adoptingWithout(missing));
+    if (view.observation.cluster.approved !== approval.word)
+      return refused({
+        kind: "lacks",
+        objects: absent.map(({ object }) => object),
+        members: missing,
+        approval,
+      });
+  }
   return {
     is: "planned",
     mark: { clusterID: newest.clusterID, members },
-    missing: members.flatMap(({ name, volumeUID }) => (volumeUID === undefined ? [name] : [])),
+    missing,
     left: facts.volumes.filter((volume) => !taken.includes(volume)).map(told),
-    tooFew: withData < quorum(members.length),
+    tooFew,
     oldest: behind[0]?.wrote ?? asked,
   };
+}
+
+/**
+ * The word by which a person says that these volumes do not come any more. Without it a cluster whose claims are applied
+ * together with it would lose quorum for good, because some of them came a moment later.
+ */
+function adoptingWithout(members: readonly string[]): string {
+  return `adopt-without-${members.join("-")}`;
 }
 
 /** Why the volume that bears the name of a voter cannot be that voter's; undefined where it is. */

@@ -1,4 +1,5 @@
 /** Messages of a first boot from the volumes that a former life of the cluster left. */
+import { givenBy, type Approvable } from "./approvals.ts";
 import { step, wait, type Names } from "./message.ts";
 import { list, plural } from "./words.ts";
 
@@ -10,6 +11,13 @@ export type AdoptionProblem =
   | { readonly kind: "none"; readonly found: readonly string[] }
   /** Those that have it hold no data. */
   | { readonly kind: "no-data"; readonly objects: readonly string[] }
+  /** Of these voters there is no volume, and the others are no quorum. */
+  | {
+      readonly kind: "lacks";
+      readonly members: readonly string[];
+      readonly objects: readonly string[];
+      readonly approval: Approvable;
+    }
   | { readonly kind: "several"; readonly clusterIDs: readonly string[] }
   /** What its files hold is not what is written on it, or not the data of the member that its name is of. */
   | { readonly kind: "differs"; readonly object: string; readonly says: string; readonly holds: string }
@@ -50,6 +58,8 @@ function sayProblem(problem: AdoptionProblem, asked: Asked): string {
       }`;
     case "no-data":
       return `${list(problem.objects)} ${plural(problem.objects, "holds", "hold")} no data of the ${sayAsked(asked)} that etcd could start from`;
+    case "lacks":
+      return `${list(problem.objects)} of ${plural(problem.members, "the voter", "the voters")} ${list(problem.members)} ${plural(problem.objects, "is", "are")} not there, and the volumes that are there are too few for a quorum`;
     case "several":
       return `the volumes with the ${sayAsked(asked)} hold data of several clusters (IDs ${list(problem.clusterIDs)})`;
     case "differs":
@@ -79,6 +89,8 @@ function sayNext(problem: AdoptionProblem): string {
       return "Delete this EtcdCluster, and create it again with the cluster ID of the volumes, in their namespace and under their cluster's name. A PersistentVolume that is Released has to be bound to a claim first.";
     case "no-data":
       return "Start from a snapshot instead, with spec.bootstrap.restore.";
+    case "lacks":
+      return `Bring ${plural(problem.objects, "it", "them")} back: the volumes are used as soon as enough for a quorum are there. If the data is lost for good, ${givenBy(problem.approval)}: quorum is lost then, and can be recovered from the members that are left.`;
     case "several":
       return "Delete this EtcdCluster, and create it again with storage.adopt.clusterID of the one that you want.";
     case "differs":
@@ -114,6 +126,7 @@ export const ADOPTION = {
     say: ({ problem, ...asked }: { problem: AdoptionProblem } & Asked) =>
       `spec.storage.adopt: ${sayProblem(problem, asked)}; nothing was started or changed`,
     next: ({ problem }) => sayNext(problem),
+    approval: ({ problem }) => (problem.kind === "lacks" ? problem.approval : undefined),
     example: {
       problem: { kind: "none", found: ["PersistentVolumeClaim data-demo-1 (cluster ID 4a5d1c3e0f9b2d61)"] },
       clusterID: "51f0a3c2d4e5b697",

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { AdoptionFacts, LeftVolume } from "../adoption-facts.ts";
 import { decide } from "../decide.ts";
 import type { AdoptionProblem } from "../messages/adoption.ts";
+import { sentenceOf, type Message } from "../messages/table.ts";
 import type { MemberDirectory, Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
 import { assertInvariants } from "../testing/naive-invariants.ts";
@@ -43,6 +44,8 @@ function volume(n: number, directory: MemberDirectory = data(n), more: Partial<L
   };
 }
 
+const unfound = (n: number) => ({ member: `demo-${n}`, object: `PersistentVolumeClaim data-demo-${n}` });
+
 function left(
   volumes: readonly LeftVolume[],
   more: Partial<AdoptionFacts> = {},
@@ -50,7 +53,8 @@ function left(
 ): Observation {
   const world = asked({ storage: { adopt: { clusterID: CLUSTER, ...adopt } } });
   const { platform } = world;
-  const adoption = { volumes, remains: [], addresses: platform.offers, ...more };
+  const absent = [1, 2, 3].filter((n) => !volumes.some(({ member }) => member === `demo-${n}`)).map(unfound);
+  const adoption = { volumes, absent, remains: [], addresses: platform.offers, ...more };
   return { ...world, platform: { ...platform, adoption, highestLeftover: volumes.length } };
 }
 
@@ -122,8 +126,34 @@ test("a volume that is not there is that of a member that lost its data: with a 
   );
 });
 
+const approvedWithout12 = (world: Observation): Observation => ({
+  ...world,
+  cluster: { ...world.cluster, approved: "adopt-without-demo-1-demo-2" },
+});
+
+test("without a majority nothing is settled: the claims that are not there are named, and a person says that they do not come", () => {
+  const lacking = left([volume(3)]);
+  const { kind, ...rest } = problem(lacking);
+  assert.equal(kind, "lacks");
+  assert.deepEqual((rest as { objects: unknown }).objects, [unfound(1).object, unfound(2).object]);
+  assert.equal(held(lacking).approval?.word, "adopt-without-demo-1-demo-2");
+  assert.match(sentenceOf(held(lacking) as Message), /data-demo-1, PersistentVolumeClaim data-demo-2/);
+  // They come a moment later.
+  assert.equal(decide(left([volume(2), volume(3)])).act?.code, "AdoptionBegins");
+  assert.equal(decide(approvedWithout12(lacking)).act?.code, "AdoptionBegins");
+  const another = approvedWithout12(left([volume(1)]));
+  assert.equal(problem(another).kind, "lacks", "which was not approved");
+});
+
+test("a volume that could not be asked for is not gone", () => {
+  const absent = [{ ...unfound(3), unread: "the API server does not answer" }];
+  const { code, params } = held(left([volume(1), volume(2)], { absent }));
+  assert.equal(code, "AdoptionReads");
+  assert.deepEqual(params, { objects: [unfound(3).object], why: "the API server does not answer" });
+});
+
 test("without a majority every voter is recorded, and quorum is lost", () => {
-  let world = left([volume(3)]);
+  let world = approvedWithout12(left([volume(3)]));
   for (let i = 0; i < 5; i++) world = predict(world, decide(world).act?.action ?? assert.fail());
   assert.ok(decide(world).holds.some(({ code }) => code === "QuorumLost"));
 });

@@ -96,6 +96,14 @@ export class LiveReads {
     return { objects: { ...objects, ...more }, unread };
   }
 
+  /** A claim by its name, whosever it is: of a former life of a cluster. Asked every time, while one is missing. */
+  async claim(ref: {
+    readonly name: string;
+    readonly namespace: string;
+  }): Promise<Read<PersistentVolumeClaim>> {
+    return await answer(() => findOne(this.#client, claims, ref));
+  }
+
   /** Whether no record stands for an entry of etcd's list, as the API server itself says. */
   async isUnrecorded(namespace: string, clusterUID: string, entry: EtcdMemberEntry): Promise<boolean> {
     const read = await this.#ask(this.#records, entry.id, AGAIN_MS, async () => {
@@ -117,16 +125,19 @@ export class LiveReads {
   ): Promise<Read<T>> {
     const before = known.get(key);
     if (before && this.#clock.monotonic() < before.until) return before.read;
-    let read: Read<T>;
-    try {
-      read = { found: await ask() };
-    } catch (error) {
-      if (!(error instanceof KubeError)) throw error;
-      read = { error: error.message };
-    }
+    const read = await answer(ask);
     const lastsMs = "error" in read ? AGAIN_MS : goodMs;
     known.set(key, { read, until: this.#clock.monotonic() + lastsMs });
     return read;
+  }
+}
+
+async function answer<T>(ask: () => Promise<T | undefined>): Promise<Read<T>> {
+  try {
+    return { found: await ask() };
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    return { error: error.message };
   }
 }
 

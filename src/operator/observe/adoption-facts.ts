@@ -47,6 +47,7 @@ export function adoptionFacts(
   ];
   return {
     volumes,
+    absent: [],
     // From the first record on, Pods are our own.
     remains: marks.adopting ? [] : remainsOf(cluster, objects),
     addresses: ordinals.flatMap((one) =>
@@ -57,6 +58,17 @@ export function adoptionFacts(
     ),
     ...(image === undefined && !marks.adopting && { refused: NO_IMAGE }),
   };
+}
+
+/** Voters that the data names, and of whom no claim was found. */
+export function withoutVolume({ name: cluster }: ClusterFacts, { volumes }: AdoptionFacts): string[] {
+  const voters = volumes.flatMap(({ directory }) =>
+    directory?.state === "data" ? (directory.members ?? []).filter(({ isLearner }) => !isLearner) : [],
+  );
+  const names = new Set(voters.map(({ name }) => name));
+  return [...names].filter(
+    (name) => ordinalOf(cluster, name) !== undefined && !volumes.some(({ member }) => member === name),
+  );
 }
 
 /** A Pod of a member or a record that is not ours: it may still write, or keeps a name that a member needs. */

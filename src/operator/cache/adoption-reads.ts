@@ -1,0 +1,40 @@
+/**
+ * The volumes that a former life left, as the API server itself has them where the cache lacks one that the data names: it
+ * may lack the label that the cache selects by, or the watch may be behind. What is settled from them is settled for good.
+ */
+import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
+import type { AbsentVolume, AdoptionFacts } from "../../core/adoption-facts.ts";
+import type { ClusterFacts } from "../../core/observation.ts";
+import { claimName } from "../names.ts";
+import {
+  adoptionFacts,
+  withoutVolume,
+  type AdoptionContext,
+  type AdoptionObjects,
+} from "../observe/adoption-facts.ts";
+import type { LiveReads } from "./live-reads.ts";
+
+export async function adoptionAsServed(
+  live: Pick<LiveReads, "claim">,
+  cluster: ClusterFacts,
+  objects: AdoptionObjects,
+  context: AdoptionContext,
+): Promise<AdoptionFacts | undefined> {
+  const cached = adoptionFacts(cluster, objects, context);
+  if (!cached || cluster.marks.adopting) return cached;
+  const found: PersistentVolumeClaim[] = [];
+  const absent: AbsentVolume[] = [];
+  for (const member of withoutVolume(cluster, cached)) {
+    const name = claimName(member);
+    const object = `PersistentVolumeClaim ${name}`;
+    const read = await live.claim({ name, namespace: cluster.namespace });
+    if ("error" in read) absent.push({ member, object, unread: read.error });
+    else if (read.found) found.push(read.found);
+    else absent.push({ member, object });
+  }
+  const facts =
+    found.length === 0
+      ? cached
+      : adoptionFacts(cluster, { ...objects, claims: [...objects.claims, ...found] }, context);
+  return facts && { ...facts, absent };
+}
