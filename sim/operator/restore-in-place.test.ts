@@ -4,7 +4,7 @@ import process from "node:process";
 import { test } from "node:test";
 import type { EtcdOperation } from "../../src/api/etcd-operation.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
-import { LABELS } from "../../src/operator/names.ts";
+import { ANNOTATIONS, LABELS } from "../../src/operator/names.ts";
 import { FETCH_TASK } from "../../src/operator/render/fetch-pod.ts";
 import { lacksRestored, RESTORED_KEYS } from "../models/etcd/restored.ts";
 import { claims } from "../models/kube/kinds/claim.ts";
@@ -153,6 +153,24 @@ test("once the snapshot is on its volume the store may be gone for good", async 
   sim.env.pods.snapshotFault = "not-found";
   await sim.settle();
   assert.deepEqual(sim.operations.outcomes(), ["restore Succeeded Completed"]);
+  assertRestored(sim, "");
+});
+
+test("the Pod that fetched it may vanish while members stop: it is not fetched again, and nobody is woken", async () => {
+  const sim = await running(9);
+  await approve(sim);
+  const isNoted = () =>
+    sim.env.server
+      .list(claims)
+      .some(({ metadata }) => metadata.annotations?.[ANNOTATIONS.fetched] !== undefined);
+  await until(sim, "members are waited for, and what was fetched is on the claim", isNoted);
+  assert.ok(sim.env.memberPods().some(({ metadata }) => metadata.deletionTimestamp !== undefined));
+  const [pod] = helpers(sim);
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod?.metadata.name}`;
+  assert.equal(sim.user({ method: "DELETE", path }).status, 200);
+  await sim.settle();
+  assert.deepEqual(sim.operations.outcomes(), ["restore Succeeded Completed"]);
+  assert.equal(sim.env.fetches.whole, 1);
   assertRestored(sim, "");
 });
 

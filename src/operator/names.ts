@@ -97,6 +97,8 @@ export const ANNOTATIONS = {
   plan: `${GROUP}/plan`,
   /** On the Pod of a restore in place: which snapshot it was asked for, as JSON. */
   recipe: `${GROUP}/recipe`,
+  /** On the claim of a restore in place: what its Pod told, and for which approval, as JSON. */
+  fetched: `${GROUP}/fetched`,
   /** On Services and budgets: the hash of what was applied last. */
   applied: `${GROUP}/applied`,
 } as const;

@@ -11,12 +11,19 @@ import { isVolatile, templateFor } from "../core/template/template.ts";
 import type { View } from "../core/view.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isControlledBy, pods, refOf, type KubeObject, type Resource } from "../kube/resources.ts";
-import { deleted } from "./apply/entries.ts";
+import { deleted, nameOf, patched } from "./apply/entries.ts";
 import { keepCreated } from "./apply/keep.ts";
 import type { Wanted } from "./apply/wanted.ts";
 import type { Stores } from "./cache/stores.ts";
 import { ANNOTATIONS } from "./names.ts";
-import { fetchFacts, isFetch, runningRestore, type FetchObjects } from "./observe/fetch-facts.ts";
+import {
+  claimFor,
+  fetchedNote,
+  fetchFacts,
+  isFetch,
+  runningRestore,
+  type FetchObjects,
+} from "./observe/fetch-facts.ts";
 import { namedSnapshot } from "./observe/restore-source.ts";
 import { fetchPod, restoreClaim, type Fetch } from "./render/fetch-pod.ts";
 import { claims } from "./resources.ts";
@@ -60,7 +67,7 @@ export class KubeRestoreInPlace {
     };
   }
 
-  /** What nobody needs any more. */
+  /** What the Pod told, on the claim; and without what nobody needs any more. */
   wanted(view: View): Wanted[] {
     const { cluster, members, operations } = view.observation;
     const objects = this.#objects({ cluster, members, operations });
@@ -73,6 +80,7 @@ export class KubeRestoreInPlace {
     return [
       ...old.flatMap((pod) => deleted(pods, pod, cluster.uid)),
       ...unused.flatMap((claim) => deleted(claims, claim, cluster.uid)),
+      ...(restore ? noteOn(view, objects, restore) : []),
     ];
   }
 
@@ -131,6 +139,21 @@ export class KubeRestoreInPlace {
     const template = templateFor(cluster.spec, cluster.spec.version);
     return { cluster, operations, template, pods: all, claims: volumes, nodes, now: now() };
   }
+}
+
+/** Written when members are waited for at the latest: they are not woken for another fetch when the Pod vanishes. */
+function noteOn(
+  { observation: { platform } }: View,
+  objects: FetchObjects,
+  { plan, approval }: { readonly plan: string; readonly approval: string },
+): Wanted[] {
+  const { fetched } = platform;
+  const claim = claimFor(plan, objects);
+  if (!claim || fetched?.plan !== plan) return [];
+  const note = fetchedNote(approval, fetched);
+  if (claim.metadata?.annotations?.[ANNOTATIONS.fetched] === note) return [];
+  const fields = { metadata: { annotations: { [ANNOTATIONS.fetched]: note } } };
+  return patched(`the record of PersistentVolumeClaim ${nameOf(claim)}`, claims, claim, fields);
 }
 
 function namedIn(

@@ -8,7 +8,8 @@ import { RestoreError } from "../../snapshot/restore-error.ts";
 import { writeFailure, writeStaged } from "../../snapshot/stage.ts";
 import { ANNOTATIONS, FETCH_CONTAINER } from "../names.ts";
 import { fetchPod, restoreClaim } from "../render/fetch-pod.ts";
-import { fetchFacts, type FetchObjects } from "./fetch-facts.ts";
+import { approvalOf } from "../render/recovery-pods.ts";
+import { fetchedNote, fetchFacts, type FetchObjects } from "./fetch-facts.ts";
 
 const NOW = Date.parse("2026-05-04T10:00:00Z");
 const PLAN = "51f0a3c2d4e5b697";
@@ -70,6 +71,28 @@ test("what it was asked for is on the Pod, and one of an earlier operator has no
     const { fetched } = saying(recipe);
     assert.deepEqual([fetched?.plan, fetched?.recipe], [PLAN, undefined], recipe);
   }
+});
+
+test("what the Pod told is on the claim, for when the Pod is gone; for another operation it is not there", () => {
+  const { fetched } = facts([podOf(STAGED)]);
+  assert.ok(fetched);
+  const noted = (approval: string, deletionTimestamp?: string) => {
+    const annotations = {
+      ...CLAIM.metadata?.annotations,
+      [ANNOTATIONS.fetched]: fetchedNote(approval, fetched),
+    };
+    const metadata = { ...CLAIM.metadata, annotations };
+    return {
+      ...CLAIM,
+      metadata: deletionTimestamp === undefined ? metadata : { ...metadata, deletionTimestamp },
+    };
+  };
+  const approval = approvalOf(PLAN, operation.uid);
+  assert.deepEqual(facts([], [noted(approval)]), { fetched });
+  assert.deepEqual(facts([], [noted(approvalOf(PLAN, "another"))]), {});
+  assert.deepEqual(facts([], [noted(approval, "2026-05-04T09:00:00Z")]), {});
+  assert.deepEqual(facts([], [CLAIM]), {});
+  assert.equal(facts([podOf({ running: {} }, 2)], [noted(approval)]).fetched, undefined, "it writes there");
 });
 
 test("a failure is told in its own words, and whether another attempt may help", () => {

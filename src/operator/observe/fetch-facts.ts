@@ -5,7 +5,7 @@
  */
 import type { PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { RestoreFault, RestoreRecipe } from "../../api/bootstrap.ts";
-import type { ClusterFacts, OperationFacts, PlatformFacts } from "../../core/observation.ts";
+import type { ClusterFacts, FetchedSnapshot, OperationFacts, PlatformFacts } from "../../core/observation.ts";
 import { isFinished } from "../../core/operations/status.ts";
 import type { MemberTemplate } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
@@ -58,14 +58,40 @@ export function fetchFacts(objects: FetchObjects): Pick<PlatformFacts, "fetched"
     (pod) => isFetch(pod, objects.cluster.uid) && pod.metadata?.annotations?.[ANNOTATIONS.plan] === approval,
   );
   const [latest] = pods.toSorted((a, b) => attemptOf(b) - attemptOf(a));
-  return latest ? factsIn(latest, plan, objects) : {};
+  return latest ? factsIn(latest, plan, objects) : notedFacts(plan, approval, objects);
 }
 
-function factsIn(
-  pod: Pod,
+/** What is written on the claim while the Pod is there. */
+export function fetchedNote(
+  approval: string,
+  { size, sha256, revision, recipe }: Pick<FetchedSnapshot, "size" | "sha256" | "revision" | "recipe">,
+): string {
+  return JSON.stringify({ approval, staged: { size, sha256, revision }, recipe });
+}
+
+/** A Pod that has ended may vanish while members stop, as with its node: the snapshot is still there, and they stay stopped. */
+function notedFacts(plan: string, approval: string, objects: FetchObjects): Pick<PlatformFacts, "fetched"> {
+  const source = fetchedPlace(objects.cluster, plan, objects.template);
+  const text = claimFor(plan, objects)?.metadata?.annotations?.[ANNOTATIONS.fetched];
+  const [staged, noted] = [readStaged(text ?? ""), objectIn(text)];
+  if ("file" in source || !staged || noted?.["approval"] !== approval) return {};
+  const recipe = noted["recipe"] as RestoreRecipe | undefined;
+  return { fetched: { plan, source, ...staged, ...(recipe && { recipe }) } };
+}
+
+/** That which holds the snapshot, unless it is about to go. */
+export function claimFor(
   plan: string,
-  { cluster, template, claims, nodes, now }: FetchObjects,
-): Pick<PlatformFacts, "fetched" | "fetch"> {
+  { cluster, claims }: Pick<FetchObjects, "cluster" | "claims">,
+): PersistentVolumeClaim | undefined {
+  const name = restoreClaimName(cluster.name, plan);
+  const claim = claims.find(({ metadata }) => metadata?.name === name);
+  const isThere = claim?.metadata?.deletionTimestamp === undefined;
+  return claim && isThere && isControlledBy(claim, cluster.uid) ? claim : undefined;
+}
+
+function factsIn(pod: Pod, plan: string, objects: FetchObjects): Pick<PlatformFacts, "fetched" | "fetch"> {
+  const { cluster, template, nodes, now } = objects;
   const attempt = attemptOf(pod);
   const { terminated, running } = containerIn(pod, FETCH_CONTAINER)?.state ?? {};
   const staged = terminated?.exitCode === 0 ? readStaged(terminated.message ?? "") : undefined;
@@ -74,16 +100,14 @@ function factsIn(
   });
   if (staged) {
     const source = fetchedPlace(cluster, plan, template);
-    const recipe = recipeOn(pod);
-    const told = { plan, source, ...staged, ...(recipe && { recipe }) };
-    if ("file" in source) return { fetched: { ...told, node: pod.spec?.nodeName } };
-    const name = restoreClaimName(cluster.name, plan);
-    const claim = claims.find(({ metadata }) => metadata?.name === name);
-    const isThere =
-      claim?.metadata?.deletionTimestamp === undefined && claim && isControlledBy(claim, cluster.uid);
-    return isThere
-      ? { fetched: told }
-      : failed(`PersistentVolumeClaim ${name}, which held the snapshot, was deleted`);
+    const recipe = objectIn(pod.metadata?.annotations?.[ANNOTATIONS.recipe]) as RestoreRecipe | undefined;
+    const fetched = { plan, source, ...staged, ...(recipe && { recipe }) };
+    if ("file" in source) return { fetched: { ...fetched, node: pod.spec?.nodeName } };
+    return claimFor(plan, objects)
+      ? { fetched }
+      : failed(
+          `PersistentVolumeClaim ${restoreClaimName(cluster.name, plan)}, which held the snapshot, was deleted`,
+        );
   }
   const told = terminated && readFailure(terminated.message ?? "");
   if (told) return failed(told.message, !TRANSIENT.has(told.fault));
@@ -96,11 +120,11 @@ function factsIn(
   return isOver ? failed(why) : { fetch: { plan, attempt, state: "running", why } };
 }
 
-/** Whether it is what was approved is seen by the hash of its plan. */
-function recipeOn({ metadata }: Pod): RestoreRecipe | undefined {
+/** Whether a recipe in it is what was approved is seen by the hash of its plan. */
+function objectIn(text = ""): Readonly<Record<string, unknown>> | undefined {
   try {
-    const found: unknown = JSON.parse(metadata?.annotations?.[ANNOTATIONS.recipe] ?? "");
-    return typeof found === "object" && found !== null ? (found as RestoreRecipe) : undefined;
+    const found: unknown = JSON.parse(text);
+    return typeof found === "object" && found !== null ? { ...found } : undefined;
   } catch {
     return undefined;
   }
