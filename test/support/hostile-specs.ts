@@ -74,7 +74,7 @@ export const refusedAtAdmission: readonly Refused[] = [
   {
     title: "plain text on a live cluster",
     spec: { tls: { mode: "Disabled" } },
-    says: /create a cluster with/,
+    says: /peers cannot be changed from or to Disabled/,
   },
   {
     title: "a change of TLS that ends after no time at all",
