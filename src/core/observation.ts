@@ -102,6 +102,8 @@ export interface PlatformFacts {
   readonly refusedWorkload?: string;
   /** Asked beforehand, the platform could not say whether it would, and why: nobody stops until it can. */
   readonly unverifiedWorkload?: string;
+  /** The key to sign auth tokens with is not kept yet, and why: nobody stops for it. */
+  readonly missingTokenKey?: string;
   /** What the EtcdSnapshot that the spec names comes to. */
   readonly restoreFrom?: RestoreRecipe;
   /** Why this platform cannot start a cluster from the snapshot that the spec names. */

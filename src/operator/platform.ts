@@ -38,6 +38,7 @@ import { ANNOTATIONS, isOurPeerURL, serviceNames, snapshotSecretName } from "./n
 import { LiveReads } from "./cache/live-reads.ts";
 import type { NodeClocks } from "./observe/node-clocks.ts";
 import { newcomersBlockedBy, notMadeOf } from "./apply/not-made.ts";
+import { missingKey } from "./apply/token-keys.ts";
 import { adoptionAsServed } from "./cache/adoption-reads.ts";
 import { observeObjects, type ClusterObjects } from "./observe/observe-objects.ts";
 import { snapshotStateOf } from "./observe/snapshot-state.ts";
@@ -197,6 +198,7 @@ export class KubePlatform implements Platform {
         ? await this.#preflight.verdict(cluster, records, platform.offers[0]?.address)
         : {};
     const newcomersBlocked = newcomersBlockedBy(this.#apply, cluster, records, platform.offers[0]);
+    const missingTokenKey = missingKey(this.#apply, cluster, records);
     const { operations } = observed.state;
     const recovery = await this.#recovery.facts(
       { cluster, members, operations },
@@ -210,6 +212,7 @@ export class KubePlatform implements Platform {
         clashes,
         ...verdict,
         ...(newcomersBlocked && { newcomersBlocked }),
+        ...(missingTokenKey !== undefined && { missingTokenKey }),
         ...this.#rotations.authorities(cluster, records),
         ...recovery,
         ...(await this.#adoption(cluster, objects)),

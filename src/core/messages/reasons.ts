@@ -177,6 +177,11 @@ export const REASONS = {
       "The API server could not say whether it accepts the new Pod. No member is restarted until it does.",
     remedy: "If it lasts, look at the admission webhook that the message names.",
   },
+  TokenKeyMissing: {
+    meaning:
+      "The Secret with the keys of auth tokens could not be written yet, or belongs to another owner. No member is restarted until it has the key.",
+    remedy: "If it lasts, correct what the message names: a quota, RBAC, or an object of the same name.",
+  },
   ObjectRefused: {
     meaning: "An object that a member needs was rejected by RBAC, an admission policy or a quota.",
     remedy: "Correct what rejects it; the operator retries, and the member returns with its data.",

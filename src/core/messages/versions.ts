@@ -91,4 +91,8 @@ export const VERSIONS = {
       `spec.pod: could not dry-run the new Pod (${why}); no member is restarted until it passes`,
     example: { why: 'failed calling webhook "policy.example": connection refused' },
   }),
+  TokenKeyMissing: wait("TokenKeyMissing", {
+    say: ({ why }: { why: string }) => `spec.auth.token: ${why}; no member is restarted until it has`,
+    example: { why: "Secret default/demo-auth-token has no key 1 to sign auth tokens with: exceeded quota" },
+  }),
 } as const;

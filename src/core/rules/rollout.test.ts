@@ -205,6 +205,14 @@ test("where nobody can say whether a workload can be made from the spec, nobody 
   assert.deepEqual([begun.act, begun.holds[0]?.reason], [undefined, "PodUnverified"]);
 });
 
+test("nobody stops for tokens that are signed before the key is kept, and newcomers run what the others run", () => {
+  const missingTokenKey = "Secret default/demo-auth-token has no key 1 to sign auth tokens with";
+  const world = edit(healthy(), { auth: { enabled: false, token: { type: "JWT" } } });
+  assert.equal(decide(world).act?.rule, "rollout");
+  const { act, holds, converged } = decide({ ...world, platform: { ...world.platform, missingTokenKey } });
+  assert.deepEqual([act, converged, holds[0]?.reason], [undefined, false, "TokenKeyMissing"]);
+});
+
 test("a spec from which no workload can be made stops nobody, and newcomers run what the others run", () => {
   const refused = "spec.containers[1].image: Required value";
   const world = edit(healthy(), { options: { snapshotCount: 5000 } });

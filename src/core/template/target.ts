@@ -44,10 +44,11 @@ export function targetOf(view: View): Target {
   // Against the version asked for: on the way there, members do without what theirs does not have.
   const [wrong] = unsupportedOptions(view.spec.options, view.spec.version);
   if (wrong) return refused(message("OptionUnsupported", { field: wrong.field, why: wrong.reason }));
-  const { refusedWorkload, unverifiedWorkload } = platform;
+  const { refusedWorkload, unverifiedWorkload, missingTokenKey } = platform;
   if (refusedWorkload !== undefined) return refused(message("PodRefused", { why: refusedWorkload }));
   // Neither a refusal nor a promise: whoever was stopped now might not come back.
   if (unverifiedWorkload !== undefined) return refused(message("PodUnverified", { why: unverifiedWorkload }));
+  if (missingTokenKey !== undefined) return refused(message("TokenKeyMissing", { why: missingTokenKey }));
   if (step.kind !== "run") return { step };
   const arriving = platform.arrivingVersions?.[step.to];
   if (arriving !== undefined)

@@ -66,3 +66,9 @@ test("a Service of the cluster's own name concerns its users alone, and the spec
     offBy: "spec.service.clusterName",
   });
 });
+
+test("a Secret of the name of the keys of auth tokens concerns the members: they are started with one", () => {
+  const { clashes } = clashing(stranger);
+  clashes.add(secrets, { metadata: { name: "demo-auth-token", namespace: "default", uid: "u3" } });
+  assert.deepEqual(clashes.found[1], { object: "Secret default/demo-auth-token", concerns: "members" });
+});

@@ -89,8 +89,10 @@ export function clashOf(cluster: string, kind: string, { name, namespace }: Ref)
   if (kind === "Service" && name === cluster)
     return { object, concerns: "users", offBy: "spec.service.clusterName" };
   const { client, learners } = serviceNames(cluster);
-  const { clientCA, peerCA } = secretNames(cluster);
+  const { clientCA, peerCA, tokenKeys } = secretNames(cluster);
   const forMembers =
-    kind === "Service" ? name !== client && name !== learners : name === clientCA || name === peerCA;
+    kind === "Service"
+      ? name !== client && name !== learners
+      : name === clientCA || name === peerCA || name === tokenKeys;
   return { object, concerns: forMembers ? "members" : "users" };
 }

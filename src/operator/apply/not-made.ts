@@ -12,6 +12,7 @@ import type { Certificates } from "./certificates.ts";
 import { isPlaneInUse, secretsByName } from "./secret-files.ts";
 import { takenBy } from "../observe/observe-objects.ts";
 import type { ApplyContext } from "./outcomes.ts";
+import { memberLacksKey } from "./token-keys.ts";
 
 /** What each member's parts are called in problems. */
 export const partsOf = {
@@ -25,9 +26,10 @@ export const partsOf = {
 } as const;
 
 export function notMadeOf(
-  { waits, certificates, clashes }: Pick<ApplyContext, "waits" | "certificates" | "clashes">,
+  context: Pick<ApplyContext, "waits" | "certificates" | "clashes" | "stores" | "key">,
   member: string,
 ): NotMade | undefined {
+  const { waits, certificates, clashes } = context;
   const clash = clashes.found.find((found) => found.member === member);
   if (clash) return takenBy(clash);
   const unissued = certificates.unissuedFor(member);
@@ -36,6 +38,8 @@ export function notMadeOf(
     const message = waits.failureOf(part(member));
     if (message !== undefined) return { reason: "ObjectRefused", message };
   }
+  const keyless = memberLacksKey(context, member);
+  if (keyless !== undefined) return { reason: "ObjectRefused", message: keyless };
   const message = waits.failureOf(partsOf.pod(member));
   return message === undefined ? undefined : { reason: "PodRefused", message };
 }

@@ -66,18 +66,62 @@ export async function keepTokenKeys(
   return outcomes.note(secretResource, { done: "changed", object });
 }
 
-/** For the Secret of a member: nothing where it signs no tokens, undefined while its key is not there. */
+type Cached = Pick<ApplyContext, "stores" | "key">;
+
+/** For the Secret of a member: nothing where it signs no tokens, undefined while its key is nowhere. */
 export function tokenFiles(
-  { stores, key }: Pick<ApplyContext, "stores" | "key">,
+  context: Cached,
   cluster: Pick<ClusterFacts, "name" | "uid">,
-  { template }: MemberRecord,
+  { name, uid, template }: Pick<MemberRecord, "name" | "uid" | "template">,
 ): Record<string, string> | undefined {
   const number = signingKey(template);
   if (number === undefined) return {};
-  const { secrets } = stores.ownObjects(key);
-  const name = secretNames(cluster.name).tokenKeys;
-  const found = secrets.find(({ metadata }) => metadata?.name === name);
-  const file = tokenKeyFile(number);
-  const text = found && isControlledBy(found, cluster.uid) ? textIn(found, file) : undefined;
-  return text ? { [file]: text } : undefined;
+  // What it has is good whatever became of the cluster's Secret: its certificates are renewed there all the same.
+  const text =
+    keyIn(context, secretNames(cluster.name).tokenKeys, cluster.uid, number) ||
+    keyIn(context, memberSecretName(name), uid, number);
+  return text ? { [tokenKeyFile(number)]: text } : undefined;
+}
+
+function keyIn({ stores, key }: Cached, name: string, owner: string, number: number): string | undefined {
+  const found = stores.ownObjects(key).secrets.find(({ metadata }) => metadata?.name === name);
+  return found && isControlledBy(found, owner) ? textIn(found, tokenKeyFile(number)) : undefined;
+}
+
+type Tried = Cached & Pick<ApplyContext, "waits">;
+
+/** Why nobody can be started with the tokens that the spec asks for; undefined where they can, or need no key. */
+export function missingKey(
+  context: Tried,
+  { name, namespace, uid, spec, marks }: ClusterFacts,
+  records: readonly MemberRecord[],
+): string | undefined {
+  if (spec.auth?.token?.type !== "JWT") return undefined;
+  const secret = secretNames(name).tokenKeys;
+  const lacks = (number: number) => !keyIn(context, secret, uid, number);
+  const missing = neededKeys(spec, marks, records).find(lacks);
+  return missing === undefined ? undefined : sayMissing(context, `${namespace}/${secret}`, secret, missing);
+}
+
+/** Why this member has no Secret to start from, where it is for want of its key. */
+export function memberLacksKey(context: Tried, member: string): string | undefined {
+  const { stores, key } = context;
+  const { name = "", namespace = "", uid = "" } = stores.cluster(key)?.metadata ?? {};
+  const object = stores.member(`${namespace}/${member}`);
+  const number = object && signingKey(object.spec.template);
+  if (!object || number === undefined) return undefined;
+  const record = { name: member, uid: object.metadata?.uid ?? "", template: object.spec.template };
+  if (tokenFiles(context, { name, uid }, record)) return undefined;
+  const secret = secretNames(name).tokenKeys;
+  return sayMissing(context, `${namespace}/${secret}`, secret, number);
+}
+
+function sayMissing({ waits }: Tried, ref: string, secret: string, number: number): string {
+  const why = waits.failureOf(tokenPart(secret));
+  return `Secret ${ref} has no key ${number} to sign auth tokens with${why === undefined ? "" : `: ${why}`}`;
+}
+
+/** What the Secret is called in problems. */
+export function tokenPart(secret: string): string {
+  return `Secret ${secret}`;
 }

@@ -34,7 +34,7 @@ import { identityOn, podCreated } from "./claim-identity.ts";
 import { lostLabels, lostOfRecord } from "./identity.ts";
 import { networkOf, peerServicesOf } from "./network.ts";
 import { partsOf } from "./not-made.ts";
-import { hasTokenKeys } from "./token-keys.ts";
+import { hasTokenKeys, tokenPart } from "./token-keys.ts";
 
 export interface Wanted {
   /** What problems call it. It fails, waits and is tried again under this name, apart from all others. */
@@ -189,7 +189,7 @@ function secretsOf(view: View, cached: Cached): Wanted[] {
   });
   const own = names.secretNames(cluster.name);
   const tokens = hasTokenKeys(view, named(cached.secrets, own.tokenKeys))
-    ? [{ part: `Secret ${own.tokenKeys}`, ...issue(own.tokenKeys, cluster.uid, { of: "token" }) }]
+    ? [{ part: tokenPart(own.tokenKeys), ...issue(own.tokenKeys, cluster.uid, { of: "token" }) }]
     : [];
   return [
     ...issued,
