@@ -151,3 +151,17 @@ test("CAs that come together have one name, in whatever order they are written",
   assert.equal(nameIn(pki, both, shown), name(a, b), "the newer one of the two that know it");
   assert.deepEqual([givenIn(noteOf(both)), readRotation(noteOf(both))], [{ given: true }, both.rotation]);
 });
+
+test("a rotation that is abandoned is nobody's: whoever asked for it does not find it done", async () => {
+  const bundle = await next(await first(), "Bundle", "uid");
+  const step = {
+    cluster: "c",
+    plane: "peer",
+    to: "Drop",
+    turn: "Abort",
+    current: id(bundle),
+    now: 7,
+  } as const;
+  const dropped = await advanced(pki, bundle, step);
+  assert.equal((await next(dropped, "Steady")).rotation.operation, undefined);
+});

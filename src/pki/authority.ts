@@ -88,8 +88,10 @@ export async function advanced(pki: Pki, authority: Authority, step: Advance): P
   const before = turn === "Abort" ? "Bundle" : turn === "Reverse" ? REVERSED[to] : BEFORE[to];
   if (phase !== before || idOf(pki, authority.signer, where) !== current)
     throw new PkiError("invalid-request", where, `its rotation is in phase ${phase}, so ${to} cannot follow`);
-  const { reversed: _turned, ...rest } = authority.rotation;
-  const rotation = { ...rest, phase: to, since: step.now };
+  const { reversed: _turned, operation, ...rest } = authority.rotation;
+  // One that is abandoned is no rotation for whoever asked for it.
+  const asked = operation !== undefined && turn !== "Abort" ? { operation } : {};
+  const rotation = { ...rest, phase: to, since: step.now, ...asked };
   const { signer, other } = authority;
   // Only what the two are to each other changes.
   if (turn === "Reverse")

@@ -144,8 +144,9 @@ export const OPERATION_REASONS = {
       "Raise `spec.options.quotaBackendBytes` to the size of the database, then create another operation.",
   },
   NoManagedTLS: {
-    phases: ["Rejected"],
-    meaning: "No plane of the cluster has certificates that Quorate issues, so there is nothing to rotate.",
+    phases: ["Rejected", "Failed"],
+    meaning:
+      "No plane of the cluster has certificates that Quorate issues, so there is nothing to rotate; or `spec.tls` was changed to certificates of another source while a CA was rotated.",
     remedy: "Nothing, or set `spec.tls.mode` to Managed.",
   },
   NoTokenKey: {

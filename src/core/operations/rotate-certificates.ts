@@ -6,24 +6,25 @@
  */
 import { modesInUse } from "../config/flags.ts";
 import { HOLDS } from "../hold-classes.ts";
-import type { OperationFacts, Plane } from "../observation.ts";
+import type { AuthorityFacts, OperationFacts, Plane } from "../observation.ts";
 import { act, hold } from "../outcome.ts";
 import { PLANES } from "../template/effective.ts";
 import { names, namesOf, type MemberView, type View } from "../view.ts";
-import { rejected, remaining, succeeded, type Handler, type Progress } from "./handler.ts";
+import { failed, rejected, remaining, succeeded, type Handler, type Progress } from "./handler.ts";
 import type { TaskOf } from "./task.ts";
 import { prepareKey, replaceKey } from "./token-key.ts";
 
 /** Of the steps, the one for those who are no members. */
 const CLIENTS = "reissued the certificates of the operator and of the users";
 
+const NONE_ISSUED = "no plane of this cluster has certificates that Quorate issues";
+
 export const rotateCertificates: Handler<TaskOf<"rotateCertificates">> = {
   prepare(view, task) {
     if (task.tokenKey) return prepareKey(view);
     // The CA of a plane that turns plain is not worth a rotation; certificates are used until it has.
     const planes = managedPlanes(view, task.ca ? [] : view.staying);
-    if (planes.length === 0)
-      return rejected("NoManagedTLS", "no plane of this cluster has certificates that Quorate issues");
+    if (planes.length === 0) return rejected("NoManagedTLS", NONE_ISSUED);
     if (task.ca) return { start: {}, what: `rotate the ${planes.join(" and the ")} CA`, class: "roll" };
     return {
       start: { members: namesOf(view.staying) },
@@ -52,10 +53,16 @@ function rotate(view: View, operation: OperationFacts): Progress {
   const { authorities } = view.observation.platform;
   const planes = managedPlanes(view);
   const { uid, name } = operation;
-  const under = planes.filter((plane) => authorities?.[plane]?.phase !== "Steady");
+  if (planes.length === 0) return failed("NoManagedTLS", NONE_ISSUED);
+  const undone = planes.find(
+    (plane) => authorities?.[plane]?.turn === "Abort" && authorities[plane].operation === uid,
+  );
+  if (undone !== undefined)
+    return failed("NoManagedTLS", `spec.tls asks for another ${undone} CA, so its successor is dropped`);
+  const under = planes.filter((plane) => isUnder(authorities?.[plane], uid));
   for (const plane of planes) {
     const authority = authorities?.[plane];
-    if (authority?.phase !== "Steady" || authority.operation === uid) continue;
+    if (authority === undefined || isUnder(authority, uid) || authority.operation === uid) continue;
     const { current } = authority;
     // One that began by itself is finished first, but for its other plane: they roll together.
     if (under.some((other) => authorities?.[other]?.operation !== uid)) break;
@@ -68,11 +75,16 @@ function rotate(view: View, operation: OperationFacts): Progress {
       ),
     };
   }
-  if (under.length === 0 && planes.length > 0) return succeeded(`rotated the ${planes.join(" and the ")} CA`);
+  if (under.length === 0) return succeeded(`rotated the ${planes.join(" and the ")} CA`);
   return {
     // The rule that rotates them says what each waits for.
     next: hold(HOLDS.nothing, "OperationAwaitsRotation", { operation: name, planes: under }),
   };
+}
+
+/** In a rotation, or about to begin one that the spec asks for. */
+function isUnder(authority: AuthorityFacts | undefined, uid: string): boolean {
+  return authority?.phase !== "Steady" || (authority.turn !== undefined && authority.operation !== uid);
 }
 
 function reissue(view: View, operation: OperationFacts): Progress {

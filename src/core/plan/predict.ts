@@ -169,6 +169,10 @@ function advanced(
   { to: phase, turn, successor }: Extract<Action, { kind: "RotateAuthority" }>,
 ): AuthorityFacts {
   const { other, given, otherGiven, ...rest } = before;
+  if (turn === "Abort") {
+    const { operation: _undone, ...abandoned } = before;
+    return { ...abandoned, phase };
+  }
   const givenBy = (signer: true | undefined, former: true | undefined) => {
     return { ...(signer && { given: signer }), ...(former && { otherGiven: former }) };
   };
