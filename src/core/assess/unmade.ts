@@ -23,7 +23,13 @@ export function unmade(
 /** Why nobody new may be begun now: the platform says so, or somebody who was begun could not be made. */
 export function newcomersBlocked(view: View): Outcome | undefined {
   const { newcomersBlocked: byPlatform } = view.observation.platform;
-  if (byPlatform) return hold(HOLDS.joins, `Join${byPlatform.reason}`, { why: byPlatform.message });
+  if (byPlatform) {
+    const { reason, message: why } = byPlatform;
+    // A restart of one of two would lose quorum, and the third cannot come before certificates are given for it.
+    const isShort = view.voters === 2 && view.spec.replicas > view.voters;
+    const classes = isShort && reason === "CertificateNotGiven" ? HOLDS.joinsAndRollouts : HOLDS.joins;
+    return hold(classes, `Join${reason}`, { why });
+  }
   for (const { name: member, workload } of view.staying) {
     if (workload.state !== "absent" || !workload.notMade) continue;
     const { reason, message: why } = workload.notMade;

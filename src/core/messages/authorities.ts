@@ -46,6 +46,16 @@ export const AUTHORITIES = {
       `${rotating(plane)}: another CA is asked for; members are restarted to trust it when ${list(members)} ${members.length === 1 ? "is" : "are"} healthy and up to date`,
     example: OF_MEMBERS,
   }),
+  AuthorityNeedsNewcomers: wait("RotatingCA", {
+    say: ({ plane, members, why }: OfMembers & { why: string }) =>
+      `${rotating(plane)}: another CA is asked for, but it is not begun: ${list(members)} would lose data in a restart and must be replaced to trust it, and no member can be added: ${why}`,
+    next: () =>
+      "Put the previous certificates back, or undo the edit of spec.tls. To change the CA, first give members one certificate of the previous CA that is for all of them (mode Secrets, names with wildcards).",
+    example: {
+      ...OF_MEMBERS,
+      why: "spec.tls.peer.secrets.member: Secret default/demo-peer, ca.crt is another CA than members trust",
+    },
+  }),
   AuthoritySwitched: step({
     say: ({ plane }: OfPlane) =>
       `every member accepts certificates of the new ${plane} CA: reissuing all certificates with it`,

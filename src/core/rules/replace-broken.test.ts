@@ -171,6 +171,19 @@ test("nobody new is begun while somebody could not be made, or nobody could be (
   assert.ok(decide(blocked).holds.some(({ reason }) => reason === "AuthorityMissing"));
 });
 
+test("two voters of three are not restarted while the third could not be given a certificate", () => {
+  const pair = healthy({ replicas: 2 });
+  const changed = edit(pair, { replicas: 3, options: { snapshotCount: 5_000 } });
+  for (const [reason, isHeld] of [
+    ["CertificateNotGiven", true],
+    ["ObjectRefused", false],
+  ] as const) {
+    const newcomersBlocked = { reason, message: "demo-3 cannot be given one" };
+    const { act } = decide({ ...changed, platform: { ...changed.platform, newcomersBlocked } });
+    assert.equal(act === undefined, isHeld, act?.code);
+  }
+});
+
 test("a member that is not made because its claim could not be read says so, and is kept", () => {
   const world = change(healthy(), "demo-2", {
     workload: { state: "absent" },

@@ -194,6 +194,17 @@ describe("another CA is asked for than the one that signs", () => {
     assert.deepEqual(codesOf(down), ["AuthorityWaits"]);
   });
 
+  test("not where members must be replaced to trust it and nobody can be added: it would never end", () => {
+    const newcomersBlocked = { reason: "CertificateNotGiven", message: "demo-4 has none" } as const;
+    const asked = (medium: "Memory" | "Persistent") => {
+      const world = rotating(healthy({ storage: { medium } }), { peer: begin });
+      return { ...world, platform: { ...world.platform, newcomersBlocked } };
+    };
+    assert.deepEqual(codesOf(asked("Memory")), ["AuthorityNeedsNewcomers"]);
+    assert.equal(decide(asked("Memory")).act, undefined);
+    assert.deepEqual(codesOf(asked("Persistent")), ["AuthorityReplaced"]);
+  });
+
   test("undone while members are restarted to trust it: it is dropped, whoever was seen", () => {
     const undone = { phase: "Bundle", other: "new", turn: "Abort" } as const;
     const world = trusting(rotating(healthy(), { peer: undone }), trust, {});

@@ -14,6 +14,7 @@ import type { AuthorityFacts, Plane, RotationPhase } from "../observation.ts";
 import { act, hold } from "../outcome.ts";
 import type { Rule } from "../rule.ts";
 import { needsTrust, PLANES, trustOf } from "../template/effective.ts";
+import { isVolatile } from "../template/template.ts";
 import { hasLeft, namesOf, type MemberView, type View } from "../view.ts";
 
 /** Kubelets take up to 90 seconds to refresh a mounted Secret, and applications some time to notice. */
@@ -88,6 +89,16 @@ function waitOf(view: View, { plane, authority }: Rotation): Outcome | undefined
   const look = { unfinished: true, until: view.now + LOOK_MS };
   switch (phase) {
     case "Steady": {
+      const { newcomersBlocked } = view.observation.platform;
+      // To trust another CA they are replaced one by one (H4), and once it has begun nobody can be.
+      const replaced =
+        turn === "Begin" && newcomersBlocked
+          ? present(view).filter(({ record }) => isVolatile(record.template))
+          : [];
+      if (newcomersBlocked && replaced.length > 0) {
+        const facts = { ...about(replaced), why: newcomersBlocked.message };
+        return hold(HOLDS.nothing, "AuthorityNeedsNewcomers", facts, { unfinished: true });
+      }
       const ailing = turn === "Begin" ? present(view).filter((member) => !isSettled(member)) : [];
       return ailing.length > 0
         ? hold(HOLDS.nothing, "AuthorityWaits", about(ailing), { unfinished: true })

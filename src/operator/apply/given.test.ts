@@ -15,6 +15,8 @@ import { CA_FILES, FILES } from "../render/config.ts";
 import { memberSecret } from "../render/secret.ts";
 import { givenAuthority } from "./authority-secret.ts";
 import { Certificates } from "./certificates.ts";
+import { newcomersBlockedBy } from "./not-made.ts";
+import type { ApplyContext } from "./outcomes.ts";
 import { givenSource, nameClash, placesOf } from "./given.ts";
 
 const DAY = 24 * 3_600_000;
@@ -298,6 +300,34 @@ test("a member that does not exist yet is told when its name is missing in what 
     w.certificates.unusableFor(cluster, next, "peer") ?? "",
     /lacks the names demo-4-peer\.default\.svc$/,
   );
+});
+
+test("nobody is added whom a certificate that is only kept does not name, though the spec asks for ours by now", async () => {
+  const only = { dns: ["demo-peers.default.svc", "demo-1-peer.default.svc"], ips: [] };
+  for (const [peers, isBlocked] of [
+    [only, true],
+    [NAMES["peers"]!, false],
+  ] as const) {
+    const w = await world({ ...NAMES, peers });
+    w.useBoth();
+    const tls = specOf({ tls: { ...TLS, mode: "Managed", peer: { mode: "Managed" } } }).tls;
+    const ours = { ...cluster, spec: { ...cluster.spec, tls } };
+    const pair = w.found.get("peers")!;
+    const files = { [FILES.peerPem]: text(pair, "tls.crt") + text(pair, "tls.key") };
+    const secrets = [
+      givenAuthority(cluster, "peer", { certificate: w.cas.peers.certificate }),
+      memberSecret(cluster, record, files),
+    ];
+    const stores = { ownObjects: () => ({ secrets }) } as unknown as ApplyContext["stores"];
+    const next = {
+      ordinal: 4,
+      address: { ...record.address, peerURL: "https://demo-4-peer.default.svc:2380" },
+    };
+    const around = { stores, certificates: w.certificates, key: "default/demo" };
+    const blocked = newcomersBlockedBy(around, ours, [record], next);
+    assert.equal(blocked?.reason, isBlocked ? "CertificateNotGiven" : undefined);
+    if (isBlocked) assert.match(blocked?.message ?? "", /undo the edit of spec\.tls/);
+  }
 });
 
 test("a Secret cannot have the name of one that is written from it", () => {

@@ -9,7 +9,8 @@ import { isControlledBy } from "../../kube/resources.ts";
 import { PLANES } from "../../pki/plan.ts";
 import { authorityName } from "./authority-secret.ts";
 import type { Certificates } from "./certificates.ts";
-import { isPlaneInUse, secretsByName } from "./secret-files.ts";
+import { spareIn } from "./given.ts";
+import { isPlaneInUse, secretsByName, type SecretsByName } from "./secret-files.ts";
 import { takenBy } from "../observe/observe-objects.ts";
 import type { ApplyContext } from "./outcomes.ts";
 import { memberLacksKey } from "./token-keys.ts";
@@ -51,9 +52,10 @@ export function newcomersBlockedBy(
   records: readonly MemberRecord[],
   next?: PlatformFacts["offers"][number],
 ): NotMade | undefined {
+  const secrets = secretsByName(stores.ownObjects(key).secrets);
+  keepGiven(certificates, cluster, records, secrets);
   const notGiven = notGivenTo(certificates, cluster, next);
   if (notGiven !== undefined) return { reason: "CertificateNotGiven", message: notGiven };
-  const secrets = secretsByName(stores.ownObjects(key).secrets);
   const missing = PLANES.find((plane) => {
     const secret = secrets.get(authorityName(cluster, plane));
     const there = secret !== undefined && isControlledBy(secret, cluster.uid);
@@ -81,7 +83,23 @@ export function newcomersBlockedBy(
   };
 }
 
-/** Why the next member could not be given a certificate of those that somebody else makes. */
+/** A plane is asked of us whose certificates were given: before anything is decided, nobody makes them any more. */
+function keepGiven(
+  certificates: Certificates,
+  cluster: ClusterFacts,
+  records: readonly MemberRecord[],
+  secrets: SecretsByName,
+): void {
+  for (const plane of PLANES) {
+    if (!isSecure(cluster.spec.tls, plane) || isGiven(cluster.spec.tls, plane)) continue;
+    const secret = secrets.get(authorityName(cluster, plane));
+    if (!secret || !isControlledBy(secret, cluster.uid)) continue;
+    if (certificates.keeper.source(plane)?.kind !== "signs")
+      certificates.useAuthority(cluster, plane, secret, { spare: spareIn(plane, records, secrets) });
+  }
+}
+
+/** Why the next member could not be given a certificate of those that somebody else makes, or made until now. */
 function notGivenTo(
   certificates: Certificates,
   cluster: ClusterFacts,
@@ -95,9 +113,10 @@ function notGivenTo(
   if (missing[0] !== undefined || !next) return missing[0]?.message;
   // Of the CA in use it is not given any more, and members may not trust the next one yet.
   const member = { name: memberName(cluster.name, next.ordinal), address: next.address };
-  const given = planes.filter(
-    (plane) =>
-      modeOf(cluster.spec.tls, plane) === "Secrets" || certificates.keeper.source(plane)?.kind === "keeps",
-  );
+  const given = PLANES.filter((plane) => {
+    if (!isSecure(cluster.spec.tls, plane)) return false;
+    const isKept = certificates.keeper.source(plane)?.kind === "keeps";
+    return isKept || modeOf(cluster.spec.tls, plane) === "Secrets";
+  });
   return given.flatMap((plane) => certificates.unusableFor(cluster, member, plane) ?? [])[0];
 }

@@ -56,11 +56,11 @@ export function givenLeaves(
 
 const LEFT: Problem = {
   message:
-    "certificates of the previous source are kept until members trust the CA of Quorate, and no new ones come from there",
+    "certificates of the previous source are kept until members trust the CA of Quorate, and no new ones come from there; to add members before that, undo the edit of spec.tls",
 };
 
 const REPLACED = (where: string): Problem => ({
-  message: `${where} is another CA than members trust: its certificates are used when every member trusts it, and none of the previous CA is given`,
+  message: `${where} is another CA than members trust: its certificates are used when every member trusts it, and none of the previous CA is given; to add members before that, put the previous certificates back`,
 });
 
 const THIRD = (where: string): Problem => ({
