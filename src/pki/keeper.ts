@@ -199,8 +199,21 @@ export class Keeper {
       return { pair };
     }
     const spare = this.#spare(name, source, wanted);
-    this.report(name, spare ? undefined : source.why);
-    return spare ? { pair: spare, issued: true } : { problem: source.why.message };
+    if (spare) {
+      this.#problems.delete(name);
+      return { pair: spare, issued: true };
+    }
+    const problem = this.#whyNotKept(source, wanted, found);
+    this.report(name, problem);
+    return { problem: problem.message };
+  }
+
+  /** One that is there and serves no more keeps members from each other, so that none of them comes to trust another CA. */
+  #whyNotKept({ why }: Keeping, wanted: LeafSpec, found: Found): Problem {
+    const flaws = found.kind === "present" ? flawsOf(found.facts, wanted, this.#time.now()) : [];
+    if (flaws.length === 0) return why;
+    const message = `the certificate in use ${flaws.join("; it ")}: put back a renewed one of the previous CA, and change the CA after that. ${why.message}`;
+    return { reason: "CertificateInvalid", message };
   }
 
   #spare(name: string, { spare, trust }: Keeping, wanted: LeafSpec): KeyPair | undefined {

@@ -270,6 +270,18 @@ describe("another CA than members run with", () => {
     assert.equal(w.certificates.offered("peer"), undefined);
   });
 
+  test("before all trust it, what expires is told with what to do: none of the new CA can be used yet", async () => {
+    const { made, certificates, time } = await peers("Bundle");
+    time.now += 31 * DAY;
+    assert.equal(
+      await certificates.memberFiles(cluster, record, memberSecret(cluster, record, made)),
+      undefined,
+    );
+    const told = certificates.keeper.problem(`${record.name} peer`) ?? "";
+    assert.match(told, /expired.*put back a renewed one of the previous CA/);
+    assert.equal(certificates.keeper.problemOf(`${record.name} peer`)?.reason, "CertificateInvalid");
+  });
+
   test("a third one while they are taken over is not used, and told", async () => {
     const { made, files, certificates } = await peers("Reissue", true);
     assert.equal(files[FILES.peerPem], made[FILES.peerPem]);
