@@ -132,7 +132,9 @@ function planned(view: View, facts: AdoptionFacts, { candidates, own, newest, li
   const tooOld = versions.length > 0 && behind.length === versions.length ? behind[0] : undefined;
   const mismatch = wrong ?? tooOld;
   if (mismatch) return refused({ kind: "version", ...mismatch, asked });
-  const missing = members.flatMap(({ name, volumeUID }) => (volumeUID === undefined ? [name] : []));
+  const missing = members
+    .flatMap(({ name, volumeUID }) => (volumeUID === undefined ? [name] : []))
+    .toSorted();
   // What a cache lacks need not be gone.
   const absent = facts.absent.filter(({ member }) => missing.includes(member));
   const unread = absent.find((one) => one.unread !== undefined);
