@@ -119,3 +119,20 @@ test("however often the operator dies, members end up with one key, which is the
   assert.deepEqual(numbersOf(sim), ["auth-token-2.key"]);
   assert.deepEqual(wrongWith(sim), []);
 });
+
+test("a Secret of somebody else's with the name of the keys stops nobody, and members follow once it is gone", async () => {
+  const sim = new OperatorSimulation(BY_PASSWORD, { seed: 65 });
+  await sim.settle();
+  const path = `/api/v1/namespaces/${NAMESPACE}/secrets`;
+  const name = secretNames(NAME).tokenKeys;
+  const body = { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: NAMESPACE } };
+  assert.equal(sim.user({ method: "POST", path, body }).status, 201);
+  new Moves(sim).perform({ do: "edit", change: { auth: { enabled: false, token: JWT } } });
+  for (let passes = 0; passes < 60; passes++) await sim.pass(250);
+  const running = serversOf(sim).filter(({ phase }) => phase === "running");
+  assert.deepEqual([running.length, keysOf(sim)], [3, [undefined]]);
+  sim.user({ method: "DELETE", path: `${path}/${name}` });
+  await sim.settle();
+  assert.match(keysOf(sim).join(), /^[0-9a-f]{96}$/);
+  assert.deepEqual(wrongWith(sim), []);
+});
