@@ -256,7 +256,7 @@ for (const version of outerVersions) {
 
     test("a server's leaf that runs out is refused by clients until it is renewed, as the plan says", async () => {
       const m = member(2);
-      const wanted = { commonName: m.name, sans, usages: USAGES.server, lifeMs: MINUTE };
+      const wanted = { commonName: m.name, sans, usages: USAGES.serverWithGateway, lifeMs: MINUTE };
       const judge = (leaf: KeyPair) =>
         judgeLeaf({
           name: `c/${m.name}/client`,

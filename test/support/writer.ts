@@ -18,6 +18,8 @@ export interface WriterOptions {
 }
 
 const RELOAD_MS = 300;
+/** etcd itself gives up after 7 s, and says whether a leader was lost meanwhile. */
+const ANSWERED_MS = 10_000;
 /** More than this would only wait for each other. */
 const MOST_AT_ONCE = 64;
 
@@ -39,7 +41,7 @@ export class Writer {
       transport: this.#transport,
       clock: systemClock,
       endpoints,
-      timeoutMs: 5_000,
+      timeoutMs: ANSWERED_MS,
     });
     this.#running = Promise.all([this.#write(), this.#reload()]).then(() => undefined);
   }
@@ -91,7 +93,7 @@ export class Writer {
 
   /** Failures that no restart and no change of leader explains. */
   get unexplained(): EtcdError[] {
-    return this.failures.filter(({ kind, said }) => !EXPLAINED.has(kind) && said !== DROPPED);
+    return this.failures.filter(({ kind, said }) => !EXPLAINED.has(kind) && !LOST.has(said));
   }
 
   async stop(): Promise<this> {
@@ -108,5 +110,9 @@ export class Writer {
 
 /** A member that ends takes the requests along that it has not answered; those that were not sent go to another one. */
 const EXPLAINED: ReadonlySet<string> = new Set(["leader-changed", "no-leader", "server-stopped"]);
-/** What a follower says while leadership moves; etcd gives it no code of its own. */
-const DROPPED = "raft proposal dropped";
+/** What a follower says of writes that were on their way to a leader that is none any more; etcd gives them no code. */
+const LOST: ReadonlySet<string> = new Set([
+  "raft proposal dropped",
+  "request timed out, possibly due to previous leader failure",
+  "request timed out, possibly due to connection lost",
+]);
