@@ -287,8 +287,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "not found after a removal is an error",
     breaks: "H10",
     file: "src/control/execute.ts",
-    find: 'return await done(cluster.memberRemove(parseId(action.memberID), limit), "member-not-found");',
-    replace: "return void (await cluster.memberRemove(parseId(action.memberID), limit));",
+    find: 'return await done(remove, "member-not-found");',
+    replace: "return void (await remove);",
   },
   {
     name: "status is written only when nothing is done",

@@ -45,8 +45,10 @@ async function callEtcd(executor: Executor, view: View, action: EtcdAction): Pro
     }
     case "Promote":
       return await done(cluster.memberPromote(parseId(action.memberID), limit), "not-a-learner");
-    case "RemoveFromEtcd":
-      return await done(cluster.memberRemove(parseId(action.memberID), limit), "member-not-found");
+    case "RemoveFromEtcd": {
+      const remove = cluster.memberRemove(parseId(action.memberID), { ...limit, name: action.member });
+      return await done(remove, "member-not-found");
+    }
     case "MoveLeader":
       return await maintenance.moveLeader(parseId(action.memberID), limit);
     case "Compact":

@@ -136,7 +136,7 @@ export class Caller {
   async voter<I extends DescMessage, O extends DescMessage>(
     call: DescMethodUnary<I, O>,
     init: MessageInitShape<I>,
-    options: CallOptions & { repeatable: boolean },
+    options: CallOptions & { repeatable: boolean; removes?: string | undefined },
   ): Promise<MessageShape<O>> {
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
     const request = create(call.input, init);
@@ -156,7 +156,7 @@ export class Caller {
       } catch (error) {
         if (!(error instanceof EtcdError)) throw error;
         last = error;
-        if (ownView.has(error.kind)) this.endpoints.refused(endpoint);
+        if (ownView.has(error.kind)) this.endpoints.refused(endpoint, options.removes);
         if (!elsewhere.has(error.kind)) throw error;
         this.endpoints.failed(endpoint, this.clock.monotonic());
         if (!options.repeatable && error.outcome === "unknown") throw error;

@@ -33,8 +33,14 @@ export class ClusterCalls {
     return { ...toList(answer), member: toMember(answer.member) };
   }
 
-  async memberRemove(id: bigint, options: CallOptions = {}): Promise<MemberList> {
-    return toList(await this.#caller.voter(method.memberRemove, { id }, { ...options, repeatable: false }));
+  /** `name`: of the member's own endpoint, which is asked last. */
+  async memberRemove(
+    id: bigint,
+    { name, ...options }: CallOptions & { name?: string } = {},
+  ): Promise<MemberList> {
+    return toList(
+      await this.#caller.voter(method.memberRemove, { id }, { ...options, repeatable: false, removes: name }),
+    );
   }
 
   /** Changes peer URLs. On a learner this promotes it before 3.5.31 and 3.6.12 (R9). */

@@ -38,3 +38,14 @@ test("a member is found by name or URL", () => {
   assert.equal(set.find("http://a:2379"), a);
   assert.equal(set.find("z"), undefined);
 });
+
+test("a member that is to be removed is asked last, and those that refused take turns without it", () => {
+  const set = new EndpointSet([a, b, c]);
+  set.answered(a);
+  const order = () => set.voters(0, { repeatable: false, removes: "a" }).map(({ name }) => name);
+  assert.deepEqual(order(), ["b", "c", "a"]);
+  set.refused(b, "a");
+  assert.deepEqual(order(), ["c", "b", "a"]);
+  set.refused(c, "a");
+  assert.deepEqual(order(), ["b", "c", "a"]);
+});

@@ -44,9 +44,16 @@ export class EndpointSet {
     return this.#endpoints.find((endpoint) => endpoint.name === nameOrUrl || endpoint.url === nameOrUrl);
   }
 
-  /** Voters in the order to try them at `now` (monotonic milliseconds). */
-  voters(now: number, { repeatable = true } = {}): readonly Endpoint[] {
-    const rank = ({ url }: Endpoint) => {
+  /**
+   * Voters in the order to try them at `now` (monotonic milliseconds). A member that the call removes comes last: it may
+   * stop before it answers, and nobody knows then what it did.
+   */
+  voters(
+    now: number,
+    { repeatable = true, removes }: { repeatable?: boolean; removes?: string | undefined } = {},
+  ): readonly Endpoint[] {
+    const rank = ({ url, name }: Endpoint) => {
+      if (removes !== undefined && name === removes) return 4;
       if (now < (this.#demotedUntil.get(url) ?? 0)) return 3;
       if (!repeatable && this.#refused.has(url)) return 2;
       return url === this.#lastGood ? 0 : 1;
@@ -68,9 +75,10 @@ export class EndpointSet {
     this.#demotedUntil.set(endpoint.url, now + DEMOTED_MS);
   }
 
-  /** It refused a change. Once all have, the first one is asked again. */
-  refused({ url }: Endpoint): void {
+  /** It refused a change. Once all have that are asked for it, the first one is asked again. */
+  refused({ url }: Endpoint, removes?: string): void {
     this.#refused.add(url);
-    if (this.#voters().every((voter) => this.#refused.has(voter.url))) this.#refused.clear();
+    const asked = this.#voters().filter(({ name }) => removes === undefined || name !== removes);
+    if (asked.every((voter) => this.#refused.has(voter.url))) this.#refused.clear();
   }
 }

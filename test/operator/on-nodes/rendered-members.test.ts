@@ -91,6 +91,7 @@ async function found({ name, namespace, size, wish }: Founding): Promise<Pod[]> 
     const files = {
       [FILES.config]: configFile(founder, false),
       [FILES.serverPem]: await leaf("client"),
+      [FILES.gatewayPem]: await leaf("client"),
       [FILES.peerPem]: await leaf("peer"),
       [FILES.peerClientPem]: await leaf("peer"),
       [FILES.clientCA]: authorities.client.certificate,
