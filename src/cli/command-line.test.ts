@@ -60,7 +60,7 @@ const wrong: readonly [args: string[], says: RegExp][] = [
   [["5", "-n", "--watch"], /-n needs a value before --watch; if --watch is the value, write -n=--watch/],
   [["5", "--watch=yes"], /--watch takes no value, but got "yes"/],
   [[], /missing: <replicas>/],
-  [["a", "5", "6"], /too many arguments: 6/],
+  [["a", "5", "6", "7"], /too many arguments: 6 7; put \S.* after --\. See quorate scale --help/],
 ];
 
 for (const [args, says] of wrong) {

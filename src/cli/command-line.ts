@@ -8,7 +8,7 @@ import { commandOf } from "./called.ts";
 import { durationOf } from "./duration.ts";
 import type { Flag, Flags } from "./flag.ts";
 import { UsageError, type CliIo } from "./io.ts";
-import { flagsOf, type Argument, type VerbData } from "./verb-data.ts";
+import { flagsOf, type VerbData } from "./verb-data.ts";
 
 type Value = string | number | boolean | readonly string[] | undefined;
 
@@ -58,7 +58,7 @@ export function parseCommandLine(
   ]);
   return {
     flags: Object.fromEntries(values) as ParsedArguments["flags"],
-    args: argumentsOf(data.arguments ?? [], positionals, fail),
+    args: argumentsOf(data, positionals, fail),
     rest,
   };
 }
@@ -130,7 +130,7 @@ function valueOf(name: string, flag: Flag, given: readonly string[] | undefined,
 
 /** Required arguments are filled first: `scale 5` leaves the optional cluster out, `scale demo 5` does not. */
 function argumentsOf(
-  wanted: readonly Argument[],
+  { arguments: wanted = [], rest }: Pick<VerbData, "arguments" | "rest">,
   given: readonly string[],
   fail: Fail,
 ): ParsedArguments["args"] {
@@ -152,6 +152,8 @@ function argumentsOf(
       args[name] = given[next++];
     }
   }
-  if (next < given.length) throw fail(`too many arguments: ${given.slice(next).join(" ")}`);
+  const over = given.slice(next).join(" ");
+  if (over !== "")
+    throw fail(`too many arguments: ${over}${rest === undefined ? "" : `; put ${rest} after --`}`);
   return args;
 }

@@ -50,3 +50,12 @@ for (const [args, says] of wrong) {
 test("the levels of the log are in the usage", () => {
   assert.match(usage, /--log-level <level> +debug, info, warn, error; default: info/);
 });
+
+test("without a kubeconfig and outside a Pod it says how to give one", async () => {
+  let told = "";
+  const stderr = { write: (text: string) => void (told += text) };
+  const env = { KUBECONFIG: "/nowhere/config", HOME: "/nowhere" };
+  const args = ["--health-address", "off", "--metrics-address", "off"];
+  assert.equal(await run(args, { ...io, env, stderr }), 1);
+  assert.match(told, /no kubeconfig at \/nowhere\/config\. Pass --kubeconfig <file>; in a Pod, its service/);
+});

@@ -123,7 +123,11 @@ export async function run(args: string[], io: CliIo): Promise<number> {
     return end === "lost" ? 1 : 0;
   } catch (error) {
     if (!isExpected(error)) throw error;
-    io.stderr.write(`${error.message}\n`);
+    const next =
+      error instanceof KubeConfigError && error.problem === "missing"
+        ? ". Pass --kubeconfig <file>; in a Pod, its service account is used"
+        : "";
+    io.stderr.write(`${error.message}${next}\n`);
     return 1;
   } finally {
     await endpoints.close();

@@ -13,9 +13,14 @@ export function styleOf(io: CliIo, flags: Pick<SharedValues, "no-color">): Style
   return styleFor(wanted);
 }
 
-/** The columns of the terminal, or what is readable in a file. */
+/** The columns of the terminal, or what is readable in a file: sentences are wrapped there. */
 export function widthOf(io: CliIo): number {
   return Math.max(60, io.stdout.columns ?? 100);
+}
+
+/** How long a line of a table may be: in a pipe or a file nothing is cut off, since `grep` could not find it. */
+export function tableWidthOf(io: CliIo): number {
+  return io.stdout.columns === undefined ? Infinity : widthOf(io);
 }
 
 export interface Shown {

@@ -50,7 +50,10 @@ export function verbGroup(data: GroupData, verbs: Verbs): Verb {
     verbs,
     usage,
     run: async ([name, ...args], io) => {
-      if (name === undefined) throw new UsageError(`no verb given.\n\n${await usage(commandOf(io))}`);
+      if (name === undefined || name.startsWith("-"))
+        throw new UsageError(
+          `no verb given${name === undefined ? "" : ` before ${name}`}.\n\n${await usage(commandOf(io))}`,
+        );
       if (name === "help") {
         const [about] = args;
         const verb = about === undefined ? { usage } : await pickVerb(about, verbs, io, data.name);

@@ -13,7 +13,9 @@ export function headroom({ status }: ClusterObject): string {
 /** What becomes of members beyond a smaller size. */
 export function removal({ spec }: ClusterObject, gone: number): string {
   const volumes = spec.storage?.retention?.onScaleIn === "Retain" ? "retained" : "deleted";
-  return `${gone} ${gone === 1 ? "member is" : "members are"} removed one at a time and their volumes ${volumes}`;
+  return gone === 1
+    ? `1 member is removed and its volume ${volumes}`
+    : `${gone} members are removed one at a time and their volumes ${volumes}`;
 }
 
 /** What a size can bear, as the rest of a sentence. */

@@ -66,3 +66,15 @@ test("on Kubernetes a name is that of an EtcdSnapshot, whose place and checksum 
     2,
   );
 });
+
+test("on one machine a file that is not there is said at once, and no plan is made of it", async () => {
+  const { target: onKubernetes } = running();
+  const target = new FakeTarget(onKubernetes.objects, "local");
+  const { code, err } = await command(target, "restore /nowhere/none.db demo");
+  assert.equal(code, 3, err);
+  assert.match(
+    err,
+    /there is no snapshot \/nowhere\/none\.db\. List what there is: .* snapshot ls \/nowhere\//,
+  );
+  assert.doesNotMatch(err, /Plan/);
+});

@@ -58,6 +58,8 @@ describe("scale", () => {
     const refused = await command(target, "scale 1");
     assert.equal(refused.code, 6);
     assert.match(refused.err, /2 members are removed one at a time and their volumes deleted; 3 of 3 voters/);
+    const one = await command(on(), "scale demo 2");
+    assert.match(one.err, /: 1 member is removed and its volume deleted; 3 of 3 voters/);
     assert.match(refused.err, /add --yes/);
     assert.deepEqual(target.writes, []);
     assert.equal((await command(target, "scale 1", "n")).code, 6);
@@ -273,12 +275,16 @@ describe("approve", () => {
 });
 
 describe("names", () => {
-  test("of members tell their cluster; one that does not exist is answered with the nearest", async () => {
+  test("of members tell their cluster; one that does not exist is answered with those that do, or the nearest", async () => {
     const { code, err } = await command(on(), "restart demo-7 --yes");
     assert.equal(code, 3);
-    assert.match(err, /no member is named "demo-7" in cluster demo; did you mean demo-1\?/);
+    assert.match(err, /no member is named "demo-7" in cluster demo; there are demo-1, demo-2, demo-3/);
     assert.equal((await command(on(), "member replace demo-7 --yes")).code, 3);
     assert.match((await command(on(), "member fence dmo-1")).err, /did you mean demo-1\?/);
+    assert.match(
+      (await command(on(), "member --local demo-1")).err,
+      /no verb given before --local\.\n\nUsage: /,
+    );
   });
 
   test("given twice, or of a cluster and of a member alike, are refused", async () => {

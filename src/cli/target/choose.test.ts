@@ -46,6 +46,7 @@ test("a member that does not exist is answered with the nearest that does", asyn
   const cluster = await target.cluster("demo");
   assert.equal((await chosenMember(target, cluster, "demo-2")).metadata.name, "demo-2");
   await assert.rejects(chosenMember(target, cluster, "dmeo-1"), /did you mean demo-1\?/);
+  await assert.rejects(chosenMember(target, cluster, "demo-9"), /; there are demo-1, demo-2/);
 });
 
 test("a long list of names is cut", () => {

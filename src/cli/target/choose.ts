@@ -39,8 +39,10 @@ export function noSuch(
   where: string,
 ): CommandError {
   const near = nearest(name, names) ?? names.find((known) => known.startsWith(name));
+  // demo-9 is as near to demo-1 as to demo-2: which of them was meant nobody can say.
+  const isOrdinal = near !== undefined && withoutOrdinal(near) === withoutOrdinal(name);
   const hint =
-    near !== undefined
+    near !== undefined && !isOrdinal
       ? `did you mean ${near}?`
       : names.length > 0
         ? `there ${names.length === 1 ? "is" : "are"} ${listed(names)}`
@@ -58,6 +60,10 @@ export async function chosenMember(
   if (found) return found;
   const names = members.map(({ metadata }) => metadata.name);
   throw noSuch("member", name, names, `in cluster ${cluster.metadata.name}`);
+}
+
+function withoutOrdinal(name: string): string {
+  return name.replace(/-\d+$/, "");
 }
 
 function listed(names: readonly string[]): string {

@@ -1,5 +1,5 @@
 /** `quorate certificate`: every certificate of a cluster, and one for a user. */
-import { show, styleOf, widthOf } from "../output.ts";
+import { show, styleOf, tableWidthOf } from "../output.ts";
 import { certificateLines } from "../screen/certificates.ts";
 import { chosenCluster } from "../target/choose.ts";
 import { clusterVerb, verbGroup } from "../verb.ts";
@@ -40,7 +40,9 @@ export const verb = verbGroup(
               Promise.resolve({
                 data: list,
                 text: (format) =>
-                  certificateLines(list, { wide: format === "wide", width: widthOf(io) }, style).join("\n"),
+                  certificateLines(list, { wide: format === "wide", width: tableWidthOf(io) }, style).join(
+                    "\n",
+                  ),
               }),
             );
           },

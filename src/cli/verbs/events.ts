@@ -1,5 +1,5 @@
 /** `quorate events`: what happened to a cluster, its members, their Pods and volumes. */
-import { show, styleOf, widthOf } from "../output.ts";
+import { show, styleOf, tableWidthOf } from "../output.ts";
 import { eventLines } from "../screen/events.ts";
 import { chosenCluster } from "../target/choose.ts";
 import { clusterVerb } from "../verb.ts";
@@ -39,9 +39,11 @@ export const verb = clusterVerb(
           text: (format) =>
             events.length === 0
               ? `No events of ${cluster.metadata.name}.`
-              : eventLines(events, { now, width: format === "wide" ? Infinity : widthOf(io) }, style).join(
-                  "\n",
-                ),
+              : eventLines(
+                  events,
+                  { now, width: format === "wide" ? Infinity : tableWidthOf(io) },
+                  style,
+                ).join("\n"),
         };
       },
       target,

@@ -1,6 +1,6 @@
 /** `quorate list`: all clusters, one line each. */
 import { noCluster } from "../target/choose.ts";
-import { show, styleOf, widthOf } from "../output.ts";
+import { show, styleOf, tableWidthOf } from "../output.ts";
 import { listLines } from "../screen/list.ts";
 import { clusterVerb } from "../verb.ts";
 
@@ -38,7 +38,7 @@ export const verb = clusterVerb(
                     namespaces: target.namespace === undefined,
                     wide: format === "wide",
                     now: io.clock.now(),
-                    width: widthOf(io),
+                    width: tableWidthOf(io),
                   },
                   style,
                 ).join("\n"),

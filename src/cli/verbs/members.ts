@@ -1,5 +1,5 @@
 /** `quorate members`: the members of a cluster, one line each. */
-import { show, styleOf, widthOf } from "../output.ts";
+import { show, styleOf, tableWidthOf } from "../output.ts";
 import { memberLines } from "../screen/members.ts";
 import { chosenCluster } from "../target/choose.ts";
 import { clusterVerb } from "../verb.ts";
@@ -31,7 +31,7 @@ export const verb = clusterVerb(
           text: (format) => {
             const wide = format === "wide";
             return memberLines(
-              { cluster, members, wide, now: io.clock.now(), width: widthOf(io) },
+              { cluster, members, wide, now: io.clock.now(), width: tableWidthOf(io) },
               style,
             ).join("\n");
           },

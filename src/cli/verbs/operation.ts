@@ -3,7 +3,7 @@ import { confirm } from "../act/confirm.ts";
 import { followed, chosenOperation, isFinal } from "../act/operation.ts";
 import { told } from "../act/result.ts";
 import { CommandError, EXIT } from "../exit.ts";
-import { show, styleOf, widthOf } from "../output.ts";
+import { show, styleOf, tableWidthOf } from "../output.ts";
 import { operationText } from "../screen/operation.ts";
 import { operationLines } from "../screen/operations.ts";
 import { chosenCluster } from "../target/choose.ts";
@@ -35,7 +35,9 @@ const list = clusterVerb(
           text: () =>
             operations.length === 0
               ? `no operations ${cluster === undefined ? target.where : `for ${cluster.metadata.name}`}`
-              : operationLines(operations, { now: io.clock.now(), width: widthOf(io) }, style).join("\n"),
+              : operationLines(operations, { now: io.clock.now(), width: tableWidthOf(io) }, style).join(
+                  "\n",
+                ),
         };
       },
       target,

@@ -1,6 +1,6 @@
 /** `quorate plan`: the steps that a change would take, without making it. */
 import { CommandError, EXIT } from "../exit.ts";
-import { show, styleOf, widthOf } from "../output.ts";
+import { show, styleOf, tableWidthOf } from "../output.ts";
 import { planLines } from "../screen/plan.ts";
 import { chosenCluster } from "../target/choose.ts";
 import type { ClusterObject, Target } from "../target/target.ts";
@@ -37,7 +37,7 @@ export const verb = clusterVerb(
       const plan = await target.plan(cluster, change);
       return {
         data: plan,
-        text: (format) => planLines(plan, format === "wide" ? Infinity : widthOf(io), style).join("\n"),
+        text: (format) => planLines(plan, format === "wide" ? Infinity : tableWidthOf(io), style).join("\n"),
       };
     });
   },

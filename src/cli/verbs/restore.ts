@@ -1,7 +1,9 @@
 /** `quorate restore`: replaces the data of a running cluster by a snapshot, when a person agrees to just that. */
+import path from "node:path";
 import type { EtcdOperationSpec } from "../../api/etcd-operation.ts";
 import { plannedText, restorePlan, type PlannedRestore } from "../../core/assess/restore-plan.ts";
 import { namedSnapshot } from "../../operator/observe/restore-source.ts";
+import { systemDisk } from "../../seams/disk.ts";
 import { confirm } from "../act/confirm.ts";
 import { newOperation, runOperation } from "../act/operation.ts";
 import { SOURCE_FLAGS, sourceOf } from "../act/source.ts";
@@ -104,8 +106,15 @@ async function wishOf(
   const { checksum, "key-secret": keySecret } = flags;
   const isNamed = target.kind === "kubernetes" && !text.includes("://");
   if (!isNamed) {
+    const source = sourceOf(text, flags, cwd);
+    // The controller looks on this very machine; elsewhere only the operator can tell.
+    if (source.file !== undefined && target.kind === "local" && !(await systemDisk.stat(source.file.path)))
+      throw new CommandError(
+        EXIT.notFound,
+        `there is no snapshot ${source.file.path}. List what there is: ${target.command} snapshot ls ${path.dirname(source.file.path)}/`,
+      );
     const recipe = {
-      source: sourceOf(text, flags, cwd),
+      source,
       ...(checksum !== undefined && { checksum }),
       ...(keySecret !== undefined && { encryption: { keySecret } }),
     };

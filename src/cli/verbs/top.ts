@@ -1,6 +1,6 @@
 /** `quorate top`: the busiest clusters, live on a terminal. */
 import { sleep } from "../../seams/clock.ts";
-import { formatted, styleOf, widthOf } from "../output.ts";
+import { formatted, styleOf, tableWidthOf } from "../output.ts";
 import { keyOf, sampleOf, topLines, type Sample } from "../screen/top.ts";
 import { chosenCluster, noCluster } from "../target/choose.ts";
 import { clusterVerb } from "../verb.ts";
@@ -38,7 +38,7 @@ export const verb = clusterVerb(
           before,
           now,
           namespaces: target.namespace === undefined,
-          width: widthOf(io),
+          width: tableWidthOf(io),
         };
         const data = clusters.map((cluster) => ({ name: keyOf(cluster), ...samples.get(keyOf(cluster)) }));
         const text = await formatted({ data, text: () => topLines(view, style).join("\n") }, flags.output);

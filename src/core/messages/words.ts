@@ -11,7 +11,7 @@ export function plural(names: Names, one: string, many: string): string {
 }
 
 export function mebibytes(bytes: number): string {
-  return `${Math.round(bytes / 1024 ** 2)} MiB`;
+  return bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.round(bytes / 1024 ** 2)} MiB`;
 }
 
 /** With one significant digit: 10,000 for 12300. */

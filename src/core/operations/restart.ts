@@ -53,7 +53,12 @@ export const restart: Handler<TaskOf<"restart">> = {
       if (seen) return seen;
     }
     const [next] = inOrder(left.flatMap((name) => memberNamed(view, name) ?? []));
-    if (!next) return succeeded(`restarted or replaced ${(operation.status.members ?? []).join(", ")}`);
+    if (!next) {
+      const { members = [] } = operation.status;
+      // Where a restart loses the data, another member has come in its place.
+      const isHere = members.every((name) => memberNamed(view, name) !== undefined);
+      return succeeded(`${isHere ? "restarted" : "restarted or replaced"} ${members.join(", ")}`);
+    }
     const ill = view.staying.filter((member) => member !== next && !member.healthy);
     // One that does not serve has nothing to lose, as long as those that do keep quorum.
     if (next.healthy ? ill.length > 0 : costsQuorum(view, next)) {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
+import { why } from "../status/why.ts";
 import { NOW, edit, exited, healthy, run } from "../testing/cluster.ts";
 import { asking, outcomeOf, statusOf, stepsOf, toldOf } from "../testing/operations.ts";
 import { says } from "../testing/says.ts";
@@ -180,7 +181,10 @@ test("a finished one is deleted when its time has come, and not before", () => {
   assert.deepEqual(says(operations, at(finished(60))), ["record: delete operation task"]);
   assert.deepEqual(says(operations, at(finished(90))), ["OperationFinished for 30000 ms"]);
   assert.deepEqual(says(operations, at(finished())), []);
-  assert.ok(decide(at(finished(90))).converged);
+  const waiting = decide(at(finished(90)));
+  assert.ok(waiting.converged);
+  assert.deepEqual(why(waiting).reasons, [], "nobody waits for that");
+  assert.equal(why(waiting).summary, "Nothing to do: the cluster matches its spec.");
 });
 
 test("an operation whose status cannot be written keeps neither scaling nor rollouts waiting", () => {

@@ -1,5 +1,5 @@
 /** "Why is nothing happening?": the decision, told to a person, with what to do next. */
-import type { Decision } from "../action.ts";
+import type { Decision, Hold } from "../action.ts";
 import { describeStep } from "../plan/plan.ts";
 
 export interface Reason {
@@ -16,8 +16,13 @@ export interface Explanation {
   readonly then: readonly string[];
 }
 
+/** Only a clock: that a finished task is deleted tomorrow answers nobody's question. */
+const CLOCKS: ReadonlySet<Hold["code"]> = new Set(["OperationExpires"]);
+
 export function why(decision: Decision): Explanation {
-  const reasons = decision.holds.map(({ reason, message, next }) => ({ reason, message, next }));
+  const reasons = decision.holds
+    .filter(({ code }) => !CLOCKS.has(code))
+    .map(({ reason, message, next }) => ({ reason, message, next }));
   const then = decision.heldBack.map(describeStep);
   if (decision.act) {
     return {

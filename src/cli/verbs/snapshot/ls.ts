@@ -2,7 +2,7 @@
 import { listSnapshots } from "../../../snapshot/catalog.ts";
 import { listLogs } from "../../../snapshot/changes/log.ts";
 import { reachOf } from "../../../snapshot/changes/retain.ts";
-import { formatted, widthOf } from "../../output.ts";
+import { formatted, tableWidthOf } from "../../output.ts";
 import { listLines, type ListedEntry } from "../../screen/snapshots.ts";
 import { FOLDER, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
 
@@ -31,7 +31,7 @@ export const verb = snapshotVerb(
     const data = entries.map((entry) => ({ uri: `${store.uri}${entry.name}`, ...entry }));
     io.stdout.write(
       await formatted(
-        { data, text: () => listLines(entries, store.uri, widthOf(io)).join("\n") },
+        { data, text: () => listLines(entries, store.uri, tableWidthOf(io)).join("\n") },
         flags.output,
       ),
     );
