@@ -51,6 +51,9 @@ groups:
         for: 15m
       - alert: EtcdSnapshotsUnverified # a schedule with spec.verify; choose two of its periods
         expr: time() - quorate_snapshot_last_verified_timestamp_seconds > 14 * 86400
+      - alert: EtcdChangesNotRecorded # a schedule with spec.incremental
+        expr: quorate_snapshot_changes_followed == 0
+        for: 15m
       - alert: EtcdCertificateExpiresSoon
         expr: quorate_member_certificate_expiry_seconds < 7 * 86400
       - alert: EtcdOperatorClockSkew

@@ -2,6 +2,7 @@
 import { AUTH_REASONS } from "../../src/core/messages/auth-reasons.ts";
 import { OPERATION_REASONS } from "../../src/core/messages/operation-reasons.ts";
 import { REASONS, WORK, type HoldReason, type ReasonText } from "../../src/core/messages/reasons.ts";
+import { FOLLOWER_REASONS } from "../../src/core/messages/follower-reasons.ts";
 import { SCHEDULE_REASONS } from "../../src/core/messages/schedule-reasons.ts";
 import { SNAPSHOT_REASONS } from "../../src/core/messages/snapshot-reasons.ts";
 import { VERIFICATION_REASONS } from "../../src/core/messages/verification-reasons.ts";
@@ -60,6 +61,15 @@ const SCHEDULES = `
 |---|---|---|
 `;
 
+const FOLLOWERS = `
+## Reasons of recorded changes
+
+\`status.incremental.reason\` of an EtcdSnapshotSchedule, and the reason of its condition \`Following\`, is one of these.
+
+| reason | meaning | what to do |
+|---|---|---|
+`;
+
 const OPERATIONS = `
 ## Reasons of an EtcdOperation
 
@@ -105,6 +115,9 @@ export const reasonsPage: Generator = {
     const schedules = Object.entries(SCHEDULE_REASONS).map(
       ([reason, { meaning, remedy }]) => `| \`${reason}\` | ${cell(meaning)} | ${cell(remedy)} |`,
     );
+    const followers = Object.entries(FOLLOWER_REASONS).map(
+      ([reason, { meaning, remedy }]) => `| \`${reason}\` | ${cell(meaning)} | ${cell(remedy)} |`,
+    );
     const users = Object.entries(AUTH_REASONS).map(
       ([reason, { meaning, remedy }]) => `| \`${reason}\` | ${cell(meaning)} | ${cell(remedy)} |`,
     );
@@ -115,6 +128,7 @@ export const reasonsPage: Generator = {
       SNAPSHOTS + snapshots.join("\n"),
       VERIFICATIONS + verifications.join("\n"),
       SCHEDULES + schedules.join("\n"),
+      FOLLOWERS + followers.join("\n"),
       USERS + users.join("\n"),
       STEPS + steps.join("\n"),
     ];

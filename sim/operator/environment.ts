@@ -51,6 +51,7 @@ export const etcdClusters = ours.find(({ kind }) => kind === "EtcdCluster") as K
 export const etcdMembers = ours.find(({ kind }) => kind === "EtcdMember") as Kind;
 export const etcdOperations = ours.find(({ kind }) => kind === "EtcdOperation") as Kind;
 
+export const etcdSnapshotSchedules = ours.find(({ kind }) => kind === "EtcdSnapshotSchedule") as Kind;
 export const etcdSnapshots = ours.find(({ kind }) => kind === "EtcdSnapshot") as Kind;
 
 const NODES = ["n1", "n2", "n3", "n4", "n5"] as const;
@@ -104,7 +105,7 @@ export class Environment {
     this.world.network.resolves = (url) => this.#resolves(url);
     this.calls = new Calls(this.world, now);
     this.keys = new Keys(this.world);
-    this.snapshots = new SnapshotPods(scheduler);
+    this.snapshots = new SnapshotPods(scheduler, now);
     this.fetches = new FetchPods(scheduler);
     this.recovery = new RecoveryPods(scheduler, {
       data: (disk) => disks.of(disk),

@@ -9,6 +9,7 @@ import {
   LABELS,
   RESTORE_CONTAINERS,
   VERIFY_CONTAINERS,
+  FOLLOW_CONTAINER,
 } from "../../src/operator/names.ts";
 import { FILES, PATHS } from "../../src/operator/render/config.ts";
 import { RESTORE_FLAG } from "../../src/operator/render/restore-flag.ts";
@@ -170,6 +171,7 @@ export class EtcdPods implements Hooks {
 
   onStart(start: Start): Running | undefined {
     if (start.container === SNAPSHOT_CONTAINER) return this.#helpers?.snapshots.start(start);
+    if (start.container === FOLLOW_CONTAINER) return this.#helpers?.snapshots.follow(start);
     if (start.container === ERASE_CONTAINER) return this.#erase(start);
     const recovers = this.#helpers?.recovery.start(start) ?? this.#helpers?.fetches.start(start);
     if (recovers) return recovers;
@@ -207,7 +209,7 @@ export class EtcdPods implements Hooks {
     const { pod, container, disks } = start;
     const failed = this.#helpers?.recovery.init(start);
     if (failed) return failed;
-    if (json(pod.metadata["labels"])[LABELS.task] === "verify")
+    if (json(pod.metadata["labels"])[LABELS.snapshotUID] !== undefined)
       return container === VERIFY_CONTAINERS.fetch ? this.#helpers?.snapshots.fetch(pod) : undefined;
     const flag = json(pod.metadata["annotations"])[ANNOTATIONS.restore];
     // With it every command ends at once.

@@ -108,6 +108,11 @@ export class Life extends ProcessLife {
     return this.effect(name, work, lost, options.signal, conflict);
   }
 
+  /** What another process answers, for as long as this one lives. */
+  answer<T>(value: T): Promise<T> {
+    return this.guard(() => Promise.resolve(value));
+  }
+
   probe(probe: EtcdProbe): EtcdProbe {
     return {
       versions: (endpoint, signal) => this.guard(() => probe.versions(endpoint, signal)),

@@ -13,6 +13,7 @@ export function modelReach(env: Environment, life: Life, random: Environment["ra
   return {
     transport: life.etcd(transport),
     connect: ({ cert }) => life.etcd(transport.as(certificatesIn(cert ?? "")[0]?.commonName)),
+    read: (url) => life.answer(env.snapshots.report(new URL(url).hostname)),
     probe: life.probe(new ModelProbe(world, pods.tls, reaches)),
     setCredentials: ({ cert }) => {
       transport.commonName = certificatesIn(cert ?? "")[0]?.commonName;

@@ -2,6 +2,7 @@
  * The processes that work for snapshots, and the store they write to: each takes a while and then does what the real
  * command does, unless the next fault says otherwise. They never overwrite, and find what an earlier one finished.
  */
+import type { FollowReport } from "../../src/core/snapshots/follower-facts.ts";
 import { writeResult, type SnapshotResult } from "../../src/snapshot/result.ts";
 import type { Scheduler } from "../engine/scheduler.ts";
 import type { Ending, Running, Start } from "../models/kube/nodes/hooks.ts";
@@ -38,8 +39,18 @@ export class SnapshotPods {
   /** Which objects were fetched by a verification that has also compared them. */
   readonly verified: string[] = [];
 
-  constructor(scheduler: Scheduler) {
+  /** What befalls the next followers, in order. */
+  readonly followFaults: "ends"[] = [];
+  /** By their addresses. */
+  readonly #followers = new Map<string, string>();
+  mostFollowers = 0;
+  /** Why followers cannot go on, until another snapshot is taken. */
+  needsBase: FollowReport["needs"];
+  readonly clock: () => number;
+
+  constructor(scheduler: Scheduler, clock: () => number) {
     this.#scheduler = scheduler;
+    this.clock = clock;
   }
 
   /** Whole snapshots in the store. */
@@ -74,9 +85,58 @@ export class SnapshotPods {
     };
   }
 
+  /** A follower runs until it is stopped, and needs a snapshot to begin with. */
+  follow(start: Start): Running {
+    const fault = this.followFaults.shift();
+    let isOver = false;
+    const end = (how: Ending) => {
+      if (isOver) return;
+      isOver = true;
+      this.#followers.delete(start.ip);
+      start.ended(how);
+    };
+    if (fault === "ends")
+      this.#scheduler.after(TAKES_MS, () =>
+        end({
+          exitCode: 4,
+          reason: "Error",
+          message: writeResult({ ok: false, reason: "StoreDenied", message: "the store said no" }),
+        }),
+      );
+    else this.#followers.set(start.ip, start.pod.metadata.name);
+    this.mostFollowers = Math.max(this.mostFollowers, this.#followers.size);
+    return {
+      stop: () => end({ exitCode: 0, reason: "Completed" }),
+      kill: () => {
+        isOver = true;
+        this.#followers.delete(start.ip);
+      },
+    };
+  }
+
+  /** Names of the Pods that record changes now. */
+  get followers(): readonly string[] {
+    return [...this.#followers.values()];
+  }
+
+  /** What the follower at this address tells. */
+  report(ip: string): string | undefined {
+    if (!this.#followers.has(ip)) return undefined;
+    const needs = this.needsBase ?? (this.whole.length === 0 ? "none" : undefined);
+    const position = {
+      clusterID: "abc",
+      revision: 7 + this.whole.length,
+      time: new Date(this.clock()).toISOString(),
+    };
+    return JSON.stringify(
+      needs === undefined ? { state: "following", ...position } : { state: "awaits-base", needs },
+    );
+  }
+
   /** The first step of a verification, which reads the object to its end. */
   fetch(pod: Start["pod"]): Ending | undefined {
     const object = objectOf(pod);
+    if (object === "") return this.#foundPoint();
     const failed = (reason: string, message: string) => ({
       exitCode: reason === "Damaged" ? 8 : 1,
       reason: "Error",
@@ -85,6 +145,12 @@ export class SnapshotPods {
     if (this.store.get(object)?.whole === undefined) return failed("ObjectMissing", `${object} is gone`);
     if (this.damaged.has(object)) return failed("Damaged", `${object} is damaged`);
     return undefined;
+  }
+
+  /** Of a point in time: it needs a snapshot before it. */
+  #foundPoint(): Ending | undefined {
+    const message = writeResult({ ok: false, reason: "PointUnreachable", message: "nothing leads there" });
+    return this.whole.length > 0 ? undefined : { exitCode: 2, reason: "Error", message };
   }
 
   #compared(object: string, fault: SnapshotFault | undefined): Ending {
@@ -116,6 +182,7 @@ export class SnapshotPods {
     const object = before?.object ?? `${id}-${this.started}.db`;
     const whole = before ?? resultFor(object);
     this.store.set(object, { id, whole: fault === "half" ? undefined : whole });
+    this.needsBase = undefined;
     if (fault === "half") return { exitCode: 137, reason: "OOMKilled" };
     if (fault === "silent") return { exitCode: 0, reason: "Completed" };
     return { exitCode: 0, reason: "Completed", message: writeResult({ ok: true, snapshot: whole }) };

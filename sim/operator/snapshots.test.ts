@@ -291,3 +291,42 @@ test("an upgrade of the minor version waits for a snapshot, which a dying operat
   assert.match(held.version ?? "", /^3\.6/);
   assert.match(held.taken.join(), /Failed StoreDenied$/);
 });
+
+test("the snapshot of a point in time is built once, also when the cluster is gone and the operator dies", async () => {
+  const pointInTime = { revision: 7, etcdVersion: "3.6.16" };
+  const play = async (effects?: EffectPlan) => {
+    const sim = await settled(effects);
+    take(sim, "base", { verify: false });
+    await sim.pass(15_000);
+    sim.user({
+      method: "DELETE",
+      path: `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters/${NAME}`,
+    });
+    await sim.pass(60_000);
+    const from = sim.effects.names.length;
+    take(sim, "point", { verify: false, pointInTime });
+    take(sim, "unknown", { verify: false, pointInTime: { revision: 7 } });
+    await sim.pass(40_000);
+    return { sim, from, ends: [...told(sim), String(sim.env.snapshots.whole.length)] };
+  };
+  const usual = await play();
+  const ends = [
+    "base Succeeded Completed",
+    "point Succeeded Completed",
+    "unknown Rejected ClusterNotFound",
+    "2",
+  ];
+  assert.deepEqual(usual.ends, ends);
+  const { names } = usual.sim.effects;
+  for (let number = usual.from + 1; number <= names.length; number++) {
+    const { sim, ends: after } = await play(new Map([[number, "crash-after"]]));
+    assert.deepEqual(after, ends, `${names[number - 1]}: ${sim.lines.slice(-5).join("\n")}`);
+  }
+});
+
+test("a point that nothing leads to fails the snapshot with the reason", async () => {
+  const sim = await settled();
+  take(sim, "point", { pointInTime: { revision: 7 } });
+  await sim.pass(30_000);
+  assert.deepEqual(told(sim), ["point Failed PointUnreachable"]);
+});

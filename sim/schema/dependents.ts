@@ -79,7 +79,15 @@ export const DEPENDENTS: readonly Dependent[] = [
     },
     untold: endsAs("Succeeded", "Rejected"),
   },
-  { kind: "EtcdSnapshot", least: leastTaking, untold: endsAs("Succeeded", "Failed", "Rejected") },
+  {
+    kind: "EtcdSnapshot",
+    least: (steps) => ({
+      ...leastTaking(steps),
+      // What else a point says is beside a revision; a time is an alternative to it.
+      ...(steps[0] === "pointInTime" && steps[1] !== "time" && { pointInTime: { revision: 7 } }),
+    }),
+    untold: endsAs("Succeeded", "Failed", "Rejected"),
+  },
   {
     kind: "EtcdSnapshotSchedule",
     // No snapshot is due while this lasts: those are explored above.

@@ -5,9 +5,10 @@
 import { z } from "zod";
 import { LONGEST_CLUSTER_NAME } from "./etcd-cluster.ts";
 import { clusterIsNamed, takingFields } from "./etcd-snapshot.ts";
+import { CHANGES_INTERVAL } from "./intervals.ts";
 import { API_VERSION, conditionsSchema, metadataSchema, timestamp, type Metadata } from "./metadata.ts";
 import { withRules, type Rule } from "./rule.ts";
-import { int, text } from "./scalars.ts";
+import { celWhenDurations, duration, int, text, whenDurations } from "./scalars.ts";
 
 /** Snapshots are named `<schedule>-<minutes since 1970>`, and labels hold 63 characters. */
 export const LONGEST_SCHEDULE_NAME = 52;
@@ -54,6 +55,20 @@ const keepsSomething: Rule<z.output<typeof retentionFields>> = {
   check: (retention) => PERIODS.some((period) => (retention[period] ?? 0) > 0),
 };
 
+const writtenInTime: Rule<string> = {
+  cel: celWhenDurations(["self"], "duration(self) >= duration('1s') && duration(self) <= duration('1h')"),
+  message: "must be between 1s and 1h",
+  check: (interval) => whenDurations([interval], (length) => length >= 1_000 && length <= 3_600_000),
+};
+
+const incrementalSchema = z.strictObject({
+  interval: withRules(duration(), writtenInTime)
+    .optional()
+    .describe(
+      `How often what has changed is written to the store; what was not written yet is lost with the cluster. ${CHANGES_INTERVAL} if absent.`,
+    ),
+});
+
 const scheduleSpecFields = z.strictObject({
   cluster: text(LONGEST_CLUSTER_NAME).describe("Name of the EtcdCluster, in the same namespace."),
   schedule: withRules(text(128), cronFormat).describe(
@@ -78,12 +93,37 @@ const scheduleSpecFields = z.strictObject({
     .describe(
       "Restores the newest snapshot at these times into a scratch etcd, in a Pod of its own, and compares it with what was recorded. The condition BackedUp of the EtcdCluster is False while the last verification failed. No snapshot of this schedule is verified if absent.",
     ),
+  incremental: incrementalSchema
+    .optional()
+    .describe(
+      "Records every change of the cluster beside the snapshots, so that any revision or time between them can be restored: a Pod of the operator's image follows the cluster and writes to the same store. Where changes cannot be recorded without a gap (users or roles changed, etcd compacted them), a snapshot is taken at once to begin with. Changes that lie before the oldest snapshot in the store are deleted with the snapshot before it.",
+    ),
   startingDeadlineSeconds: int(10, 31_536_000)
     .optional()
     .describe(
       "A snapshot that cannot be started within so many seconds of its time is left out, such as while the operator was down. If absent, the last one that was missed is taken as soon as possible.",
     ),
-  suspend: z.boolean().optional().describe("Takes no further snapshots and deletes none."),
+  suspend: z
+    .boolean()
+    .optional()
+    .describe("Takes no further snapshots, records no changes, and deletes none."),
+});
+
+const recordedSchema = z.strictObject({
+  reason: text(64).describe("Whether changes are recorded, or why not: one word for machines."),
+  message: text(1024).describe("The same as a sentence."),
+  follower: text(253)
+    .optional()
+    .describe("Name of the Pod that records them, or on one machine of the process."),
+  revision: int(0, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe(
+      "Up to this revision the state of the cluster can be restored. It is written about once a minute.",
+    ),
+  time: timestamp()
+    .optional()
+    .describe("Up to this time the state of the cluster can be restored. It is written about once a minute."),
+  clusterID: text(16).optional().describe("etcd's ID of the cluster whose changes they are, in hexadecimal."),
 });
 
 export const etcdSnapshotScheduleStatusSchema = z.strictObject({
@@ -116,9 +156,14 @@ export const etcdSnapshotScheduleStatusSchema = z.strictObject({
   kept: int(0, Number.MAX_SAFE_INTEGER)
     .optional()
     .describe("How many snapshots of this schedule are in the store."),
+  incremental: recordedSchema
+    .optional()
+    .describe("How far changes are recorded; absent without spec.incremental."),
   conditions: conditionsSchema
     .optional()
-    .describe("Ready (snapshots are taken in time), Reconciling, Stalled (a person has to act)."),
+    .describe(
+      "Ready (snapshots are taken in time), Reconciling, Stalled (a person has to act), and with spec.incremental Following (changes are recorded, up to now).",
+    ),
 });
 
 export const etcdSnapshotScheduleSchema = withRules(
@@ -138,6 +183,7 @@ export const etcdSnapshotScheduleSchema = withRules(
   nameIsShort,
 );
 
+export type RecordedChanges = z.output<typeof recordedSchema>;
 export type EtcdSnapshotScheduleSpec = z.output<typeof scheduleSpecFields>;
 export type EtcdSnapshotScheduleStatus = z.output<typeof etcdSnapshotScheduleStatusSchema>;
 export type EtcdSnapshotSchedule = z.output<typeof etcdSnapshotScheduleSchema>;

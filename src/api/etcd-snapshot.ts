@@ -9,6 +9,7 @@ import { objectName } from "./labels.ts";
 import { API_VERSION, conditionsSchema, metadataSchema, timestamp } from "./metadata.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { int, text } from "./scalars.ts";
+import { pattern } from "./stores.ts";
 import { SNAPSHOT_PHASES, VERIFICATION_PHASES } from "./status-words.ts";
 
 /** What a snapshot and a schedule of snapshots say alike about how one is taken. */
@@ -34,9 +35,41 @@ export const takingFields = {
     .describe("After so many seconds an attempt is stopped and the snapshot has failed; 21600 if absent."),
 };
 
+const pointFields = z.strictObject({
+  revision: int(1, Number.MAX_SAFE_INTEGER).optional().describe("The state of the cluster at this revision."),
+  time: timestamp()
+    .optional()
+    .describe("The state that had been received by this time, such as 2026-11-17T08:29:00Z."),
+  clusterID: withRules(
+    text(16),
+    pattern("^[0-9a-f]{1,16}$", "must be etcd's ID of a cluster, up to 16 lower-case hexadecimal digits"),
+  )
+    .optional()
+    .describe("etcd's ID of the cluster, where the folder has snapshots of several."),
+  etcdVersion: withRules(
+    text(32),
+    pattern("^3[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)$", "must be a version of etcd, such as 3.6.16"),
+  )
+    .optional()
+    .describe(
+      "The etcd that changes are replayed with: of the minor version that wrote the snapshot before the point. That of the EtcdCluster if absent.",
+    ),
+});
+
+const onePoint: Rule<z.output<typeof pointFields>> = {
+  cel: "has(self.revision) != has(self.time)",
+  message: "set either revision or time",
+  check: ({ revision, time }) => (revision === undefined) !== (time === undefined),
+};
+
 const snapshotSpecFields = z.strictObject({
   cluster: text(LONGEST_CLUSTER_NAME).describe("Name of the EtcdCluster, in the same namespace."),
   ...takingFields,
+  pointInTime: withRules(pointFields, onePoint)
+    .optional()
+    .describe(
+      "Builds the snapshot of a point in time instead of taking one of the cluster, which does not have to exist any more: from a snapshot in the destination, and the changes that a schedule with incremental (or `quorate snapshot follow`) has recorded there. The result is an ordinary snapshot in the same folder, to be restored by its name.",
+    ),
   verify: z
     .boolean()
     .optional()
@@ -68,6 +101,7 @@ const KEPT = [
   "encryption",
   "serviceAccountName",
   "activeDeadlineSeconds",
+  "pointInTime",
 ] as const satisfies (keyof SnapshotSpecFields)[];
 
 const restIsKept: Rule<SnapshotSpecFields> = {

@@ -35,11 +35,23 @@ export const scheduleExamples: readonly ScheduleExample[] = [
       startingDeadlineSeconds: 600,
       suspend: true,
       verify: { schedule: "0 5 * * SUN" },
+      incremental: { interval: "10s" },
       compression: "Zstd",
       encryption: { keySecret: "key" },
     },
   },
   { title: "a word for a schedule", spec: { schedule: "@daily" } },
+  { title: "changes at the usual interval", spec: { incremental: {} } },
+  {
+    title: "changes written every moment",
+    spec: { incremental: { interval: "100ms" } },
+    refusedAt: "spec.incremental.interval",
+  },
+  {
+    title: "changes written every day",
+    spec: { incremental: { interval: "24h" } },
+    refusedAt: "spec.incremental.interval",
+  },
   { title: "four fields", spec: { schedule: "0 3 * *" }, refusedAt: "spec.schedule" },
   {
     title: "a verification by four fields",

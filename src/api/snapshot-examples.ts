@@ -28,6 +28,29 @@ const s3 = (fields: object) => ({ destination: { s3: { bucket: "backups", ...fie
 
 export const snapshotExamples: readonly SnapshotExample[] = [
   { title: "a bucket", spec: {} },
+  { title: "the state at a revision", spec: { pointInTime: { revision: 2500 } } },
+  {
+    title: "the state at a time, of one of several clusters that are gone",
+    spec: {
+      pointInTime: { time: "2026-11-17T08:29:00Z", clusterID: "53a67049d75b715", etcdVersion: "3.6.16" },
+    },
+  },
+  {
+    title: "two points",
+    spec: { pointInTime: { revision: 2500, time: "2026-11-17T08:29:00Z" } },
+    refusedAt: "spec.pointInTime",
+  },
+  { title: "no point", spec: { pointInTime: {} }, refusedAt: "spec.pointInTime" },
+  {
+    title: "a point with a minor version alone",
+    spec: { pointInTime: { revision: 2500, etcdVersion: "3.6" } },
+    refusedAt: "spec.pointInTime.etcdVersion",
+  },
+  {
+    title: "a point of a cluster by its name",
+    spec: { pointInTime: { revision: 2500, clusterID: "demo" } },
+    refusedAt: "spec.pointInTime.clusterID",
+  },
   {
     title: "a bucket of a compatible store, with everything",
     spec: {

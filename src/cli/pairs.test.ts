@@ -89,6 +89,18 @@ const PAIRS: Readonly<Record<string, Pair>> = {
     "test/etcd/point-in-time.test.ts#running = follow(",
   ),
   "snapshot build": wrong("nowhere/ x.db", 3, /check the path/, "test/etcd/point-in-time.test.ts"),
+  "snapshot build-fetch": wrong(
+    "--scratch-dir s --endpoint http://127.0.0.1:1 nowhere/",
+    2,
+    /--etcd-version is needed/,
+    "test/operator/snapshots.test.ts#pointInTime",
+  ),
+  "snapshot build-replay": wrong(
+    "--scratch-dir s --endpoint http://127.0.0.1:1 nowhere/",
+    2,
+    /--id is needed/,
+    "test/operator/snapshots.test.ts#pointInTime",
+  ),
   "snapshot ls": wrong("nowhere/", 3, /check the path/, SNAPSHOTS),
   "snapshot status": wrong("nowhere.db", 3, NO_SNAPSHOT, SNAPSHOTS),
   "snapshot get": wrong("nowhere.db x.db", 3, NO_SNAPSHOT, SNAPSHOTS),

@@ -72,13 +72,23 @@ export class SnapshotKeeper {
     return {
       ...state,
       snapshots: snapshots.map((one) => this.#withFailure(one, "StartJob")),
-      schedules: schedules.map((one) => this.#withFailure(one, "CreateSnapshot")),
+      schedules: schedules.map((one) => {
+        const followerFailure = this.#failureOf(one, "StartFollower");
+        return {
+          ...this.#withFailure(one, "CreateSnapshot"),
+          ...(followerFailure !== undefined && { followerFailure }),
+        };
+      }),
     };
   }
 
   #withFailure<T extends { readonly uid: string }>(subject: T, kind: SnapshotEffect["kind"]): T {
-    const [, failed] = [...this.#failed].find(([key]) => key.startsWith(`${subject.uid} ${kind}`)) ?? [];
-    return failed === undefined ? subject : { ...subject, failure: failed.message };
+    const failure = this.#failureOf(subject, kind);
+    return failure === undefined ? subject : { ...subject, failure };
+  }
+
+  #failureOf({ uid }: { readonly uid: string }, kind: SnapshotEffect["kind"]): string | undefined {
+    return [...this.#failed].find(([key]) => key.startsWith(`${uid} ${kind} `))?.[1].message;
   }
 
   /** True for news. */

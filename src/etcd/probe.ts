@@ -100,6 +100,16 @@ export class HttpProbe implements EtcdProbe {
     return offerTo(new URL("/version", endpoint.url), endpoint.serverName, offered, signal);
   }
 
+  /** The answer of anything that speaks plain HTTP; undefined, never a rejection, without a good one. */
+  async read(url: string, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const { status, body } = await this.#get(new URL(url), signal);
+      return status === 200 ? body : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
   close(): void {
     this.#http.destroy();
     this.#https.destroy();

@@ -3,15 +3,17 @@
  * The same decisions as on Kubernetes; a process of this program does what a Job does there.
  */
 import path from "node:path";
-import type { EtcdSnapshotSchedule } from "../api/etcd-snapshot-schedule.ts";
-import type { EtcdSnapshot } from "../api/etcd-snapshot.ts";
+import type { EtcdSnapshotSchedule, EtcdSnapshotScheduleSpec } from "../api/etcd-snapshot-schedule.ts";
+import type { EtcdSnapshot, EtcdSnapshotSpec } from "../api/etcd-snapshot.ts";
+import { CHANGES_INTERVAL } from "../api/intervals.ts";
 import { Conflict } from "../control/platform.ts";
 import type { SnapshotEffect } from "../core/snapshots/effect.ts";
 import type { ScheduleFacts, SnapshotFacts, SnapshotState } from "../core/snapshots/facts.ts";
-import { jobName, objectID } from "../core/snapshots/names.ts";
+import { followerName, jobName, objectID } from "../core/snapshots/names.ts";
 import { scheduledName, specFor } from "../core/snapshots/schedule.ts";
 import { folderURI, storeFlags } from "../snapshot/place.ts";
 import type { Processes } from "../seams/processes.ts";
+import { LocalFollowers } from "./followers.ts";
 import type { Layout } from "./layout.ts";
 import { SnapshotJobs, type Program } from "./snapshot-jobs.ts";
 import { SnapshotStore, type StoredSnapshot } from "./snapshot-store.ts";
@@ -38,6 +40,7 @@ export class LocalSnapshots {
   readonly schedules: SnapshotStore<EtcdSnapshotSchedule>;
   readonly #layout: Layout;
   readonly #jobs: SnapshotJobs | undefined;
+  readonly #followers: LocalFollowers | undefined;
   damaged: readonly string[] = [];
   #files: EtcdFiles;
 
@@ -55,8 +58,9 @@ export class LocalSnapshots {
       seams,
     );
     const env = Object.fromEntries(Object.entries(seams.env).filter(([name]) => !NOT_INHERITED.test(name)));
-    this.#jobs =
-      seams.program && new SnapshotJobs(layout.snapshotJobs, { ...seams, env }, seams.program, onEvent);
+    const { program } = seams;
+    this.#jobs = program && new SnapshotJobs(layout.snapshotJobs, { ...seams, env }, program, onEvent);
+    this.#followers = program && new LocalFollowers(layout.snapshotJobs, { ...seams, env }, program, onEvent);
   }
 
   /** Undefined where there are none, or nobody takes any. */
@@ -67,16 +71,20 @@ export class LocalSnapshots {
     const jobs = this.#jobs;
     // Whose file cannot be read is not gone.
     if (snapshots.damaged.length === 0) jobs?.keepOnly(new Set(snapshots.stored.map(({ uid }) => uid)));
+    if (schedules.damaged.length === 0)
+      this.#followers?.keepOnly(new Set(schedules.stored.map(({ uid }) => uid)));
+    await this.#followers?.read();
     const found = snapshots.stored.length + schedules.stored.length + schedules.damaged.length;
     if (jobs === undefined || found === 0) return undefined;
     const own = <T extends { readonly spec: { readonly cluster: string } }>(stored: readonly T[]) =>
       stored.filter(({ spec }) => spec.cluster === cluster);
-    const planned = own(schedules.stored).map(scheduleFacts);
+    const planned = own(schedules.stored).map((one) => scheduleFacts(one, this.#followers));
     return {
       by: "process",
       snapshots: own(snapshots.stored).map((one) => snapshotFacts(one, jobs)),
       ...(planned.length > 0 && { schedules: planned }),
       ...(schedules.damaged.length > 0 && { unreadable: schedules.damaged }),
+      followsWith: JSON.stringify(files ?? {}),
     };
   }
 
@@ -107,6 +115,10 @@ export class LocalSnapshots {
         return;
       case "PruneSnapshot":
         return await this.#prune(effect);
+      case "StartFollower":
+        return this.#follow(effect);
+      case "StopFollower":
+        return this.#followers?.stop(effect.follower);
     }
   }
 
@@ -152,27 +164,68 @@ export class LocalSnapshots {
     });
   }
 
+  #follow({
+    schedule,
+    attempt,
+    recipe,
+    endpoints,
+  }: Extract<SnapshotEffect, { kind: "StartFollower" }>): void {
+    const { spec, uid } = schedule;
+    this.#followers?.start({
+      name: followerName(schedule, attempt),
+      schedule: uid,
+      attempt,
+      recipe,
+      args: [
+        "snapshot",
+        "follow",
+        "--await-base",
+        "--interval",
+        spec.incremental?.interval ?? CHANGES_INTERVAL,
+        ...this.#encoding(spec),
+        ...this.#etcd(endpoints),
+        ...this.#key(spec),
+        ...storeFlags(spec.destination),
+        folderURI(spec.destination),
+      ],
+    });
+  }
+
+  #encoding({ compression, encryption }: EtcdSnapshotSpec | EtcdSnapshotScheduleSpec): string[] {
+    return [...(compression === "Zstd" ? ["--compress"] : []), ...(encryption ? ["--encrypt"] : [])];
+  }
+
+  #etcd(endpoints: readonly string[]): string[] {
+    const { ca, cert, key } = this.#files ?? {};
+    return [
+      "--endpoints",
+      endpoints.join(","),
+      ...(ca && cert && key ? ["--cacert", ca, "--cert", cert, "--key", key] : []),
+    ];
+  }
+
+  #key({ encryption }: EtcdSnapshotSpec | EtcdSnapshotScheduleSpec): string[] {
+    return encryption ? ["--encryption-key-file", this.#layout.encryptionKey(encryption.keySecret)] : [];
+  }
+
   #command(
-    { snapshot, task, endpoints, hashKv }: Extract<SnapshotEffect, { kind: "StartJob" }>,
+    { snapshot, task, endpoints, hashKv, etcdVersion }: Extract<SnapshotEffect, { kind: "StartJob" }>,
     name: string,
   ): string[] {
     const { spec, status } = snapshot;
-    const { destination, encryption, compression } = spec;
+    const { destination } = spec;
     const store = storeFlags(destination);
     const id = ["--id", objectID(snapshot)];
-    const key = encryption ? ["--encryption-key-file", this.#layout.encryptionKey(encryption.keySecret)] : [];
-    const { ca, cert, key: certKey } = this.#files ?? {};
+    const key = this.#key(spec);
     switch (task) {
       case "save":
+        if (spec.pointInTime !== undefined) return this.#build(snapshot, etcdVersion);
         return [
           "save",
           ...(hashKv ? ["--hash-kv"] : []),
-          ...(compression === "Zstd" ? ["--compress"] : []),
-          ...(encryption ? ["--encrypt"] : []),
+          ...this.#encoding(spec),
           ...id,
-          "--endpoints",
-          endpoints.join(","),
-          ...(ca && cert && certKey ? ["--cacert", ca, "--cert", cert, "--key", certKey] : []),
+          ...this.#etcd(endpoints),
           ...key,
           ...store,
           folderURI(destination),
@@ -194,13 +247,45 @@ export class LocalSnapshots {
     }
   }
 
+  #build(snapshot: SnapshotFacts, version: string | undefined): string[] {
+    const { spec } = snapshot;
+    const { revision, time, clusterID } = spec.pointInTime ?? {};
+    const folder = folderURI(spec.destination);
+    return [
+      "build",
+      "--id",
+      objectID(snapshot),
+      ...(revision === undefined ? [] : ["--at-revision", String(revision)]),
+      ...(time === undefined ? [] : ["--at-time", time]),
+      ...(clusterID === undefined ? [] : ["--cluster-id", clusterID]),
+      ...(spec.pointInTime?.etcdVersion === undefined || version === undefined
+        ? []
+        : ["--etcd-version", version]),
+      "--scratch-dir",
+      this.#layout.snapshotJobs,
+      ...this.#encoding(spec),
+      ...this.#key(spec),
+      ...storeFlags(spec.destination),
+      folder,
+      folder,
+    ];
+  }
+
   async close(): Promise<void> {
-    await this.#jobs?.close();
+    await Promise.all([this.#jobs?.close(), this.#followers?.close()]);
   }
 }
 
-function scheduleFacts(stored: StoredSnapshot<EtcdSnapshotSchedule>): ScheduleFacts {
-  return { ...shared(stored), ...(stored.spec.destination.pvc && { invalid: NO_CLAIMS }) };
+function scheduleFacts(
+  stored: StoredSnapshot<EtcdSnapshotSchedule>,
+  followers: LocalFollowers | undefined,
+): ScheduleFacts {
+  const found = followers?.factsOf(stored.uid) ?? [];
+  return {
+    ...shared(stored),
+    ...(stored.spec.destination.pvc && { invalid: NO_CLAIMS }),
+    ...(found.length > 0 && { followers: found }),
+  };
 }
 
 function snapshotFacts(stored: StoredSnapshot<EtcdSnapshot>, jobs: SnapshotJobs): SnapshotFacts {

@@ -123,6 +123,10 @@ export const AUTH_FINALIZER = `${GROUP}/auth`;
 
 export const ETCD_CONTAINER = "etcd";
 
+/** Of the Pod that records changes for a schedule: the value of its label `task`, and its container. */
+export const FOLLOW_TASK = "follow";
+export const FOLLOW_CONTAINER = "follow";
+
 /** Init containers of a member that starts from a snapshot. */
 export const RESTORE_CONTAINERS = {
   stage: "fetch-snapshot",

@@ -34,6 +34,7 @@ import { Contests } from "./apply/contests.ts";
 import { KubeAuth } from "./cache/auth-reads.ts";
 import { Credentials } from "./cache/credentials.ts";
 import type { Fence } from "./process/fencing.ts";
+import { Followers } from "./followers.ts";
 import { ANNOTATIONS, isOurPeerURL, serviceNames, snapshotSecretName } from "./names.ts";
 import { LiveReads } from "./cache/live-reads.ts";
 import type { NodeClocks } from "./observe/node-clocks.ts";
@@ -108,6 +109,7 @@ export class KubePlatform implements Platform {
   readonly #erasures: Erasures;
   readonly #recovery: KubeRecovery;
   readonly #restores: KubeRestoreInPlace;
+  readonly #followers: Followers;
   /** What the last read was made from. */
   #basis: readonly unknown[] = [];
 
@@ -129,6 +131,7 @@ export class KubePlatform implements Platform {
     const waits = new PartWaits(clock);
     const { image } = options;
     this.#recovery = new KubeRecovery({ client, stores, key, certificates, now, image, waits });
+    this.#followers = new Followers(options.reach, clock);
     this.#restores = new KubeRestoreInPlace({ client, stores, key, now, image });
     this.#apply = {
       client,
@@ -219,7 +222,7 @@ export class KubePlatform implements Platform {
         ...this.#restores.facts({ cluster, members, operations }),
       },
       operations,
-      ...this.#snapshots(cluster),
+      ...(await this.#snapshots(cluster)),
       auth: await this.#auth.objects(cluster, this.#credentials.commonName, records),
     };
   }
@@ -231,11 +234,14 @@ export class KubePlatform implements Platform {
     return adoption ? { adoption } : {};
   }
 
-  #snapshots(cluster: ClusterFacts): Pick<PlatformState, "snapshots"> {
+  async #snapshots(cluster: ClusterFacts): Promise<Pick<PlatformState, "snapshots">> {
     const { stores, key, skew, image } = this.#options;
     const { secrets } = stores.ownObjects(key);
     const secure = this.#hasCertificates(cluster);
-    const snapshots = snapshotStateOf(stores.snapshotsOf(key), { image, skew, cluster, secrets, secure });
+    const found = stores.snapshotsOf(key);
+    await this.#followers.ask(found.pods);
+    const { report: reports } = this.#followers;
+    const snapshots = snapshotStateOf(found, { image, skew, cluster, secrets, secure, reports });
     return snapshots ? { snapshots } : {};
   }
 

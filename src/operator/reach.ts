@@ -15,6 +15,8 @@ export interface EtcdReach {
   readonly probe: EtcdProbe;
   /** Another way to the members, with these credentials; closed by whoever asked for it. */
   connect?(credentials: TlsCredentials): EtcdTransport;
+  /** What a process of ours answers to a GET, over plain HTTP; undefined, never a rejection, without a good answer. */
+  read(url: string, signal: AbortSignal): Promise<string | undefined>;
   /** Throws when they cannot be read. */
   setCredentials(credentials: TlsCredentials): void;
   close(): Promise<void>;
@@ -35,6 +37,7 @@ export function overTheWire(clock: Clock, idle: IdleConnections): EtcdReach {
       other.setCredentials(credentials);
       return other;
     },
+    read: (url, signal) => probe.read(url, signal),
     setCredentials: (credentials) => {
       transport.setCredentials(credentials);
       probe.setCredentials(credentials);

@@ -143,7 +143,7 @@ export async function compareScratch({ scratch, disk, clock, signal }: CompareSt
   }
 }
 
-async function untilServing(reader: EtcdClient, clock: Clock, signal: AbortSignal): Promise<void> {
+export async function untilServing(reader: EtcdClient, clock: Clock, signal: AbortSignal): Promise<void> {
   using limit = deadline(clock, START_TIMEOUT_MS, signal);
   let last: unknown;
   while (!limit.signal.aborted) {

@@ -104,6 +104,36 @@ test("a snapshot is taken once into a directory, verified by a restore, and dele
   assert.deepEqual(readdirSync(folder("own")), []);
 });
 
+test("a schedule records changes with a process, takes the snapshot to begin with, and a revision between is built", async () => {
+  await apply("EtcdSnapshotSchedule", "recording", {
+    schedule: "@yearly",
+    destination: file("recorded"),
+    incremental: { interval: "1s" },
+  });
+  const recorded = (what: string, revision: bigint) =>
+    local.until(what, async () => {
+      const { incremental } = (await schedule("recording"))?.status ?? {};
+      return incremental?.reason === "Following" && (incremental.revision ?? 0) >= revision;
+    });
+  await recorded("the follower begins with a snapshot", 1n);
+  const { kv } = await local.client();
+  const { header } = await kv.put("recorded/1", "first");
+  const { header: last } = await kv.put("recorded/1", "second");
+  await recorded("the changes are in the store", last.revision);
+  const pointInTime = { revision: Number(header.revision) };
+  await apply("EtcdSnapshot", "point", { destination: file("recorded"), pointInTime });
+  const { revision } = await becomes(
+    "the point is built and verified",
+    ({ metadata, status: { verifiedAt } = {} }) => metadata.name === "point" && verifiedAt !== undefined,
+  );
+  assert.equal(BigInt(revision ?? 0), header.revision);
+  await operations.deleteSnapshot(subjectOf(local), { kind: "EtcdSnapshotSchedule", name: "recording" });
+  const reports = () => readdirSync(local.files.snapshotJobs).filter((one) => one.endsWith(".report"));
+  await local.until("the process has ended", () => reports().length === 0);
+  for (const { metadata } of await snapshots())
+    await operations.deleteSnapshot(subjectOf(local), { kind: "EtcdSnapshot", name: metadata.name });
+});
+
 test("what one machine does not have is refused, and a name that is taken by no cluster here", async () => {
   await assert.rejects(
     apply("EtcdSnapshot", "claimed", { destination: { pvc: { claimName: "backups" } } }),

@@ -6,10 +6,12 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import type { Job } from "kubernetes-types/batch/v1.d.ts";
 import type { EtcdSnapshotSchedule } from "../../src/api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot, EtcdSnapshotSpec, EtcdSnapshotStatus } from "../../src/api/etcd-snapshot.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
+import type { EtcdClient } from "../../src/etcd/client.ts";
 import type { SnapshotPhase, VerificationPhase } from "../../src/api/status-words.ts";
 import { isCode, type KubeObject } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
@@ -104,6 +106,14 @@ async function becomes(name: string, phase: SnapshotPhase): Promise<EtcdSnapshot
       );
     },
     PATIENCE,
+  );
+}
+
+/** All that etcd tells of all keys, at a revision. */
+async function dumpOf(kv: EtcdClient["kv"], revision: bigint): Promise<string[]> {
+  const { kvs } = await kv.range("\0", { rangeEnd: "\0", revision });
+  return kvs.map(({ key, value, createRevision, modRevision, version }) =>
+    [Buffer.from(key), Buffer.from(value), createRevision, modRevision, version].map(String).join(" "),
   );
 }
 
@@ -242,6 +252,60 @@ test("a schedule has taken a snapshot in the meantime, and the cluster is backed
   assert.ok(Date.parse(next ?? "") > Date.now() - 60_000);
   await cluster.waitFor("BackedUp");
   await bed.client.delete(`${PATHS.schedules}/minutely`);
+});
+
+test("a schedule that records changes takes the snapshot to begin with, and a revision between is built and restored", async () => {
+  const destination = { s3: { ...bucket("right").s3, prefix: "recorded" } };
+  const path = `${PATHS.schedules}/recording`;
+  const manifest = { apiVersion: API_VERSION, kind: "EtcdSnapshotSchedule", metadata: { name: "recording" } };
+  const spec = { cluster: "demo", schedule: "@yearly", destination, incremental: { interval: "1s" } };
+  await bed.client.create(PATHS.schedules, { ...manifest, spec } as KubeObject);
+  const recorded = async (what: string, revision: bigint) =>
+    await eventually(
+      what,
+      async () => {
+        const { status } = await bed.client.get<EtcdSnapshotSchedule>(path);
+        const { incremental } = status ?? {};
+        if (incremental?.reason === "Following" && (incremental.revision ?? 0) >= revision)
+          return incremental;
+        throw new Error(`${JSON.stringify(incremental)}; ${running.log.slice(-3).join("\n")}`);
+      },
+      PATIENCE,
+    );
+  const { follower = "" } = await recorded("the follower begins with a snapshot", 1n);
+  const pod = await bed.client.get<Pod & KubeObject>(`${PATHS.pods}/${follower}`);
+  assert.deepEqual(
+    [pod.spec?.serviceAccountName, pod.spec?.automountServiceAccountToken],
+    ["quorate-snapshot", false],
+  );
+  const { kv } = await cluster.etcd();
+  for (let i = 0; i < 10; i++) await kv.put(`recorded/${i}`, `first ${i}`);
+  const { header } = await kv.delete("recorded/3");
+  const wanted = await dumpOf(kv, header.revision);
+  const { header: last } = await kv.put("recorded/4", "later");
+  await recorded("the changes are in the store", last.revision);
+  await take("point", { destination, pointInTime: { revision: Number(header.revision) } });
+  await take("beyond", { destination, pointInTime: { revision: Number(last.revision) + 1_000 } });
+  const built = await becomes("point", "Succeeded");
+  assert.equal(BigInt(built.revision ?? 0), header.revision, built.message);
+  const { reason, message } = await becomes("beyond", "Failed");
+  assert.equal(reason, "PointUnreachable", message);
+  const point = new ClusterOnBed(bed, "point", running);
+  await point.create({ replicas: 1, bootstrap: { restore: { snapshot: "point", revisionBump: "None" } } });
+  await point.converged(1);
+  assert.deepEqual(await dumpOf((await point.etcd()).kv, header.revision), wanted);
+  await point.close();
+  await point.delete();
+  await bed.client.delete(path);
+  await eventually(
+    "the follower is gone with its schedule",
+    async () =>
+      await bed.client.get(`${PATHS.pods}/${follower}`).then(
+        () => false,
+        (error: unknown) => isCode(error, 404),
+      ),
+    PATIENCE,
+  );
 });
 
 test("members move to another minor version after a snapshot; one that fails holds them, and how to go on is told", async () => {

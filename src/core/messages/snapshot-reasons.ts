@@ -110,6 +110,24 @@ export const SNAPSHOT_REASONS = {
     remedy:
       "Create another EtcdSnapshot; see whether a life-cycle rule of the bucket, or another program, deletes objects.",
   },
+  PointUnreachable: {
+    phases: ["Failed"],
+    meaning:
+      "No snapshot and no recorded changes in the destination lead to `spec.pointInTime`; the message says what does.",
+    remedy: "Create another EtcdSnapshot with a point that was recorded; `quorate snapshot ls` shows them.",
+  },
+  ChangesUnusable: {
+    phases: ["Failed"],
+    meaning:
+      "The changes up to `spec.pointInTime` could not be replayed: they are damaged, of another cluster, or came out otherwise than they were recorded.",
+    remedy:
+      "See the message. Create another EtcdSnapshot with an earlier point, or restore a snapshot as it is.",
+  },
+  ReplayVersion: {
+    phases: ["Failed"],
+    meaning: "Another minor version of etcd wrote the snapshot before `spec.pointInTime`.",
+    remedy: "Create another EtcdSnapshot with `spec.pointInTime.etcdVersion` as the message says.",
+  },
   DestinationUnsupported: {
     phases: ["Rejected"],
     meaning: "The destination does not exist on this platform, such as `file` on Kubernetes.",

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { EtcdSnapshotSpec } from "../../api/etcd-snapshot.ts";
 import { NOW } from "../testing/cluster.ts";
 import { briefly, decided, ENDPOINT, jobOf, runningSnapshot, snapshotNamed } from "../testing/snapshots.ts";
 import { AWAIT_CLUSTER_MS } from "./decide.ts";
-import type { TakenFacts } from "./facts.ts";
+import type { SnapshotFacts, TakenFacts } from "./facts.ts";
 import { jobName, objectID } from "./names.ts";
 
 const TAKEN: TakenFacts = { uri: "s3://backups/a.db", size: 7, revision: 12, takenFrom: "demo-2" };
@@ -206,4 +207,44 @@ test("names of Jobs and objects follow from the UID, and fit", () => {
   }
   assert.equal(jobName({ name: "nightly", uid }, "save", 1), "nightly-7f0c9a52-save");
   assert.equal(objectID({ name: "nightly", uid }), `nightly-${uid}`);
+});
+
+describe("the snapshot of a point in time", () => {
+  const asked = (pointInTime: NonNullable<EtcdSnapshotSpec["pointInTime"]>, change = {}) =>
+    snapshotNamed("point", { spec: { pointInTime }, ...change });
+  const absent = { cluster: { is: "absent" } } as const;
+  const versioned = {
+    cluster: { is: "present", uid: "u", deleting: false, sources: [], version: "3.6.16" },
+  } as const;
+
+  test("needs no member and no cluster, but to know the etcd that changes are replayed with", () => {
+    const begins = (snapshot: SnapshotFacts, world: Parameters<typeof decided>[1]) => {
+      const [effect] = decided([snapshot], world).effects;
+      return effect?.kind === "UpdateSnapshot" ? effect.status : undefined;
+    };
+    assert.equal(begins(asked({ revision: 7 }), versioned)?.phase, "Running");
+    assert.equal(begins(asked({ revision: 7, etcdVersion: "3.6.16" }), absent)?.phase, "Running");
+    const lost = begins(asked({ revision: 7 }), absent);
+    assert.deepEqual([lost?.phase, lost?.reason], ["Rejected", "ClusterNotFound"]);
+    assert.match(lost?.message ?? "", /spec\.pointInTime\.etcdVersion/);
+    const status = begins(asked({ revision: 7, etcdVersion: "3.5.21" }), versioned) ?? {};
+    const [job] = decided([asked({ revision: 7, etcdVersion: "3.5.21" }, { status })], absent).effects;
+    assert.ok(job?.kind === "StartJob");
+    assert.deepEqual([job.task, job.endpoints, job.etcdVersion], ["save", [], "3.5.21"]);
+    const image = { reason: "ImageUnknown", message: "which image" } as const;
+    assert.equal(begins(asked({ revision: 7 }), { ...versioned, blocked: image })?.reason, "ImageUnknown");
+    const certificate = { reason: "CertificatePending", message: "no certificate" } as const;
+    assert.equal(begins(asked({ revision: 7 }), { ...versioned, blocked: certificate })?.phase, "Running");
+  });
+
+  test("waits for its turn, and tells that it was built", () => {
+    const other = runningSnapshot("other");
+    assert.deepEqual(briefly(decided([other, asked({ revision: 7 })], versioned)).at(-1), "Pending/Queued");
+    const status = { observedGeneration: 1, phase: "Running" as const };
+    const taken = { uri: "s3://backups/a.db", revision: 7 };
+    const jobs = [jobOf("j", { is: "succeeded", agoMs: 0, taken })];
+    const [effect] = decided([asked({ revision: 7 }, { status, jobs })], versioned).effects;
+    assert.ok(effect?.kind === "UpdateSnapshot");
+    assert.equal(effect.status.message, "Built from recorded changes, at revision 7.");
+  });
 });

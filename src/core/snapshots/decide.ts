@@ -5,10 +5,12 @@
  * finished, so that a controller that dies at any point leaves enough for the next one to continue.
  */
 import type { SnapshotBefore } from "../assess/snapshot-before.ts";
+import type { EtcdSnapshotStatus } from "../../api/etcd-snapshot.ts";
 import { timestamp } from "../status/condition.ts";
 import { knownReason } from "../messages/snapshot-reasons.ts";
 import type { SnapshotEffect } from "./effect.ts";
 import type { Blocked, JobFacts, SnapshotFacts, SnapshotState } from "./facts.ts";
+import { followerTurn } from "./follower.ts";
 import { jobName } from "./names.ts";
 import { scheduleTurn } from "./schedule.ts";
 import { isFinal, isTold, statusAfter, type SnapshotVerdict } from "./status.ts";
@@ -32,6 +34,12 @@ export type SnapshotCluster =
       readonly deleting: boolean;
       /** Client URLs of the members that may send one, best first. */
       readonly sources: readonly string[];
+      /** Client URLs of the members that have joined and stay, whether they answer or not. */
+      readonly endpoints?: readonly string[];
+      /** Its spec asks for no members. */
+      readonly hibernated?: boolean;
+      /** Of etcd, as its spec says. */
+      readonly version?: string;
     };
 
 export interface SnapshotDecision {
@@ -47,16 +55,25 @@ export function decideSnapshots(world: SnapshotWorld): SnapshotDecision {
   const { now, snapshots, schedules = [], cluster } = world;
   const turns = snapshots.map((snapshot) => turnOf(world, snapshot));
   const isThere = cluster.is === "present" && !cluster.deleting;
-  const planned = schedules.map((schedule) => scheduleTurn(schedule, { now, snapshots, isThere }));
+  const followed = schedules.map((schedule) => followerTurn(schedule, world));
+  const planned = schedules.map((schedule, index) =>
+    scheduleTurn(schedule, {
+      now,
+      snapshots,
+      isThere,
+      ...(followed[index] && { followed: followed[index] }),
+    }),
+  );
   const times = [
     ...turns.flatMap((turn) => (turn && "inMs" in turn ? [now + Math.max(0, turn.inMs)] : [])),
-    ...planned.flatMap(({ at }) => at ?? []),
+    ...[...planned, ...followed].flatMap((turn) => turn?.at ?? []),
   ];
   return {
     effects: [
       ...turns.flatMap((turn) => (turn && "effect" in turn ? [turn.effect] : [])),
       ...(world.before ? [beforeRollout(world.before)] : []),
       ...planned.flatMap(({ effect, also = [] }) => [...(effect ? [effect] : []), ...also]),
+      ...followed.flatMap((turn) => turn?.effects ?? []),
     ],
     ...(times.length > 0 && { lookAgainAt: Math.min(...times) }),
   };
@@ -103,6 +120,7 @@ function pending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
     told(world, snapshot, { phase: "Rejected", reason, message });
   if (snapshot.invalid !== undefined) return reject("InvalidSnapshot", snapshot.invalid);
   if (snapshot.unsupported !== undefined) return reject("DestinationUnsupported", snapshot.unsupported);
+  if (spec.pointInTime !== undefined) return pendingPoint(world, snapshot, wait, reject);
   if (cluster.is === "absent") {
     const untilMs = createdAt + AWAIT_CLUSTER_MS - now;
     if (untilMs <= 0)
@@ -119,20 +137,50 @@ function pending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
       `EtcdCluster ${spec.cluster} is invalid (${cluster.why}); the snapshot is taken once it is corrected`,
     );
   if (cluster.deleting) return reject("ClusterDeleted", `EtcdCluster ${spec.cluster} is being deleted`);
-  const open = world.snapshots.filter((other) => !isFinal(other) && !other.deleting);
-  const before = open.find(({ status }) => status.phase === "Running") ?? open[0];
-  if (before && before.uid !== snapshot.uid) return wait("Queued", `waiting for ${before.name} to be taken`);
+  const before = aheadOf(world, snapshot);
+  if (before) return wait("Queued", `waiting for ${before.name} to be taken`);
   const why = notNow(blocked, cluster.sources);
   if (why) return wait(why.reason, why.message);
+  return begun(world, snapshot, { clusterUID: cluster.uid });
+}
+
+type Tell = (reason: SnapshotVerdict["reason"], message: string) => Turn;
+
+/** A point in time needs the store alone, and to know which etcd to replay with. */
+function pendingPoint(world: SnapshotWorld, snapshot: SnapshotFacts, wait: Tell, reject: Tell): Turn {
+  const { cluster } = snapshot.spec;
+  if (replayVersion(world, snapshot) === undefined)
+    return reject(
+      "ClusterNotFound",
+      `EtcdCluster ${cluster} does not exist, so the version of etcd that wrote the snapshots is not known: create another EtcdSnapshot with spec.pointInTime.etcdVersion`,
+    );
+  const before = aheadOf(world, snapshot);
+  if (before) return wait("Queued", `waiting for ${before.name} to be taken`);
+  if (world.blocked?.reason === "ImageUnknown") return wait("ImageUnknown", world.blocked.message);
+  return begun(world, snapshot, {});
+}
+
+function replayVersion({ cluster }: SnapshotWorld, { spec }: SnapshotFacts): string | undefined {
+  return spec.pointInTime?.etcdVersion ?? (cluster.is === "present" ? cluster.version : undefined);
+}
+
+/** The one that is taken first. */
+function aheadOf({ snapshots }: SnapshotWorld, { uid }: SnapshotFacts): SnapshotFacts | undefined {
+  const open = snapshots.filter((other) => !isFinal(other) && !other.deleting);
+  const first = open.find(({ status }) => status.phase === "Running") ?? open[0];
+  return first?.uid === uid ? undefined : first;
+}
+
+function begun(world: SnapshotWorld, snapshot: SnapshotFacts, fields: Partial<EtcdSnapshotStatus>): Turn {
   // Before anything can be in the store.
-  if (spec.deletionPolicy === "Delete" && !snapshot.held)
+  if (snapshot.spec.deletionPolicy === "Delete" && !snapshot.held)
     return { effect: { kind: "HoldSnapshot", snapshot } };
   const job = jobName(snapshot, "save", 1);
   return told(world, snapshot, {
     phase: "Running",
     reason: "Started",
     message: `creating ${jobNamed(world, job)}`,
-    fields: { clusterUID: cluster.uid, job, startedAt: timestamp(now) },
+    fields: { ...fields, job, startedAt: timestamp(world.now) },
   });
 }
 
@@ -149,6 +197,16 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   const failed = (reason: SnapshotVerdict["reason"], message: string) =>
     told(world, snapshot, { phase: "Failed", reason, message });
   const job = snapshot.jobs.find(({ task }) => task === "save");
+  if (job === undefined && snapshot.spec.pointInTime !== undefined) {
+    if (world.blocked?.reason === "ImageUnknown") return goesOn("ImageUnknown", world.blocked.message);
+    const etcdVersion = replayVersion(world, snapshot);
+    if (etcdVersion === undefined)
+      return failed(
+        "ClusterDeleted",
+        `EtcdCluster ${snapshot.spec.cluster} was deleted; create another EtcdSnapshot with spec.pointInTime.etcdVersion`,
+      );
+    return started(world, snapshot, { task: "save", attempt: 1, endpoints: [], etcdVersion });
+  }
   if (job === undefined) {
     const uid = cluster.is === "absent" ? undefined : cluster.uid;
     if (uid !== snapshot.status.clusterUID)
@@ -176,7 +234,9 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
       const { taken, agoMs } = state;
       if (taken === undefined) return unread(snapshot, job, agoMs);
       const from = taken.takenFrom === undefined ? "" : ` from ${taken.takenFrom}`;
-      const message = `taken${from} at revision ${taken.revision}`;
+      const message = snapshot.spec.pointInTime
+        ? `built from recorded changes, at revision ${taken.revision}`
+        : `taken${from} at revision ${taken.revision}`;
       const fields = { ...taken, ...firstRequest(snapshot) };
       return told(world, snapshot, { phase: "Succeeded", reason: "Completed", message, fields });
     }

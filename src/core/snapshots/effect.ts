@@ -20,6 +20,8 @@ export type SnapshotEffect =
       readonly endpoints: readonly string[];
       /** A verification will compare the hash of the keys, for which the member reads all of its data once more. */
       readonly hashKv?: boolean;
+      /** For a point in time: the etcd that changes are replayed with. */
+      readonly etcdVersion?: string;
     }
   /** Its Pods are stopped with it. */
   | {
@@ -51,6 +53,22 @@ type ScheduleEffect =
       readonly schedule: ScheduleFacts;
       readonly status: EtcdSnapshotScheduleStatus;
     }
+  /** Made under a name that follows from the schedule's UID and the attempt; it runs until it is stopped. */
+  | {
+      readonly kind: "StartFollower";
+      readonly schedule: ScheduleFacts;
+      readonly attempt: number;
+      /** Kept with it. */
+      readonly recipe: string;
+      /** Client URLs of the members. */
+      readonly endpoints: readonly string[];
+    }
+  | {
+      readonly kind: "StopFollower";
+      readonly schedule: ScheduleFacts;
+      readonly follower: string;
+      readonly uid: string;
+    }
   /** Sets the annotation that asks for a verification of it. */
   | { readonly kind: "RequestVerification"; readonly snapshot: SnapshotFacts; readonly request: string }
   /** Deletes it with its object in the store: first its policy and the finalizer, then the EtcdSnapshot. */
@@ -63,6 +81,11 @@ type ScheduleEffect =
 
 /** By which a failure of an effect is remembered, and forgotten when another one is wanted. */
 export function effectKey(effect: SnapshotEffect): string {
-  const what = effect.kind === "StartJob" ? `${effect.task} ${effect.attempt}` : "";
+  const what =
+    effect.kind === "StartJob"
+      ? `${effect.task} ${effect.attempt}`
+      : effect.kind === "StopFollower"
+        ? effect.uid
+        : "";
   return `${("snapshot" in effect ? effect.snapshot : effect.schedule).uid} ${effect.kind} ${what}`;
 }

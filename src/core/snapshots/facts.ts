@@ -7,6 +7,7 @@ import type {
   EtcdSnapshotScheduleStatus,
 } from "../../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshotSpec, EtcdSnapshotStatus } from "../../api/etcd-snapshot.ts";
+import type { FollowerFacts } from "./follower-facts.ts";
 
 /** What a Job does for a snapshot: write it to its store, verify it, or delete it there. */
 export type SnapshotTask = "save" | "verify" | "delete";
@@ -108,6 +109,10 @@ export interface ScheduleFacts {
   readonly invalid?: string;
   /** Why its last snapshot could not be created, as far as this controller knows: losing it costs words. */
   readonly failure?: string;
+  /** What records changes for it. */
+  readonly followers?: readonly FollowerFacts[];
+  /** Why the last one could not be made, as far as this controller knows. */
+  readonly followerFailure?: string;
 }
 
 /** One of which even the spec cannot be read: the file of a local cluster is damaged. */
@@ -125,6 +130,8 @@ export interface SnapshotState {
   readonly unreadable?: readonly UnreadableSchedule[];
   /** Why none can be begun now. */
   readonly blocked?: Blocked;
+  /** What the platform starts a follower with, such as its image: with something else there is another one. */
+  readonly followsWith?: string;
   /** On one machine a process of ours does what a Job does on Kubernetes. */
   readonly by?: "process";
 }

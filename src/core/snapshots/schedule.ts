@@ -5,11 +5,13 @@
  */
 import type { EtcdSnapshotScheduleStatus } from "../../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshotSpec } from "../../api/etcd-snapshot.ts";
+import { sameContent } from "../hash.ts";
 import type { ScheduleReason } from "../messages/schedule-reasons.ts";
 import { condition, findCondition, no, sentence, timestamp, yes } from "../status/condition.ts";
 import { CronError, isZone, lastTime, nextTime, parseCron, type Cron } from "./cron.ts";
 import type { SnapshotEffect } from "./effect.ts";
 import type { ScheduleFacts, SnapshotFacts } from "./facts.ts";
+import type { FollowerTurn } from "./follower.ts";
 import { keepReasons, type Retention } from "./retention.ts";
 import {
   lastProven,
@@ -32,12 +34,16 @@ interface Around {
   readonly now: number;
   readonly snapshots: readonly SnapshotFacts[];
   readonly isThere: boolean;
+  /** How its changes are recorded; absent where it does not ask for that. */
+  readonly followed?: FollowerTurn;
 }
 
 /** Failed ones are kept for whoever wants to know why. */
 const KEEP_FAILED = 3;
 /** After the time of a second run that was missed, so that one that takes long is no alarm. */
 const GRACE_MS = 10 * 60_000;
+/** Beside the times of the schedule: where compaction outruns the follower, more snapshots would not help. */
+const BASE_EVERY_MS = 5 * 60_000;
 
 /** Those that it made. */
 export function snapshotsOf(schedule: ScheduleFacts, snapshots: readonly SnapshotFacts[]): SnapshotFacts[] {
@@ -65,16 +71,17 @@ export function scheduledName({ name }: Pick<ScheduleFacts, "name">, at: number)
 }
 
 export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleTurn {
-  const { now } = around;
+  const { now, followed } = around;
   if (schedule.deleting) return {};
   const own = snapshotsOf(schedule, around.snapshots);
   const when = schedule.invalid ?? clockOf(schedule);
-  if (typeof when === "string") return told(schedule, own, now, { reason: "InvalidSchedule", message: when });
+  if (typeof when === "string")
+    return told(schedule, own, around, { reason: "InvalidSchedule", message: when });
   const { spec, status } = schedule;
   if (spec.suspend)
-    return told(schedule, own, now, { reason: "Suspended", message: "suspended: no snapshots are taken" });
+    return told(schedule, own, around, { reason: "Suspended", message: "suspended: no snapshots are taken" });
   if (!around.isThere)
-    return told(schedule, own, now, {
+    return told(schedule, own, around, {
       reason: "ClusterNotFound",
       message: `EtcdCluster ${spec.cluster} does not exist; snapshots are taken once it does`,
     });
@@ -86,6 +93,14 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
   const gone = pruned(schedule, own)[0];
   const prune =
     gone && ({ kind: "PruneSnapshot", snapshot: gone, keeping: keptFor(schedule, gone, own) } as const);
+  const taken = (at: number): ScheduleTurn => {
+    const create = { kind: "CreateSnapshot", schedule, at } as const;
+    if (schedule.failure === undefined) return { effect: create, at: next };
+    const message = `${scheduledName(schedule, at)} cannot be created: ${schedule.failure}; the operator tries again`;
+    const turn = told(schedule, own, around, { reason: "SnapshotRefused", message, next });
+    // Deleting old ones may be what a quota waits for.
+    return { ...turn, also: [...(prune ? [prune] : []), create] };
+  };
   if (due !== undefined) {
     const made = own.find(({ name }) => name === scheduledName(schedule, due));
     const late = now - due > (spec.startingDeadlineSeconds ?? Infinity) * 1_000;
@@ -94,21 +109,21 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
         ? `the snapshot of ${timestamp(due)} was left out: it could not be started in time`
         : `${made?.name} was created`;
       const reason = late ? "Missed" : "Scheduled";
-      return told(schedule, own, now, { reason, message, next, fields: { lastScheduled: timestamp(due) } });
+      return told(schedule, own, around, {
+        reason,
+        message,
+        next,
+        fields: { lastScheduled: timestamp(due) },
+      });
     }
     // One at a time: it is made as soon as the one before has ended.
-    if (!active) {
-      const create = { kind: "CreateSnapshot", schedule, at: due } as const;
-      if (schedule.failure === undefined) return { effect: create, at: next };
-      const message = `${scheduledName(schedule, due)} cannot be created: ${schedule.failure}; the operator tries again`;
-      const turn = told(schedule, own, now, { reason: "SnapshotRefused", message, next });
-      // Deleting old ones may be what a quota waits for.
-      return { ...turn, also: [...(prune ? [prune] : []), create] };
-    }
+    if (!active) return taken(due);
   }
-  if (prune) return { effect: prune, at: next };
+  const base = followed?.needsBase && !active ? baseDue(own, now) : undefined;
+  if (base !== undefined && base <= now) return taken(Math.floor(now / 60_000) * 60_000);
+  if (prune) return { effect: prune, at: Math.min(next, base ?? next) };
   const verification = verificationDue(schedule, verify && { cron: verify, zone }, good(own).at(-1), now);
-  const first = Math.min(next, verification.at ?? next);
+  const first = Math.min(next, verification.at ?? next, base ?? next);
   if (verification.effect) return { effect: verification.effect, at: first };
   const reason = status.reason === "Missed" && !active ? "Missed" : "Scheduled";
   const message = active
@@ -116,7 +131,16 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
     : reason === "Missed"
       ? (status.message ?? "the last snapshot was left out")
       : `the next snapshot is due at ${timestamp(next)}`;
-  return { ...told(schedule, own, now, { reason, message, next, fields: verification.fields }), at: first };
+  return {
+    ...told(schedule, own, around, { reason, message, next, fields: verification.fields }),
+    at: first,
+  };
+}
+
+/** When a snapshot may be taken for the follower to begin with. */
+function baseDue(own: readonly SnapshotFacts[], now: number): number {
+  const last = Math.max(...own.map(({ createdAt }) => createdAt), Number.NEGATIVE_INFINITY);
+  return Math.max(now, last + BASE_EVERY_MS);
 }
 
 interface ScheduleClock {
@@ -239,7 +263,7 @@ interface Told {
 function told(
   schedule: ScheduleFacts,
   own: readonly SnapshotFacts[],
-  now: number,
+  { now, followed }: Around,
   { reason, message: fragment, next, fields }: Told,
 ): ScheduleTurn {
   const { status: before, generation } = schedule;
@@ -253,6 +277,7 @@ function told(
     Ready: stalls || waits ? no(reason, message) : yes(reason, message),
     Reconciling: waits ? yes(reason, message) : no(reason, message),
     Stalled: stalls ? yes(reason, message) : no(reason, message),
+    ...(followed?.verdict && { Following: followed.verdict }),
   };
   const after: EtcdSnapshotScheduleStatus = {
     observedGeneration: generation,
@@ -268,9 +293,10 @@ function told(
     }),
     ...(active && { active: active.name }),
     kept: stored.length,
+    ...(followed?.status && { incremental: followed.status }),
     ...fields,
-    conditions: (Object.keys(verdicts) as (keyof typeof verdicts)[]).map((type) =>
-      condition(type, verdicts[type], findCondition(before.conditions, type), { now, generation }),
+    conditions: Object.entries(verdicts).map(([type, verdict]) =>
+      condition(type, verdict, findCondition(before.conditions, type), { now, generation }),
     ),
   };
   const at = next === undefined ? {} : { at: next };
@@ -297,7 +323,7 @@ const COMPARED = [
 ] as const satisfies (keyof EtcdSnapshotScheduleStatus)[];
 
 function sameTold(a: EtcdSnapshotScheduleStatus, b: EtcdSnapshotScheduleStatus): boolean {
-  return COMPARED.every((field) => a[field] === b[field]);
+  return COMPARED.every((field) => a[field] === b[field]) && sameContent(a.incremental, b.incremental);
 }
 
 /** `24h0m0s`, as Kubernetes writes durations. */

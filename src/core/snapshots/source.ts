@@ -30,3 +30,11 @@ export function sourcesOf({ members, observation }: View): readonly string[] {
     .toSorted((a, b) => rank(a) - rank(b) || b.answer.raftAppliedIndex - a.answer.raftAppliedIndex)
     .map(({ record }) => clientURLOf(record));
 }
+
+/** Of all voters that have joined and stay, in the order of their names: it changes only with the membership. */
+export function endpointsOf({ staying }: View): readonly string[] {
+  return staying
+    .filter(({ record }) => record.joined && record.role === "Voter")
+    .map(({ record }) => clientURLOf(record))
+    .toSorted();
+}

@@ -6,7 +6,7 @@ import type { ParamsOf } from "../messages/table.ts";
 import type { View } from "../view.ts";
 import type { SnapshotWorld } from "./decide.ts";
 import type { Blocked, SnapshotState } from "./facts.ts";
-import { sourcesOf } from "./source.ts";
+import { endpointsOf, sourcesOf } from "./source.ts";
 
 export function snapshotWorld(
   view: View,
@@ -21,7 +21,15 @@ export function snapshotWorld(
     ...(blocked && { blocked }),
     ...(before && { before }),
     now: view.now,
-    cluster: { is: "present", uid, deleting, sources: sourcesOf(view) },
+    cluster: {
+      is: "present",
+      uid,
+      deleting,
+      sources: sourcesOf(view),
+      endpoints: endpointsOf(view),
+      hibernated: view.spec.replicas === 0,
+      version: view.spec.version,
+    },
   };
 }
 

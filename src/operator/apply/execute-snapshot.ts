@@ -12,13 +12,15 @@ import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
 import { isControlledBy, type Ref } from "../../kube/resources.ts";
 import type { Stores } from "../cache/stores.ts";
-import { ANNOTATIONS, SNAPSHOT_FINALIZER, SNAPSHOT_SERVICE_ACCOUNT } from "../names.ts";
-import { snapshotJob, snapshotServiceAccount } from "../render/snapshot-job.ts";
+import { ANNOTATIONS, SNAPSHOT_FINALIZER } from "../names.ts";
+import { snapshotJob } from "../render/snapshot-job.ts";
 import type { EtcdImage } from "../render/verify-pod.ts";
-import { etcdSnapshots, jobs, serviceAccounts } from "../resources.ts";
+import { etcdSnapshots, jobs } from "../resources.ts";
+import { executeFollower } from "./execute-follower.ts";
 import { findOne } from "./keep.ts";
 import { executeSchedule } from "./execute-schedule.ts";
 import { mergePatch } from "./merge-patch.ts";
+import { ensureServiceAccount } from "./snapshot-account.ts";
 
 export interface SnapshotContext {
   readonly client: KubeClient;
@@ -94,6 +96,9 @@ async function execute(context: SnapshotContext, effect: SnapshotEffect): Promis
     case "UpdateSchedule":
     case "PruneSnapshot":
       return await executeSchedule(context, effect);
+    case "StartFollower":
+    case "StopFollower":
+      return await executeFollower(context, effect);
   }
 }
 
@@ -102,17 +107,15 @@ async function startJob(
   effect: Extract<SnapshotEffect, { kind: "StartJob" }>,
 ): Promise<void> {
   const { client, namespace, image, secret } = context;
-  const { snapshot, task, attempt, endpoints, hashKv } = effect;
+  const { snapshot, task, attempt, endpoints, hashKv, etcdVersion } = effect;
   if (image === undefined) throw new TypeError("a Job was decided on without knowing the operator's image");
-  const etcd = task === "verify" ? etcdImageOf(context, snapshot) : undefined;
-  const job = snapshotJob(snapshot, { namespace, image, task, attempt, endpoints, hashKv, secret, etcd });
+  const version = task === "verify" ? (snapshot.status.etcdVersion ?? "") : etcdVersion;
+  const etcd = version === undefined ? undefined : (context.etcdImage ?? publishedImage)(version);
+  const wishes = { namespace, image, task, attempt, endpoints, hashKv, secret, etcd, etcdVersion };
+  const job = snapshotJob(snapshot, wishes);
   const name = job.metadata?.name ?? "";
   try {
-    const account = snapshot.spec.serviceAccountName ?? SNAPSHOT_SERVICE_ACCOUNT;
-    if (account === SNAPSHOT_SERVICE_ACCOUNT)
-      await client
-        .create(serviceAccounts, snapshotServiceAccount(namespace))
-        .catch((error: unknown) => ignore(error, "AlreadyExists"));
+    await ensureServiceAccount(context, snapshot.spec.serviceAccountName);
     await client.create(jobs, job);
   } catch (error) {
     if (isReason(error, "AlreadyExists")) {
@@ -129,10 +132,6 @@ async function startJob(
     if (task === "delete" && isEndingNamespace(error)) return await setHeld(context, snapshot, false);
     throw error;
   }
-}
-
-function etcdImageOf({ etcdImage = publishedImage }: SnapshotContext, { status }: SnapshotFacts): EtcdImage {
-  return etcdImage(status.etcdVersion ?? "");
 }
 
 const publishedImage = (version: string): EtcdImage => ({
@@ -184,6 +183,6 @@ function refOf({ namespace }: SnapshotContext, { name }: SnapshotFacts): Ref {
 }
 
 /** What is so already. */
-function ignore(error: unknown, reason: "AlreadyExists" | "NotFound" | undefined): void {
+function ignore(error: unknown, reason: "NotFound" | undefined): void {
   if (reason === undefined || !isReason(error, reason)) throw error;
 }

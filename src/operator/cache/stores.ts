@@ -23,6 +23,7 @@ import { NAMESPACED_KINDS, WIDE_KINDS, type Kind } from "../kinds.ts";
 import type { Certificate } from "../cert-manager.ts";
 import { ANNOTATIONS } from "../names.ts";
 import type { ClusterObjects } from "../observe/observe-objects.ts";
+import { isFollower } from "../observe/follower-facts.ts";
 import type { SnapshotObjects } from "../observe/snapshot-facts.ts";
 import { jobs } from "../resources.ts";
 import { cachesIn, cachesOf, type Cache, type Space, type Wide } from "./kind-caches.ts";
@@ -191,12 +192,13 @@ export class Stores {
     const space = this.#space(cluster);
     const snapshots = space?.snapshots.store.by("cluster", cluster) ?? [];
     const schedules = space?.schedules.store.by("cluster", cluster) ?? [];
-    if (!space || snapshots.length === 0) return { snapshots, schedules, jobs: [], pods: [] };
+    if (!space || snapshots.length + schedules.length === 0)
+      return { snapshots, schedules, jobs: [], pods: [] };
     return {
       snapshots,
       schedules,
       jobs: space.jobs.store.by("cluster", cluster),
-      pods: space.pods.store.by("cluster", cluster).filter(isOfAJob),
+      pods: space.pods.store.by("cluster", cluster).filter((pod) => isOfAJob(pod) || isFollower(pod)),
     };
   }
 
@@ -231,7 +233,7 @@ export class Stores {
     if (space === undefined || cluster === undefined) return undefined;
     const { nodes, storageClasses } = this.#wide;
     const members = space.members.store.by("cluster", key);
-    const own = space.pods.store.by("cluster", key).filter((pod) => !isOfAJob(pod));
+    const own = space.pods.store.by("cluster", key).filter((pod) => !isOfAJob(pod) && !isFollower(pod));
     return {
       cluster,
       members,

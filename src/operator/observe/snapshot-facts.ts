@@ -5,9 +5,11 @@ import { etcdSnapshotSchema, type EtcdSnapshot } from "../../api/etcd-snapshot.t
 import { etcdSnapshotScheduleSchema, type EtcdSnapshotSchedule } from "../../api/etcd-snapshot-schedule.ts";
 import { resourceParser } from "../../api/parse-resource.ts";
 import { inOrderOfCreation, type ScheduleFacts, type SnapshotFacts } from "../../core/snapshots/facts.ts";
+import type { FollowerFacts } from "../../core/snapshots/follower-facts.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { ANNOTATIONS, LABELS, SNAPSHOT_FINALIZER } from "../names.ts";
 import { textOf } from "../records/cluster-object.ts";
+import { followersFrom, type Reports } from "./follower-facts.ts";
 import { jobFacts } from "./job-facts.ts";
 
 /** The snapshots of one cluster, with all Jobs of the cluster and their Pods. */
@@ -40,7 +42,11 @@ function judged(object: EtcdSnapshot): { readonly invalid?: string } {
 
 const parseSchedule = resourceParser("EtcdSnapshotSchedule", etcdSnapshotScheduleSchema);
 
-export function schedulesFrom({ schedules }: SnapshotObjects): ScheduleFacts[] {
+export function schedulesFrom(
+  { schedules, pods }: Pick<SnapshotObjects, "schedules" | "pods">,
+  now: number,
+  reports: Reports,
+): ScheduleFacts[] {
   return schedules.map((object) => {
     const { metadata, spec, status } = object;
     const parsed = parseSchedule(object);
@@ -60,8 +66,13 @@ export function schedulesFrom({ schedules }: SnapshotObjects): ScheduleFacts[] {
       spec,
       status: status ?? {},
       ...(wrong !== undefined && { invalid: wrong }),
+      ...withFollowers(followersFrom(pods, metadata.uid ?? "", now, reports)),
     };
   });
+}
+
+function withFollowers(followers: readonly FollowerFacts[]): Pick<ScheduleFacts, "followers"> {
+  return followers.length === 0 ? {} : { followers };
 }
 
 const NO_FILES =

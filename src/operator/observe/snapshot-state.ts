@@ -5,6 +5,7 @@ import type { ClusterFacts } from "../../core/observation.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { snapshotSecretName } from "../names.ts";
 import type { ClockSkew } from "./clock-skew.ts";
+import type { Reports } from "./follower-facts.ts";
 import { schedulesFrom, snapshotsFrom, type SnapshotObjects } from "./snapshot-facts.ts";
 
 export interface StateOptions {
@@ -16,12 +17,13 @@ export interface StateOptions {
   readonly secrets?: readonly Secret[];
   /** Whether any member needs a certificate of its clients. */
   readonly secure?: boolean;
+  readonly reports?: Reports;
 }
 
 /** Undefined where there are none. */
 export function snapshotStateOf(
   found: SnapshotObjects,
-  { image, skew, cluster, secrets = [], secure = false }: StateOptions,
+  { image, skew, cluster, secrets = [], secure = false, reports = () => undefined }: StateOptions,
 ): SnapshotState | undefined {
   if (found.snapshots.length + found.schedules.length === 0) return undefined;
   const blocked =
@@ -30,11 +32,12 @@ export function snapshotStateOf(
       : cluster && secure
         ? withoutCertificate(cluster, secrets)
         : undefined;
-  const schedules = schedulesFrom(found);
+  const schedules = schedulesFrom(found, skew.serverNow(), reports);
   return {
     snapshots: snapshotsFrom(found, skew.serverNow()),
     ...(schedules.length > 0 && { schedules }),
     ...(blocked && { blocked }),
+    followsWith: [image, secure && cluster ? snapshotSecretName(cluster) : ""].join(" "),
   };
 }
 

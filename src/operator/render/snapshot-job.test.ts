@@ -244,3 +244,39 @@ test("a verification fetches with our image, restores and serves with etcd's of 
   for (const one of [...(pod.initContainers ?? []), ...pod.containers])
     assert.equal(one.securityContext?.readOnlyRootFilesystem, true);
 });
+
+test("the Job of a point in time restores, serves and replays with the etcd that it was asked for", () => {
+  const point = snapshotNamed("point", {
+    spec: {
+      destination: { s3: { bucket: "backups", prefix: "prod", credentialsSecret: "credentials" } },
+      encryption: { keySecret: "key" },
+      pointInTime: { time: "2026-11-17T08:29:00Z", clusterID: "abc" },
+    },
+  });
+  const etcd = { image: "etcd:v3.6.16", pullPolicy: "IfNotPresent", pullSecrets: [] };
+  const { pod, args, env } = partsOf(
+    snapshotJob(point, { ...WISHES, endpoints: [], etcd, etcdVersion: "3.6.16" }),
+  );
+  const [fetch, etcdutl, server] = pod.initContainers ?? [];
+  assert.equal(
+    fetch?.args?.join(" "),
+    [
+      "snapshot build-fetch --scratch-dir /scratch --endpoint https://127.0.0.1:2379",
+      "--result-file /dev/termination-log --at-time 2026-11-17T08:29:00Z --cluster-id abc --etcd-version 3.6.16",
+      "--encryption-key-file /etc/quorate/encryption/key s3://backups/prod/",
+    ].join(" "),
+  );
+  assert.equal(etcdutl?.command?.join(), "etcdutl");
+  assert.ok(server?.args?.includes("--max-txn-ops=4294967295"));
+  assert.equal(
+    args.join(" "),
+    [
+      "snapshot build-replay --scratch-dir /scratch --endpoint https://127.0.0.1:2379",
+      "--result-file /dev/termination-log --id point-point-0000-uid --encrypt",
+      "--encryption-key-file /etc/quorate/encryption/key s3://backups/prod/",
+    ].join(" "),
+  );
+  assert.ok(env.some(({ name }) => name === "AWS_ACCESS_KEY_ID"));
+  // Nothing of the cluster: it may be gone.
+  assert.ok(!JSON.stringify(pod).includes("snapshot-tls"));
+});

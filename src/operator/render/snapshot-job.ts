@@ -12,7 +12,7 @@ import { storeParts } from "./destination.ts";
 import { literal } from "./literal.ts";
 import { etcdSecurity, podSecurity } from "./security.ts";
 import { accessLabels, keyParts, type MountedParts } from "./store-access.ts";
-import { verifyPod, type EtcdImage } from "./verify-pod.ts";
+import { buildPod, verifyPod, type EtcdImage } from "./verify-pod.ts";
 
 export interface JobWishes {
   readonly namespace: string;
@@ -24,8 +24,10 @@ export interface JobWishes {
   readonly hashKv?: boolean | undefined;
   /** The Secret with the client certificate; undefined where there is no TLS. */
   readonly secret?: string | undefined;
-  /** Which a verification restores with. */
+  /** Which a verification restores with, and a point in time is built with. */
   readonly etcd?: EtcdImage | undefined;
+  /** For a point in time. */
+  readonly etcdVersion?: string | undefined;
 }
 
 const DEADLINE_SECONDS = 21_600;
@@ -38,9 +40,9 @@ const CONTAINER = "snapshot";
 const DEFINITE = [2, 4];
 const DAMAGED = 8;
 /** Of mounted Secrets: for the group of the Pod alone. */
-const FILE_MODE = 0o440;
+export const FILE_MODE = 0o440;
 const TLS_DIR = "/etc/quorate/etcd";
-const RESULT_FILE = "/dev/termination-log";
+export const RESULT_FILE = "/dev/termination-log";
 
 export function snapshotJob(snapshot: SnapshotFacts, wishes: JobWishes): Job {
   const { task, attempt, namespace } = wishes;
@@ -64,19 +66,21 @@ export function snapshotJob(snapshot: SnapshotFacts, wishes: JobWishes): Job {
         rules: [
           // A Pod that is evicted or preempted has not failed by itself.
           { action: "Ignore", onPodConditions: [{ type: "DisruptionTarget", status: "True" }] },
-          ...[CONTAINER, ...(task === "verify" ? [VERIFY_CONTAINERS.fetch] : [])].map((containerName) => ({
-            action: "FailJob",
-            onExitCodes: {
-              containerName,
-              operator: "In",
-              values: task === "verify" ? [...DEFINITE, DAMAGED] : DEFINITE,
-            },
-          })),
+          ...[CONTAINER, ...(usesScratch(snapshot, task) ? [VERIFY_CONTAINERS.fetch] : [])].map(
+            (containerName) => ({
+              action: "FailJob",
+              onExitCodes: {
+                containerName,
+                operator: "In",
+                values: usesScratch(snapshot, task) ? [...DEFINITE, DAMAGED] : DEFINITE,
+              },
+            }),
+          ),
         ],
       },
       template: {
         metadata: { labels: { ...accessLabels(spec.destination), ...labels } },
-        spec: task === "verify" ? verification(snapshot, wishes) : podSpec(snapshot, wishes),
+        spec: usesScratch(snapshot, task) ? inScratch(snapshot, wishes) : podSpec(snapshot, wishes),
       },
     },
   };
@@ -100,9 +104,17 @@ function jobLabels(
   };
 }
 
-function verification(snapshot: SnapshotFacts, { image, etcd }: JobWishes): PodSpec {
-  if (etcd === undefined) throw new TypeError("a verification was decided on without an image of etcd");
-  return verifyPod(snapshot, { image, etcd, container: CONTAINER, resultFile: RESULT_FILE });
+/** A verification, and a point in time, need an etcd of their own. */
+function usesScratch({ spec }: SnapshotFacts, task: SnapshotTask): boolean {
+  return task === "verify" || (task === "save" && spec.pointInTime !== undefined);
+}
+
+function inScratch(snapshot: SnapshotFacts, { task, image, etcd, etcdVersion }: JobWishes): PodSpec {
+  if (etcd === undefined) throw new TypeError("a scratch etcd was decided on without its image");
+  const wishes = { image, etcd, container: CONTAINER, resultFile: RESULT_FILE };
+  return task === "verify"
+    ? verifyPod(snapshot, wishes)
+    : buildPod(snapshot, { ...wishes, etcdVersion: etcdVersion ?? "" });
 }
 
 function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, hashKv, secret }: JobWishes): PodSpec {
@@ -146,7 +158,7 @@ function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, hashKv, secr
 
 const NOTHING: MountedParts = { args: [], volumes: [], mounts: [] };
 
-function etcdParts(endpoints: readonly string[], secretName: string | undefined): MountedParts {
+export function etcdParts(endpoints: readonly string[], secretName: string | undefined): MountedParts {
   const args = ["--endpoints", endpoints.join(",")];
   if (secretName === undefined) return { ...NOTHING, args };
   return {

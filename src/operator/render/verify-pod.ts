@@ -1,10 +1,12 @@
 /**
- * The Pod that verifies a snapshot: our image fetches and checks it onto a scratch volume, etcd's image runs etcdutl on
- * it (there is no shell in it), then an etcd on loopback while our image compares what it serves. That etcd is a sidecar,
- * which the kubelet stops when the comparison has ended. It has no certificate of the cluster and no address of it.
+ * The Pod that verifies a snapshot, or builds that of a point in time: our image fetches and checks it onto a scratch volume, etcd's image runs etcdutl on
+ * it (there is no shell in it), then an etcd on loopback while our image compares what it serves, or replays changes
+ * into it. That etcd is a sidecar, which the kubelet stops when that has ended. It has no certificate of the cluster and no address of it.
  */
 import type { Container, PodSpec } from "kubernetes-types/core/v1.d.ts";
 import type { SnapshotFacts } from "../../core/snapshots/facts.ts";
+import { objectID } from "../../core/snapshots/names.ts";
+import { REPLAY_FLAGS } from "../../snapshot/changes/replay.ts";
 import { scratchEtcd, scratchRestore } from "../../snapshot/scratch.ts";
 import { scratchBytes } from "../../snapshot/verification.ts";
 import { PORTS, SNAPSHOT_SERVICE_ACCOUNT, VERIFY_CONTAINERS } from "../names.ts";
@@ -41,12 +43,78 @@ const FILE_MODE = 0o440;
 /** An init container that runs beside the others: newer than the published types. */
 type Sidecar = Container & { readonly restartPolicy: "Always" };
 
-export function verifyPod({ spec, status }: SnapshotFacts, wishes: VerifyWishes): PodSpec {
+export function verifyPod(snapshot: SnapshotFacts, wishes: VerifyWishes): PodSpec {
+  const { uri = "", sha256, etcdVersion = "", size = 0 } = snapshot.status;
+  const object = uri.slice(uri.lastIndexOf("/") + 1);
+  return scratchPod(snapshot, wishes, {
+    etcdVersion,
+    size,
+    object,
+    fetch: { verb: "verify-fetch", flags: sha256 === undefined ? [] : ["--sha256", sha256] },
+    last: { verb: "verify-compare", flags: [] },
+  });
+}
+
+/** Builds a point in time: the snapshot before it is restored, and changes are replayed into the etcd that serves it. */
+export function buildPod(
+  snapshot: SnapshotFacts,
+  wishes: VerifyWishes & { readonly etcdVersion: string },
+): PodSpec {
+  const { pointInTime: { revision, time, clusterID } = {}, compression, encryption } = snapshot.spec;
+  const { etcdVersion } = wishes;
+  return scratchPod(snapshot, wishes, {
+    etcdVersion,
+    // Not known before the point is found; the volume of a Pod may grow.
+    size: 0,
+    object: "",
+    fetch: {
+      verb: "build-fetch",
+      flags: [
+        ...(revision === undefined ? [] : ["--at-revision", String(revision)]),
+        ...(time === undefined ? [] : ["--at-time", time]),
+        ...(clusterID === undefined ? [] : ["--cluster-id", clusterID]),
+        "--etcd-version",
+        etcdVersion,
+      ],
+    },
+    last: {
+      verb: "build-replay",
+      flags: [
+        "--id",
+        objectID(snapshot),
+        ...(compression === "Zstd" ? ["--compress"] : []),
+        ...(encryption ? ["--encrypt"] : []),
+      ],
+    },
+    etcdFlags: REPLAY_FLAGS,
+    lastWrites: true,
+  });
+}
+
+interface ScratchStep {
+  readonly verb: string;
+  readonly flags: readonly string[];
+}
+
+interface ScratchWork {
+  readonly etcdVersion: string;
+  /** Bytes of the snapshot. */
+  readonly size: number;
+  /** In the folder; empty for the folder itself. */
+  readonly object: string;
+  /** The first and the last step, with their own flags. */
+  readonly fetch: ScratchStep;
+  readonly last: ScratchStep;
+  readonly etcdFlags?: readonly string[];
+  /** The last step uses the store, too. */
+  readonly lastWrites?: boolean;
+}
+
+function scratchPod({ spec }: SnapshotFacts, wishes: VerifyWishes, work: ScratchWork): PodSpec {
   const { etcd, resultFile } = wishes;
-  const { uri = "", sha256, etcdVersion = "", size = 0 } = status;
+  const { etcdVersion, size, object } = work;
   const store = storeParts(spec.destination, FILE_MODE);
   const key = keyParts(spec.encryption?.keySecret, FILE_MODE);
-  const object = uri.slice(uri.lastIndexOf("/") + 1);
   const scratch = { name: "scratch", mountPath: SCRATCH.directory };
   const step = ["--scratch-dir", SCRATCH.directory, "--endpoint", SCRATCH.clientURL];
   const report = ["--result-file", resultFile];
@@ -69,10 +137,10 @@ export function verifyPod({ spec, status }: SnapshotFacts, wishes: VerifyWishes)
     name: VERIFY_CONTAINERS.fetch,
     args: [
       "snapshot",
-      "verify-fetch",
+      work.fetch.verb,
       ...step,
       ...report,
-      ...(sha256 === undefined ? [] : ["--sha256", sha256]),
+      ...work.fetch.flags,
       ...key.args,
       ...store.args,
       `${store.folder}${object}`,
@@ -92,7 +160,7 @@ export function verifyPod({ spec, status }: SnapshotFacts, wishes: VerifyWishes)
     ...theirs,
     name: VERIFY_CONTAINERS.etcd,
     command: ["etcd"],
-    args: scratchEtcd(SCRATCH).map(literal),
+    args: [...scratchEtcd(SCRATCH), ...(work.etcdFlags ?? [])].map(literal),
     restartPolicy: "Always",
   };
   return {
@@ -107,9 +175,17 @@ export function verifyPod({ spec, status }: SnapshotFacts, wishes: VerifyWishes)
       {
         ...ours,
         name: wishes.container,
-        args: ["snapshot", "verify-compare", ...step, ...report].map(literal),
+        args: [
+          "snapshot",
+          work.last.verb,
+          ...step,
+          ...report,
+          ...work.last.flags,
+          ...(work.lastWrites ? [...key.args, ...store.args, store.folder] : []),
+        ].map(literal),
+        ...(work.lastWrites && store.env.length > 0 && { env: [...store.env] }),
         resources: { requests },
-        volumeMounts: [scratch],
+        volumeMounts: [scratch, ...(work.lastWrites ? [...key.mounts, ...store.mounts] : [])],
       },
     ],
     volumes: [{ name: "scratch", emptyDir: {} }, ...key.volumes, ...store.volumes],

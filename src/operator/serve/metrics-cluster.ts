@@ -112,6 +112,12 @@ export class ClusterSeries {
       METRICS.snapshotRestore,
       ofSchedules(({ rto }) => (rto === undefined ? undefined : (parseDuration(rto) ?? NaN) / 1_000)),
     ];
+    yield [METRICS.changesRecorded, ofSchedules(({ incremental }) => secondsOf(incremental?.time))];
+    yield [METRICS.changesRevision, ofSchedules(({ incremental }) => incremental?.revision)];
+    yield [
+      METRICS.changesFollowed,
+      ofSchedules(({ incremental }) => incremental && (incremental.reason === "Following" ? 1 : 0)),
+    ];
     const ofMembers = (read: (member: MemberStatus) => number | undefined): Sample[] =>
       members.flatMap((member) => {
         const value = read(member);

@@ -4,7 +4,10 @@
  * of the point; raising it is a matter of the restore.
  */
 import path from "node:path";
+import type { EtcdClient } from "../../etcd/client.ts";
 import type { InstalledEtcd } from "../../etcd/install/ensure.ts";
+import type { Clock } from "../../seams/clock.ts";
+import type { Endpoint } from "../../seams/etcd-transport.ts";
 import type { Random } from "../../seams/random.ts";
 import type { Encoding } from "../codec/codec.ts";
 import type { SnapshotFacts } from "../inspect.ts";
@@ -23,15 +26,22 @@ import { readSteps } from "./reader.ts";
 import { replay, REPLAY_FLAGS } from "./replay.ts";
 import { restoredRevision } from "./start.ts";
 
-export interface BuildOptions extends Decryption, Omit<ScratchOptions, "etcd" | "flags"> {
+/** What is done with a scratch etcd that serves the snapshot before the point, whoever runs it. */
+export interface ReplayOptions extends Decryption {
   /** The folder with the snapshot and the change log. */
   readonly store: Store;
   readonly point: Point;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  readonly to: Encoding & { readonly store: Store; readonly name: string; readonly id?: string | undefined };
+  readonly progress?: (event: BuildProgress) => void;
+}
+
+export interface BuildOptions
+  extends Omit<ReplayOptions, "clock">, Omit<ScratchOptions, "etcd" | "flags" | "signal"> {
   /** Of the minor version that wrote the snapshot. */
   readonly etcd: InstalledEtcd;
-  readonly random: Random;
-  readonly to: Encoding & { readonly store: Store; readonly name: string };
-  readonly progress?: (event: BuildProgress) => void;
 }
 
 export type BuildProgress =
@@ -65,7 +75,11 @@ export async function buildSnapshot(options: BuildOptions): Promise<Built> {
   }
 }
 
-async function fetchBase(options: BuildOptions): Promise<void> {
+/** Into the scratch directory, read to its end and checked. */
+export async function fetchBase(
+  options: Pick<BuildOptions, "store" | "point" | "directory" | "random" | "signal" | "progress"> &
+    Decryption,
+): Promise<void> {
   const { point, directory, random, signal, progress } = options;
   const { name, manifest } = point.base;
   const reader = new SnapshotReader({
@@ -78,59 +92,70 @@ async function fetchBase(options: BuildOptions): Promise<void> {
 }
 
 async function buildOnce(options: BuildOptions): Promise<Built> {
-  const { point, directory, world, signal, progress } = options;
+  const { directory, world, progress } = options;
   progress?.({ kind: "restoring" });
   await world.disk.remove(path.join(directory, "data"));
-  return await withScratchEtcd({ ...options, flags: REPLAY_FLAGS }, async (client, endpoint) => {
-    await using leases = await LeaseKeeper.start(client, endpoint, world.clock);
-    for (const { memberId, alarm } of await client.maintenance.alarms({ signal })) {
-      if (alarm === "CORRUPT")
-        throw new ChangeLogError("differs", "the snapshot has the alarm CORRUPT. Use another snapshot.");
-      // Its quota is another one, and nothing could be replayed.
-      await client.maintenance.disarm(memberId, alarm, { signal });
-    }
-    const { header } = await client.kv.range("\0", { limit: 1, keysOnly: true, signal });
-    const after = Number(header.revision);
-    const expected = restoredRevision(point.base.manifest);
-    if (after !== expected)
-      throw spoiled(leases, `${point.base.name} restores to revision ${after}, not ${expected}`);
-    const steps = readSteps({
-      ...options,
-      clusterId: point.clusterId,
-      segments: point.segments,
-      after,
-      revision: point.revision,
-      auth: await authStateOf(client, signal),
-    });
-    const last = await replay({
-      client,
-      leases,
-      steps,
-      signal,
-      progress: (revision) => progress?.({ kind: "replaying", revision }),
-    });
-    const limits = { timeoutMs: 120_000, signal, revision: BigInt(point.revision) };
-    const { count } = await client.kv.range("\0", { ...limits, rangeEnd: "\0", countOnly: true });
-    const { base } = point;
-    const manifest = await saveSnapshot({
-      client,
-      ...options.to,
-      clock: world.clock,
-      random: options.random,
-      signal,
-      origin: {
-        clusterId: point.clusterId,
-        member: base.manifest.member,
-        builtFrom: base.manifest.object,
-        at: new Date(last?.time ?? base.manifest.startedAt),
-      },
-      require: (facts) => requirePoint(facts, point, count, leases),
-      progress: (event) => {
-        if (event.kind === "bytes") progress?.({ kind: "saving", done: event.done });
-      },
-    });
-    return { manifest, ...(last && { received: new Date(last.time).toISOString() }) };
+  return await withScratchEtcd(
+    { ...options, flags: REPLAY_FLAGS },
+    async (client, endpoint) => await replayInto(client, endpoint, { ...options, clock: world.clock }),
+  );
+}
+
+/** Replays the changes up to the point, and saves what the scratch etcd then holds. */
+export async function replayInto(
+  client: EtcdClient,
+  endpoint: Endpoint,
+  options: ReplayOptions,
+): Promise<Built> {
+  const { point, signal, progress } = options;
+  await using leases = await LeaseKeeper.start(client, endpoint, options.clock);
+  for (const { memberId, alarm } of await client.maintenance.alarms({ signal })) {
+    if (alarm === "CORRUPT")
+      throw new ChangeLogError("differs", "the snapshot has the alarm CORRUPT. Use another snapshot.");
+    // Its quota is another one, and nothing could be replayed.
+    await client.maintenance.disarm(memberId, alarm, { signal });
+  }
+  const { header } = await client.kv.range("\0", { limit: 1, keysOnly: true, signal });
+  const after = Number(header.revision);
+  const expected = restoredRevision(point.base.manifest);
+  if (after !== expected)
+    throw spoiled(leases, `${point.base.name} restores to revision ${after}, not ${expected}`);
+  const steps = readSteps({
+    ...options,
+    clusterId: point.clusterId,
+    segments: point.segments,
+    after,
+    revision: point.revision,
+    auth: await authStateOf(client, signal),
   });
+  const last = await replay({
+    client,
+    leases,
+    steps,
+    signal,
+    progress: (revision) => progress?.({ kind: "replaying", revision }),
+  });
+  const limits = { timeoutMs: 120_000, signal, revision: BigInt(point.revision) };
+  const { count } = await client.kv.range("\0", { ...limits, rangeEnd: "\0", countOnly: true });
+  const { base } = point;
+  const manifest = await saveSnapshot({
+    client,
+    ...options.to,
+    clock: options.clock,
+    random: options.random,
+    signal,
+    origin: {
+      clusterId: point.clusterId,
+      member: base.manifest.member,
+      builtFrom: base.manifest.object,
+      at: new Date(last?.time ?? base.manifest.startedAt),
+    },
+    require: (facts) => requirePoint(facts, point, count, leases),
+    progress: (event) => {
+      if (event.kind === "bytes") progress?.({ kind: "saving", done: event.done });
+    },
+  });
+  return { manifest, ...(last && { received: new Date(last.time).toISOString() }) };
 }
 
 function requirePoint(

@@ -17,6 +17,8 @@ export type ChangeLogFault =
   | "differs"
   /** A lease expired during a replay; another attempt may succeed. */
   | "expired"
+  /** Another minor version of etcd wrote the snapshot than would replay the changes. */
+  | "version"
   | "unsupported";
 
 export class ChangeLogError extends Error {

@@ -39,6 +39,28 @@ test("whatever breaks, every revision is in the log once, and every state can be
   }
 });
 
+test("a follower that takes no snapshots waits for one of others, as often as it needs one", async () => {
+  const world = new World();
+  const { etcd } = world;
+  etcd.write([{ put: "a", value: "1" }]);
+  world.start({ takeBase: undefined });
+  await world.until("it waits", () => world.reasons.length > 2);
+  assert.deepEqual([world.bases, new Set(world.reasons)], [0, new Set(["none"])]);
+  await world.takeBase();
+  etcd.write([{ put: "a", value: "2" }]);
+  await world.recorded();
+  etcd.authRevision++;
+  etcd.write([{ put: "a", value: "3" }]);
+  await world.until("users changed", () => world.reasons.includes("auth"));
+  assert.equal(world.bases, 1);
+  await world.takeBase();
+  etcd.write([{ put: "a", value: "4" }]);
+  await world.recorded();
+  await world.stop();
+  const { state } = await world.rebuilt(etcd.revision);
+  assert.deepEqual(state, etcd.state);
+});
+
 test("two followers of one cluster write one log", async () => {
   const world = new World();
   const other = new World();

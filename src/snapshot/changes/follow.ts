@@ -32,8 +32,8 @@ export interface FollowOptions extends Encoding {
   /** A segment is written this long after its first change, or when it has so many bytes. */
   readonly intervalMs: number;
   readonly segmentBytes?: number;
-  /** Puts a new snapshot of the cluster into the store, in the way that snapshots are taken there. */
-  readonly takeBase: (reason: BaseReason) => Promise<void>;
+  /** Puts a new snapshot of the cluster into the store, in the way that snapshots are taken there; absent: others do. */
+  readonly takeBase?: ((reason: BaseReason) => Promise<void>) | undefined;
   readonly progress?: (event: FollowEvent) => void;
 }
 
@@ -47,6 +47,8 @@ export type FollowEvent =
   | { readonly kind: "retry"; readonly error: Error };
 
 export const SEGMENT_BYTES = 8 * 1024 * 1024;
+/** How often the store is looked at for a snapshot that others take. */
+const AWAIT_BASE_MS = 5_000;
 /** No more snapshots than these are taken in the time: where compaction outruns the follower, more would not help. */
 const MOST_BASES = 3;
 const BASES_WITHIN_MS = 900_000;
@@ -81,12 +83,17 @@ export async function follow(options: FollowOptions): Promise<void> {
   while (!signal.aborted) {
     try {
       const found = await findStart({ ...options, floor });
+      if ("needs" in found && options.takeBase === undefined) {
+        progress?.({ kind: "base", reason: found.needs, waitMs: AWAIT_BASE_MS });
+        await sleep(clock, AWAIT_BASE_MS, signal);
+        continue;
+      }
       if ("needs" in found) {
         const oldest = bases.at(-MOST_BASES) ?? Number.NEGATIVE_INFINITY;
         const waitMs = Math.max(0, oldest + BASES_WITHIN_MS - clock.monotonic());
         progress?.({ kind: "base", reason: found.needs, waitMs });
         await sleep(clock, waitMs, signal);
-        await options.takeBase(found.needs);
+        await options.takeBase?.(found.needs);
         bases = [...bases.slice(1 - MOST_BASES), clock.monotonic()];
         continue;
       }

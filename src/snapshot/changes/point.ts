@@ -57,6 +57,12 @@ export async function findPoint(options: PointOptions): Promise<Point> {
     throw unreachable(
       `the change log does not lead from revision ${from}, that of ${base.name}, to ${revision}${wording(target)}`,
     );
+  const last = segments.at(-1) as NamedSegment;
+  // Known before anything is restored; a damaged one is told of by its name.
+  if ((await reaching(options, segments, segments.length - 1, revision)) === undefined)
+    throw unreachable(
+      `the change log ends with revision ${(await headerOf(options, last)).last}, and ${revision} was asked for`,
+    );
   return { ...found, segments };
 }
 

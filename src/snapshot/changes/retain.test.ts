@@ -7,7 +7,7 @@ import { manifestOf, never } from "../testing/fixtures.ts";
 import { MemoryStore } from "../testing/memory-store.ts";
 import type { ChangeLog } from "./log.ts";
 import { endName, liveName, parseLogName, segmentName } from "./names.ts";
-import { obsolete, reachOf } from "./retain.ts";
+import { obsolete, obsoleteChanges, reachOf } from "./retain.ts";
 
 const at = (second: number) => new Date(1000 * second).toISOString();
 const segments = (...firsts: number[]) => firsts.map((first) => ({ name: segmentName("abc", first), first }));
@@ -75,4 +75,22 @@ test("prune deletes the part of a log that no kept snapshot needs, and says so b
   await prune(store, plan, never, () => undefined);
   const left = [...store.objects.keys()].filter((name) => name.startsWith("changes/"));
   assert.deepEqual(left, [segmentName("abc", 21), segmentName("abc", 31)]);
+});
+
+test("of a folder's logs goes what its snapshots do not need, and nothing of a log without a snapshot", async () => {
+  const store = new MemoryStore();
+  const put = (name: string, text = "{}") =>
+    store.objects.set(name, { bytes: Buffer.from(text), modifiedAt: new Date(0) });
+  for (const first of [11, 21, 31]) for (const cluster of ["abc", "def"]) put(segmentName(cluster, first));
+  const keep = (object: string, revision: number) => {
+    put(object);
+    put(
+      manifestName(object),
+      writeManifest(manifestOf({ object, revision, stored: { size: 2, sha256: "0".repeat(64) } })),
+    );
+  };
+  assert.deepEqual(await obsoleteChanges(store, never), []);
+  keep("a.db", 25);
+  assert.deepEqual(await obsoleteChanges(store, never), [segmentName("abc", 11)]);
+  assert.deepEqual(await obsoleteChanges(new MemoryStore(), never), []);
 });

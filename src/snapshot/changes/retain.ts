@@ -1,8 +1,9 @@
 /** How far a change log leads from a snapshot, and which of its segments no snapshot needs any more. */
 import type { Manifest } from "../manifest.ts";
-import type { ChangeLog, Position } from "./log.ts";
+import { isStoreError, type Store } from "../store/store.ts";
+import { listLogs, type ChangeLog, type Position } from "./log.ts";
 import { endName } from "./names.ts";
-import { restoredRevision } from "./start.ts";
+import { basesOf, restoredRevision } from "./start.ts";
 
 /** The last point that can be restored from the snapshot, for all that the log says of itself. */
 export function reachOf({ stretches, live }: ChangeLog, manifest: Manifest): Position | undefined {
@@ -33,4 +34,22 @@ export function obsolete({ clusterId, stretches }: ChangeLog, kept: readonly Man
     const next = all[index + 1];
     return next !== undefined && next.first - 1 <= oldest ? [name, ...end] : [];
   });
+}
+
+/** Of all logs in a folder, by the snapshots that are there; of a log without any snapshot nothing. */
+export async function obsoleteChanges(store: Store, signal: AbortSignal): Promise<string[]> {
+  const logs = await listLogs(store, signal).catch((error: unknown) => {
+    if (isStoreError(error, "no-place")) return [];
+    throw error;
+  });
+  const names = await Promise.all(
+    logs.map(async (log) => {
+      const kept = await basesOf(store, log.clusterId, signal);
+      return obsolete(
+        log,
+        kept.map(({ manifest }) => manifest),
+      );
+    }),
+  );
+  return names.flat();
 }

@@ -56,7 +56,7 @@ export class World {
     await Promise.resolve();
   }
 
-  start(options: { segmentBytes?: number } = {}): void {
+  start(options: { segmentBytes?: number; takeBase?: undefined } = {}): void {
     this.#stop = new AbortController();
     this.#running = follow({
       client: this.etcd.client(this.clock),

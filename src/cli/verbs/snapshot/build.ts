@@ -9,15 +9,47 @@ import { systemDisk } from "../../../seams/disk.ts";
 import { systemProcesses } from "../../../seams/processes.ts";
 import { listSnapshots } from "../../../snapshot/catalog.ts";
 import type { BuildProgress } from "../../../snapshot/changes/build.ts";
-import { findPoint, type Point } from "../../../snapshot/changes/point.ts";
+import { findPoint, type Point, type Target } from "../../../snapshot/changes/point.ts";
+import { findOwn } from "../../../snapshot/own.ts";
+import { resultOf } from "../../../snapshot/result.ts";
 import type { Store } from "../../../snapshot/store/store.ts";
 import { CommandError, EXIT } from "../../exit.ts";
+import type { Flags, ValuesOf } from "../../flag.ts";
 import { UsageError, type CliIo } from "../../io.ts";
 import { formatted } from "../../output.ts";
 import { snapshotLines } from "../../screen/snapshots.ts";
 import { ENCODING_FLAGS } from "./encoding.ts";
 import { decryptionOf, FOLDER, KEY_FLAGS, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+import { definitely, reporting, requireId, RESULT_FLAGS } from "./result-file.ts";
 import { withProgress, type Progress } from "./progress.ts";
+
+/** Which point, of which cluster, and with which etcd. */
+export const POINT_FLAGS = {
+  "at-revision": { kind: "number", value: "revision", help: "the state at this revision" },
+  "at-time": {
+    kind: "text",
+    value: "time",
+    help: "the state received by this time, such as 2026-11-16T23:47:56Z",
+  },
+  "cluster-id": {
+    kind: "text",
+    value: "id",
+    help: "of which cluster, where the folder has snapshots of several",
+  },
+  "etcd-version": {
+    kind: "text",
+    value: "version",
+    help: "etcd to replay with, of the snapshot's minor version (default: that of its manifest)",
+  },
+} as const satisfies Flags;
+
+/** Neither: the latest that there is. */
+export function targetOf(flags: ValuesOf<typeof POINT_FLAGS>): Target {
+  const target = { revision: revisionOf(flags["at-revision"]), time: timeOf(flags["at-time"]) };
+  if (target.revision !== undefined && target.time !== undefined)
+    throw new UsageError("--at-revision and --at-time exclude each other; give one of them");
+  return target;
+}
 
 export const verb = snapshotVerb(
   {
@@ -34,27 +66,13 @@ export const verb = snapshotVerb(
       },
     ],
     flags: {
-      "at-revision": { kind: "number", value: "revision", help: "the state at this revision" },
-      "at-time": {
-        kind: "text",
-        value: "time",
-        help: "the state received by this time, such as 2026-11-16T23:47:56Z",
-      },
-      "cluster-id": {
-        kind: "text",
-        value: "id",
-        help: "of which cluster, where the folder has snapshots of several",
-      },
-      "etcd-version": {
-        kind: "text",
-        value: "version",
-        help: "etcd to replay with, of the snapshot's minor version (default: that of its manifest)",
-      },
+      ...POINT_FLAGS,
       "scratch-dir": {
         kind: "text",
         value: "directory",
         help: "where to restore it (default: the system's temporary directory)",
       },
+      ...RESULT_FLAGS,
       ...ENCODING_FLAGS,
       ...KEY_FLAGS,
       ...STORE_FLAGS,
@@ -71,58 +89,64 @@ export const verb = snapshotVerb(
       },
     ],
   },
-  async ({ args, flags }, io) => {
-    const target = { revision: revisionOf(flags["at-revision"]), time: timeOf(flags["at-time"]) };
-    if (target.revision !== undefined && target.time !== undefined)
-      throw new UsageError("--at-revision and --at-time exclude each other; give one of them");
-    const decryption = await decryptionOf(flags, io);
-    if (flags.encrypt && decryption.key === undefined)
-      throw new UsageError("--encrypt needs a key: pass --encryption-key-file or set QUORATE_SNAPSHOT_KEY");
-    const { store } = await locationOf(args.folder, flags, io, { folder: true });
-    const to = await locationOf(args.target, flags, io);
-    const { signal } = io;
-    const clusterId = flags["cluster-id"]?.toLowerCase() ?? (await onlyCluster(store, io));
-    const point = await findPoint({ store, clusterId, target, ...decryption, signal });
-    tellPoint(point, io);
-    const etcd = await installed(point, flags["etcd-version"], io);
-    const parent = path.resolve(io.cwd, flags["scratch-dir"] ?? os.tmpdir());
-    const directory = await mkdtemp(path.join(parent, "quorate-build-"));
-    try {
-      const [{ buildSnapshot }, { createPki }] = await Promise.all([
-        import("../../../snapshot/changes/build.ts"),
-        import("../../../pki/issue.ts"),
-      ]);
-      const { manifest, received } = await withProgress(io, "Reading", async (progress) =>
-        buildSnapshot({
-          ...decryption,
-          store,
-          point,
-          etcd,
-          directory,
-          pki: createPki(io.clock, io.random),
-          world: { processes: systemProcesses, disk: systemDisk, clock: io.clock },
-          env: io.env,
-          random: io.random,
-          signal,
-          to: {
-            ...to,
-            compression: flags.compress ? "zstd" : "none",
-            key: flags.encrypt ? decryption.key : undefined,
-          },
-          progress: (event) => tell(event, progress, io),
-        }),
-      );
-      const uri = `${to.store.uri}${to.name.slice(0, to.name.lastIndexOf("/") + 1)}${manifest.object}`;
-      const text = () => snapshotLines(uri, manifest).join("\n");
-      const data = { uri, ...manifest, ...(received !== undefined && { received }) };
-      io.stdout.write(await formatted({ data, text }, flags.output));
-    } catch (error) {
-      if (error instanceof EtcdutlError) throw new CommandError(EXIT.failed, error.message, { cause: error });
-      throw error;
-    } finally {
-      await rm(directory, { recursive: true, force: true });
-    }
-  },
+  async ({ args, flags }, io) =>
+    await reporting(flags["result-file"], io, async () => {
+      const target = targetOf(flags);
+      const decryption = await decryptionOf(flags, io);
+      if (flags.encrypt && decryption.key === undefined)
+        throw new UsageError("--encrypt needs a key: pass --encryption-key-file or set QUORATE_SNAPSHOT_KEY");
+      const { store } = await locationOf(args.folder, flags, io, { folder: true });
+      const to = await locationOf(args.target, flags, io);
+      const { signal } = io;
+      const own = flags.id === undefined ? [] : await findOwn(to.store, flags.id, signal);
+      const done = own.findLast(({ state }) => state === "complete")?.manifest;
+      if (done) return { snapshot: resultOf(done.object, done) };
+      const clusterId = flags["cluster-id"]?.toLowerCase() ?? (await onlyCluster(store, io));
+      const find = () => findPoint({ store, clusterId, target, ...decryption, signal });
+      const point = await (flags["result-file"] === undefined ? find() : definitely(find));
+      tellPoint(point, io);
+      const etcd = await installed(point, flags["etcd-version"], io);
+      const parent = path.resolve(io.cwd, flags["scratch-dir"] ?? os.tmpdir());
+      const directory = await mkdtemp(path.join(parent, "quorate-build-"));
+      try {
+        const [{ buildSnapshot }, { createPki }] = await Promise.all([
+          import("../../../snapshot/changes/build.ts"),
+          import("../../../pki/issue.ts"),
+        ]);
+        const { manifest, received } = await withProgress(io, "Reading", async (progress) =>
+          buildSnapshot({
+            ...decryption,
+            store,
+            point,
+            etcd,
+            directory,
+            pki: createPki(io.clock, io.random),
+            world: { processes: systemProcesses, disk: systemDisk, clock: io.clock },
+            env: io.env,
+            random: io.random,
+            signal,
+            to: {
+              ...to,
+              id: flags.id === undefined ? undefined : requireId(flags.id, args.target),
+              compression: flags.compress ? "zstd" : "none",
+              key: flags.encrypt ? decryption.key : undefined,
+            },
+            progress: (event) => tell(event, progress, io),
+          }),
+        );
+        const uri = `${to.store.uri}${to.name.slice(0, to.name.lastIndexOf("/") + 1)}${manifest.object}`;
+        const text = () => snapshotLines(uri, manifest).join("\n");
+        const data = { uri, ...manifest, ...(received !== undefined && { received }) };
+        io.stdout.write(await formatted({ data, text }, flags.output));
+        return { snapshot: resultOf(manifest.object, manifest) };
+      } catch (error) {
+        if (error instanceof EtcdutlError)
+          throw new CommandError(EXIT.failed, error.message, { cause: error });
+        throw error;
+      } finally {
+        await rm(directory, { recursive: true, force: true });
+      }
+    }),
 );
 
 function revisionOf(given: number | undefined): number | undefined {
@@ -144,7 +168,7 @@ function timeOf(given: string | undefined): number | undefined {
   return time;
 }
 
-async function onlyCluster(store: Store, io: CliIo): Promise<string> {
+export async function onlyCluster(store: Store, io: CliIo): Promise<string> {
   const entries = await listSnapshots(store, "", io.signal);
   const ids = new Set(
     entries.flatMap(({ name, state, manifest }) =>

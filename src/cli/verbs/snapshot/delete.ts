@@ -1,8 +1,11 @@
 /** `quorate snapshot delete`: deletes the objects of one snapshot from a store, by the ID that it was taken with. */
+import { ChangeLogError } from "../../../snapshot/changes/errors.ts";
+import { obsoleteChanges } from "../../../snapshot/changes/retain.ts";
 import { findOwn } from "../../../snapshot/own.ts";
 import { manifestName } from "../../../snapshot/manifest.ts";
 import { confirm } from "../../confirm.ts";
-import { UsageError } from "../../io.ts";
+import type { Store } from "../../../snapshot/store/store.ts";
+import { UsageError, type CliIo } from "../../io.ts";
 import { FOLDER, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
 import { reporting, requireId, RESULT_FLAGS } from "./result-file.ts";
 
@@ -11,7 +14,7 @@ export const verb = snapshotVerb(
     name: "snapshot delete",
     summary: "delete what was saved with an --id, from a store",
     about:
-      "Deletes every object directly in the folder whose name begins with the ID that `snapshot save --id` was given, and its manifest. Nothing else is touched. Deleting what is gone already succeeds.",
+      "Deletes every object directly in the folder whose name begins with the ID that `snapshot save --id` was given, and its manifest. Of a change log in the folder, what lies before the oldest snapshot that is left goes too. Nothing else is touched. Deleting what is gone already succeeds.",
     arguments: [FOLDER],
     flags: { ...RESULT_FLAGS, ...STORE_FLAGS },
     groups: ["confirm"],
@@ -39,6 +42,20 @@ export const verb = snapshotVerb(
         await store.delete(manifestName(name), io.signal);
         io.stderr.write(`Deleted ${store.uri}${name}\n`);
       }
+      await deleteObsolete(store, io);
       return undefined;
     }),
 );
+
+/** A log that cannot be read keeps no snapshot from being deleted. */
+async function deleteObsolete(store: Store, io: CliIo): Promise<void> {
+  const names = await obsoleteChanges(store, io.signal).catch((error: unknown) => {
+    if (!(error instanceof ChangeLogError)) throw error;
+    io.stderr.write(`${error.message} Nothing of the change log was deleted\n`);
+    return [];
+  });
+  for (const name of names) {
+    await store.delete(name, io.signal);
+    io.stderr.write(`Deleted ${store.uri}${name}\n`);
+  }
+}

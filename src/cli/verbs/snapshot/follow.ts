@@ -9,6 +9,8 @@ import { UsageError, type CliIo } from "../../io.ts";
 import { ENCODING_FLAGS, encodingOf } from "./encoding.ts";
 import { ETCD_FLAGS, openEtcd } from "./etcd.ts";
 import { FOLDER, KEY_FLAGS, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+import { FollowTeller, TELLING_FLAGS } from "./follow-teller.ts";
+import { reporting, RESULT_FLAGS } from "./result-file.ts";
 import { tellSave, withProgress } from "./progress.ts";
 
 const WHY: Readonly<Record<BaseReason, string>> = {
@@ -34,6 +36,12 @@ export const verb = snapshotVerb(
         default: "30s",
         help: "write what has changed this often; what was not written yet is lost with the cluster",
       },
+      "await-base": {
+        kind: "switch",
+        help: "take no snapshot, but wait until another program has put one into the folder",
+      },
+      ...TELLING_FLAGS,
+      "result-file": RESULT_FLAGS["result-file"],
       ...ENCODING_FLAGS,
       ...KEY_FLAGS,
       ...STORE_FLAGS,
@@ -49,36 +57,44 @@ export const verb = snapshotVerb(
       },
     ],
   },
-  async ({ args, flags }, io) => {
-    if (flags.interval < 1000) throw new UsageError("--interval: use at least 1s");
-    const encoding = await encodingOf(flags, io);
-    const { store } = await locationOf(args.folder, flags, io, { folder: true });
-    const { client, close } = await openEtcd(flags, io);
-    const shared = { client, store, ...encoding, clock: io.clock, random: io.random, signal: io.signal };
-    try {
-      await follow({
-        ...shared,
-        intervalMs: flags.interval,
-        takeBase: async () => {
-          await withProgress(io, "Saving", async (progress) => {
-            const manifest = await saveSnapshot({
-              ...shared,
-              name: "",
-              progress: (event) => tellSave(event, progress, io),
-            });
-            io.stderr.write(`Took ${store.uri}${manifest.object}, revision ${manifest.revision}\n`);
-          });
-        },
-        progress: (event) => tell(event, io),
-      });
-    } catch (error) {
-      if (error instanceof NoMemberError || isEtcdError(error))
-        throw new CommandError(EXIT.failed, error.message, { cause: error });
-      throw error;
-    } finally {
-      await close();
-    }
-  },
+  async ({ args, flags }, io) =>
+    await reporting(flags["result-file"], io, async () => {
+      if (flags.interval < 1000) throw new UsageError("--interval: use at least 1s");
+      const encoding = await encodingOf(flags, io);
+      const { store } = await locationOf(args.folder, flags, io, { folder: true });
+      await using teller = await FollowTeller.start(flags, io);
+      const { client, close } = await openEtcd(flags, io);
+      const shared = { client, store, ...encoding, clock: io.clock, random: io.random, signal: io.signal };
+      try {
+        await follow({
+          ...shared,
+          intervalMs: flags.interval,
+          takeBase: flags["await-base"]
+            ? undefined
+            : async () => {
+                await withProgress(io, "Saving", async (progress) => {
+                  const manifest = await saveSnapshot({
+                    ...shared,
+                    name: "",
+                    progress: (event) => tellSave(event, progress, io),
+                  });
+                  io.stderr.write(`Took ${store.uri}${manifest.object}, revision ${manifest.revision}\n`);
+                });
+              },
+          progress: (event) => {
+            tell(event, io);
+            teller.tell(event);
+          },
+        });
+        return undefined;
+      } catch (error) {
+        if (error instanceof NoMemberError || isEtcdError(error))
+          throw new CommandError(EXIT.failed, error.message, { cause: error });
+        throw error;
+      } finally {
+        await close();
+      }
+    }),
 );
 
 function tell(event: FollowEvent, io: CliIo): void {

@@ -4,6 +4,7 @@ import path from "node:path";
 import type { SnapshotReason } from "../../../core/messages/snapshot-reasons.ts";
 import type { VerificationReason } from "../../../core/messages/verification-reasons.ts";
 import { isEtcdError } from "../../../etcd/errors.ts";
+import { ChangeLogError, type ChangeLogFault } from "../../../snapshot/changes/errors.ts";
 import { NoMemberError } from "../../../snapshot/choose.ts";
 import { KeyError } from "../../../snapshot/codec/key.ts";
 import { SnapshotDamaged } from "../../../snapshot/inspect.ts";
@@ -15,6 +16,7 @@ import {
 } from "../../../snapshot/result.ts";
 import { VerificationError } from "../../../snapshot/verification-error.ts";
 import { isStoreError, type StoreErrorKind } from "../../../snapshot/store/store.ts";
+import { CommandError, EXIT } from "../../exit.ts";
 import type { Flags } from "../../flag.ts";
 import { UsageError, type CliIo } from "../../io.ts";
 
@@ -61,6 +63,17 @@ export async function reporting(
   }
 }
 
+/** Points that no other attempt would lead to: whoever repeats the command is told by the exit code. */
+export async function definitely<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ChangeLogError && (error.fault === "unreachable" || error.fault === "version"))
+      throw new CommandError(EXIT.usage, error.message, { cause: error });
+    throw error;
+  }
+}
+
 const STORE_REASONS: Readonly<Record<StoreErrorKind, SnapshotReason>> = {
   denied: "StoreDenied",
   "no-place": "StoreMissing",
@@ -73,10 +86,16 @@ const STORE_REASONS: Readonly<Record<StoreErrorKind, SnapshotReason>> = {
   exists: "StoreInvalid",
 };
 
+const CHANGE_REASONS: Partial<Record<ChangeLogFault, SnapshotReason>> = {
+  unreachable: "PointUnreachable",
+  version: "ReplayVersion",
+};
+
 function reasonOf(error: unknown): SnapshotReason | VerificationReason {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   for (const one of [error, cause]) {
     if (isStoreError(one)) return STORE_REASONS[one.kind];
+    if (one instanceof ChangeLogError) return CHANGE_REASONS[one.fault] ?? "ChangesUnusable";
     if (one instanceof KeyError) return "InvalidKey";
     if (one instanceof SnapshotDamaged) return "Damaged";
     if (one instanceof VerificationError) return one.fault;

@@ -11,7 +11,7 @@ import type { Flags } from "../../flag.ts";
 import { decryptionOf, KEY_FLAGS, locationOf, SNAPSHOT, snapshotVerb, STORE_FLAGS } from "./flags.ts";
 import { reporting, RESULT_FLAGS } from "./result-file.ts";
 
-const STEP_FLAGS = {
+export const STEP_FLAGS = {
   "scratch-dir": { kind: "text", value: "directory", help: "the scratch volume" },
   endpoint: { kind: "text", value: "url", help: "client URL of the scratch etcd, with an IP address" },
   "result-file": RESULT_FLAGS["result-file"],
@@ -129,7 +129,7 @@ export const here = snapshotVerb(
     }),
 );
 
-function scratchOf(
+export function scratchOf(
   flags: { readonly "scratch-dir": string | undefined; readonly endpoint: string | undefined },
   io: CliIo,
 ): { directory: string; clientURL: string } {

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { collectingIo } from "../../testing.ts";
+import { FollowTeller } from "./follow-teller.ts";
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+test("how far a follower is stands in a file and is told to whoever asks, until it ends", async () => {
+  const dir = await mkdtemp(path.join(os.tmpdir(), "quorate-teller-"));
+  try {
+    const [file, address] = [path.join(dir, "report"), `127.0.0.1:${await freePort()}`];
+    {
+      await using teller = await FollowTeller.start({ "report-file": file, listen: address }, collectingIo());
+      teller.tell({ kind: "complete", revision: 7, time: "2026-11-17T10:00:00.000Z" });
+      const answer = await fetch(`http://${address}/`);
+      assert.deepEqual(await answer.json(), {
+        state: "following",
+        revision: 7,
+        time: "2026-11-17T10:00:00.000Z",
+      });
+    }
+    assert.match(await readFile(file, "utf8"), /"revision":7/);
+    await assert.rejects(fetch(`http://${address}/`));
+    await assert.rejects(FollowTeller.start({ listen: "nowhere" }, collectingIo()), /expected host:port/);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+});

@@ -1,0 +1,202 @@
+/**
+ * What to do for a schedule that records changes: one follower for each, made from what the schedule and the membership
+ * say, replaced when that changes, and stopped with a suspended schedule or a hibernated cluster. A follower that is
+ * started again continues where the log ends, and two of them do no harm, so nothing here has to be exact.
+ */
+import { millisecondsOf } from "../../api/duration.ts";
+import type { RecordedChanges } from "../../api/etcd-snapshot-schedule.ts";
+import { CHANGES_INTERVAL } from "../../api/intervals.ts";
+import { canonical, shortHash } from "../hash.ts";
+import type { FollowerReason } from "../messages/follower-reasons.ts";
+import { no, sentence, timestamp, yes, type Verdict } from "../status/condition.ts";
+import type { SnapshotWorld } from "./decide.ts";
+import type { SnapshotEffect } from "./effect.ts";
+import type { ScheduleFacts } from "./facts.ts";
+import type { FollowerFacts, FollowReport } from "./follower-facts.ts";
+import { followerName } from "./names.ts";
+import { workerNamed } from "./turn.ts";
+
+export interface FollowerTurn {
+  readonly effects: readonly SnapshotEffect[];
+  readonly status?: RecordedChanges;
+  /** The condition Following. */
+  readonly verdict?: Verdict;
+  /** It cannot go on without a new snapshot. */
+  readonly needsBase?: boolean;
+  readonly at?: number;
+}
+
+/** One that does not stop within this time, such as on a node that is gone, is not waited for. */
+const STOPS_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 10_000;
+const BEHIND_LEAST_MS = 120_000;
+/** How often the status follows the log. */
+const TELL_MOST_MS = 60_000;
+const TELL_UNCHANGED_MS = 300_000;
+
+export function followerTurn(schedule: ScheduleFacts, world: SnapshotWorld): FollowerTurn | undefined {
+  const { spec, followers = [] } = schedule;
+  const live = followers.filter(({ stoppingMs }) => stoppingMs === undefined);
+  const stop = (those: readonly FollowerFacts[]) =>
+    those.map(({ name, uid }) => ({ kind: "StopFollower", schedule, follower: name, uid }) as const);
+  if (spec.incremental === undefined || schedule.deleting)
+    return live.length === 0 ? undefined : { effects: stop(live) };
+  const ended = whyEnded(schedule, world);
+  if (ended !== undefined) return { effects: stop(live), ...told(schedule, "NotFollowing", ended) };
+  const endpoints = endpointsIn(world);
+  const recipe = recipeOf(schedule, world);
+  const usable = live.filter((one) => one.recipe === recipe && one.state.is !== "ended");
+  const current = usable.toSorted((a, b) => a.attempt - b.attempt).at(-1);
+  const effects: SnapshotEffect[] = stop(live.filter((one) => one !== current));
+  if (current) return { effects, ...following(schedule, world, current) };
+  const blocked = whyBlocked(world);
+  // What runs with an earlier recipe is better than nothing.
+  if (blocked !== undefined) return { effects: [], ...told(schedule, "NotFollowing", blocked) };
+  const waitMs = Math.max(0, ...followers.map(({ stoppingMs = 0 }) => STOPS_WITHIN_MS - stoppingMs));
+  const isFree = live.length === 0 && (followers.length === 0 || waitMs === 0);
+  const attempt = 1 + Math.max(0, ...followers.map((one) => one.attempt));
+  const name = workerNamed(world, followerName(schedule, attempt));
+  if (!isFree)
+    return {
+      effects,
+      ...told(schedule, "Starting", "the follower is replaced; waiting for the former one to stop"),
+      at: world.now + Math.max(1_000, waitMs),
+    };
+  const failure = schedule.followerFailure;
+  return {
+    effects: [{ kind: "StartFollower", schedule, attempt, recipe, endpoints }],
+    ...(failure === undefined
+      ? told(schedule, "Starting", `creating ${name}`)
+      : told(schedule, "FollowerRefused", `${name} cannot be created: ${failure}; it is tried again`)),
+  };
+}
+
+function whyEnded({ spec, invalid }: ScheduleFacts, { cluster }: SnapshotWorld): string | undefined {
+  if (invalid !== undefined) return "the schedule is invalid; its message says why";
+  if (spec.suspend) return "suspended: no changes are recorded";
+  if (cluster.is === "absent") return `EtcdCluster ${spec.cluster} does not exist`;
+  if (cluster.is === "invalid") return undefined;
+  if (cluster.deleting) return `EtcdCluster ${spec.cluster} is being deleted`;
+  return cluster.hibernated ? `EtcdCluster ${spec.cluster} is hibernated` : undefined;
+}
+
+function whyBlocked(world: SnapshotWorld): string | undefined {
+  const { blocked, cluster } = world;
+  if (cluster.is === "invalid") return `the EtcdCluster is invalid (${cluster.why})`;
+  if (blocked) return blocked.message;
+  return endpointsIn(world).length === 0 ? "no member has joined the cluster yet" : undefined;
+}
+
+function endpointsIn({ cluster }: SnapshotWorld): readonly string[] {
+  return cluster.is === "present" ? (cluster.endpoints ?? []) : [];
+}
+
+function recipeOf({ spec }: ScheduleFacts, world: SnapshotWorld): string {
+  const { destination, compression, encryption, serviceAccountName, incremental } = spec;
+  return shortHash(
+    canonical({
+      destination,
+      compression,
+      encryption,
+      serviceAccountName,
+      incremental,
+      endpoints: endpointsIn(world),
+      followsWith: world.followsWith,
+    }),
+  );
+}
+
+const WHY: Readonly<Record<NonNullable<FollowReport["needs"]>, string>> = {
+  none: "there is no snapshot to begin with",
+  auth: "users or roles changed, or authentication was switched",
+  compacted: "etcd compacted changes before they were received",
+  gap: "etcd did not send all changes",
+  damaged: "the last changes in the store are damaged",
+};
+
+function following(
+  schedule: ScheduleFacts,
+  world: SnapshotWorld,
+  current: FollowerFacts,
+): Omit<FollowerTurn, "effects"> {
+  const { now } = world;
+  const { name, state } = current;
+  const interval = millisecondsOf(schedule.spec.incremental?.interval ?? CHANGES_INTERVAL);
+  const worker = workerNamed(world, name);
+  const at = now + Math.max(LOOK_EVERY_MS, interval);
+  const tell = (reason: FollowerReason, message: string, report?: FollowReport) => ({
+    ...told(schedule, reason, message, name, report),
+    at,
+  });
+  if (state.is !== "running") {
+    const why = state.why;
+    return why === undefined ? tell("Starting", `${worker} is being started`) : tell("FollowerFailed", why);
+  }
+  const { report } = state;
+  const { incremental: before } = schedule.status;
+  if (report?.state === "awaits-base") {
+    const message = `${WHY[report.needs ?? "none"]}; a snapshot is taken to begin with`;
+    return { ...tell("AwaitingBase", message, report), needsBase: true };
+  }
+  const known = Date.parse(report?.time ?? before?.time ?? "");
+  if (Number.isNaN(known)) return tell("Starting", `${worker} is being started`, report);
+  if (now - known > Math.max(BEHIND_LEAST_MS, 4 * interval)) {
+    const why =
+      report === undefined
+        ? `${worker} does not tell how far it is`
+        : (report.problem ?? `${worker} is behind`);
+    return tell("Behind", `no changes were recorded since ${timestamp(known)}: ${why}`, report);
+  }
+  return tell("Following", `${worker} records changes`, report);
+}
+
+/** `report`: how far the log is, if it is known. */
+function told(
+  schedule: ScheduleFacts,
+  reason: FollowerReason,
+  fragment: string,
+  follower?: string,
+  report?: FollowReport,
+): Pick<FollowerTurn, "status" | "verdict"> {
+  const before = schedule.status.incremental;
+  const message = sentence(fragment).slice(0, 1024);
+  const position = positionAfter(schedule, reason, report);
+  const status: RecordedChanges = {
+    reason,
+    message,
+    ...(follower !== undefined && { follower }),
+    ...(position ?? kept(before)),
+  };
+  return { status, verdict: reason === "Following" ? yes(reason, message) : no(reason, message) };
+}
+
+function kept(before: RecordedChanges | undefined): Partial<RecordedChanges> {
+  const { revision, time, clusterID } = before ?? {};
+  return {
+    ...(revision !== undefined && { revision }),
+    ...(time !== undefined && { time }),
+    ...(clusterID !== undefined && { clusterID }),
+  };
+}
+
+/** What the status is to say of it; undefined for what it says already, since every word of it is a write. */
+function positionAfter(
+  { status: { incremental: before }, spec }: ScheduleFacts,
+  reason: FollowerReason,
+  report: FollowReport | undefined,
+): Partial<RecordedChanges> | undefined {
+  if (report?.time === undefined || report.revision === undefined) return undefined;
+  const { revision, clusterID } = report;
+  const reached = Date.parse(report.time);
+  const was = Date.parse(before?.time ?? "") || 0;
+  const isOther = clusterID !== undefined && clusterID !== before?.clusterID;
+  // One that was started again begins to tell where the last segment ends.
+  if (reached <= was && !isOther) return undefined;
+  const interval = millisecondsOf(spec.incremental?.interval ?? CHANGES_INTERVAL);
+  const sparing =
+    revision === before?.revision
+      ? TELL_UNCHANGED_MS
+      : Math.max(LOOK_EVERY_MS, Math.min(TELL_MOST_MS, 2 * interval));
+  if (!isOther && reason === before?.reason && reached - was < sparing) return undefined;
+  return { revision, time: timestamp(reached), ...(clusterID !== undefined && { clusterID }) };
+}
