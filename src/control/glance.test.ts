@@ -52,10 +52,11 @@ async function resting(edit: (observation: Observation) => Observation = (same) 
   assert.ok(itself?.reachable && list);
   const answer: MemberFacts["answer"] = { ...itself, linearizable: true };
   const members = base.members.map((member) => ({ ...member, answer }));
-  const glance = new Glance(platform, client, clock);
+  const told: [revision: number, at: number][] = [];
+  const glance = new Glance(platform, client, clock, ({ revision }, at) => told.push([revision, at]));
   glance.rest(edit({ ...base, members, etcd: { ...base.etcd, list } }), FOR_MS);
   transport.sent.length = 0;
-  return { world, glance, clock, sent: transport.sent };
+  return { world, glance, clock, told, sent: transport.sent };
 }
 
 type World = Awaited<ReturnType<typeof resting>>["world"];
@@ -73,6 +74,17 @@ test("a short look asks one member of itself, and stands until a whole one is du
   sent.length = 0;
   assert.equal(await glance.look(), 0);
   assert.deepEqual(sent, []);
+});
+
+test("how far the cluster is, is told only by a member that has just read through quorum", async () => {
+  const { world, glance, clock, told } = await resting();
+  await clock.advance(7);
+  world.status.header = { ...world.status.header, revision: 50n };
+  await glance.look();
+  assert.deepEqual(told, [[50, clock.monotonic()]]);
+  world.unready = "demo-1";
+  await glance.look();
+  assert.equal(told.length, 1);
 });
 
 test("the list is asked for, from the same member, when there are new entries in its log, and once for each", async () => {

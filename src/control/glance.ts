@@ -19,11 +19,16 @@ export type GlancedAt = Pick<Platform, "isUnchanged" | "readyURL" | "isOurs"> & 
 
 type Answer = Extract<MemberAnswer, { reachable: true }>;
 
+/** What one member told after it had read through quorum, which it was asked for at the mark `at`. */
+type Told = (answer: Answer, at: number) => void;
+
 /** What a whole look saw, as far as a short one compares it. */
 interface Seen {
   /** By the monotonic clock: when a whole look is due. */
   readonly until: number;
+  /** Of all but the witness. */
   readonly readyURLs: readonly string[];
+  readonly witnessURL: string;
   /** Asked over the connection that is kept. */
   readonly witness: Endpoint;
   readonly answer: Answer;
@@ -51,9 +56,11 @@ export class Glance {
   readonly #platform: GlancedAt;
   readonly #client: EtcdClient;
   readonly #clock: Clock;
+  readonly #told: Told;
   #seen: Seen | undefined;
 
-  constructor(platform: GlancedAt, client: EtcdClient, clock: Clock) {
+  constructor(platform: GlancedAt, client: EtcdClient, clock: Clock, told: Told) {
+    this.#told = told;
     this.#platform = platform;
     this.#client = client;
     this.#clock = clock;
@@ -62,13 +69,16 @@ export class Glance {
   /** A whole look found nothing to do: for `forMs`, short ones stand for it. */
   rest({ members, etcd }: Observation, forMs: number): void {
     const witness = this.#client.preferred;
-    const answer = members.find(({ record }) => record.name === witness?.name)?.answer;
+    const asked = members.find(({ record }) => record.name === witness?.name);
     const { isUnchanged, readyURL } = this.#platform;
-    if (!isUnchanged || !readyURL || !witness || !answer?.reachable || !etcd.list?.linearizable) return;
+    if (!isUnchanged || !readyURL || !witness || !asked?.answer.reachable || !etcd.list?.linearizable) return;
     if (etcd.alarms.length > 0 || !members.every((member) => serves(member.answer))) return;
+    const { answer } = asked;
+    const urlOf = ({ record }: (typeof members)[number]) => readyURL.call(this.#platform, record);
     this.#seen = {
       until: this.#clock.monotonic() + forMs,
-      readyURLs: members.map(({ record }) => readyURL.call(this.#platform, record)),
+      readyURLs: members.filter((member) => member !== asked).map(urlOf),
+      witnessURL: urlOf(asked),
       witness,
       answer,
       list: etcd.list,
@@ -83,7 +93,7 @@ export class Glance {
     if (!seen || seen.until <= this.#clock.monotonic() || !this.#platform.isUnchanged?.()) return 0;
     using limit = deadline(this.#clock, ASK_TIMEOUT_MS);
     const same = await Promise.all([
-      this.#tellsTheSame(seen),
+      this.#tellsTheSame(seen, limit.signal),
       ...seen.readyURLs.map((url) => this.#platform.probe.ready(url, limit.signal)),
     ]);
     if (!same.every(Boolean)) return 0;
@@ -91,11 +101,17 @@ export class Glance {
     return Math.max(0, seen.until - this.#clock.monotonic());
   }
 
-  /** Alarms and members are the cluster's, so that one of its voters tells them for all. */
-  async #tellsTheSame(seen: Seen): Promise<boolean> {
-    const { witness, answer, list } = seen;
+  /**
+   * Alarms and members are the cluster's, so that one of its voters tells them for all. It reads through quorum first: then
+   * it has applied all that was acknowledged before, and its revision counts it.
+   */
+  async #tellsTheSame(seen: Seen, signal: AbortSignal): Promise<boolean> {
+    const { witness, witnessURL, answer, list } = seen;
+    const askedAt = this.#clock.monotonic();
+    if (!(await this.#platform.probe.ready(witnessURL, signal))) return false;
     const now = await askItself(this.#client, witness);
     if (!now?.reachable || !isSame(answer, now)) return false;
+    this.#told(now, askedAt);
     // The list is made by entries of the log: as long as there is no new one, it is the same.
     if (now.raftIndex === seen.index && now.raftAppliedIndex === seen.index) return true;
     const members = await askList(this.#client, true, (peerURL) => this.#platform.isOurs(peerURL));

@@ -93,7 +93,9 @@ export class Loop {
   constructor(options: LoopOptions) {
     this.#options = options;
     this.observer = new Observer(options.platform, options.clock);
-    this.#glance = new Glance(options.platform, this.observer.client, options.clock);
+    this.#glance = new Glance(options.platform, this.observer.client, options.clock, (answer, at) =>
+      this.observer.told(answer, at),
+    );
     this.#operations = new OperationTeller(options.platform, options.clock);
     this.#snapshots = new SnapshotKeeper(
       async (effect) => await options.platform.executeSnapshot?.(effect),

@@ -147,3 +147,13 @@ test("it knows when quorum was last seen, by a read through it and in this proce
   assert.equal(look(every(three, { linearizable: false }), 20), 10);
   assert.equal(look(three, 30), 30);
 });
+
+test("a short look tells how far the cluster has come and when; of another cluster it tells nothing", () => {
+  const memory = new Memory();
+  const clusterID = one.cluster.marks.established?.clusterID ?? assert.fail();
+  judged(memory, at(one, "demo-1", { revision: 900 }));
+  memory.told({ clusterID, revision: 950 }, 7);
+  assert.deepEqual([memory.revision, memory.quorumAt], [950, 7]);
+  memory.told({ clusterID: "1234", revision: 5_000 }, 9);
+  assert.deepEqual([memory.revision, memory.quorumAt], [950, 7]);
+});

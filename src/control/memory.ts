@@ -68,6 +68,13 @@ export class Memory {
     return judged;
   }
 
+  /** A short look: one member of the cluster told this after a read through quorum that began at the mark `at`. */
+  told({ clusterID, revision }: Pick<Answer, "clusterID" | "revision">, at: number): void {
+    if (clusterID !== this.#clusterID) return;
+    this.#revision = Math.max(this.#revision, revision);
+    this.#quorumAt = at;
+  }
+
   #rememberAll(clusterID: string, members: readonly MemberFacts[], at: number): void {
     // Afterwards: what all of them hold now was not seen before any of them was asked.
     for (const { record, answer } of members) {

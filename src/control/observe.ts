@@ -188,6 +188,11 @@ export class Observer {
     return { ...workload, since: this.#time.wall(seen.at) };
   }
 
+  /** What a short look learned: without quorum it counts how far the cluster had come, and when. */
+  told(...[answer, at]: Parameters<Memory["told"]>): void {
+    this.#memory.told(answer, at);
+  }
+
   /** A step succeeded, or a wait ended. */
   progressed(): void {
     this.#progressAt = this.#time.mark();
