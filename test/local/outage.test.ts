@@ -41,7 +41,7 @@ function writer(client: EtcdClient, name: string) {
 test(`three of three killed under load, ${ROUNDS} times: no acknowledged write is lost, and writes go on by themselves`, async (t) => {
   await using local = await LocalCluster.start({ replicas: 3, version: "3.6.16" });
   const client = await local.client();
-  const slowest: number[] = [];
+  const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const writers = Array.from({ length: WRITERS }, (_, i) => writer(client, `${round}/${i}`));
     await eventually("writes are under way", () =>
@@ -56,8 +56,7 @@ test(`three of three killed under load, ${ROUNDS} times: no acknowledged write i
       await client.kv.put(`probe/${round}`, "x", { timeoutMs: 500 });
       return local.children.length >= 3 * (round + 2);
     });
-    const tookMs = performance.now() - began;
-    slowest.push(tookMs);
+    times.push(performance.now() - began);
     await Promise.all(writers.map((one) => one.end()));
     await local.until("all three serve", ({ healthyVoters }) => healthyVoters === 3);
     const all = await client.kv.range(`${round}/`, { prefix: true, keysOnly: true });
@@ -66,7 +65,8 @@ test(`three of three killed under load, ${ROUNDS} times: no acknowledged write i
       for (const [key, revision] of acknowledged)
         assert.equal(found.get(key), revision, `${key}, acknowledged at ${revision}, is lost`);
     assert.ok(before.size > 80);
-    assert.ok(tookMs <= WRITABLE_WITHIN_MS, `writable again after ${Math.round(tookMs)} ms`);
   }
-  t.diagnostic(`writable again after ${slowest.map((ms) => `${Math.round(ms)} ms`).join(", ")}`);
+  const told = `writable again after ${times.map((ms) => `${Math.round(ms)} ms`).join(", ")}`;
+  t.diagnostic(told);
+  assert.ok(Math.max(...times) <= WRITABLE_WITHIN_MS, told);
 });
