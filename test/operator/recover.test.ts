@@ -7,6 +7,7 @@ import path from "node:path";
 import process from "node:process";
 import { after, before, test } from "node:test";
 import type { RecoveryStatus } from "../../src/api/etcd-cluster-status.ts";
+import type { EtcdOperation } from "../../src/api/etcd-operation.ts";
 import { LABELS } from "../../src/operator/names.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { faults } from "../../testbed/faults.ts";
@@ -69,8 +70,12 @@ async function planOf(cluster: ClusterOnBed): Promise<RecoveryStatus> {
   });
 }
 
-async function assertRecovered(cluster: ClusterOnBed, plan: RecoveryStatus): Promise<void> {
-  const { message } = await cluster.operationIs(`${cluster.name}-recover`, "Succeeded");
+async function assertRecovered(
+  cluster: ClusterOnBed,
+  plan: RecoveryStatus,
+  operation = `${cluster.name}-recover`,
+): Promise<void> {
+  const { message } = await cluster.operationIs(operation, "Succeeded");
   assert.match(message ?? "", /^Recovered from the data of .*-3, which reached revision/);
   await cluster.converged(3);
   await cluster.assertSound(3);
@@ -120,6 +125,32 @@ const onNodes = async () => {
   const first = (await cluster.pods()).find(({ metadata }) => metadata?.name === "hosts-4");
   assert.equal(first?.spec?.nodeName, survivor?.spec?.nodeName);
 };
+
+/** How soon it is known what was lost decides whether a person is needed: seconds, which a busy machine may not have. */
+const withoutPerson = async () => {
+  const recovery = { quorumLoss: "Automatic", maxLostRevisions: 1_000 };
+  const repair = { unhealthyAfter: "5s", memberLostAfter: "10s" };
+  const cluster = await lostQuorum("alone", { recovery, repair });
+  const plan = await planOf(cluster);
+  assert.ok(plan.lostRevisions, "it is known how much would be lost");
+  const operation = await eventually(
+    "the operator approves the plan",
+    async () => {
+      const { items } = await bed.client.get<{ items: EtcdOperation[] }>(PATHS.operations);
+      return items.map(({ metadata }) => metadata.name).find((name) => name?.startsWith("alone-auto-"));
+    },
+    { withinMs: PATIENCE_MS },
+  );
+  assert.equal(operation, `alone-auto-${plan.plan}-1`);
+  await assertRecovered(cluster, plan, operation);
+};
+
+// The same path but for who approves it.
+if (EVERY_CASE)
+  test(
+    "quorumLoss Automatic: two of three claims are emptied, and the survivor is taken without a person",
+    withoutPerson,
+  );
 
 // The same path but for where the snapshot is; the simulator has both.
 if (EVERY_CASE)
