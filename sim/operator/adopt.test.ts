@@ -7,6 +7,8 @@ import { API_VERSION } from "../../src/api/metadata.ts";
 import { claimName, LABELS } from "../../src/operator/names.ts";
 import { claims } from "../models/kube/kinds/claim.ts";
 import { pods } from "../models/kube/kinds/pod.ts";
+import { volumes } from "../models/kube/kinds/simple.ts";
+import type { EffectPlan } from "./effects.ts";
 import { NAME, NAMESPACE } from "./environment.ts";
 import { staysQuiet, wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
@@ -27,8 +29,8 @@ interface Former {
 }
 
 /** A cluster that clients wrote to and that was deleted, but for its volumes. */
-async function deleted(seed: number): Promise<Former> {
-  const sim = new OperatorSimulation(SPEC, { seed });
+async function deleted(seed: number, spec: object = {}, effects?: EffectPlan): Promise<Former> {
+  const sim = new OperatorSimulation({ ...SPEC, ...spec }, { seed, ...(effects && { effects }) });
   await sim.settle();
   await sim.pass(20_000);
   const clusterID = statusOf(sim)?.clusterID ?? assert.fail("no cluster ID");
@@ -47,7 +49,8 @@ function idsOf({ env }: OperatorSimulation): Record<string, string> {
 
 function createAgain(sim: OperatorSimulation, adopt: object, more: object = {}): void {
   const metadata = { name: NAME, namespace: NAMESPACE };
-  const spec = { ...SPEC, ...more, storage: { adopt } };
+  const { storage = {}, ...rest } = more as { storage?: object };
+  const spec = { ...SPEC, ...rest, storage: { ...storage, adopt } };
   const body = { apiVersion: API_VERSION, kind: "EtcdCluster", metadata, spec };
   const { status, body: answer } = sim.user({ method: "POST", path: CLUSTERS, body });
   assert.equal(status, 201, JSON.stringify(answer));
@@ -100,13 +103,9 @@ test("the operator may be killed after any effect of an adoption (a few of them 
   await adopted(first);
   const effects = first.sim.effects.count - from;
   assert.ok(effects > 20, `${effects}`);
-  for (let nth = 0; nth < effects; nth += EVERY) {
-    const former = await deleted(2);
-    const { sim } = former;
-    createAgain(sim, { clusterID: former.clusterID });
-    const until = sim.effects.count + nth;
-    for (let i = 0; i < 4_000 && sim.effects.count <= until; i++) await sim.pass(20);
-    for (const { life } of sim.seats) life?.cut("killed");
+  for (let nth = 1; nth <= effects; nth += EVERY) {
+    const former = await deleted(2, {}, new Map([[from + nth, "crash-after"]]));
+    createAgain(former.sim, { clusterID: former.clusterID });
     await adopted(former, `effect ${nth}`);
   }
 });
@@ -193,4 +192,59 @@ test("volumes that no cache holds, because they lost their labels, are found by 
   for (const member of ["demo-1", "demo-2"]) relabel(sim, member, { [LABELS.cluster]: null });
   createAgain(sim, { clusterID });
   await adopted(former);
+});
+
+const RETAINED = { storage: { className: "retain" } };
+
+/** The claims are gone as well, as with their namespace; what the class retains is Released. */
+async function withoutClaims(seed: number, effects?: EffectPlan): Promise<Former> {
+  const former = await deleted(seed, RETAINED, effects);
+  for (const member of ["demo-1", "demo-2", "demo-3"])
+    former.sim.user({ method: "DELETE", path: `${CLAIMS}/${claimName(member)}` });
+  await former.sim.pass(5_000);
+  assert.deepEqual(former.sim.env.server.list(claims), []);
+  assert.deepEqual(phases(former.sim), ["Released", "Released", "Released"]);
+  return former;
+}
+
+const phases = ({ env }: OperatorSimulation) =>
+  env.server.list(volumes).map(({ status }) => (status as { phase?: string } | undefined)?.phase);
+
+test("volumes whose claims went with their namespace are bound again, and every write is there; a few crashes on the way", async () => {
+  const first = await withoutClaims(8);
+  const from = first.sim.effects.count;
+  createAgain(first.sim, { clusterID: first.clusterID }, RETAINED);
+  await adopted(first);
+  assert.deepEqual(phases(first.sim), ["Bound", "Bound", "Bound"]);
+  await staysQuiet(first.sim);
+  const names = first.sim.effects.names.slice(from);
+  // Both writes of the first volume, and then some.
+  const binds = names.flatMap((name, i) =>
+    /^(POST persistentvolumeclaims|PATCH persistentvolumes) /.test(name) ? [i + 1] : [],
+  );
+  assert.ok(binds.length >= 6, names.join("\n"));
+  for (const nth of EVERY === 1 ? names.map((_, i) => i + 1) : binds.slice(0, 3)) {
+    const former = await withoutClaims(8, new Map([[from + nth, "crash-after"]]));
+    createAgain(former.sim, { clusterID: former.clusterID }, RETAINED);
+    await adopted(former, `effect ${nth}`);
+  }
+});
+
+test("Released volumes of another identity are left alone, and so is one whose claim was in another namespace", async () => {
+  const { sim, clusterID } = await withoutClaims(9);
+  const [first] = sim.env.server.list(volumes);
+  const body = { spec: { claimRef: { namespace: "elsewhere" } } };
+  const contentType = "application/merge-patch+json";
+  sim.user({ method: "PATCH", path: `/api/v1/persistentvolumes/${first?.metadata.name}`, body, contentType });
+  const before = sim.env.server.list(volumes);
+  createAgain(sim, { clusterID: "1234" }, RETAINED);
+  await sim.pass(60_000);
+  assert.match(statusOf(sim)?.message ?? "", /no volume .* has the cluster ID 1234/);
+  assert.deepEqual(sim.env.server.list(volumes), before);
+  sim.deleteCluster();
+  await sim.settle();
+  createAgain(sim, { clusterID }, RETAINED);
+  await sim.settle();
+  assert.equal(sim.converged, true, sim.whyNot());
+  assert.deepEqual(sim.env.server.get(volumes, String(first?.metadata.name)), before[0], "it is another's");
 });

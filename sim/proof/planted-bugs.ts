@@ -34,6 +34,8 @@ export const situations = [
   "network-policy",
   "restore-in-place",
   "automatic",
+  "adopt",
+  "recover",
 ] as const;
 
 export type Situation = (typeof situations)[number];

@@ -39,6 +39,8 @@ export function execute(hands: Hands, view: View, action: Action): void {
     case "CreateOperation":
     case "RescueData":
       throw new Error("the directly simulated platform has no directories to look into");
+    case "BindVolume":
+      throw new Error("the directly simulated platform adopts nothing");
     case "FetchSnapshot":
       throw new Error("the directly simulated platform restores nothing in place");
     case "FinishDeletion":

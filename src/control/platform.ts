@@ -35,6 +35,7 @@ export type ObjectActionKind =
   | "DeleteVolume"
   | "RescueData"
   | "FetchSnapshot"
+  | "BindVolume"
   | "FinishDeletion"
   | "RotateAuthority"
   | "ReissueCertificates"
@@ -157,6 +158,7 @@ const OBJECT_ACTIONS: Readonly<Record<ObjectActionKind, true>> = {
   DeleteVolume: true,
   RescueData: true,
   FetchSnapshot: true,
+  BindVolume: true,
   FinishDeletion: true,
   RotateAuthority: true,
   ReissueCertificates: true,

@@ -98,6 +98,8 @@ export type Action =
       readonly attempt: number;
       readonly operation: string;
     }
+  /** Gives a PersistentVolume that outlived its claim a claim of the same name again. */
+  | { readonly kind: "BindVolume"; readonly member: string; readonly volume: string; readonly uid: string }
   | { readonly kind: "FinishDeletion" }
   /** Brings the CA of a plane to the next phase of its rotation; `current` is the one that signs before. */
   | {

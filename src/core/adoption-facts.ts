@@ -7,6 +7,10 @@ export interface AdoptionFacts {
   readonly volumes: readonly LeftVolume[];
   /** Voters that the data names and that have none, with what the API server itself said when it was asked for it. */
   readonly absent: readonly AbsentVolume[];
+  /** PersistentVolumes that say they are of this cluster's name and that no claim here is bound to. */
+  readonly released?: readonly ReleasedVolume[];
+  /** Why it is not known which PersistentVolumes there are. */
+  readonly unlisted?: { readonly why: string; readonly isDenied: boolean } | undefined;
   /** What a former life still has here, as `Pod default/demo-1`: nothing is taken before it is gone. */
   readonly remains: readonly string[];
   /** Every address that a member of an ordinal can have here: the data says which one it has. */
@@ -29,6 +33,17 @@ export interface LeftVolume {
   readonly storage: { readonly size?: string; readonly className?: string };
   /** What its files say. Undefined of one whose identity is another already. */
   readonly directory?: MemberDirectory;
+}
+
+/** A PersistentVolume that outlived its claim, as it does where the whole namespace was deleted. */
+export interface ReleasedVolume {
+  readonly name: string;
+  readonly uid: string;
+  /** The member that its former claim was of. */
+  readonly member: string;
+  readonly identity: VolumeIdentity;
+  /** Why it is not given a claim again. */
+  readonly refused?: string | undefined;
 }
 
 export interface AbsentVolume {

@@ -288,9 +288,8 @@ export class LocalPlatform implements Platform {
         const cluster = await this.store.cluster();
         if (!cluster) throw new Conflict("the cluster no longer exists");
         // From the latch on writes count, and whoever has a log by now may have acknowledged one (H2, H3).
-        if (action.purpose === "establish") {
-          for (const { record } of await this.store.members()) await this.volumes.noteUse(record);
-        }
+        const using = action.purpose === "establish" ? await this.store.members() : [];
+        for (const { record } of using) await this.volumes.noteUse(record);
         // Nobody runs: with another authority, no former member that returns is let in by its peers.
         if (action.purpose === "recover") await this.certificates.renewAuthority("peer");
         await this.store.updateCluster({ marks: { ...cluster.marks, ...action.change } });
@@ -302,6 +301,7 @@ export class LocalPlatform implements Platform {
         return await this.volumes.delete(action.member, action.volumeUID);
       case "RescueData":
       case "FetchSnapshot":
+      case "BindVolume":
         return await this.recovery.execute(action);
       case "FinishDeletion":
         return await this.#finishDeletion();

@@ -86,7 +86,10 @@ export class Recovery {
     return { ...(rescued && { rescued }), ...(fetched && { fetched }) };
   }
 
-  async execute(action: Extract<Action, { kind: "RescueData" | "FetchSnapshot" }>): Promise<void> {
+  async execute(
+    action: Extract<Action, { kind: "RescueData" | "FetchSnapshot" | "BindVolume" }>,
+  ): Promise<void> {
+    if (action.kind === "BindVolume") throw new TypeError("there are no PersistentVolumes on one machine");
     if (action.kind === "FetchSnapshot") await this.#fetched.fetch(action);
     else await this.rescue(action);
   }

@@ -53,6 +53,7 @@ import { KubeRestoreInPlace } from "./restore-in-place.ts";
 import { described } from "./status/described.ts";
 import { Reporter } from "./status/report.ts";
 import { Resizing } from "./apply/resizing.ts";
+import { bindVolume, volumesNamed } from "./apply/released-volumes.ts";
 import { VolumeMarks } from "./apply/volume-marks.ts";
 import { StartLatches } from "./apply/start-latch.ts";
 import type { Stores } from "./cache/stores.ts";
@@ -230,7 +231,11 @@ export class KubePlatform implements Platform {
   async #adoption(cluster: ClusterFacts, objects: ClusterObjects): Promise<Pick<PlatformFacts, "adoption">> {
     const { image, skew } = this.#options;
     const context = { image, now: skew.serverNow() };
-    const adoption = await adoptionAsServed(this.#apply.live, cluster, objects, context);
+    const live = {
+      claim: (ref: { name: string; namespace: string }) => this.#apply.live.claim(ref),
+      volumes: () => volumesNamed(this.#options.client, cluster.name),
+    };
+    const adoption = await adoptionAsServed(live, cluster, objects, context);
     return adoption ? { adoption } : {};
   }
 
@@ -294,6 +299,7 @@ export class KubePlatform implements Platform {
         : decided;
     if (action.kind === "RescueData") return await this.#recovery.rescue(facts, action);
     if (action.kind === "FetchSnapshot") return await this.#restores.fetch(facts, action);
+    if (action.kind === "BindVolume") return await bindVolume(client, facts, action);
     if (action.kind === "MarkCluster" && action.purpose === "recover")
       await this.#recovery.renewPeerAuthority(facts);
     if (action.kind === "RotateAuthority") return await this.#rotations.rotate(facts, action);

@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import process from "node:process";
 import { after, before, test } from "node:test";
+import type { PersistentVolume, PersistentVolumeList } from "kubernetes-types/core/v1.d.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { registerImage } from "../../testbed/kubelet/images.ts";
+import { PATHS } from "../support/kube-paths.ts";
 import {
   ClusterOnBed,
   PATIENCE_MS,
@@ -38,10 +40,10 @@ after(async () => {
   await bed?.down();
 });
 
-async function deleted(): Promise<void> {
-  await cluster.delete();
+async function deleted(one = cluster): Promise<void> {
+  await one.delete();
   const isGone = () =>
-    cluster.get().then(
+    one.get().then(
       () => false,
       () => true,
     );
@@ -97,3 +99,45 @@ test("a deleted cluster comes back from its volumes: another identity is refused
     "the volumes are the new cluster's",
   );
 });
+
+test("volumes that outlived their claims, as with a deleted namespace, are bound again", async () => {
+  const retained = new ClusterOnBed(bed, "retained", running);
+  try {
+    const storage = { className: "retain", size: "1Gi" };
+    await retained.create({ replicas: 3, storage });
+    const { clusterID } = await retained.converged(3);
+    const { kv } = await retained.etcd();
+    for (let i = 0; i < KEYS; i++) await kv.put(`key/${i}`, `value ${i}`, { timeoutMs: 5_000 });
+    const named = await volumesOf("retained");
+    assert.equal(named.length, 3);
+    await deleted(retained);
+    await eventually("its Pods are gone", async () => (await retained.pods()).length === 0, {
+      withinMs: PATIENCE_MS,
+    });
+    for (const { metadata } of await retained.claims())
+      await bed.client.delete(`${PATHS.claims}/${metadata?.name ?? ""}`);
+    await eventually(
+      "its volumes are Released",
+      async () => (await volumesOf("retained")).every(({ status }) => status?.phase === "Released"),
+      { withinMs: PATIENCE_MS },
+    );
+    await retained.create({ replicas: 3, storage: { ...storage, adopt: { clusterID } } });
+    assert.equal((await retained.converged(3)).clusterID, clusterID);
+    await retained.assertSound(3);
+    const again = await (await retained.etcd()).kv.range("key/", { prefix: true, timeoutMs: 5_000 });
+    assert.equal(again.count, KEYS);
+    const now = await volumesOf("retained");
+    assert.deepEqual(
+      now.map(({ metadata, status }) => [metadata?.name, status?.phase]),
+      named.map(({ metadata }) => [metadata?.name, "Bound"]),
+    );
+  } finally {
+    await retained.close();
+  }
+});
+
+async function volumesOf(name: string): Promise<PersistentVolume[]> {
+  const path = `/api/v1/persistentvolumes?labelSelector=etcd.quorate.dev/cluster=${name}`;
+  const { items } = await bed.client.get<PersistentVolumeList>(path);
+  return items.toSorted((a, b) => (a.metadata?.name ?? "").localeCompare(b.metadata?.name ?? ""));
+}

@@ -160,6 +160,7 @@ export class PodPlatform implements Platform {
         return await this.#client.delete(`${PATHS.members}/${action.member}`);
       case "RescueData":
       case "FetchSnapshot":
+      case "BindVolume":
       case "FinishDeletion":
         throw new Error("this platform deletes no clusters");
       case "RotateAuthority":

@@ -48,6 +48,7 @@ function apply(truth: State, seen: State, action: Action, setting: Setting): Sta
     }
     case "RescueData":
     case "FetchSnapshot":
+    case "BindVolume":
       return undefined;
     case "FinishDeletion":
       return { ...truth, finished: true, members: [] };

@@ -4,8 +4,14 @@
  * newest data names gets its place back, also one whose volume is gone, so that a quorum is counted as etcd counts it.
  */
 import type { Adopt } from "../../api/adopt.ts";
-import type { AdoptedMember, AdoptionFacts, AdoptionMark, LeftVolume } from "../adoption-facts.ts";
-import type { AdoptionProblem } from "../messages/adoption.ts";
+import type {
+  AdoptedMember,
+  AdoptionFacts,
+  AdoptionMark,
+  LeftVolume,
+  ReleasedVolume,
+} from "../adoption-facts.ts";
+import type { AdoptionProblem, NotBound } from "../messages/adoption.ts";
 import type { DirectoryMember, MemberDirectory } from "../observation.ts";
 import { quorum } from "../quorum.ts";
 import { ordinalOf } from "../record.ts";
@@ -17,6 +23,8 @@ export type Adoption =
   | { readonly is: "refused"; readonly problem: AdoptionProblem }
   /** Of the former life something is still there, or is being deleted. */
   | { readonly is: "awaited"; readonly objects: readonly string[] }
+  /** It outlived its claim, and gets one again: only then can it be read. */
+  | { readonly is: "rebound"; readonly volume: ReleasedVolume }
   | { readonly is: "reading"; readonly objects: readonly string[]; readonly why?: string | undefined }
   | {
       readonly is: "planned";
@@ -43,6 +51,12 @@ export function mayBeAdopted(
   return identity.clusterID === undefined || id(identity.clusterID) === id(clusterID ?? "");
 }
 
+/** Nobody but its own cluster gets a volume back, so that what is written on it must say whose it is. */
+function mayBeRebound({ clusterID, token }: Adopt, { identity }: ReleasedVolume): boolean {
+  if (token !== undefined) return identity.token === token;
+  return identity.clusterID !== undefined && id(identity.clusterID) === id(clusterID ?? "");
+}
+
 type Data = Extract<MemberDirectory, { state: "data" }>;
 interface Held {
   readonly volume: LeftVolume;
@@ -57,7 +71,17 @@ export function adoptionOf(view: View, adopt: Adopt): Adoption {
   const candidates = facts.volumes.filter((volume) => mayBeAdopted(adopt, volume));
   const ending = candidates.filter((volume) => volume.ending);
   if (ending.length > 0) return { is: "awaited", objects: objectsOf(ending) };
-  if (candidates.length === 0) return refused({ kind: "none", found: facts.volumes.map(told) });
+  const released = (facts.released ?? []).filter((volume) => mayBeRebound(adopt, volume));
+  const bindable = released.filter((volume) => volume.refused === undefined);
+  const [next] = bindable;
+  if (next) {
+    const copies = bindable.filter(({ member }) => member === next.member);
+    if (copies.length > 1)
+      return refused({ kind: "copies", volumes: copies.map(({ name }) => name), member: next.member });
+    return { is: "rebound", volume: next };
+  }
+  const notBound = { released: released.map(toldReleased), unlisted: facts.unlisted?.why };
+  if (candidates.length === 0) return refused({ kind: "none", found: facts.volumes.map(told), ...notBound });
   const unread = candidates.filter(
     ({ directory }) => directory === undefined || directory.state === "reading",
   );
@@ -82,7 +106,8 @@ export function adoptionOf(view: View, adopt: Adopt): Adoption {
   if (clusterIDs.length > 1) return refused({ kind: "several", clusterIDs });
   const [newest] = own.toSorted((a, b) => b.data.term - a.data.term || b.data.index - a.data.index);
   if (!newest?.data.members) return refused({ kind: "no-data", objects: objectsOf(candidates) });
-  return planned(view, facts, { candidates, own, newest: newest.data, list: newest.data.members });
+  const found = { candidates, own, newest: newest.data, list: newest.data.members };
+  return planned(view, facts, { ...found, notBound });
 }
 
 interface Found {
@@ -90,9 +115,11 @@ interface Found {
   readonly own: readonly Held[];
   readonly newest: Data;
   readonly list: readonly DirectoryMember[];
+  readonly notBound: NotBound;
 }
 
-function planned(view: View, facts: AdoptionFacts, { candidates, own, newest, list }: Found): Adoption {
+function planned(view: View, facts: AdoptionFacts, found: Found): Adoption {
+  const { candidates, own, newest, list, notBound } = found;
   const { name: cluster } = view.observation.cluster;
   const members: AdoptedMember[] = [];
   const taken: LeftVolume[] = [];
@@ -139,6 +166,8 @@ function planned(view: View, facts: AdoptionFacts, { candidates, own, newest, li
   const absent = facts.absent.filter(({ member }) => missing.includes(member));
   const unread = absent.find((one) => one.unread !== undefined);
   if (unread) return { is: "reading", objects: [unread.object], why: unread.unread };
+  if (missing.length > 0 && facts.unlisted?.isDenied === false)
+    return { is: "reading", objects: ["the PersistentVolumes"], why: facts.unlisted.why };
   const withData = own.filter(({ volume }) => taken.includes(volume)).length;
   const tooFew = withData < quorum(members.length);
   if (tooFew && missing.length > 0) {
@@ -149,6 +178,7 @@ function planned(view: View, facts: AdoptionFacts, { candidates, own, newest, li
         objects: absent.map(({ object }) => object),
         members: missing,
         approval,
+        ...notBound,
       });
   }
   return {
@@ -213,6 +243,10 @@ function objectsOf(volumes: readonly LeftVolume[]): string[] {
 function told({ object, identity, directory }: LeftVolume): string {
   const clusterID = directory?.state === "data" ? directory.clusterID : identity.clusterID;
   return `${object} (${clusterID === undefined ? "no identity" : `cluster ID ${clusterID}`})`;
+}
+
+function toldReleased({ name, refused: why }: ReleasedVolume): string {
+  return `PersistentVolume ${name} (${why})`;
 }
 
 function sayIDs({ clusterID, memberID }: LeftVolume["identity"]): string {

@@ -3,21 +3,29 @@ import { givenBy, type Approvable } from "./approvals.ts";
 import { step, wait, type Names } from "./message.ts";
 import { list, plural } from "./words.ts";
 
+/** PersistentVolumes of this identity that are not given a claim, each with the reason; and why there may be more. */
+export interface NotBound {
+  readonly released?: readonly string[];
+  readonly unlisted?: string | undefined;
+}
+
 /** Why nothing is taken. */
 export type AdoptionProblem =
   /** This platform cannot look into volumes. */
   | { readonly kind: "unreadable"; readonly why: string }
   /** No volume of this cluster's name has the identity that was asked for; `found` are those of another. */
-  | { readonly kind: "none"; readonly found: readonly string[] }
+  | ({ readonly kind: "none"; readonly found: readonly string[] } & NotBound)
+  /** Several PersistentVolumes that outlived their claim are of one member. */
+  | { readonly kind: "copies"; readonly volumes: readonly string[]; readonly member: string }
   /** Those that have it hold no data. */
   | { readonly kind: "no-data"; readonly objects: readonly string[] }
   /** Of these voters there is no volume, and the others are no quorum. */
-  | {
+  | ({
       readonly kind: "lacks";
       readonly members: readonly string[];
       readonly objects: readonly string[];
       readonly approval: Approvable;
-    }
+    } & NotBound)
   | { readonly kind: "several"; readonly clusterIDs: readonly string[] }
   /** What its files hold is not what is written on it, or not the data of the member that its name is of. */
   | { readonly kind: "differs"; readonly object: string; readonly says: string; readonly holds: string }
@@ -48,6 +56,13 @@ function sayAsked({ clusterID, token }: Asked): string {
   return clusterID === undefined ? `token ${token}` : `cluster ID ${clusterID}`;
 }
 
+function sayNotBound({ released = [], unlisted }: NotBound): string {
+  return [
+    ...(released.length === 0 ? [] : [`; not bound again: ${list(released)}`]),
+    ...(unlisted === undefined ? [] : [`; which PersistentVolumes there are is not known: ${unlisted}`]),
+  ].join("");
+}
+
 function sayProblem(problem: AdoptionProblem, asked: Asked): string {
   switch (problem.kind) {
     case "unreadable":
@@ -55,11 +70,13 @@ function sayProblem(problem: AdoptionProblem, asked: Asked): string {
     case "none":
       return `no volume of this cluster's name in its namespace has the ${sayAsked(asked)}${
         problem.found.length === 0 ? "" : `; found: ${list(problem.found)}`
-      }`;
+      }${sayNotBound(problem)}`;
+    case "copies":
+      return `the PersistentVolumes ${list(problem.volumes)} are all marked as the volume of ${problem.member}, and their claim is gone`;
     case "no-data":
       return `${list(problem.objects)} ${plural(problem.objects, "holds", "hold")} no data of the ${sayAsked(asked)} that etcd could start from`;
     case "lacks":
-      return `${list(problem.objects)} of ${plural(problem.members, "the voter", "the voters")} ${list(problem.members)} ${plural(problem.objects, "is", "are")} not there, and the volumes that are there are too few for a quorum`;
+      return `${list(problem.objects)} of ${plural(problem.members, "the voter", "the voters")} ${list(problem.members)} ${plural(problem.objects, "is", "are")} not there, and the volumes that are there are too few for a quorum${sayNotBound(problem)}`;
     case "several":
       return `the volumes with the ${sayAsked(asked)} hold data of several clusters (IDs ${list(problem.clusterIDs)})`;
     case "differs":
@@ -86,7 +103,9 @@ function sayNext(problem: AdoptionProblem): string {
     case "unreadable":
       return "Correct what the message names.";
     case "none":
-      return "Delete this EtcdCluster, and create it again with the cluster ID of the volumes, in their namespace and under their cluster's name. A PersistentVolume that is Released has to be bound to a claim first.";
+      return "Delete this EtcdCluster, and create it again with the cluster ID of the volumes, in their namespace and under their cluster's name. A PersistentVolume that the operator does not bind again can be bound to a claim by hand.";
+    case "copies":
+      return "Remove the label etcd.quorate.dev/cluster from the PersistentVolumes that were not in use last (annotation etcd.quorate.dev/last-used).";
     case "no-data":
       return "Start from a snapshot instead, with spec.bootstrap.restore.";
     case "lacks":
@@ -124,13 +143,18 @@ export const ADOPTION = {
   }),
   AdoptionRefused: wait("AdoptionRefused", {
     say: ({ problem, ...asked }: { problem: AdoptionProblem } & Asked) =>
-      `spec.storage.adopt: ${sayProblem(problem, asked)}; nothing was started or changed`,
+      `spec.storage.adopt: ${sayProblem(problem, asked)}; no member was started, and no data was changed`,
     next: ({ problem }) => sayNext(problem),
     approval: ({ problem }) => (problem.kind === "lacks" ? problem.approval : undefined),
     example: {
       problem: { kind: "none", found: ["PersistentVolumeClaim data-demo-1 (cluster ID 4a5d1c3e0f9b2d61)"] },
       clusterID: "51f0a3c2d4e5b697",
     },
+  }),
+  VolumeBinds: step({
+    say: ({ volume, member }: { volume: string; member: string }) =>
+      `PersistentVolume ${volume} outlived its claim, and is bound to one of ${member} again`,
+    example: { volume: "pvc-3f1a", member: "demo-1" },
   }),
   AdoptionBegins: step({
     say: ({

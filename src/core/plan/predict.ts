@@ -15,7 +15,7 @@ import type {
   Observation,
   RescuedData,
 } from "../observation.ts";
-import { NO_VOLUME } from "../adoption-facts.ts";
+import { NO_VOLUME, type LeftVolume } from "../adoption-facts.ts";
 import { settle } from "./settle.ts";
 
 /** The observation once `action` has been carried out and everything that follows from it has happened. */
@@ -112,6 +112,8 @@ function apply(o: Observation, action: Action): Observation {
       const fetched = rescuedBy(action);
       return { ...o, platform: { ...o.platform, fetched } };
     }
+    case "BindVolume":
+      return withBound(o, action);
     case "FinishDeletion":
       return o;
     case "RotateAuthority":
@@ -291,4 +293,23 @@ function withList(
 ): Observation {
   const { list } = o.etcd;
   return list ? { ...o, etcd: { ...o.etcd, list: { ...list, members: change(list.members) } } } : o;
+}
+
+/** Its claim is there, and what is on it has to be read. */
+function withBound(o: Observation, { uid }: Extract<Action, { kind: "BindVolume" }>): Observation {
+  const { adoption } = o.platform;
+  const bound = adoption?.released?.find((volume) => volume.uid === uid);
+  if (!adoption || !bound) return o;
+  const { member, identity } = bound;
+  const volume: LeftVolume = {
+    object: `the claim of ${member}`,
+    member,
+    uid: `${uid}'`,
+    identity,
+    storage: {},
+    directory: { state: "reading" },
+  };
+  const released = adoption.released?.filter((one) => one !== bound) ?? [];
+  const changed = { ...adoption, released, volumes: [...adoption.volumes, volume] };
+  return { ...o, platform: { ...o.platform, adoption: changed } };
 }

@@ -255,3 +255,51 @@ test("once it has been adopted or recovered, the field has no effect", () => {
   const { adoption: _, ...platform } = end.platform;
   assert.equal(decide({ ...end, platform }).converged, true);
 });
+
+const released = (n: number, more: object = {}) => ({
+  name: `pv-${n}`,
+  uid: `pv-uid-${n}`,
+  member: `demo-${n}`,
+  identity: { clusterID: CLUSTER, memberID: idOf(n) },
+  ...more,
+});
+
+test("volumes that outlived their claims get one again, each by a step, before anything is read", () => {
+  const observation = left([], { released: [released(1), released(2)] });
+  const { act } = decide(observation);
+  assert.deepEqual(act?.action, { kind: "BindVolume", member: "demo-1", volume: "pv-1", uid: "pv-uid-1" });
+  const next = decide(predict(observation, act?.action ?? assert.fail())).act;
+  assert.deepEqual(next?.action, { kind: "BindVolume", member: "demo-2", volume: "pv-2", uid: "pv-uid-2" });
+});
+
+test("a volume of another identity, or of none, is not bound; one that may not be bound is named with the reason", () => {
+  const foreign = released(1, { identity: { clusterID: OTHER } });
+  const unnamed = released(2, { identity: {} });
+  const refused = released(3, { refused: "its claim was other/data-demo-3, in another namespace" });
+  const { act, holds } = decide(left([], { released: [foreign, unnamed, refused] }));
+  assert.equal(act, undefined);
+  assert.match(
+    String(holds[0]?.message),
+    /not bound again: PersistentVolume pv-3 \(its claim was other\/data-demo-3/,
+  );
+  assert.doesNotMatch(String(holds[0]?.message), /pv-1|pv-2/);
+});
+
+test("two volumes of one member are not chosen from", () => {
+  const { act, holds } = decide(left([], { released: [released(1), released(1, { name: "pv-9" })] }));
+  assert.equal(act, undefined);
+  assert.match(String(holds[0]?.message), /pv-1, pv-9 are all marked as the volume of demo-1/);
+});
+
+test("where PersistentVolumes may not be listed, that is told; where the answer failed, nobody counts as lost", () => {
+  const denied = { unlisted: { why: "persistentvolumes is forbidden", isDenied: true } };
+  assert.match(
+    String(decide(left([volume(1)], denied)).holds[0]?.message),
+    /too few for a quorum; which PersistentVolumes there are is not known: persistentvolumes is forbidden/,
+  );
+  assert.equal(decide(left([volume(1), volume(2)], denied)).act?.action.kind, "MarkCluster");
+  const failed = { unlisted: { why: "no answer", isDenied: false } };
+  const { act, holds } = decide(left([volume(1), volume(2)], failed));
+  assert.equal(act, undefined);
+  assert.equal(holds[0]?.code, "AdoptionReads");
+});

@@ -36,6 +36,11 @@ export const adopt: Rule = (view) => {
       return [hold(HOLDS.everything, "AdoptionRefused", { problem: adoption.problem, ...asked }, { until })];
     case "awaited":
       return [hold(HOLDS.everything, "AdoptionAwaits", { objects: adoption.objects }, { until })];
+    case "rebound": {
+      const { name: volume, uid, member } = adoption.volume;
+      const action = { kind: "BindVolume", member, volume, uid } as const;
+      return [act("join", "VolumeBinds", { volume, member }, action)];
+    }
     case "reading": {
       const { objects, why } = adoption;
       return [hold(HOLDS.everything, "AdoptionReads", { objects, why }, { until })];

@@ -202,10 +202,7 @@ export function assertInvariants(o: Observation, action: Action): void {
       return;
     }
     case "RescueData": {
-      assert.ok(
-        seen.established && seen.healthyVoters() === 0,
-        "a recovery is of a cluster that has stopped",
-      );
+      assert.ok(seen.established && seen.healthyVoters() === 0, "it is of a cluster that has stopped");
       assertAllEnded(o);
       const { directory } = seen.member(action.member) ?? {};
       assert.equal(directory?.state, "data", "R54: from data that is there");
@@ -214,8 +211,9 @@ export function assertInvariants(o: Observation, action: Action): void {
     case "FetchSnapshot":
       assert.ok(seen.established, "there is a cluster whose data is replaced");
       return assertApproved(o, action.plan);
+    case "BindVolume":
     case "FinishDeletion":
-      return assert.equal(o.members.length, 0, "everything else is gone");
+      return assert.equal(o.members.length, 0, "nothing else is there, or not yet");
     case "RotateAuthority": {
       // Between phases in which everybody trusts both; or nobody was given anything of the new CA.
       if (action.turn === "Reverse" || action.turn === "Abort") return;

@@ -33,7 +33,7 @@ export interface Decided {
 /** Steps on certificates take what issues them, a rescue and a restore what makes Pods for them, and are elsewhere. */
 export type ObjectStep = Exclude<
   ObjectAction,
-  { kind: "RotateAuthority" | "ReissueCertificates" | "RescueData" | "FetchSnapshot" }
+  { kind: "RotateAuthority" | "ReissueCertificates" | "RescueData" | "FetchSnapshot" | "BindVolume" }
 >;
 
 export async function executeAction(

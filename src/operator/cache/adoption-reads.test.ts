@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
 import { asked } from "../../core/testing/cluster.ts";
 import { writeSummary } from "../../recovery/summary.ts";
 import { ANNOTATIONS, LABELS, RECOVERY_CONTAINERS } from "../names.ts";
@@ -10,6 +10,19 @@ import { adoptionAsServed } from "./adoption-reads.ts";
 const clusterID = "4a5d1c3e0f9b2d61";
 const { cluster } = asked({ storage: { adopt: { clusterID } } });
 const claim = (name: string): PersistentVolumeClaim => ({ metadata: { name, uid: `uid-${name}` } });
+
+const volume = (name: string, of: string): PersistentVolume => ({
+  metadata: {
+    name,
+    uid: `uid-${name}`,
+    labels: { [LABELS.member]: "demo-2", [LABELS.clusterID]: clusterID },
+  },
+  spec: {
+    persistentVolumeReclaimPolicy: "Retain",
+    claimRef: { namespace: cluster.namespace, name: of, uid: "gone" },
+  },
+  status: { phase: "Released" },
+});
 
 /** What a Pod read on the volume of demo-1: three voters. */
 function read(): Pod {
@@ -43,6 +56,7 @@ test("claims that the data names and the cache lacks are asked for by name: foun
       askedFor.push(name);
       return await Promise.resolve(name === "data-demo-2" ? { found: claim(name) } : { error: "no answer" });
     },
+    volumes: () => Promise.resolve({ error: "persistentvolumes is forbidden", isDenied: true }),
   };
   const objects = { claims: [claim("data-demo-1")], pods: [read()], members: [] };
   const context = { image: "quorate", now: 1_000 };
@@ -54,8 +68,12 @@ test("claims that the data names and the cache lacks are asked for by name: foun
   );
   const object = "PersistentVolumeClaim data-demo-3";
   assert.deepEqual(facts?.absent, [{ member: "demo-3", object, unread: "no answer" }]);
+  assert.deepEqual(facts?.unlisted, { why: "persistentvolumes is forbidden", isDenied: true });
 
-  const none = { claim: () => Promise.resolve({ found: undefined }) };
+  const none = {
+    claim: () => Promise.resolve({ found: undefined }),
+    volumes: () => Promise.resolve({ listed: [volume("pv-2", "data-demo-2")] }),
+  };
   const gone = await adoptionAsServed(none, cluster, objects, context);
   assert.deepEqual(
     gone?.absent.map(({ member, unread }) => [member, unread]),
@@ -63,5 +81,9 @@ test("claims that the data names and the cache lacks are asked for by name: foun
       ["demo-2", undefined],
       ["demo-3", undefined],
     ],
+  );
+  assert.deepEqual(
+    gone?.released?.map(({ name, member, refused }) => [name, member, refused]),
+    [["pv-2", "demo-2", undefined]],
   );
 });

@@ -12,10 +12,17 @@ import {
   type AdoptionContext,
   type AdoptionObjects,
 } from "../observe/adoption-facts.ts";
+import { releasedVolumes } from "../observe/released-volumes.ts";
+import type { ListedVolumes } from "../apply/released-volumes.ts";
 import type { LiveReads } from "./live-reads.ts";
 
+interface Live extends Pick<LiveReads, "claim"> {
+  /** PersistentVolumes that bear the name of the cluster. */
+  volumes(): Promise<ListedVolumes>;
+}
+
 export async function adoptionAsServed(
-  live: Pick<LiveReads, "claim">,
+  live: Live,
   cluster: ClusterFacts,
   objects: AdoptionObjects,
   context: AdoptionContext,
@@ -32,9 +39,23 @@ export async function adoptionAsServed(
     else if (read.found) found.push(read.found);
     else absent.push({ member, object });
   }
-  const facts =
-    found.length === 0
-      ? cached
-      : adoptionFacts(cluster, { ...objects, claims: [...objects.claims, ...found] }, context);
-  return facts && { ...facts, absent };
+  const all = [...objects.claims, ...found];
+  const facts = found.length === 0 ? cached : adoptionFacts(cluster, { ...objects, claims: all }, context);
+  return facts && { ...facts, absent, ...(await released(live, cluster, facts, absent, all)) };
+}
+
+/** Not asked for once everything that the data names is there. */
+async function released(
+  live: Pick<Live, "volumes">,
+  cluster: ClusterFacts,
+  { volumes }: AdoptionFacts,
+  absent: readonly AbsentVolume[],
+  claims: readonly PersistentVolumeClaim[],
+): Promise<Pick<AdoptionFacts, "released" | "unlisted">> {
+  const isRead = volumes.some(({ directory }) => directory?.state === "data");
+  const isBound = claims.every(({ status }) => status?.phase === "Bound");
+  if (isRead && isBound && absent.length === 0) return {};
+  const answer = await live.volumes();
+  if ("error" in answer) return { unlisted: { why: answer.error, isDenied: answer.isDenied } };
+  return { released: releasedVolumes(cluster, answer.listed, claims) };
 }

@@ -9,9 +9,10 @@ import type { AdoptionFacts, LeftVolume } from "../../core/adoption-facts.ts";
 import { mayBeAdopted } from "../../core/assess/adoption.ts";
 import type { ClusterFacts, MemberDirectory } from "../../core/observation.ts";
 import { isEstablished, memberName, ordinalOf } from "../../core/record.ts";
-import { ANNOTATIONS, claimName, LABELS, memberAddress } from "../names.ts";
+import { claimName, memberAddress } from "../names.ts";
 import { belongsTo } from "../records/member-object.ts";
 import { inspectionOf, readBy } from "./recovery-facts.ts";
+import { identityOn } from "./released-volumes.ts";
 
 export interface AdoptionObjects {
   readonly claims: readonly PersistentVolumeClaim[];
@@ -103,7 +104,7 @@ function leftVolume(
   { pods }: AdoptionObjects,
   now: number,
 ): LeftVolume[] {
-  const { name = "", uid, labels = {}, annotations = {}, deletionTimestamp } = claim.metadata ?? {};
+  const { name = "", uid, deletionTimestamp } = claim.metadata ?? {};
   const at = ordinalOf(claimName(cluster.name), name);
   if (at === undefined || uid === undefined) return [];
   const volume: LeftVolume = {
@@ -111,12 +112,7 @@ function leftVolume(
     member: memberName(cluster.name, at),
     uid,
     ...(deletionTimestamp !== undefined && { ending: true }),
-    identity: {
-      clusterID: labels[LABELS.clusterID],
-      memberID: labels[LABELS.memberID],
-      token: annotations[ANNOTATIONS.token],
-      version: annotations[ANNOTATIONS.etcdVersion],
-    },
+    identity: identityOn(claim.metadata ?? {}),
     storage: storageOf(cluster, claim),
   };
   const { adopt } = cluster.spec.storage;

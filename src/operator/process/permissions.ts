@@ -56,7 +56,9 @@ export const CLUSTER_WIDE: readonly Permission[] = [
     group: "",
     resource: "persistentvolumes",
     verbs: ["get", "patch"],
-    why: "writing on a volume what it holds; without it only the claim says so, which goes with its namespace",
+    // Only for clusters with storage.adopt.
+    rarely: ["list"],
+    why: "writing on a volume what it holds, and giving one that outlived its claim back to its cluster",
   },
   {
     group: "coordination.k8s.io",

@@ -80,6 +80,8 @@ export class PodScheduler {
         return `persistentvolumeclaim "${name}" bound to non-existent persistentvolume`;
       const volume = json(claim["spec"])["volumeName"];
       if (volume !== undefined) {
+        if (json(claim["status"])["phase"] !== "Bound")
+          return `persistentvolumeclaim "${name}" is not bound to its volume yet`;
         const found = server.get(volumes, String(volume));
         bound = (found && nodeOfVolume(found)) ?? bound;
         continue;

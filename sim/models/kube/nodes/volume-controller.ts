@@ -25,7 +25,8 @@ export class VolumeController {
       if (kind === claims && type === "DELETED") this.#released(after.object);
       else if (kind === claims) this.#later.wake(key);
       else if (kind === pods) for (const claim of claimsOf(after.object)) this.#later.wake(claim);
-      else if (kind === volumes && type === "DELETED") this.#wakeClaimOf(after.object);
+      else if (kind === volumes && (type === "DELETED" || phaseOf(after.object) === "Released"))
+        this.#wakeClaimOf(after.object);
       else if (kind === storageClasses)
         for (const { metadata } of around.server.list(claims))
           this.#later.wake(`${metadata.namespace}/${metadata.name}`);
@@ -45,7 +46,23 @@ export class VolumeController {
     if (volumeName === undefined) return this.#provision(key, claim);
     const volume = this.#around.server.get(volumes, String(volumeName));
     if (!volume) return this.#lose(key);
+    if (phaseOf(claim) !== "Bound") this.#bind(key, claim, volume);
     this.#grow(key, claim, volume);
+  }
+
+  /** A claim that names its volume gets it, unless the volume is reserved for another claim. */
+  #bind(key: string, claim: KubeJson, volume: KubeJson): void {
+    const { namespace, name, uid } = json(json(volume["spec"])["claimRef"]);
+    const isIts =
+      `${String(namespace)}/${String(name)}` === key && (uid ?? claim.metadata.uid) === claim.metadata.uid;
+    if (!isIts) return;
+    this.#hand.changeStatus(volumes, volume.metadata.name, () => ({ phase: "Bound" }));
+    this.#hand.changeStatus(claims, key, (object) => ({
+      ...json(object["status"]),
+      phase: "Bound",
+      accessModes: json(object["spec"])["accessModes"],
+      capacity: json(volume["spec"])["capacity"],
+    }));
   }
 
   #provision(key: string, claim: KubeJson): void {
@@ -131,6 +148,11 @@ export class VolumeController {
     this.#onDiskGone(diskOf(volume));
     this.#hand.delete(volumes, volumeName);
   }
+}
+
+/** Of a claim or a volume. */
+function phaseOf(object: KubeJson): unknown {
+  return json(object["status"])["phase"];
 }
 
 /** Keys of the claims that a Pod names. */
