@@ -54,6 +54,20 @@ export const recoverySchema = z.strictObject({
   lostRevisions: rangeSchema
     .optional()
     .describe("Revisions that the operator has seen and that would be lost; absent if it does not know."),
+  snapshot: z
+    .strictObject({
+      name: text(253).describe("Name of the EtcdSnapshot."),
+      revision: count().describe("The revision that it has."),
+      takenAt: timestamp().optional().describe("When it was taken."),
+      verifiedAt: timestamp().optional().describe("When it was last restored and found right."),
+      lostRevisions: count()
+        .optional()
+        .describe("Revisions that the operator has seen and that it has not; absent if it does not know."),
+    })
+    .optional()
+    .describe(
+      "The alternative to the survivor: of the EtcdSnapshots of this cluster, the one with the highest revision. `kubectl etcd restore <snapshot> <cluster>` restores it in place.",
+    ),
   members: z
     .array(
       z.strictObject({

@@ -11,6 +11,7 @@ export function recoveryLines({
   message,
   revision,
   lostRevisions,
+  snapshot,
   members,
 }: RecoveryStatus): string[] {
   return [
@@ -33,7 +34,24 @@ export function recoveryLines({
     ),
     "",
     message,
+    ...(snapshot
+      ? [`Instead of it, EtcdSnapshot ${snapshot.name} can be restored: ${saySnapshot(snapshot)}.`]
+      : []),
   ];
+}
+
+function saySnapshot({
+  revision,
+  takenAt,
+  verifiedAt,
+  lostRevisions,
+}: NonNullable<RecoveryStatus["snapshot"]>): string {
+  return [
+    `revision ${revision}`,
+    ...(takenAt === undefined ? [] : [`taken at ${takenAt}`]),
+    verifiedAt === undefined ? "not verified" : `verified at ${verifiedAt}`,
+    lostRevisions === undefined ? "lost revisions unknown" : `${lostRevisions} lost revisions`,
+  ].join(", ");
 }
 
 function range({ least, most }: Range): string {

@@ -15,12 +15,29 @@ export function recoveryOf(view: View): RecoveryStatus | undefined {
     message: sentence(sayPlan(plan)),
     revision: plan.revisions,
     ...(plan.lost && { lostRevisions: plan.lost }),
+    ...alternative(view, plan),
     members: plan.members.slice(0, MOST_MEMBERS).map(({ member, data, unreachable }) => ({
       name: member.name,
       data: data ? ("Found" as const) : unreachable ? ("Unreachable" as const) : ("Lost" as const),
       ...(data && { term: data.term, index: data.index }),
     })),
   };
+}
+
+/** Of this cluster's data alone: revisions of another life are not compared with it. */
+function alternative({ observation }: View, plan: RecoveryPlan): Pick<RecoveryStatus, "snapshot"> {
+  const { cluster, etcd, snapshots } = observation;
+  const clusterID = cluster.marks.established?.clusterID;
+  const taken = (snapshots?.snapshots ?? []).flatMap(({ name, deleting, status }) => {
+    const { phase, revision, completedAt: takenAt, verifiedAt } = status;
+    if (phase !== "Succeeded" || deleting || revision === undefined || status.clusterID !== clusterID)
+      return [];
+    return [{ name, revision, ...(takenAt && { takenAt }), ...(verifiedAt && { verifiedAt }) }];
+  });
+  const [newest] = taken.toSorted((a, b) => b.revision - a.revision);
+  if (!newest) return {};
+  const lost = Math.max(0, (etcd.highestRevision ?? 0) - newest.revision);
+  return { snapshot: { ...newest, ...(plan.lost && { lostRevisions: lost }) } };
 }
 
 function sayPlan({ survivor, members, revisions, lost }: RecoveryPlan): string {
