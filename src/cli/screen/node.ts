@@ -1,6 +1,7 @@
 /** What a machine holds on the screen, and the plan to start it. */
 import type { MemberFound, Owner, SnapshotFound } from "../../recovery/node/found.ts";
 import type { NodePlan } from "../../recovery/node/plan.ts";
+import type { SiblingPlan } from "../../recovery/node/siblings.ts";
 import { directoryLines } from "./directories.ts";
 import { rows } from "./rows.ts";
 import { bytes } from "./words.ts";
@@ -52,5 +53,22 @@ export function planLines(plan: NodePlan, workDir: string, approve: string): str
     "",
     ...risk,
     `What is here is only read. To carry out just this plan: ${approve}`,
+  ];
+}
+
+export function siblingLines(plan: SiblingPlan, approve: string): string[] {
+  const { hash, version, name, siblings, missing, dataDir } = plan;
+  const places = siblings.map((one) => `${one.name} (${one.address ?? one.peerURL})`);
+  return [
+    "",
+    ...rows(
+      ["Plan", hash],
+      ["Starts", `${name} as the member it was, with etcd ${version}, in ${dataDir}`],
+      ["Siblings", places.join(", ")],
+      ["Not started", missing.length === 0 ? undefined : missing.join(", ")],
+    ),
+    "",
+    "Cluster, members and revisions stay what they were, and no write is lost. It serves when a majority of the voters was started in this way, each from its own directory. Do not start any of them alone as well: that would be another cluster.",
+    `To carry out just this plan: ${approve}`,
   ];
 }

@@ -12,6 +12,17 @@ export interface Serving {
   readonly metricsURL: string;
   /** Files, where the client URL is https. */
   readonly tls?: ServingTLS | undefined;
+  /** Where it is one of several. */
+  readonly siblings?: ServingSiblings | undefined;
+}
+
+export interface ServingSiblings {
+  /** What its siblings dial; it listens at `peerURL`. */
+  readonly advertised: string;
+  readonly initialCluster: readonly { readonly name: string; readonly peerURL: string }[];
+  readonly tls?: Required<ServingTLS> | undefined;
+  /** Of the names in their peer URLs, which nobody else resolves. */
+  readonly addresses: readonly { readonly host: string; readonly address: string }[];
 }
 
 export interface ServingTLS {
@@ -21,26 +32,43 @@ export interface ServingTLS {
   readonly ca?: string | undefined;
 }
 
-export function servingFlags({ name, dataDir, clientURL, peerURL, metricsURL, tls }: Serving): string[] {
+export function servingFlags(serving: Serving): string[] {
+  const { name, dataDir, clientURL, peerURL, metricsURL, tls, siblings } = serving;
+  const advertised = siblings?.advertised ?? peerURL;
+  const members = siblings?.initialCluster ?? [{ name, peerURL }];
   return [
     `--name=${name}`,
     `--data-dir=${dataDir}`,
     `--listen-client-urls=${clientURL}`,
     `--advertise-client-urls=${clientURL}`,
     `--listen-peer-urls=${peerURL}`,
-    `--initial-advertise-peer-urls=${peerURL}`,
-    `--initial-cluster=${name}=${peerURL}`,
+    `--initial-advertise-peer-urls=${advertised}`,
+    `--initial-cluster=${members.map((member) => `${member.name}=${member.peerURL}`).join(",")}`,
     "--initial-cluster-state=existing",
     `--listen-metrics-urls=${metricsURL}`,
     ...(tls ? [`--cert-file=${tls.cert}`, `--key-file=${tls.key}`] : []),
     ...(tls?.ca === undefined ? [] : [`--trusted-ca-file=${tls.ca}`, "--client-cert-auth=true"]),
+    ...(siblings?.tls ? peerFlags(siblings.tls) : []),
+  ];
+}
+
+function peerFlags({ cert, key, ca }: NonNullable<ServingSiblings["tls"]>): string[] {
+  return [
+    `--peer-cert-file=${cert}`,
+    `--peer-key-file=${key}`,
+    `--peer-trusted-ca-file=${ca}`,
+    "--peer-client-cert-auth=true",
   ];
 }
 
 /** Everything is mounted where it is on the node, so that the flags of a process and of the Pod are the same. */
 export function staticPod(serving: Serving, { image, plan }: { image: string; plan: string }): object {
-  const { name, dataDir, tls, metricsURL } = serving;
-  const files = tls ? [tls.cert, tls.key, ...(tls.ca === undefined ? [] : [tls.ca])] : [];
+  const { name, dataDir, tls, metricsURL, siblings } = serving;
+  const files = [tls, siblings?.tls].flatMap((one) => (one ? [one.cert, one.key, one.ca ?? one.cert] : []));
+  const aliases = (siblings?.addresses ?? []).map(({ host: known, address }) => ({
+    ip: address,
+    hostnames: [known],
+  }));
   const folders = [...new Set(files.map((file) => path.dirname(file)))];
   const { hostname: host, port } = new URL(metricsURL);
   const mounts = [
@@ -63,6 +91,7 @@ export function staticPod(serving: Serving, { image, plan }: { image: string; pl
     },
     spec: {
       hostNetwork: true,
+      ...(aliases.length > 0 && { hostAliases: aliases }),
       priorityClassName: "system-node-critical",
       containers: [
         {

@@ -5,7 +5,8 @@ import path from "node:path";
 import { test, type TestContext } from "node:test";
 import { CommandError, EXIT } from "../../exit.ts";
 import { UsageError } from "../../io.ts";
-import { assertApart, assertUnused } from "./node-safety.ts";
+import { systemDisk } from "../../../seams/disk.ts";
+import { assertApart, assertNeverAlone, assertUnused } from "./node-safety.ts";
 
 function memberOn(t: TestContext) {
   const root = mkdtempSync(path.join(os.tmpdir(), "quorate-node-"));
@@ -40,4 +41,17 @@ test("new data never goes where the old is, or into it, by whatever name", async
   writeFileSync(snapshot, "");
   await assertApart(snapshot, root);
   await assertApart(snapshot, `${snapshot}.recovery`);
+});
+
+test("a member that was started alone before does not start with its siblings as well", async (t) => {
+  const { volume } = memberOn(t);
+  const base = path.join(volume, "recovery");
+  await assertNeverAlone(systemDisk, base);
+  mkdirSync(path.join(base, "51f0a3c2d4e5b697", "attempt-1", "data"), { recursive: true });
+  await assertNeverAlone(systemDisk, base);
+  mkdirSync(path.join(base, "node-51f0a3c2d4e5b697", "data"), { recursive: true });
+  await assert.rejects(
+    assertNeverAlone(systemDisk, base),
+    /was started alone before, and .*data may hold writes/,
+  );
 });

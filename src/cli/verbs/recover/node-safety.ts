@@ -1,7 +1,10 @@
 /** What `quorate recover node` makes sure of before it does anything: no etcd runs on the data, and new data is apart from the old. */
 import { realpath } from "node:fs/promises";
 import path from "node:path";
+import { isNodeWorkDir } from "../../../recovery/places.ts";
+import type { Disk } from "../../../seams/disk.ts";
 import { openedBy } from "../../../seams/open-files.ts";
+import { commandOf } from "../../called.ts";
 import { CommandError, EXIT } from "../../exit.ts";
 import { UsageError } from "../../io.ts";
 
@@ -18,6 +21,32 @@ export async function assertUnused(dataDir: string, proc?: string): Promise<void
       EXIT.conflict,
       `process ${users.join(", ")} has the database in ${dataDir} open: an etcd runs on it. If it serves, use it; otherwise stop it first, and its Pod with it. Nothing was done`,
     );
+}
+
+/** A person approves just what was shown. */
+export function assertSamePlan(
+  io: Parameters<typeof commandOf>[0],
+  plan: { readonly hash: string },
+  approved: string,
+  asked: string,
+): void {
+  if (plan.hash !== approved)
+    throw new CommandError(
+      EXIT.conflict,
+      `the plan is ${plan.hash} now, not ${approved}; nothing was done. Read it again: ${commandOf(io)} recover node ${asked}`,
+    );
+}
+
+/** Its data was started alone: with its siblings it would serve what it held before, beside what was written since. */
+export async function assertNeverAlone(disk: Disk, workBase: string): Promise<void> {
+  for (const name of await disk.list(workBase)) {
+    const data = path.join(workBase, name, "data");
+    if (isNodeWorkDir(name) && (await disk.stat(data)))
+      throw new CommandError(
+        EXIT.conflict,
+        `this member was started alone before, and ${data} may hold writes that its siblings never had: start that one again, or delete it if it is not wanted. Nothing was done`,
+      );
+  }
 }
 
 /** `source`: the member's data directory, or the snapshot. */
