@@ -30,6 +30,8 @@ export interface AuthorityFacts {
    * successor is wanted no more. Reverse: the predecessor is wanted again, or no more again.
    */
   readonly turn?: "Begin" | "Abort" | "Reverse";
+  /** Somebody else is to give it, and what they give was not read yet or does not pass. */
+  readonly awaited?: true;
   /** The CA to begin with, where somebody else gives it; without it one of ours is created. */
   readonly successor?: string;
 }

@@ -256,6 +256,11 @@ export const NAMESPACED_KINDS = {
         rarely: ["get", "create", "patch", "delete"],
         why: "certificates from cert-manager, for clusters that ask for them",
       },
+      {
+        subresource: "status",
+        rarely: ["patch"],
+        why: "asking cert-manager to reissue certificates of a CA that their issuer no longer has",
+      },
     ],
   }),
   services: kind({

@@ -28,6 +28,7 @@ import { Clashes } from "./apply/clashes.ts";
 import type { ClockSkew } from "./observe/clock-skew.ts";
 import { textOf } from "./records/cluster-object.ts";
 import { GivenSecrets } from "./apply/given-secrets.ts";
+import { Reissues } from "./apply/reissues.ts";
 import { executeAction, type Decided } from "./apply/execute.ts";
 import { executeSnapshot, imageFor } from "./apply/execute-snapshot.ts";
 import { Contests } from "./apply/contests.ts";
@@ -141,6 +142,7 @@ export class KubePlatform implements Platform {
       key,
       certificates,
       given: new GivenSecrets(client, clock),
+      reissues: new Reissues({ client, pki, now: () => skew.now() }),
       clashes,
       live: new LiveReads(client, clock),
       contests,

@@ -1,6 +1,6 @@
 /**
  * A very small cert-manager: some time after a Certificate appears it is issued into its Secret, with the labels of its
- * template, and its status says so. What the issuer is does not matter; one that does not exist issues nothing. The
+ * template, and its status says so; again when its status asks for it. What the issuer is does not matter; one that does not exist issues nothing. The
  * kind is served from when this is installed.
  */
 import { Buffer } from "node:buffer";
@@ -49,11 +49,11 @@ export class ModelCertManager {
     const have = new Set(server.list(secrets).map(({ metadata }) => metadata.name));
     for (const object of server.list(certificates)) {
       const certificate = object as unknown as Certificate;
-      if (!have.has(certificate.spec.secretName)) await this.#issue(certificate);
+      if (!have.has(certificate.spec.secretName) || isAsked(certificate)) await this.#issue(certificate);
     }
   }
 
-  async #issue({ metadata, spec }: Certificate): Promise<void> {
+  async #issue({ metadata, spec, status }: Certificate): Promise<void> {
     const { server, pki, issuers } = this.#options;
     const { name = "", namespace = "" } = metadata ?? {};
     const at = `/apis/cert-manager.io/v1/namespaces/${namespace}/certificates/${name}`;
@@ -66,6 +66,7 @@ export class ModelCertManager {
       });
     const ca = issuers.get(spec.issuerRef.name);
     if (!ca) {
+      if (isAsked({ status })) return void report("True", "as before");
       const known = server.list(certificates).find((one) => one.metadata.name === name);
       if (known?.["status"] === undefined) report("False", "Issuing certificate as Secret does not exist");
       return;
@@ -98,4 +99,9 @@ export class ModelCertManager {
     }
     report("True", "Certificate is up to date and has not expired");
   }
+}
+
+/** By somebody who wants another one before it is due, as `cmctl renew` does. */
+function isAsked({ status }: Pick<Certificate, "status">): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === "Issuing" && is === "True") ?? false;
 }

@@ -51,11 +51,18 @@ describe("the source in the templates of members", () => {
       [SECRETS, MANAGED, undefined],
       [MANAGED, SECRETS, at({ given: true, turn: "Begin" })],
       [ISSUED, SECRETS, at({ given: true, turn: "Begin", successor: "b" })],
+      [ISSUED, SECRETS, at({ given: true, awaited: true })],
     ] as const) {
       const now = withSources(asked, [running, running], facts);
       assert.deepEqual(modes(now), modes(running));
       assert.equal(starts(now), starts(running));
     }
+  });
+
+  test("changes by one restart where the other one gives certificates of the same CA", () => {
+    assert.deepEqual(modes(withSources(ISSUED, [SECRETS, SECRETS], at({ given: true }))), modes(ISSUED));
+    const midway = withSources(ISSUED, [SECRETS, ISSUED], at({ given: true, awaited: true }));
+    assert.deepEqual(modes(midway), modes(ISSUED), "nobody who has changed goes back");
   });
 
   test("asks peers for a name that is in given certificates only while all members have such", () => {

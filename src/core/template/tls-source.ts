@@ -47,12 +47,14 @@ function sourceNow(
 ): TLSMode {
   const stays = recorded[0] ?? asked;
   if (!authority) return stays;
-  const { phase, given = false, otherGiven = false, turn } = authority;
+  const { phase, given = false, otherGiven = false, turn, awaited } = authority;
   if (phase === "Bundle" || phase === "Reissue") {
     if (!given || !otherGiven) return "Managed";
     return isTheirs(asked) ? asked : stays;
   }
-  if (given === isTheirs(asked) && turn !== "Begin") return asked;
+  // Of which CA they will be is not known: a rotation to it carries the change.
+  const isOpen = phase === "Steady" && awaited === true && !recorded.includes(asked);
+  if (given === isTheirs(asked) && turn !== "Begin" && !isOpen) return asked;
   return recorded.find((mode) => isTheirs(mode) === given) ?? asked;
 }
 

@@ -22,6 +22,7 @@ import { keepCreated } from "./keep.ts";
 import { pemIn, PLANE_FILES, secretsByName, textIn, type SecretsByName } from "./secret-files.ts";
 import type { ApplyContext, Outcomes } from "./outcomes.ts";
 import type { Offering } from "./plane-source.ts";
+import type { Written } from "./reissues.ts";
 import { userLeaf } from "./user-certificates.ts";
 
 /** What of a view names Secrets. */
@@ -121,7 +122,7 @@ export function spareIn(
 }
 
 async function offeringOf(
-  { given, stores, key }: ApplyContext,
+  { given, reissues, stores, key }: ApplyContext,
   view: View,
   plane: Plane,
   records: readonly MemberRecord[],
@@ -142,9 +143,30 @@ async function offeringOf(
     if (secret) found.set(name, secret);
   }
   const source = givenSource({ places: places(plane), namespace: cluster.namespace, found });
-  // Of what cert-manager writes every change is seen.
-  if ("problem" in source && !isCertManager) given.expect(named);
-  return source;
+  if (!isCertManager) {
+    // Of what cert-manager writes every change is seen.
+    if ("problem" in source) given.expect(named);
+    return source;
+  }
+  const groups = byIssuer(view, plane, places(plane)).map((group) => writtenIn(group, found));
+  const problem = await reissues.ask(groups, own.certificates);
+  return problem && !("problem" in source) ? { problem } : source;
+}
+
+/** What comes from one issuer, and so changes together. */
+function byIssuer(view: Placed, plane: Plane, { trust, accepts }: Places): (readonly Named[])[] {
+  if (plane === "peer") return [trust];
+  const { server, operator } = view.spec.tls.client?.certManager ?? {};
+  const isOne =
+    server?.name === operator?.name && server?.kind === operator?.kind && server?.group === operator?.group;
+  return isOne ? [[...trust, ...accepts]] : [trust, accepts];
+}
+
+function writtenIn(places: readonly Named[], found: ReadonlyMap<string, Secret>): Written[] {
+  return places.flatMap(({ name, field }) => {
+    const secret = found.get(name);
+    return secret ? [{ name, field, secret }] : [];
+  });
 }
 
 /** A Secret of the user cannot be where a copy of it, or something else of ours, has to be. */
@@ -210,7 +232,8 @@ export function placesOf(
       clients: new Map(
         plane === "client" ? [[CLIENTS.operator, operator], [CLIENTS.user, user], ...ofUsers] : [],
       ),
-      accepts: plane === "client" ? [operator] : trust,
+      // Of every client that is given one here: nobody is locked out whose certificate is still of another CA.
+      accepts: plane === "client" ? [operator, user, ...ofUsers.map(([, named]) => named)] : trust,
     };
   }
   const named = (role: string, name: string): Named => {

@@ -13,6 +13,7 @@ import type { GivenSecrets } from "./given-secrets.ts";
 import type { Kept } from "./keep.ts";
 import type { PartWaits } from "./part-waits.ts";
 import type { PeerServices } from "./peer-services.ts";
+import type { Reissues } from "./reissues.ts";
 import type { Resizing } from "./resizing.ts";
 import type { Wanted } from "./wanted.ts";
 import type { VolumeMarks } from "./volume-marks.ts";
@@ -26,6 +27,7 @@ export interface ApplyContext {
   readonly key: string;
   readonly certificates: Certificates;
   readonly given: GivenSecrets;
+  readonly reissues: Reissues;
   readonly clashes: Clashes;
   readonly live: LiveReads;
   readonly contests: Contests;

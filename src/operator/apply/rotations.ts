@@ -125,10 +125,11 @@ export class Rotations {
     const { leafMs } = lifetimesOf(cluster.spec.tls);
     const facts = secret && authorityFactsOf(this.#around.pki, secret, leafMs);
     if (!facts) return undefined;
-    const asked: Asked = isGiven(cluster.spec.tls, plane)
-      ? { by: "others", offered: this.#offered(plane) }
-      : { by: "us" };
-    return { ...facts, ...turnFacts(this.#around.pki, secret, asked) };
+    const isTheirs = isGiven(cluster.spec.tls, plane);
+    const offered = isTheirs ? this.#offered(plane) : undefined;
+    const asked: Asked = isTheirs ? { by: "others", offered } : { by: "us" };
+    const awaited = isTheirs && !offered && ({ awaited: true } as const);
+    return { ...facts, ...awaited, ...turnFacts(this.#around.pki, secret, asked) };
   }
 
   #secret(cluster: ClusterFacts, plane: Plane): Secret | undefined {
