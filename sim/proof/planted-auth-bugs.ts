@@ -8,6 +8,7 @@ export const plantedAuthBugs: readonly PlantedBug[] = [
     file: "src/core/auth/wanted.ts",
     find: "[{ name: self, roles: [ROOT], secret: ownSecrets.operator, own: true }]),",
     replace: "[{ name: self, roles: [], secret: ownSecrets.operator, own: true }]),",
+    situation: "auth",
   },
   {
     name: "auth is left on although it was asked to be off",
@@ -15,6 +16,7 @@ export const plantedAuthBugs: readonly PlantedBug[] = [
     file: "src/core/rules/auth.ts",
     find: "if (etcd.enabled && view.spec.auth?.enabled === false)",
     replace: "if (etcd.predicted && view.spec.auth?.enabled === false)",
+    situation: "auth",
   },
   {
     name: "a deleted user stays in etcd",
@@ -22,6 +24,7 @@ export const plantedAuthBugs: readonly PlantedBug[] = [
     file: "src/core/auth/diff.ts",
     find: "...(has(etcd.users, of.name) && !isAnothers(facts.users, of)",
     replace: "...(!has(etcd.users, of.name) && !isAnothers(facts.users, of)",
+    situation: "auth",
   },
   {
     name: "auth is enabled while members still have other tokens",
@@ -29,6 +32,7 @@ export const plantedAuthBugs: readonly PlantedBug[] = [
     file: "src/core/rules/auth.ts",
     find: 'if (members.length > 0) return hold(HOLDS.nothing, "AuthAwaitsTokens"',
     replace: 'if (members.length > 9) return hold(HOLDS.nothing, "AuthAwaitsTokens"',
+    situation: "tokens",
   },
   {
     name: "a key that is replaced is the same again",
@@ -36,6 +40,7 @@ export const plantedAuthBugs: readonly PlantedBug[] = [
     file: "src/operator/apply/token-keys.ts",
     find: "return [file, has || copyOf(number) || hex(random, KEY_BYTES)];",
     replace: "return [file, has || copyOf(number) || copyOf(number - 1) || hex(random, KEY_BYTES)];",
+    situation: "tokens",
   },
   {
     name: "the old key of tokens is kept for ever",
@@ -43,6 +48,7 @@ export const plantedAuthBugs: readonly PlantedBug[] = [
     file: "src/core/auth/token.ts",
     find: "return [...new Set([...used, ...next])]",
     replace: "return [...new Set([...used, 1, ...next])]",
+    situation: "tokens",
   },
   {
     name: "a member that refuses the tokens of the others is never asked for its own",
@@ -50,6 +56,7 @@ export const plantedAuthBugs: readonly PlantedBug[] = [
     file: "src/etcd/token.ts",
     find: "if (this.#suspects.has(url)) {",
     replace: "if (this.#suspects.size > 99) {",
+    situation: "tokens",
   },
   {
     name: "the certificate of a server is a client's as well",
@@ -57,6 +64,7 @@ export const plantedAuthBugs: readonly PlantedBug[] = [
     file: "src/pki/plan.ts",
     find: "const server = ownGateway ? USAGES.server : USAGES.serverWithGateway;",
     replace: "const server = ownGateway ? USAGES.serverWithGateway : USAGES.serverWithGateway;",
+    situation: "auth",
   },
   {
     name: "whoever is refused does not let himself in again",
@@ -64,5 +72,6 @@ export const plantedAuthBugs: readonly PlantedBug[] = [
     file: "src/core/rules/regain-access.ts",
     find: "|| hasQuorum || refused.length === 0) return [];",
     replace: "|| !hasQuorum || refused.length === 0) return [];",
+    situation: "auth",
   },
 ];

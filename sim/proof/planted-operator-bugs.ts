@@ -63,6 +63,22 @@ export const plantedOperatorBugs: readonly PlantedBug[] = [
     replace: 'if (offered !== "") return',
   },
   {
+    name: "the new CA of an issuer is used as soon as one certificate is of it",
+    breaks: "R45",
+    file: "src/operator/apply/reissues.ts",
+    find: "return now - since > PATIENCE_MS ? [] :",
+    replace: "return now - since > -PATIENCE_MS ? [] :",
+    situation: "issuer-rotation",
+  },
+  {
+    name: "clients whose certificate is still of an issuer's previous CA are refused",
+    breaks: "R45",
+    file: "src/operator/apply/given.ts",
+    find: "[operator, user, ...ofUsers.map(([, named]) => named)]",
+    replace: "[operator]",
+    situation: "issuer-rotation",
+  },
+  {
     name: "history that was compacted away (410) is asked for again and again",
     breaks: "H9",
     file: "src/kube/watch.ts",

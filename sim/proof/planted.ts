@@ -80,7 +80,7 @@ const tools: readonly Tool[] = [
   },
   {
     name: "users on the operator",
-    rooms: ["rules", "control", "operator"],
+    rooms: ["rules"],
     args: () => [...TEST, "sim/operator/auth.test.ts", "sim/operator/tokens.test.ts"],
   },
   {
