@@ -42,10 +42,18 @@ function subtree(bedDir: string): string {
   return `quorate-${shortHash(bedDir)}`;
 }
 
-/** Makes the groups of a node and resolves with their directories. */
+/**
+ * Weight of all nodes together, where 1024 is that of one process of the machine. The scheduler weighs a group like one
+ * of the processes beside it, so with its default every Pod of every node would share the time of a single process,
+ * and stand still while the machine has other work.
+ */
+const WEIGHT = 16 * 1024;
+
+/** Makes the groups of a node and returns their directories. */
 export function makeGroups(bedDir: string, node: string): string[] {
   return hierarchies().map(({ path }) => {
     let dir = path;
+    const all = join(path, subtree(bedDir));
     for (const part of [subtree(bedDir), node]) {
       const parent = dir;
       dir = join(dir, part);
@@ -56,6 +64,7 @@ export function makeGroups(bedDir: string, node: string): string[] {
           writeFileSync(join(dir, file), readFileSync(join(parent, file)));
       }
     }
+    if (existsSync(join(all, "cpu.shares"))) writeFileSync(join(all, "cpu.shares"), String(WEIGHT));
     return dir;
   });
 }
