@@ -38,7 +38,6 @@ export const situations = [
   "restore-in-place",
   "automatic",
   "adopt",
-  "recover",
 ] as const;
 
 export type Situation = (typeof situations)[number];

@@ -48,14 +48,6 @@ export const plantedOperationBugs: readonly PlantedBug[] = [
     situation: "adopt",
   },
   {
-    name: "the kubelet may run the rescue of a survivor's data again on the same copy",
-    breaks: "R54",
-    file: "src/operator/render/recovery-pods.ts",
-    find: 'restartPolicy: "Never",',
-    replace: 'restartPolicy: "OnFailure",',
-    situation: "recover",
-  },
-  {
     name: "leadership is moved again and again to who leads",
     breaks: "I8",
     file: "src/core/operations/move-leader.ts",
