@@ -20,6 +20,15 @@ test("a process that ran for half a minute has worked: its next end is a first o
   assert.equal(quickEndsAfter({ ...run, quickEnds: 5 }, 30_000), 0);
 });
 
+test("a process that served is started again after a second at most, however often somebody ends it", () => {
+  const served = { ...run, served: true };
+  assert.deepEqual(
+    [0, 1, 2, 9].map((quickEnds) => quickEndsAfter({ ...served, quickEnds }, 5_000)),
+    [1, 2, 2, 2],
+  );
+  assert.equal(quickEndsAfter({ ...run, quickEnds: 9 }, 5_000), 10);
+});
+
 test("a member whose data is gone or that etcd removed is never started again by itself (I4, R8)", () => {
   assert.equal(restartAt(ended("data-missing", 0), 1000), undefined);
   assert.equal(restartAt(ended("removed", 0), 1000), undefined);

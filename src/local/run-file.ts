@@ -22,6 +22,8 @@ export interface RunFile {
   readonly restarts: number;
   /** Ends in a row that came soon after the start: the reason to wait longer before the next one. */
   readonly quickEnds: number;
+  /** It served through quorum, whatever ended it then; a controller that dies forgets it, and waits longer. */
+  readonly served?: boolean;
   /** Absent between the decision to start it and the moment it has a pid. */
   readonly identity?: ProcessIdentity;
   readonly stoppingSince?: number;
@@ -63,12 +65,16 @@ const BACKOFF: Backoff = { firstMs: 1_000, longestMs: 10_000 };
 /** Corrupt data does not heal; the rare misjudgement does. */
 const SELDOM_MS = 60_000;
 
-export function quickEndsAfter(run: RunFile, now: number): number {
-  return now - run.startedAt < STABLE_MS ? run.quickEnds + 1 : 0;
+/** Somebody who ends it again and again must not make an outage longer each time: what served waits a second at most. */
+const MOST_AFTER_SERVING = 2;
+
+export function quickEndsAfter({ startedAt, quickEnds, served = false }: RunFile, now: number): number {
+  if (now - startedAt >= STABLE_MS) return 0;
+  return served ? Math.min(quickEnds + 1, MOST_AFTER_SERVING) : quickEnds + 1;
 }
 
 /**
- * When an ended process is started again: at once, then after 1 s, 2 s, … 10 s. Undefined: never by itself. Where the
+ * When an ended process is started again: at once, then after 1 s, and where it does not serve, 2 s, … 10 s. Undefined: never by itself. Where the
  * clock was set back since it ended, that time is not waited for.
  */
 export function restartAt({ exit, quickEnds }: RunFile, now: number): number | undefined {

@@ -50,6 +50,7 @@ export class Supervisor {
     for (const { record, workload, answer } of view.members) {
       if (workload.state !== "running") continue;
       if (!record.joined) await volumes.noteUse(record);
+      if (answer.reachable && answer.linearizable) workloads.noteServing(record.name);
       if (this.#liveness.isDead(record, workloads.startOf(record.name), answer.reachable)) {
         this.#liveness.forget(record.name);
         await workloads.kill(record.name, "SIGKILL");

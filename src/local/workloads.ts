@@ -134,6 +134,13 @@ export class Workloads {
     return this.#workloads.get(name)?.run.startedAt ?? 0;
   }
 
+  /** It has just served through quorum. */
+  noteServing(name: string): void {
+    const workload = this.#workloads.get(name);
+    if (workload && !workload.run.exit && !workload.run.served)
+      workload.run = { ...workload.run, served: true };
+  }
+
   identity(name: string): { pid: number } | undefined {
     return this.#workloads.get(name)?.process?.identity;
   }
