@@ -13,7 +13,7 @@ import {
 } from "../../src/operator/names.ts";
 import { FILES, PATHS } from "../../src/operator/render/config.ts";
 import { RESTORE_FLAG } from "../../src/operator/render/restore-flag.ts";
-import { ERASE_CONTAINER, ERASE_VOLUME } from "../../src/operator/render/erase-pod.ts";
+import { ERASE_CONTAINER, ERASE_MOUNT, ERASE_VOLUME } from "../../src/operator/render/erase-pod.ts";
 import { VOLUMES } from "../../src/operator/render/volumes.ts";
 import { ERASE_REFUSED } from "../../src/recovery/erase.ts";
 import { writeResult } from "../../src/snapshot/result.ts";
@@ -158,11 +158,11 @@ export class EtcdPods implements Hooks {
   #erase(start: Start): Running {
     const { pod, disks } = start;
     const [container] = items(json(pod["spec"])["containers"]).map(json);
-    const name = String(items(container?.["args"])[2]).split("/").at(-1);
+    const below = String(items(container?.["args"])[2]).slice(ERASE_MOUNT.length);
     const [fault] = this.eraseFaults;
     if (fault === "failed") this.eraseFaults.shift();
     const refusal = { ok: false, reason: ERASE_REFUSED, message: "it was not deleted: a test" } as const;
-    if (fault === undefined) this.#disks.gone(`${disks[ERASE_VOLUME]}/${name}`);
+    if (fault === undefined) this.#disks.gone(`${disks[ERASE_VOLUME]}${below}`);
     if (fault === "refused") start.ended({ exitCode: 1, reason: "Error", message: writeResult(refusal) });
     else if (fault === "failed") start.ended({ exitCode: 1, reason: "Error" });
     else if (fault === undefined) start.ended({ exitCode: 0, reason: "Completed" });

@@ -72,3 +72,30 @@ test("a directory beside whose data an etcd was recovered is left as it is, unti
   rmSync(recovered, { recursive: true });
   assert.equal(await erase({ directory }), "erased");
 });
+
+test("the directory of the cluster goes with the last one in it, and not before", async (t) => {
+  const root = mkdtempSync(path.join(os.tmpdir(), "quorate-erase-"));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const clusterUID = "5c7e0f7a-1111-4222-8333-444455556666";
+  const ofCluster = path.join(root, `demo.${clusterUID}`);
+  const [first, last] = [path.join(ofCluster, `demo-1.${UID}`), path.join(ofCluster, "demo-2.b2")];
+  mkdirSync(first, { recursive: true });
+  mkdirSync(last);
+  assert.equal(await erase({ directory: first, clusterUID }), "erased");
+  assert.ok(existsSync(last), "another member is in it");
+  assert.equal(await erase({ directory: last, uid: "b2" }), "erased");
+  for (const other of [undefined, "", "another"]) {
+    assert.equal(await erase({ directory: last, uid: "b2", clusterUID: other }), "absent");
+    assert.ok(existsSync(ofCluster), "it is not known to be that of the cluster");
+  }
+  // The process may have ended between the two; a second try does what is left.
+  for (let time = 1; time <= 2; time++) {
+    assert.equal(await erase({ directory: last, uid: "b2", clusterUID }), "absent");
+    assert.ok(!existsSync(ofCluster) && existsSync(root));
+  }
+  const elsewhere = path.join(root, "elsewhere");
+  mkdirSync(elsewhere);
+  symlinkSync(elsewhere, ofCluster);
+  assert.equal(await erase({ directory: last, uid: "b2", clusterUID }), "absent");
+  assert.ok(existsSync(ofCluster), "a link is left as it is");
+});

@@ -17,6 +17,8 @@ export interface EraseOptions {
   /** As etcd has them, in hexadecimal, if they are known. */
   readonly clusterID?: string | undefined;
   readonly memberID?: string | undefined;
+  /** If it is known: the directory above has its name and this UID, and goes with the last member in it. */
+  readonly clusterUID?: string | undefined;
 }
 
 /** The reason of a refusal, as it is reported: another attempt would end the same way. */
@@ -29,6 +31,12 @@ export class EraseRefused extends Error {
 
 /** Repeating it is harmless: what is gone is gone. */
 export async function eraseDirectory(options: EraseOptions): Promise<"erased" | "absent"> {
+  const done = await eraseMember(options);
+  await eraseIfEmpty(path.dirname(options.directory), options.clusterUID);
+  return done;
+}
+
+async function eraseMember(options: EraseOptions): Promise<"erased" | "absent"> {
   const { disk, directory, uid } = options;
   const refused = (why: string) => new EraseRefused(`${directory} was not deleted: ${why}`);
   const name = path.basename(directory);
@@ -55,6 +63,12 @@ export async function eraseDirectory(options: EraseOptions): Promise<"erased" | 
     );
   await disk.remove(directory);
   return "erased";
+}
+
+/** With rmdir, which takes neither files nor links nor mounts. An empty directory that stays is no failure. */
+async function eraseIfEmpty(directory: string, uid: string | undefined): Promise<void> {
+  if (uid === undefined || uid === "" || !path.basename(directory).endsWith(`.${uid}`)) return;
+  await fs.rmdir(directory).catch(() => undefined);
 }
 
 async function entryAt(target: string) {

@@ -92,7 +92,9 @@ test("HostPath: a member stays on the node that has its directory, comes back th
   );
   assert.ok(existsSync(onNode));
   await remove(cluster);
-  assert.ok(!existsSync(onNode), "its directory is deleted by a Pod on its node");
+  const ofCluster = path.dirname(onNode);
+  assert.ok(!existsSync(ofCluster), "its directory and the cluster's are deleted by a Pod on its node");
+  assert.ok(existsSync(path.dirname(ofCluster)), "the directory of the namespace stays");
 });
 
 test("a claim grows in place where its class can, without a restart", async () => {

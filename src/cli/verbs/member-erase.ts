@@ -18,6 +18,11 @@ export const verb = plainVerb(
     arguments: [{ name: "directory", help: "directory of one member", complete: "file" }],
     flags: {
       uid: { kind: "text", value: "uid", help: "UID of the EtcdMember" },
+      "cluster-uid": {
+        kind: "text",
+        value: "uid",
+        help: "UID of the EtcdCluster: the directory above, if its name ends with it, is deleted too when it is empty",
+      },
       "cluster-id": { kind: "text", value: "id", help: "ID of the etcd cluster, in hexadecimal" },
       "member-id": { kind: "text", value: "id", help: "ID of the etcd member, in hexadecimal" },
       "result-file": {
@@ -52,6 +57,7 @@ export const verb = plainVerb(
         disk: systemDisk,
         directory,
         uid: flags.uid,
+        clusterUID: flags["cluster-uid"],
         clusterID: flags["cluster-id"],
         memberID: flags["member-id"],
       });

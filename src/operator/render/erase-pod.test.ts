@@ -14,19 +14,21 @@ const WISHES = {
 };
 const container = (of: MemberRecord) => erasePod(cluster, of, WISHES).spec!.containers[0]!;
 
-test("the Pod that deletes a directory gets that of its cluster on its node, and names the member's", () => {
+test("the Pod that deletes a directory gets those of its namespace on its node, and names the member's", () => {
   const { metadata, spec } = erasePod(cluster, record, WISHES);
   assert.equal(metadata?.name, `erase-${record.uid}`);
   assert.deepEqual([spec?.nodeName, spec?.automountServiceAccountToken], ["node-1", false]);
   assert.deepEqual(spec?.volumes, [
-    { name: "cluster", hostPath: { path: "/disks/default/demo.c1", type: "DirectoryOrCreate" } },
+    { name: "namespace", hostPath: { path: "/disks/default", type: "DirectoryOrCreate" } },
   ]);
   assert.deepEqual(container(record).args, [
     "member",
     "erase",
-    `/cluster/demo-1.${record.uid}`,
+    `/namespace/demo.c1/demo-1.${record.uid}`,
     "--uid",
     record.uid,
+    "--cluster-uid",
+    cluster.uid,
     "--cluster-id",
     cluster.marks.established!.clusterID,
     "--member-id",

@@ -1,7 +1,8 @@
 /**
  * The Pod that deletes the directory of a member that has left, on its node: our own image, no token of Kubernetes, and
- * nothing of the node but the directory of this cluster. Its kubelet starts it again with a growing wait until its
- * deadline. It ends with the record of the member, which owns it; no selector of a cluster means it.
+ * nothing of the node but the directories of this namespace: what is mounted cannot be deleted itself, and the directory
+ * of the cluster goes with the last one in it. Its kubelet starts it again with a growing wait until its deadline. It ends
+ * with the record of the member, which owns it; no selector of a cluster means it.
  */
 import path from "node:path";
 import type { Pod, PodSecurityContext } from "kubernetes-types/core/v1.d.ts";
@@ -13,8 +14,8 @@ import { literal } from "./literal.ts";
 import { etcdSecurity, podSecurity } from "./security.ts";
 
 export const ERASE_CONTAINER = "erase";
-export const ERASE_VOLUME = "cluster";
-const MOUNT = "/cluster";
+export const ERASE_VOLUME = "namespace";
+export const ERASE_MOUNT = "/namespace";
 const RESULT_FILE = "/dev/termination-log";
 /** The operator waits no longer than this for it. */
 const DEADLINE_SECONDS = 300;
@@ -37,6 +38,7 @@ export function erasePod(cluster: ClusterFacts, record: MemberRecord, wishes: Er
   const { tolerations, securityContext } = template.pod;
   const { pullSecrets } = template.image;
   const clusterID = established?.token === token ? established.clusterID : undefined;
+  const ofCluster = path.posix.dirname(wishes.directory);
   const known = [
     ...(clusterID === undefined ? [] : ["--cluster-id", clusterID]),
     ...(memberID === undefined ? [] : ["--member-id", memberID]),
@@ -78,22 +80,24 @@ export function erasePod(cluster: ClusterFacts, record: MemberRecord, wishes: Er
           args: [
             "member",
             "erase",
-            literal(`${MOUNT}/${path.posix.basename(wishes.directory)}`),
+            literal(`${ERASE_MOUNT}/${path.posix.relative(path.posix.dirname(ofCluster), wishes.directory)}`),
             "--uid",
             uid,
+            "--cluster-uid",
+            cluster.uid,
             ...known,
             "--result-file",
             RESULT_FILE,
           ],
           resources: { requests: { cpu: "10m", memory: "64Mi" } },
           securityContext: ofAnyUser(),
-          volumeMounts: [{ name: ERASE_VOLUME, mountPath: MOUNT }],
+          volumeMounts: [{ name: ERASE_VOLUME, mountPath: ERASE_MOUNT }],
         },
       ],
       volumes: [
         {
           name: ERASE_VOLUME,
-          hostPath: { path: path.posix.dirname(wishes.directory), type: "DirectoryOrCreate" },
+          hostPath: { path: path.posix.dirname(ofCluster), type: "DirectoryOrCreate" },
         },
       ],
     },
