@@ -26,6 +26,11 @@ export function exampleSnapshot(spec: Partial<EtcdSnapshotSpec> = {}, name = "de
 
 const s3 = (fields: object) => ({ destination: { s3: { bucket: "backups", ...fields } } });
 
+/** Refused because of its one field. */
+function refusedS3(title: string, field: Readonly<Record<string, string>>): SnapshotExample {
+  return { title, spec: s3(field), refusedAt: `spec.destination.s3.${Object.keys(field)[0]}` };
+}
+
 export const snapshotExamples: readonly SnapshotExample[] = [
   { title: "a bucket", spec: {} },
   { title: "the state at a revision", spec: { pointInTime: { revision: 2500 } } },
@@ -151,36 +156,12 @@ export const snapshotExamples: readonly SnapshotExample[] = [
     spec: { destination: { s3: { bucket: "My_Bucket" } } },
     refusedAt: "spec.destination.s3.bucket",
   },
-  {
-    title: "a prefix with a slash in front",
-    spec: s3({ prefix: "/prod" }),
-    refusedAt: "spec.destination.s3.prefix",
-  },
-  {
-    title: "a prefix that climbs",
-    spec: s3({ prefix: "prod/../other" }),
-    refusedAt: "spec.destination.s3.prefix",
-  },
-  {
-    title: "an endpoint that is no URL",
-    spec: s3({ endpoint: "minio:9000" }),
-    refusedAt: "spec.destination.s3.endpoint",
-  },
-  {
-    title: "a region that cannot exist",
-    spec: s3({ region: "eu central" }),
-    refusedAt: "spec.destination.s3.region",
-  },
-  {
-    title: "a KMS key that is left unused",
-    spec: s3({ kmsKey: "arn" }),
-    refusedAt: "spec.destination.s3.kmsKey",
-  },
-  {
-    title: "a Secret that cannot be named so",
-    spec: s3({ credentialsSecret: "Backup Credentials" }),
-    refusedAt: "spec.destination.s3.credentialsSecret",
-  },
+  refusedS3("a prefix with a slash in front", { prefix: "/prod" }),
+  refusedS3("a prefix that climbs", { prefix: "prod/../other" }),
+  refusedS3("an endpoint that is no URL", { endpoint: "minio:9000" }),
+  refusedS3("a region that cannot exist", { region: "eu central" }),
+  refusedS3("a KMS key that is left unused", { kmsKey: "arn" }),
+  refusedS3("a Secret that cannot be named so", { credentialsSecret: "Backup Credentials" }),
   {
     title: "a relative directory",
     spec: { destination: { file: { path: "backups" } } },

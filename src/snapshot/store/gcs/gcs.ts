@@ -1,15 +1,9 @@
 /** A bucket of Google Cloud Storage as a store. */
 import type { HttpAnswer } from "../http/http.ts";
+import { ObjectStore, type Addressed, type Page, type ReadOptions } from "../http/object-store.ts";
 import { resumed } from "../http/resume.ts";
 import { parseObject } from "../http/token.ts";
-import {
-  requireName,
-  StoreError,
-  type PutOptions,
-  type Range,
-  type Store,
-  type StoredObject,
-} from "../store.ts";
+import type { PutOptions, Store, StoredObject } from "../store.ts";
 import { GcsClient, type GcsOptions } from "./client.ts";
 import { GcsFailure } from "./errors.ts";
 import { upload } from "./upload.ts";
@@ -30,41 +24,33 @@ interface Resource {
   readonly md5Hash?: string;
 }
 
-class GcsStore implements Store {
-  readonly uri: string;
+class GcsStore extends ObjectStore {
   readonly #client: GcsClient;
-  readonly #options: GcsStoreOptions;
+  readonly #kmsKey: string | undefined;
 
   constructor(options: GcsStoreOptions) {
-    this.uri = `gs://${options.bucket}/${options.prefix}`;
+    super(`gs://${options.bucket}`, options.prefix);
     this.#client = new GcsClient(options);
-    this.#options = options;
+    this.#kmsKey = options.gcs.kmsKey;
   }
 
-  async put(name: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<void> {
-    const doing = `write ${this.uri}${name}`;
-    // There is no need to send it all first.
-    if (options.ifAbsent && (await this.head(name, options.signal)) !== undefined)
-      throw new StoreError(
-        "exists",
-        `cannot ${doing}: it exists already and is not overwritten; use another name`,
-      );
+  protected async upload(
+    body: AsyncIterable<Uint8Array>,
+    { name, key, doing }: Addressed,
+    options: PutOptions,
+  ): Promise<void> {
     await upload(body, {
       ...options,
       client: this.#client,
-      key: this.#key(name),
+      key,
       doing,
-      kmsKey: this.#options.gcs.kmsKey,
+      kmsKey: this.#kmsKey,
       md5: async () => (await this.#resource(name, options.signal))?.md5Hash,
     });
   }
 
-  get(
-    name: string,
-    { signal, range }: { readonly signal: AbortSignal; readonly range?: Range },
-  ): AsyncGenerator<Uint8Array> {
-    const key = this.#key(name);
-    const doing = `read ${this.uri}${name}`;
+  get(name: string, { signal, range }: ReadOptions): AsyncGenerator<Uint8Array> {
+    const { key, doing } = this.address("read", name);
     return resumed({
       doing,
       signal,
@@ -93,48 +79,35 @@ class GcsStore implements Store {
     return found && { name, size: Number(found.size ?? 0), modifiedAt: new Date(found.updated ?? 0) };
   }
 
-  async *list(prefix: string, signal: AbortSignal): AsyncGenerator<StoredObject> {
-    const before = this.#options.prefix;
-    let token: string | undefined;
-    do {
-      const query = { prefix: `${before}${prefix}`, ...(token !== undefined && { pageToken: token }) };
-      const path = this.#client.bucketPath(query);
-      const request = { method: "GET", path, signal, doing: `list ${this.uri}`, aboutBucket: true } as const;
-      const body = parseObject(((await this.#client.send(request)) as HttpAnswer).body.toString("utf8"));
-      if (body["kind"] !== "storage#objects")
-        throw new StoreError(
-          "failed",
-          `cannot list ${this.uri}: the endpoint does not answer as Google Cloud Storage does; check --gcs-endpoint`,
-        );
-      for (const { name = "", size, updated } of (body["items"] ?? []) as readonly Resource[]) {
-        if (!name.startsWith(before) || name.endsWith("/")) continue;
-        yield {
-          name: name.slice(before.length),
-          size: Number(size ?? 0),
-          modifiedAt: new Date(updated ?? 0),
-        };
-      }
-      token = typeof body["nextPageToken"] === "string" ? body["nextPageToken"] : undefined;
-    } while (token !== undefined && token !== "");
+  protected async page(prefix: string, token: string | undefined, signal: AbortSignal): Promise<Page> {
+    const path = this.#client.bucketPath({ prefix, ...(token !== undefined && { pageToken: token }) });
+    const request = { method: "GET", path, signal, doing: `list ${this.uri}`, aboutBucket: true } as const;
+    const body = parseObject(((await this.#client.send(request)) as HttpAnswer).body.toString("utf8"));
+    if (body["kind"] !== "storage#objects") throw this.foreign("Google Cloud Storage", "gcs-endpoint");
+    const objects = ((body["items"] ?? []) as readonly Resource[]).map(({ name = "", size, updated }) => ({
+      name,
+      size: Number(size ?? 0),
+      modifiedAt: new Date(updated ?? 0),
+    }));
+    const next = body["nextPageToken"];
+    return { objects, next: typeof next === "string" ? next : undefined };
   }
 
   async delete(name: string, signal: AbortSignal): Promise<void> {
-    const path = this.#client.objectPath(this.#key(name));
-    const request = { method: "DELETE", path, signal, doing: `delete ${this.uri}${name}` } as const;
-    await this.#client.send(request, ({ status, aboutBucket }) => status === 404 && !aboutBucket);
+    const { key, doing } = this.address("delete", name);
+    const request = { method: "DELETE", path: this.#client.objectPath(key), signal, doing } as const;
+    await this.#client.send(request, isMissing);
   }
 
   async #resource(name: string, signal: AbortSignal): Promise<Resource | undefined> {
-    const path = this.#client.objectPath(this.#key(name));
-    const request = { method: "GET", path, signal, doing: `look at ${this.uri}${name}` } as const;
-    const answer = await this.#client.send(
-      request,
-      ({ status, aboutBucket }) => status === 404 && !aboutBucket,
-    );
+    const { key, doing } = this.address("look at", name);
+    const request = { method: "GET", path: this.#client.objectPath(key), signal, doing } as const;
+    const answer = await this.#client.send(request, isMissing);
     return answer instanceof GcsFailure ? undefined : (parseObject(answer.body.toString("utf8")) as Resource);
   }
+}
 
-  #key(name: string): string {
-    return `${this.#options.prefix}${requireName(name)}`;
-  }
+/** The bucket is there, and the object is not. */
+function isMissing({ status, aboutBucket }: GcsFailure): boolean {
+  return status === 404 && !aboutBucket;
 }
