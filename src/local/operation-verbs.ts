@@ -4,16 +4,16 @@ import { resourceParser } from "../api/parse-resource.ts";
 import { fieldError, InvalidInput } from "./change.ts";
 import { Refused } from "./refused.ts";
 import type { Subject } from "./operations.ts";
+import { noneNamed, requireOurs } from "./resource-verbs.ts";
 
 const parse = resourceParser("EtcdOperation", etcdOperationSchema);
 
-/** What the API server accepts as a name, and what is safe as a file. */
+/** Without the dots that other resources may have. */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 export const operationVerbs = {
   /** Stores an EtcdOperation; `metadata.generateName` instead of `name` gives it a name of its own. */
   async createOperation(subject: Subject, manifest: unknown): Promise<EtcdOperation> {
-    const { platform, layout } = subject;
     const parsed = parse(named(subject, manifest));
     if (!parsed.ok) throw new InvalidInput(parsed.errors);
     const { metadata, spec } = parsed.value;
@@ -22,14 +22,8 @@ export const operationVerbs = {
         "metadata.name",
         "use at most 63 lower-case letters, digits and dashes, starting and ending with a letter or digit",
       );
-    const cluster = await platform.store.cluster();
-    if (!cluster) throw new Refused(`there is no cluster in ${layout.dir}`);
-    if (spec.cluster !== cluster.name)
-      throw fieldError(
-        "spec.cluster",
-        `the directory belongs to the cluster ${JSON.stringify(cluster.name)}, not ${JSON.stringify(spec.cluster)}`,
-      );
-    const created = await platform.operations.create(metadata.name, spec);
+    await requireOurs(subject, { metadata, spec });
+    const created = await subject.platform.operations.create(metadata.name, spec);
     if (!created)
       throw new Refused(
         `the operation ${metadata.name} already exists: delete it first, or choose another name`,
@@ -48,9 +42,7 @@ export const operationVerbs = {
     const found = operations.find(({ metadata }) => metadata.name === name);
     if (!found || !(await subject.platform.operations.remove(name))) {
       const names = operations.map(({ metadata }) => metadata.name);
-      throw new Refused(
-        `no operation is named ${JSON.stringify(name)}; the operations are ${names.join(", ") || "none"}`,
-      );
+      throw noneNamed("EtcdOperation", name, names);
     }
     subject.wake();
     return found;
