@@ -8,7 +8,7 @@ import type { CliIo } from "../io.ts";
 import { noSuch } from "../target/choose.ts";
 import type { ClusterObject, OperationObject, Target } from "../target/target.ts";
 import { Progress, until } from "./progress.ts";
-import { told } from "./result.ts";
+import { printResult } from "./result.ts";
 import { unseen } from "./settled.ts";
 
 /** Long enough to be looked at, so that finished ones do not pile up. */
@@ -45,12 +45,12 @@ export async function runOperation(
   operation: OperationObject,
   what: string,
 ): Promise<void> {
-  if (flags["dry-run"]) return await told(io, flags, what, operation);
+  if (flags["dry-run"]) return await printResult(io, flags, what, operation);
   const created = await target.createOperation(operation);
   const name = created.metadata?.name ?? "";
   const show = `${target.command} operation show ${name}${target.flags}`;
   if (flags["no-wait"])
-    return await told(io, flags, `${what}: operation ${name} created. See: ${show}`, created);
+    return await printResult(io, flags, `${what}: operation ${name} created. See: ${show}`, created);
   new Progress(io).say(`${what} (operation ${name})`);
   const end = await followed(io, flags, target, created);
   const { phase = "", reason = "", message = "" } = end.status ?? {};
@@ -59,7 +59,7 @@ export async function runOperation(
       EXIT.failed,
       `${name} ${phase === "Rejected" ? "was rejected, and nothing was changed" : "failed"} (${reason}): ${message}`,
     );
-  await told(io, flags, message === "" ? `${name} succeeded` : message, end);
+  await printResult(io, flags, message === "" ? `${name} succeeded` : message, end);
 }
 
 /** The operation at its end; steps that were taken before are not told again. */

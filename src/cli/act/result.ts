@@ -4,7 +4,7 @@ import type { CliIo } from "../io.ts";
 import { formatted } from "../output.ts";
 
 /** What was done, or with `--dry-run` would be. */
-export async function told(
+export async function printResult(
   io: CliIo,
   flags: Pick<SharedValues, "output" | "dry-run">,
   text: string,

@@ -1,7 +1,7 @@
 /** `quorate apply`: a manifest of an EtcdCluster, checked, applied and waited for. */
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import { headroom, tolerates } from "../act/headroom.ts";
-import { told, warn } from "../act/result.ts";
+import { printResult, warn } from "../act/result.ts";
 import { isHibernated, isPaused, isReady, settled } from "../act/settled.ts";
 import { UsageError } from "../io.ts";
 import { confirm } from "../act/confirm.ts";
@@ -44,16 +44,17 @@ export const verb = clusterVerb(
     const what = present ? `Changing ${name}` : `Creating ${name}`;
     if (flags["dry-run"]) {
       const how = risks.length > 0 ? `: ${risks.join("; ")}` : "";
-      return await told(io, flags, `${what}${how}`, wanted);
+      return await printResult(io, flags, `${what}${how}`, wanted);
     }
     if (present && risks.length > 0)
       await confirm(io, flags, { change: what, risk: `${risks.join("; ")}; ${headroom(present)} now` });
     const { cluster, done, warnings } = await target.applyCluster(manifest, present);
     warn(io, warnings);
-    if (flags["no-wait"] || done === "unchanged") return await told(io, flags, `${name} ${done}`, cluster);
+    if (flags["no-wait"] || done === "unchanged")
+      return await printResult(io, flags, `${name} ${done}`, cluster);
     const goal = cluster.spec.paused ? isPaused : cluster.spec.replicas === 0 ? isHibernated : isReady;
     const end = await settled(io, flags, target, cluster, goal);
-    await told(io, flags, `${name} ${done}: ${end.status?.message ?? ""}`.trimEnd(), end);
+    await printResult(io, flags, `${name} ${done}: ${end.status?.message ?? ""}`.trimEnd(), end);
   },
 );
 

@@ -2,7 +2,7 @@
 import { ANNOTATIONS } from "../../operator/names.ts";
 import { changeCluster } from "../act/change.ts";
 import { confirm } from "../act/confirm.ts";
-import { told } from "../act/result.ts";
+import { printResult } from "../act/result.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { chosenCluster, noSuch } from "../target/choose.ts";
 import type { ClusterObject, Target } from "../target/target.ts";
@@ -38,7 +38,7 @@ export const verb = clusterVerb(
           `${word}: ${message}\n  Approve it: ${target.command} approve ${name} ${word}${target.flags}`,
       );
       const text = lines.length === 0 ? `nothing of ${name} waits for an approval` : lines.join("\n");
-      return await told(io, { output: flags.output, "dry-run": false }, text, waiting);
+      return await printResult(io, { output: flags.output, "dry-run": false }, text, waiting);
     }
     const words = waiting.map(({ approval: word }) => word);
     if (!words.includes(approval)) {
@@ -48,7 +48,7 @@ export const verb = clusterVerb(
         `nothing of ${name} waits for an approval, so ${approval} was not written. See what it waits for: ${target.command} why ${name}${target.flags}`,
       );
     }
-    if (flags["dry-run"]) return await told(io, flags, `Approving ${approval} for ${name}`, waiting);
+    if (flags["dry-run"]) return await printResult(io, flags, `Approving ${approval} for ${name}`, waiting);
     if (ACCEPTS_LOSS.test(approval))
       await confirm(io, flags, {
         change: `Approving ${approval} for ${name}`,
@@ -60,7 +60,7 @@ export const verb = clusterVerb(
         : { annotations: { [ANNOTATIONS.approve]: approval } },
     );
     const watch = `${target.command} status ${name}${target.flags} --watch`;
-    await told(io, flags, `${approval} is approved for ${name}. Watch it: ${watch}`, object);
+    await printResult(io, flags, `${approval} is approved for ${name}. Watch it: ${watch}`, object);
   },
 );
 

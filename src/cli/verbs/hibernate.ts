@@ -1,6 +1,6 @@
 /** `quorate hibernate`: stops all members and retains their data. */
 import { changeCluster } from "../act/change.ts";
-import { told } from "../act/result.ts";
+import { printResult } from "../act/result.ts";
 import { isHibernated, settled } from "../act/settled.ts";
 import { confirm } from "../act/confirm.ts";
 import { chosenCluster } from "../target/choose.ts";
@@ -22,9 +22,9 @@ export const verb = clusterVerb(
     const { name } = cluster.metadata;
     const change = `Hibernating ${name}`;
     if (cluster.spec.replicas === 0 && isHibernated(cluster))
-      return await told(io, flags, `${name} is hibernated already`, cluster);
+      return await printResult(io, flags, `${name} is hibernated already`, cluster);
     if (flags["dry-run"])
-      return await told(io, flags, `${change}: all ${cluster.spec.replicas} voting members stop`, {
+      return await printResult(io, flags, `${change}: all ${cluster.spec.replicas} voting members stop`, {
         spec: { replicas: 0 },
       });
     await confirm(io, flags, {
@@ -35,8 +35,8 @@ export const verb = clusterVerb(
       spec.replicas === 0 ? undefined : { spec: { replicas: 0 } },
     );
     const wake = `Wake it with: ${target.command} wake ${name}${target.flags}`;
-    if (flags["no-wait"]) return await told(io, flags, `${change}. ${wake}`, object);
+    if (flags["no-wait"]) return await printResult(io, flags, `${change}. ${wake}`, object);
     const end = await settled(io, flags, target, object, isHibernated);
-    await told(io, flags, `${name} is hibernated; its data is retained. ${wake}`, end);
+    await printResult(io, flags, `${name} is hibernated; its data is retained. ${wake}`, end);
   },
 );

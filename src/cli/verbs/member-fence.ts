@@ -4,7 +4,7 @@ import { ANNOTATIONS } from "../../operator/names.ts";
 import { isFenced } from "../../operator/records/member-object.ts";
 import { changeMember } from "../act/change.ts";
 import { Progress, until } from "../act/progress.ts";
-import { told } from "../act/result.ts";
+import { printResult } from "../act/result.ts";
 import { unseen } from "../act/settled.ts";
 import { onlyMember } from "../act/subject.ts";
 import { confirm } from "../act/confirm.ts";
@@ -26,8 +26,8 @@ export const fence = clusterVerb(
   async ({ flags, args }, io, target) => {
     const { cluster, member, members } = await onlyMember(target, args.member);
     const { name } = member.metadata;
-    if (isFenced(member)) return await told(io, flags, `${name} is fenced already`, member);
-    if (flags["dry-run"]) return await told(io, flags, `Fencing ${name}`, patchOf("true"));
+    if (isFenced(member)) return await printResult(io, flags, `${name} is fenced already`, member);
+    if (flags["dry-run"]) return await printResult(io, flags, `Fencing ${name}`, patchOf("true"));
     if (isLastOpen(members, member))
       await confirm(io, flags, {
         change: `Fencing ${name}`,
@@ -36,7 +36,7 @@ export const fence = clusterVerb(
     const { object } = await changeMember(target, cluster, member, (now) =>
       isFenced(now) ? undefined : patchOf("true"),
     );
-    if (flags["no-wait"]) return await told(io, flags, `Fencing ${name}`, object);
+    if (flags["no-wait"]) return await printResult(io, flags, `Fencing ${name}`, object);
     const end = await until(
       io,
       flags,
@@ -52,7 +52,7 @@ export const fence = clusterVerb(
       `The fence remains. See: ${target.command} members ${cluster.metadata.name}${target.flags}`,
     );
     const { leader } = end.status ?? {};
-    await told(io, flags, `${name} is fenced${leader === undefined ? "" : `; ${leader} leads`}`, end);
+    await printResult(io, flags, `${name} is fenced${leader === undefined ? "" : `; ${leader} leads`}`, end);
   },
 );
 
@@ -67,12 +67,12 @@ export const unfence = clusterVerb(
   async ({ flags, args }, io, target) => {
     const { cluster, member } = await onlyMember(target, args.member);
     const { name } = member.metadata;
-    if (!isFenced(member)) return await told(io, flags, `${name} is not fenced`, member);
-    if (flags["dry-run"]) return await told(io, flags, `Unfencing ${name}`, patchOf(null));
+    if (!isFenced(member)) return await printResult(io, flags, `${name} is not fenced`, member);
+    if (flags["dry-run"]) return await printResult(io, flags, `Unfencing ${name}`, patchOf(null));
     const { object } = await changeMember(target, cluster, member, (now) =>
       isFenced(now) ? patchOf(null) : undefined,
     );
-    if (flags["no-wait"]) return await told(io, flags, `Unfencing ${name}`, object);
+    if (flags["no-wait"]) return await printResult(io, flags, `Unfencing ${name}`, object);
     const end = await until(
       io,
       flags,
@@ -84,7 +84,12 @@ export const unfence = clusterVerb(
       },
       `See: ${target.command} members ${cluster.metadata.name}${target.flags}`,
     );
-    await told(io, flags, `${name} is no longer fenced: clients are sent to it again, and it may lead`, end);
+    await printResult(
+      io,
+      flags,
+      `${name} is no longer fenced: clients are sent to it again, and it may lead`,
+      end,
+    );
   },
 );
 

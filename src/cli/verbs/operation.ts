@@ -1,7 +1,7 @@
 /** `quorate operation`: tasks that run once, past and present. */
 import { confirm } from "../act/confirm.ts";
 import { followed, chosenOperation, isFinal } from "../act/operation.ts";
-import { told } from "../act/result.ts";
+import { printResult } from "../act/result.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { show, styleOf, tableWidthOf } from "../output.ts";
 import { operationText } from "../screen/operation.ts";
@@ -97,7 +97,7 @@ const cancel = clusterVerb(
       });
     if (!flags["dry-run"]) await target.deleteOperation(operation);
     const end = replaced === undefined ? "stops after the step under way" : `is deleted; ${replaced}`;
-    await told(io, flags, `${args.operation} ${isRunning ? end : "is cancelled"}`, operation);
+    await printResult(io, flags, `${args.operation} ${isRunning ? end : "is cancelled"}`, operation);
   },
 );
 

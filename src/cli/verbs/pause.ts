@@ -1,6 +1,6 @@
 /** `quorate pause`: the operator reports on the cluster and changes nothing. */
 import { changeCluster } from "../act/change.ts";
-import { told } from "../act/result.ts";
+import { printResult } from "../act/result.ts";
 import { isPaused, settled } from "../act/settled.ts";
 import { confirm } from "../act/confirm.ts";
 import { chosenCluster } from "../target/choose.ts";
@@ -21,8 +21,8 @@ export const verb = clusterVerb(
     const cluster = await chosenCluster(target, args.cluster);
     const { name } = cluster.metadata;
     const change = `Pausing ${name}`;
-    if (cluster.spec.paused) return await told(io, flags, `${name} is paused already`, cluster);
-    if (flags["dry-run"]) return await told(io, flags, change, { spec: { paused: true } });
+    if (cluster.spec.paused) return await printResult(io, flags, `${name} is paused already`, cluster);
+    if (flags["dry-run"]) return await printResult(io, flags, change, { spec: { paused: true } });
     await confirm(io, flags, {
       change,
       risk: "failed members are not replaced until it is resumed",
@@ -31,8 +31,8 @@ export const verb = clusterVerb(
       spec.paused ? undefined : { spec: { paused: true } },
     );
     const resume = `Resume it with: ${target.command} resume ${name}${target.flags}`;
-    if (flags["no-wait"]) return await told(io, flags, `${change}. ${resume}`, object);
+    if (flags["no-wait"]) return await printResult(io, flags, `${change}. ${resume}`, object);
     const end = await settled(io, flags, target, object, isPaused);
-    await told(io, flags, `${name} is paused. ${resume}`, end);
+    await printResult(io, flags, `${name} is paused. ${resume}`, end);
   },
 );

@@ -1,6 +1,6 @@
 /** `quorate resume`: ends a pause. */
 import { changeCluster } from "../act/change.ts";
-import { told } from "../act/result.ts";
+import { printResult } from "../act/result.ts";
 import { isHibernated, isReady, settled } from "../act/settled.ts";
 import { chosenCluster } from "../target/choose.ts";
 import { clusterVerb } from "../verb.ts";
@@ -17,14 +17,15 @@ export const verb = clusterVerb(
   async ({ flags, args }, io, target) => {
     const cluster = await chosenCluster(target, args.cluster);
     const { name } = cluster.metadata;
-    if (!cluster.spec.paused) return await told(io, flags, `${name} is not paused`, cluster);
-    if (flags["dry-run"]) return await told(io, flags, `Resuming ${name}`, { spec: { paused: false } });
+    if (!cluster.spec.paused) return await printResult(io, flags, `${name} is not paused`, cluster);
+    if (flags["dry-run"])
+      return await printResult(io, flags, `Resuming ${name}`, { spec: { paused: false } });
     const { object } = await changeCluster(target, cluster, ({ spec }) =>
       spec.paused ? { spec: { paused: false } } : undefined,
     );
-    if (flags["no-wait"]) return await told(io, flags, `Resuming ${name}`, object);
+    if (flags["no-wait"]) return await printResult(io, flags, `Resuming ${name}`, object);
     const goal = object.spec.replicas === 0 ? isHibernated : isReady;
     const end = await settled(io, flags, target, object, goal);
-    await told(io, flags, `${name} is resumed: ${end.status?.message ?? "Ready"}`, end);
+    await printResult(io, flags, `${name} is resumed: ${end.status?.message ?? "Ready"}`, end);
   },
 );

@@ -1,7 +1,7 @@
 /** `quorate scale`: another number of voting members. */
 import { changeCluster, respecified } from "../act/change.ts";
 import { headroom, removal, tolerates } from "../act/headroom.ts";
-import { told } from "../act/result.ts";
+import { printResult } from "../act/result.ts";
 import { isHibernated, isReady, settled } from "../act/settled.ts";
 import { UsageError } from "../io.ts";
 import { confirm } from "../act/confirm.ts";
@@ -32,18 +32,19 @@ export const verb = clusterVerb(
     const { replicas: before } = cluster.spec;
     const change = `Scaling ${name} from ${before} to ${replicas} voting members`;
     if (before === replicas)
-      return await told(io, flags, `${name} already has replicas ${replicas}`, cluster);
+      return await printResult(io, flags, `${name} already has replicas ${replicas}`, cluster);
     if (flags["dry-run"])
-      return await told(io, flags, `${change}; ${tolerates(replicas)} then`, { spec: { replicas } });
+      return await printResult(io, flags, `${change}; ${tolerates(replicas)} then`, { spec: { replicas } });
     if (replicas < before) await confirm(io, flags, { change, risk: riskOf(cluster, replicas) });
     const { object } = await changeCluster(target, cluster, respecified("replicas", before, replicas));
-    if (flags["no-wait"]) return await told(io, flags, `${change}; ${tolerates(replicas)} then`, object);
+    if (flags["no-wait"])
+      return await printResult(io, flags, `${change}; ${tolerates(replicas)} then`, object);
     const end = await settled(io, flags, target, object, replicas === 0 ? isHibernated : isReady);
     const text =
       replicas === 0
         ? `${name} is hibernated; its data is retained`
         : `${name} has ${replicas} voting ${replicas === 1 ? "member" : "members"}: ${tolerates(replicas)}`;
-    await told(io, flags, text, end);
+    await printResult(io, flags, text, end);
   },
 );
 

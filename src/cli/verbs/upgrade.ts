@@ -5,7 +5,7 @@ import { compareVersions, minorOf, version as versionOf } from "../../core/versi
 import { exactVersion } from "../../etcd/versions.ts";
 import { changeCluster, respecified } from "../act/change.ts";
 import { headroom } from "../act/headroom.ts";
-import { told } from "../act/result.ts";
+import { printResult } from "../act/result.ts";
 import { isReady, settled } from "../act/settled.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { UsageError } from "../io.ts";
@@ -40,10 +40,10 @@ export const verb = clusterVerb(
     const path = pathTo(members, wanted);
     if ("refused" in path) throw new CommandError(EXIT.failed, `${name} stays as it is: ${path.refused}`);
     if (cluster.spec.version === wanted && members.every((one) => one === wanted))
-      return await told(io, flags, `${name} runs etcd ${wanted} already`, cluster);
+      return await printResult(io, flags, `${name} runs etcd ${wanted} already`, cluster);
     const change = `Changing ${name} from etcd ${[...new Set(members)].join(", ")} to ${path.versions.join(", then ")}`;
     if (flags["dry-run"])
-      return await told(io, flags, change, { spec: { version: wanted }, path: path.versions });
+      return await printResult(io, flags, change, { spec: { version: wanted }, path: path.versions });
     await confirm(io, flags, {
       change,
       risk: `${path.note}members restart one at a time; ${headroom(cluster)} now`,
@@ -53,9 +53,9 @@ export const verb = clusterVerb(
       cluster,
       respecified("version", cluster.spec.version, wanted),
     );
-    if (flags["no-wait"]) return await told(io, flags, change, object);
+    if (flags["no-wait"]) return await printResult(io, flags, change, object);
     const end = await settled(io, flags, target, object, isReady);
-    await told(io, flags, `${name} runs etcd ${wanted}`, end);
+    await printResult(io, flags, `${name} runs etcd ${wanted}`, end);
   },
 );
 

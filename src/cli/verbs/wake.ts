@@ -2,7 +2,7 @@
 import { changeCluster, respecified } from "../act/change.ts";
 import { confirm } from "../act/confirm.ts";
 import { removal, tolerates } from "../act/headroom.ts";
-import { told } from "../act/result.ts";
+import { printResult } from "../act/result.ts";
 import { isReady, settled } from "../act/settled.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { chosenCluster } from "../target/choose.ts";
@@ -30,7 +30,7 @@ export const verb = clusterVerb(
     const cluster = await chosenCluster(target, args.cluster);
     const { name } = cluster.metadata;
     if (cluster.spec.replicas > 0)
-      return await told(
+      return await printResult(
         io,
         flags,
         `${name} is not hibernated: spec.replicas is ${cluster.spec.replicas}`,
@@ -46,15 +46,15 @@ export const verb = clusterVerb(
         `${name} has no retained members, so its former size is not known. Choose one: ${target.command} wake ${name} --replicas 3${target.flags}`,
       );
     const change = `Waking ${name} with ${replicas} voting members`;
-    if (flags["dry-run"]) return await told(io, flags, change, { spec: { replicas } });
+    if (flags["dry-run"]) return await printResult(io, flags, change, { spec: { replicas } });
     if (replicas < retained)
       await confirm(io, flags, {
         change,
         risk: `it had ${retained}; ${removal(cluster, retained - replicas)}, and ${tolerates(replicas)} then`,
       });
     const { object } = await changeCluster(target, cluster, respecified("replicas", 0, replicas));
-    if (flags["no-wait"]) return await told(io, flags, change, object);
+    if (flags["no-wait"]) return await printResult(io, flags, change, object);
     const end = await settled(io, flags, target, object, isReady);
-    await told(io, flags, `${name} is awake with ${replicas} voting members and its data`, end);
+    await printResult(io, flags, `${name} is awake with ${replicas} voting members and its data`, end);
   },
 );
