@@ -142,7 +142,7 @@ const specFields = z.strictObject({
     .describe("Stop changing anything in this cluster, including repairs. The status is still updated."),
   progressDeadlineSeconds: int(1, 86_400)
     .default(600)
-    .describe("Time without progress after which Stalled becomes True. Work goes on."),
+    .describe("Time without progress after which Stalled becomes True. The operator continues its work."),
 });
 
 type SpecFields = z.output<typeof specFields>;

@@ -75,7 +75,7 @@ export const recoverySchema = z.strictObject({
         data: z
           .enum(["Found", "Lost", "Unreachable"])
           .describe(
-            "Whether it still has data of this cluster. Unreachable: its volume or its node is out of reach, so nobody can tell.",
+            "Whether it still has data of this cluster. Unreachable: its volume or its node is out of reach, so it is not known.",
           ),
         term: count().optional().describe("Raft term of the last entry of its log."),
         index: count().optional().describe("Raft index of the last entry of its log."),

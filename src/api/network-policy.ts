@@ -55,12 +55,12 @@ const fields = z.strictObject({
   clients: peers()
     .optional()
     .describe(
-      "Who may connect to the client port, beside the members, the operator and snapshots of this cluster, as in a NetworkPolicy. Required when the policy is enabled, because all others are cut off from then on; [] for nobody else.",
+      "Who may connect to the client port, beside the members, the operator and snapshots of this cluster, as in a NetworkPolicy. Required when the policy is enabled, because all others are cut off from then on; [] for none.",
     ),
   metrics: peers()
     .optional()
     .describe(
-      "Who may connect to the metrics port, beside the operator and the kubelets, as in a NetworkPolicy. Nobody else by default.",
+      "Who may connect to the metrics port, beside the operator and the kubelets, as in a NetworkPolicy. No others by default.",
     ),
 });
 
@@ -69,7 +69,7 @@ const clientsAreDecided: Rule<z.output<typeof fields>> = {
   cel: "!self.enabled || has(self.clients)",
   fieldPath: ".clients",
   message:
-    "decide who may still connect once the policy is there: list the Pods and addresses of clients in clients, [] for nobody else",
+    "decide who may still connect once the policy is there: list the Pods and addresses of clients in clients, [] for none",
   check: ({ enabled, clients }) => !enabled || clients !== undefined,
 };
 

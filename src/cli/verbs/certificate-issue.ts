@@ -12,7 +12,7 @@ export const issue = clusterVerb(
     name: "certificate issue",
     summary: "write the client certificate of an EtcdUser, its key and the CA to files",
     about:
-      "Copies what the operator issued for `spec.certificate` of the EtcdUser, after waiting for it, with your own right to get its Secret. With --ttl, signs a certificate that expires soon, is renewed by nobody and kept nowhere else; this takes the right to get the Secret of the client CA, and with it the power to sign for anybody. Files are readable by you alone. The user may do what its roles say while auth is enabled; without auth, a certificate may do everything.",
+      "Copies what the operator issued for `spec.certificate` of the EtcdUser, after waiting for it, with your own right to get its Secret. With --ttl, signs a certificate that expires soon, is not renewed and is kept nowhere else; this takes the right to get the Secret of the client CA, which is enough to sign certificates for any user. Files are readable by you alone. The user may do what its roles say while auth is enabled; without auth, a certificate may do everything.",
     arguments: [{ name: "user", help: "name of the EtcdUser" }],
     flags: {
       out: {

@@ -5,7 +5,7 @@ export const verb = rollingVerb({
   name: "defrag",
   summary: "defragment the databases of members, followers first and the leader last",
   about:
-    "A member does not serve while it is defragmented: seconds for each GiB of data. The operator also does this by itself, as spec.maintenance says.",
+    "A member does not serve while it is defragmented: seconds for each GiB of data. The operator also does this automatically, as spec.maintenance says.",
   all: "voters",
   does: { verb: "defragment", now: "Defragmenting" },
   risk: "does not serve",

@@ -19,7 +19,7 @@ export function clusterReasons({ thing, another, undone, deleted }: Words) {
     ClusterInvalid: {
       phases: ["Pending", "Running"],
       meaning: `The cluster is invalid and has no members, so ${undone}.`,
-      remedy: `Correct the EtcdCluster; the ${thing} continues by itself.`,
+      remedy: `Correct the EtcdCluster; the ${thing} then continues.`,
     },
     ClusterDeleted: { phases: ["Rejected", "Failed"], meaning: deleted, remedy: "Nothing." },
   } as const;

@@ -74,7 +74,7 @@ export const OPERATION_REASONS = {
   PlanChanged: {
     phases: ["Rejected", "Failed"],
     meaning:
-      "What the members hold is not what the approved plan says any more: one came back, or lost its data. Or, for a restore in place, the cluster began anew, `spec.version` was changed, or the EtcdSnapshot was deleted or changed before it was fetched. No data was changed, and the members are started again.",
+      "What the members hold is not what the approved plan says any more: one came back, or lost its data. Or, for a restore in place, the cluster was bootstrapped again, `spec.version` was changed, or the EtcdSnapshot was deleted or changed before it was fetched. No data was changed, and the members are started again.",
     remedy:
       "Look at `status.recovery` of the cluster, or at the plan that `quorate restore` shows, and approve the present plan if there is one.",
   },

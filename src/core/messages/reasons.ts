@@ -53,7 +53,7 @@ export const REASONS = {
     remedy: "If it lasts, look at the Pods that the message names.",
   },
   QuorumLost: {
-    meaning: "So many voters lost their data that no quorum can ever come back by itself.",
+    meaning: "So many voters lost their data that the cluster cannot regain quorum without help.",
     remedy: "Recover from a surviving member, or restore a snapshot.",
   },
   DataGone: {

@@ -45,7 +45,7 @@ export const VERIFICATION_REASONS = {
     meaning:
       "What is in the store is not what was written there, or what was restored from it differs from what was recorded. The phase of the EtcdSnapshot is Failed from then on.",
     remedy:
-      "Do not rely on this snapshot: create another EtcdSnapshot, and look for the cause in the store (its disks, whoever can write there).",
+      "Do not rely on this snapshot: create another EtcdSnapshot, and look for the cause in the store (its disks, and who can write there).",
   },
   ObjectMissing: {
     phases: ["Failed"],

@@ -113,7 +113,7 @@ export function lonelyPeerURL(flags: NodeFlags): string {
   const peerURL = urlOf("listen-peer", flags["listen-peer"] ?? "http://127.0.0.1:2380");
   if (isLoopback(peerURL)) return peerURL;
   throw new UsageError(
-    "--listen-peer must be on 127.0.0.1: nobody joins before the cluster has a place of its own",
+    "--listen-peer must be on 127.0.0.1: no member can join before the cluster has a place of its own",
   );
 }
 

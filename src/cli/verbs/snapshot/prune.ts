@@ -14,7 +14,7 @@ export const verb = snapshotVerb(
     name: "snapshot prune",
     summary: "delete snapshots that a retention policy does not keep",
     about:
-      "Of each period the newest snapshot is kept, for so many periods (UTC) that have one. Each cluster in the folder is judged by itself; folders below it are left alone, whatever they hold. Only complete snapshots with a manifest are ever deleted: never the newest one of a cluster, never a file without a manifest, and never a damaged one. Of a change log, what lies before the oldest snapshot that is kept goes with them.",
+      "Of each period the newest snapshot is kept, for so many periods (UTC) that have one. Each cluster in the folder is judged separately; folders below it are left alone, whatever they hold. Only complete snapshots with a manifest are ever deleted: never the newest one of a cluster, never a file without a manifest, and never a damaged one. Of a change log, what lies before the oldest snapshot that is kept goes with them.",
     arguments: [FOLDER],
     flags: {
       "keep-last": count("keep the last n snapshots"),
