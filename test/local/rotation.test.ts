@@ -7,13 +7,15 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { connect } from "node:tls";
 import { clientURLOf } from "../../src/core/config/flags.ts";
 import { trustOf } from "../../src/core/template/effective.ts";
 import { splitBundle } from "../../src/pki/bundle.ts";
+import { assertNoLeakOnMachine } from "../support/leaks.ts";
 import { LocalCluster } from "../support/local-cluster.ts";
 import { ask, ended, FINAL, find } from "../support/local-operations.ts";
 import { EVERY_CASE } from "../support/sample.ts";
+import { isServed } from "../support/tls-clients.ts";
+import { servedStrangers } from "../support/strangers.ts";
 import { Writer } from "../support/writer.ts";
 
 const SPEC = {
@@ -38,21 +40,6 @@ function writer(local: LocalCluster): Promise<Writer> {
   });
 }
 
-/** Whether a server takes a client with these files, by a request that it answers. */
-function isServed(url: string, pem: string): Promise<boolean> {
-  const { hostname: host, port } = new URL(url);
-  return new Promise((resolve) => {
-    const socket = connect({ host, port: Number(port), cert: pem, key: pem, rejectUnauthorized: false });
-    socket.on("secureConnect", () => socket.write("GET /version HTTP/1.1\r\nHost: x\r\n\r\n"));
-    socket.on("data", () => {
-      resolve(true);
-      socket.destroy();
-    });
-    socket.on("error", () => resolve(false));
-    socket.on("close", () => resolve(false));
-  });
-}
-
 /** Another controller takes over after every step that begins a phase; with every case, after every step at all. */
 async function continuedByOthers(local: LocalCluster, operation: string): Promise<void> {
   const isCut = (step: string) => EVERY_CASE || step === "RotateAuthority";
@@ -71,6 +58,14 @@ test("CAs are rotated without a lost write by whichever controller, and leaves w
   await using local = await LocalCluster.start(SPEC);
   const before = { client: bundle(local, "client"), peer: bundle(local, "peer") };
   const oldUser = fileOf(local, "user.pem");
+  const [first] = await local.records();
+  for (const [plane, url] of [
+    ["client", first && clientURLOf(first)],
+    ["peer", first?.address.peerURL],
+  ] as const) {
+    const ca = { certificate: fileOf(local, `ca-${plane}.crt`), key: fileOf(local, `ca-${plane}.key`) };
+    assert.deepEqual(await servedStrangers(url ?? "", ca), []);
+  }
   await using client = await writer(local);
   const rounds = EVERY_CASE ? 5 : 1;
   for (let round = 1; round <= rounds; round++) {
@@ -92,10 +87,10 @@ test("CAs are rotated without a lost write by whichever controller, and leaves w
   }
   const record = (await local.records())[0]!;
   const url = clientURLOf(record);
-  assert.equal(await isServed(url, oldUser), false, "a client with a certificate of the old CA");
-  assert.equal(await isServed(url, fileOf(local, "user.pem")), true);
+  assert.equal(await isServed(url, { pem: oldUser }), false, "a client with a certificate of the old CA");
+  assert.equal(await isServed(url, { pem: fileOf(local, "user.pem") }), true);
   assert.equal(
-    await isServed(record.address.peerURL, fileOf(local, "user.pem")),
+    await isServed(record.address.peerURL, { pem: fileOf(local, "user.pem") }),
     false,
     "a client is no peer",
   );
@@ -108,6 +103,7 @@ test("CAs are rotated without a lost write by whichever controller, and leaves w
   for (const [index, file] of files.entries()) assert.notEqual(fileOf(local, file), issued[index], file);
   for (const name of await local.names()) assert.equal(local.startsOf(name), 1 + 2 * rounds);
 
+  assertNoLeakOnMachine(local);
   const told = await client.stop();
   assert.deepEqual(told.unexplained.map(String), [], local.story());
   const mostMs = EVERY_CASE ? 3_000 : 15_000;

@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
 import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { isEtcdError } from "../../src/etcd/errors.ts";
 import { apply, hasReason, setPassword, Somebody } from "../support/local-auth.ts";
+import { assertNoLeakOnMachine } from "../support/leaks.ts";
 import { LocalCluster } from "../support/local-cluster.ts";
 import { ask, ended } from "../support/local-operations.ts";
 import { sampledVersions } from "../support/sample.ts";
@@ -76,6 +76,7 @@ for (const version of sampledVersions) {
       await local.settled();
       assert.deepEqual(kept(), ["2.key"]);
       assert.notEqual(readFileSync(local.files.tokenKey(2), "utf8"), before);
+      assertNoLeakOnMachine(local, [before.trim()]);
     });
 
     await t.test("and back to Simple", async () => {
@@ -88,9 +89,6 @@ for (const version of sampledVersions) {
     await writer.stop();
     assert.deepEqual(writer.seen.refused, []);
     assert.ok(writer.seen.written > 50, `${writer.seen.written} writes`);
-    const logs = readdirSync(local.files.logs).map((file) =>
-      readFileSync(path.join(local.files.logs, file), "utf8"),
-    );
-    assert.ok(!logs.join("\n").includes("a password"));
+    assertNoLeakOnMachine(local);
   });
 }

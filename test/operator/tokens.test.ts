@@ -7,6 +7,7 @@ import { API_VERSION } from "../../src/api/metadata.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { PATHS } from "../support/kube-paths.ts";
+import { assertNoLeakOnBed } from "../support/leaks.ts";
 import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
 
 let bed: TestTestbed;
@@ -63,4 +64,7 @@ test("members sign tokens with a key that is in Secrets only, and an operation r
     ["auth-token-2.key"],
   );
   assert.notEqual(text(after, "auth-token-2.key"), key);
+  await cluster.ask("report", { collectReport: {} });
+  await cluster.operationIs("report", "Succeeded");
+  await assertNoLeakOnBed(bed, running);
 });

@@ -2,7 +2,11 @@
 import { connect as connectPlain } from "node:net";
 import { connect, type ConnectionOptions } from "node:tls";
 
-export type Client = "plaintext" | "anonymous" | { readonly pem: string };
+export type Client =
+  | "plaintext"
+  | "anonymous"
+  /** `newest`: of the versions of TLS that it speaks. */
+  | { readonly pem: string; readonly newest?: "TLSv1.1" };
 
 /** By a request that is answered with something of etcd's own. */
 export function isServed(url: string, client: Client): Promise<boolean> {
@@ -28,7 +32,9 @@ export function isServed(url: string, client: Client): Promise<boolean> {
 }
 
 function shown(client: Exclude<Client, "plaintext">): ConnectionOptions {
-  return client === "anonymous"
-    ? { rejectUnauthorized: false }
-    : { rejectUnauthorized: false, cert: client.pem, key: client.pem };
+  if (client === "anonymous") return { rejectUnauthorized: false };
+  const { pem, newest } = client;
+  // What OpenSSL itself holds back has to be asked for.
+  const old = newest && { minVersion: "TLSv1", maxVersion: newest, ciphers: "DEFAULT@SECLEVEL=0" };
+  return { rejectUnauthorized: false, cert: pem, key: pem, ...old } as ConnectionOptions;
 }
