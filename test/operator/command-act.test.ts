@@ -1,22 +1,17 @@
 /**
- * The verbs that change something, on a real API server with a running operator: each once with success, and once with
- * a failure that says what to do.
+ * The verbs that change something, called through real kubectl, on a real API server with a running operator: each once
+ * with success, and once with a failure that says what to do.
  */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { after, before, test } from "node:test";
 import { stringify } from "yaml";
 import { API_VERSION } from "../../src/api/metadata.ts";
-import { dispatch } from "../../src/cli/dispatch.ts";
-import { verbs } from "../../src/cli/verbs.ts";
-import { systemClock } from "../../src/seams/clock.ts";
-import { systemRandom } from "../../src/seams/random.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { PATHS } from "../support/kube-paths.ts";
+import { KubectlEtcd } from "../support/kubectl-etcd.ts";
 import {
   ClusterOnBed,
   PATIENCE_MS,
@@ -29,48 +24,13 @@ import {
 let bed: TestTestbed;
 let running: Running;
 let demo: ClusterOnBed;
-let folder: string;
+let kubectl: KubectlEtcd;
 
-interface Said {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function command(line: string): Promise<Said> {
-  const [out, err]: [string[], string[]] = [[], []];
-  const code = await dispatch(line.split(" "), verbs, "0.0.0", {
-    stdin: Readable.from([]),
-    stdout: { write: (text) => out.push(text) },
-    stderr: { write: (text) => err.push(text) },
-    env: { KUBECONFIG: bed.kubeconfig, HOME: folder },
-    cwd: folder,
-    isTTY: false,
-    signal: new AbortController().signal,
-    clock: systemClock,
-    random: systemRandom,
-    command: "kubectl etcd",
-  });
-  return { code, out: out.join(""), err: err.join("") };
-}
-
-async function done(line: string, says: RegExp): Promise<Said> {
-  const said = await command(line);
-  assert.equal(said.code, 0, `${line}: ${said.err}`);
-  assert.match(said.out, says);
-  return said;
-}
-
-/** It fails with this code, says why, and prints no result. */
-async function refused(line: string, code: number, says: RegExp): Promise<void> {
-  const said = await command(line);
-  assert.match(said.err, says);
-  assert.equal(said.code, code, said.err);
-  assert.equal(said.out, "");
-}
+const done: KubectlEtcd["done"] = async (...call) => await kubectl.done(...call);
+const refused: KubectlEtcd["refused"] = async (...call) => await kubectl.refused(...call);
 
 function manifest(name: string, spec: object): string {
-  const file = join(folder, `${name}.yaml`);
+  const file = join(kubectl.folder, `${name}.yaml`);
   const object = {
     apiVersion: API_VERSION,
     kind: "EtcdCluster",
@@ -82,8 +42,8 @@ function manifest(name: string, spec: object): string {
 }
 
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "quorate-act-"));
   bed = await upWithDefinitions();
+  kubectl = await KubectlEtcd.install(bed);
   running = startOperator(bed);
   demo = new ClusterOnBed(bed, "demo", running);
 });
@@ -92,13 +52,13 @@ after(async () => {
   await demo?.close();
   await running?.stop();
   await bed?.down();
-  rmSync(folder, { recursive: true, force: true });
+  kubectl?.[Symbol.dispose]();
 });
 
 test("apply creates a cluster and waits for it; a wrong manifest names the line, and nothing is written", async () => {
   await refused("apply", 2, /missing: -f/);
   writeFileSync(
-    join(folder, "bad.yaml"),
+    join(kubectl.folder, "bad.yaml"),
     `apiVersion: ${API_VERSION}\nkind: EtcdCluster\nmetadata: {name: demo}\nspec:\n  replica: 3\n`,
   );
   await refused("apply -f bad.yaml", 1, /bad\.yaml:5: spec\.replica.*did you mean "replicas"\?/);
@@ -178,27 +138,27 @@ test("restart, defrag, compact, leader move and member replace run as operations
   await refused("restart demo-9 --yes", 3, /no member is named "demo-9" in cluster demo/);
   await refused("restart demo", 6, /one member at a time is down; 3 of 3 voters are healthy/);
   await refused("compact demo --revision 999999999 --yes", 1, /was rejected, and nothing was changed|failed/);
-  const { err } = await done("defrag demo --yes", /./);
+  const { err } = await done("defrag demo --yes");
   assert.match(err, /Defragmenting all voters of demo \(operation demo-defrag-[0-9a-f]{6}\)/);
   assert.ok(err.split("\n").length > 3, `its steps are told: ${err}`);
   const client = await demo.etcd();
   for (const value of ["1", "2", "3"]) await client.kv.put("key", value);
-  await done("compact demo --retain 1 --yes", /./);
+  await done("compact demo --retain 1 --yes");
   const { leader = "" } = await demo.status();
-  await done("leader move demo", /./);
+  await done("leader move demo");
   const isMoved = async () => {
     const { leader: now } = await demo.status();
     return now !== undefined && now !== leader;
   };
   await eventually("the status names the new leader", isMoved, { withinMs: PATIENCE_MS });
-  await done("restart demo-2 --yes", /./);
-  await done("member replace demo-1 --yes", /./);
+  await done("restart demo-2 --yes");
+  await done("member replace demo-1 --yes");
   assert.ok(!(await demo.list(PATHS.members)).includes("demo-1"));
   await done("operation list demo", /restart +Succeeded/);
 });
 
 test("operation show tells the steps, and only one that waits can be cancelled", async () => {
-  const { out } = await command("operation list -o json");
+  const { out } = await done("operation list -o json");
   const operations = JSON.parse(out) as { metadata: { name: string } }[];
   const name =
     operations.find(({ metadata }) => metadata.name.startsWith("demo-restart"))?.metadata.name ?? "";
@@ -213,4 +173,8 @@ test("operation show tells the steps, and only one that waits can be cancelled",
   const [, waiting = ""] = /operation (demo-restart-[0-9a-f]{6}) created/.exec(created) ?? [];
   await done(`operation cancel ${waiting}`, /is cancelled/);
   await done("resume demo", /resumed/);
+});
+
+test("every verb that is proven here was called through kubectl, with success and with a failure", async () => {
+  await kubectl.assertProven(import.meta.filename);
 });

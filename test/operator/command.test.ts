@@ -1,53 +1,34 @@
 /**
- * The command against a real API server with a running operator: every verb that reads once with success, and each
- * way to fail with a message that says what to do. In this process but for the times, which are of the built file.
+ * The command, called through real kubectl, against a real API server with a running operator: every verb that reads
+ * once with success, and each way to fail with a message that says what to do.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
-import { bundle } from "../../scripts/build/bundle.ts";
+import { API_VERSION } from "../../src/api/metadata.ts";
 import { dispatch } from "../../src/cli/dispatch.ts";
 import { collectingIo } from "../../src/cli/testing.ts";
 import { verbs } from "../../src/cli/verbs.ts";
+import { sampleFile } from "../../src/snapshot/testing/fixtures.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
 import { kubeconfigText } from "../../testbed/kubeconfig.ts";
 import { ClusterOnBed, define, PATIENCE_MS, startOperator, type Running } from "../support/operator.ts";
 import { PATHS } from "../support/kube-paths.ts";
+import { KubectlEtcd } from "../support/kubectl-etcd.ts";
 
 let bed: TestTestbed;
 let running: Running;
 let demo: ClusterOnBed;
+let kubectl: KubectlEtcd;
 let folder: string;
 
-interface Said {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function command(...argv: string[]): Promise<Said> {
-  const io = collectingIo({ env: { KUBECONFIG: bed.kubeconfig, HOME: folder }, command: "kubectl etcd" });
-  const code = await dispatch(argv, verbs, "0.0.0", io);
-  return { code, out: io.out(), err: io.err() };
-}
-
-async function shown(...argv: string[]): Promise<string> {
-  const { code, out, err } = await command(...argv);
-  assert.equal(code, 0, err);
-  return out;
-}
-
-async function refused(wanted: number, says: RegExp, ...argv: string[]): Promise<void> {
-  const { code, out, err } = await command(...argv);
-  assert.match(err, says);
-  assert.equal(code, wanted, err);
-  assert.equal(out, "");
-}
+const shown = async (...argv: string[]) => (await kubectl.done(argv.join(" "))).out;
+const refused = async (code: number, says: RegExp, ...argv: string[]) =>
+  await kubectl.refused(argv.join(" "), code, says);
 
 /** Nothing is compared or defragmented either. */
 async function atRest(): Promise<void> {
@@ -56,15 +37,16 @@ async function atRest(): Promise<void> {
 }
 
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "quorate-command-"));
   bed = await upForTests({ kubelet: "process", backoffMs: { first: 200, max: 2_000 } });
+  kubectl = await KubectlEtcd.install(bed);
+  ({ folder } = kubectl);
 });
 
 after(async () => {
   await demo?.close();
   await running?.stop();
   await bed?.down();
-  rmSync(folder, { recursive: true, force: true });
+  kubectl?.[Symbol.dispose]();
 });
 
 test("where Quorate is not installed, that is said", async () => {
@@ -103,6 +85,23 @@ describe("with a cluster of three members", () => {
     assert.match(await shown("events", "demo"), /EtcdCluster\/demo|EtcdMember\/demo-1/);
     assert.equal(await shown("why"), "Nothing to do: the cluster matches its spec.\n");
     assert.match(await shown("top", "--interval", "1s"), /demo +Healthy +3\/3 +[\d.]+/);
+  });
+
+  test("certificates are shown from Secrets, and a user gets one for a while", async () => {
+    assert.match(
+      await shown("certificate", "show", "demo"),
+      /^CERTIFICATE +SUBJECT[^]*demo-1\/server\.pem [^]* \d+ *$/m,
+    );
+    await bed.client.create(PATHS.users, {
+      apiVersion: API_VERSION,
+      kind: "EtcdUser",
+      metadata: { name: "alice" },
+      spec: { cluster: "demo", roles: [] },
+    });
+    const issue = ["certificate", "issue", "alice", "--ttl", "1h"];
+    assert.match(await shown(...issue), /The certificate of user alice expires in (?:1h|60m|59m)/);
+    assert.match(readFileSync(join(folder, "alice.crt"), "utf8"), /BEGIN CERTIFICATE/);
+    await refused(1, /alice\.\w+ exists\. Overwrite it with --force/, ...issue);
   });
 
   test("-o json and -o yaml are the objects", async () => {
@@ -169,7 +168,7 @@ describe("with a cluster of three members", () => {
   });
 
   test("logs of members whose kubelet does not answer say so, for each of them", async () => {
-    const { code, out, err } = await command("logs", "demo");
+    const { code, out, err } = await kubectl.run(["logs", "demo"]);
     assert.equal(code, 1, err);
     assert.equal(out.match(/demo-\d  no log: the kubelet of its node does not answer/g)?.length, 3, out);
     assert.match(
@@ -249,14 +248,13 @@ describe("with a cluster of three members", () => {
   });
 
   test("the built file loads only what a verb needs", async (t) => {
-    const [built] = await bundle(join(import.meta.dirname, "../.."), folder);
     const run = promisify(execFile);
     const usage = `process.on("exit", () => { const { user, system } = process.cpuUsage(); process.stderr.write("cpu " + (user + system)); })`;
     const time = async (...args: string[]) => {
       const began = performance.now();
       const { stderr } = await run(
         process.execPath,
-        ["--import", `data:text/javascript,${encodeURIComponent(usage)}`, built?.path ?? "", ...args],
+        ["--import", `data:text/javascript,${encodeURIComponent(usage)}`, kubectl.file, ...args],
         { env: { ...process.env, KUBECONFIG: bed.kubeconfig } },
       );
       const cpuMs = Number(/cpu (\d+)$/.exec(stderr)?.[1]) / 1_000;
@@ -274,4 +272,31 @@ describe("with a cluster of three members", () => {
     assert.ok(version < 300 * 5, `version computed for ${version} ms`);
     assert.ok(status < 1_000 * 5, `status computed for ${status} ms`);
   });
+});
+
+test("verbs about snapshots in a folder, and those about the command itself", async () => {
+  const [store, sample] = [join(folder, "store"), join(folder, "sample.db")];
+  writeFileSync(sample, sampleFile());
+  // What it says is tested without a server; here it is enough that kubectl hands it all on.
+  const ran = async (...argv: string[]) => await kubectl.done(`snapshot ${argv.join(" ")}`, /(?:)/);
+  await ran("import", "--etcd-version", "3.6.16", sample, `${store}/`);
+  const [{ name } = { name: "" }] = JSON.parse(await shown("snapshot", "ls", `${store}/`, "-o", "json")) as {
+    name: string;
+  }[];
+  const saved = join(store, name);
+  assert.match(await shown("snapshot", "status", saved), /Revision +61\nTotal keys +60\n/);
+  assert.match(await shown("snapshot", "verify", saved), /matches its manifest/);
+  await ran("get", saved, join(folder, "fetched.db"));
+  assert.ok(readFileSync(join(folder, "fetched.db")).equals(readFileSync(sample)));
+  await ran("copy", saved, `${folder}/copies/`);
+  assert.match(await shown("snapshot", "ls", `${folder}/copies/`), /complete/);
+  await ran("prune", "--keep-last", "1", `${store}/`, "--yes");
+  await ran("delete", "--id", "none", `${store}/`, "--yes");
+  assert.match(await shown("etcd", "list"), /3\.6\.16/);
+  assert.match(await shown("completion", "kubectl"), /^#!/);
+  assert.match(await shown("version"), /^quorate \d+\.\d+\.\d+/);
+});
+
+test("every verb that is proven here was called through kubectl, with success and with a failure", async () => {
+  await kubectl.assertProven(import.meta.filename);
 });

@@ -14,6 +14,7 @@ import { faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { registerImage } from "../../testbed/kubelet/images.ts";
 import { PATHS } from "../support/kube-paths.ts";
+import { KubectlEtcd } from "../support/kubectl-etcd.ts";
 import { EVERY_CASE } from "../support/sample.ts";
 import {
   ClusterOnBed,
@@ -27,13 +28,16 @@ const IMAGE = "registry.example/quorate:dev";
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const BUMP = 1_000_000_000;
 const KEYS = 40;
+const RECOVERED = /^Recovered from the data of .*-3, which reached revision/;
 
 let bed: TestTestbed;
 let running: Running;
+let kubectl: KubectlEtcd;
 const clusters: ClusterOnBed[] = [];
 
 before(async () => {
   bed = await upWithDefinitions();
+  kubectl = await KubectlEtcd.install(bed);
   registerImage(bed.name, IMAGE, {
     mounts: { [ROOT]: ROOT },
     entrypoint: [process.execPath, path.join(ROOT, "src", "cli", "main.ts")],
@@ -45,6 +49,7 @@ after(async () => {
   for (const cluster of clusters) await cluster.close();
   await running?.stop();
   await bed?.down();
+  kubectl?.[Symbol.dispose]();
 });
 
 /** Three members with acknowledged writes, of which the first two lose their volumes. */
@@ -70,13 +75,7 @@ async function planOf(cluster: ClusterOnBed): Promise<RecoveryStatus> {
   });
 }
 
-async function assertRecovered(
-  cluster: ClusterOnBed,
-  plan: RecoveryStatus,
-  operation = `${cluster.name}-recover`,
-): Promise<void> {
-  const { message } = await cluster.operationIs(operation, "Succeeded");
-  assert.match(message ?? "", /^Recovered from the data of .*-3, which reached revision/);
+async function assertRecovered(cluster: ClusterOnBed, plan: RecoveryStatus): Promise<void> {
   await cluster.converged(3);
   await cluster.assertSound(3);
   const { kv } = await cluster.etcd();
@@ -107,7 +106,8 @@ test("two of three claims are emptied: the plan is told, a wrong hash is rejecte
   const authority = async () =>
     (await bed.client.get<{ data?: Record<string, string> }>(`${PATHS.secrets}/claims-peer-ca`)).data;
   const before = await authority();
-  await cluster.ask("claims-recover", { recoverQuorum: { approve: plan.plan } });
+  await kubectl.refused("recover quorum claims", 6, /claims-3[^]*--yes/);
+  await kubectl.done(`recover quorum claims --plan ${plan.plan} --yes`, RECOVERED);
   await assertRecovered(cluster, plan);
   assert.notEqual((await authority())?.["tls.crt"], before?.["tls.crt"], "another peer CA");
   const kept = (await cluster.claims()).map(({ metadata }) => metadata?.name);
@@ -120,7 +120,7 @@ const onNodes = async () => {
   const cluster = await lostQuorum("hosts", { storage });
   const plan = await planOf(cluster);
   const survivor = (await cluster.pods()).find(({ metadata }) => metadata?.name === "hosts-3");
-  await cluster.ask("hosts-recover", { recoverQuorum: { approve: plan.plan } });
+  await kubectl.done(`recover quorum hosts --plan ${plan.plan} --yes`, RECOVERED);
   await assertRecovered(cluster, plan);
   const first = (await cluster.pods()).find(({ metadata }) => metadata?.name === "hosts-4");
   assert.equal(first?.spec?.nodeName, survivor?.spec?.nodeName);
@@ -142,7 +142,9 @@ const withoutPerson = async () => {
     { withinMs: PATIENCE_MS },
   );
   assert.equal(operation, `alone-auto-${plan.plan}-1`);
-  await assertRecovered(cluster, plan, operation);
+  const { message } = await cluster.operationIs(operation, "Succeeded");
+  assert.match(message ?? "", RECOVERED);
+  await assertRecovered(cluster, plan);
 };
 
 // The same path but for who approves it.
@@ -158,3 +160,7 @@ if (EVERY_CASE)
     "two of three directories of nodes are emptied: the first new member starts where the survivor was",
     onNodes,
   );
+
+test("the recovery was asked for through kubectl", async () => {
+  await kubectl.assertProven(import.meta.filename);
+});

@@ -17,6 +17,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { registerImage } from "../../testbed/kubelet/images.ts";
 import { PATHS } from "../support/kube-paths.ts";
+import { KubectlEtcd } from "../support/kubectl-etcd.ts";
 import { LocalCluster } from "../support/local-cluster.ts";
 import {
   ClusterOnBed,
@@ -38,6 +39,7 @@ const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-restore-"));
 
 let bed: TestTestbed;
 let running: Running;
+let kubectl: KubectlEtcd;
 let server: S3Server;
 let manifest: Manifest;
 
@@ -52,6 +54,7 @@ before(async () => {
     manifest = await snapshotJson<Manifest>(["save", "--endpoints", endpoint, path.join(dir, "demo.db")]);
   }
   bed = await upWithDefinitions();
+  kubectl = await KubectlEtcd.install(bed);
   // The command from sources, at the place where it is on this machine.
   registerImage(bed.name, IMAGE, {
     mounts: { [ROOT]: ROOT },
@@ -70,6 +73,7 @@ after(async () => {
   await running?.stop();
   await server?.[Symbol.asyncDispose]();
   await bed?.down();
+  kubectl?.[Symbol.dispose]();
   rmSync(dir, { recursive: true, force: true });
 });
 
@@ -192,12 +196,17 @@ test("in place: what is wrong stops nobody; the approved plan replaces all data,
   const watching = watchedUntilCompacted(cluster, seen, left.signal);
   // Whatever else fails first is what is told.
   watching.catch(() => undefined);
-  const right = await planFor("right-plan", { source, checksum: manifest.sha256 });
+  const { endpoint } = server;
+  const right = `restore s3://backups/prod/demo.db inplace --checksum ${manifest.sha256} --endpoint ${endpoint} --credentials-secret store`;
+  const { code, err: plan } = await kubectl.run(right.split(" "));
+  assert.equal(code, 6, plan);
   assert.deepEqual(await uids(), before, "nobody was stopped so far");
-  await cluster.ask("right", { restore: right });
-  const { message, steps } = await cluster.operationIs("right", "Succeeded");
-  assert.match(message ?? "", /^Restored s3:\/\/backups\/prod\/demo\.db, whose revision was/);
-  assert.match(steps?.[0]?.message ?? "", /^Fetched and checked s3:/);
+  const approved = `${right} --plan ${/^Plan ([0-9a-f]{16}): /.exec(plan)?.[1]} --yes`;
+  const { err } = await kubectl.done(
+    approved,
+    /^Restored s3:\/\/backups\/prod\/demo\.db, whose revision was/,
+  );
+  assert.match(err, /Fetched and checked s3:/);
   await cluster.converged(MEMBERS);
   await cluster.assertSound(MEMBERS);
   const { kv: now } = await cluster.etcd();
@@ -253,4 +262,8 @@ test("a file on a volume is restored into memory", async () => {
   const { kv } = await cluster.etcd();
   assert.equal((await kv.range("key/", { prefix: true })).count, KEYS);
   await cluster.close();
+});
+
+test("the restore in place was asked for through kubectl", async () => {
+  await kubectl.assertProven(import.meta.filename);
 });

@@ -10,6 +10,7 @@ export const PATHS = {
   operations: `${OURS}/etcdoperations`,
   snapshots: `${OURS}/etcdsnapshots`,
   schedules: `${OURS}/etcdsnapshotschedules`,
+  users: `${OURS}/etcdusers`,
   jobs: "/apis/batch/v1/namespaces/default/jobs",
   pods: `${CORE}/pods`,
   claims: `${CORE}/persistentvolumeclaims`,

@@ -13,16 +13,17 @@ import { upForTests, type TestTestbed } from "../../../testbed/for-tests.ts";
 import { kubeconfigText } from "../../../testbed/kubeconfig.ts";
 import { etcdOf } from "../../support/etcd-cluster.ts";
 import { PATHS } from "../../support/kube-paths.ts";
+import { KubectlEtcd } from "../../support/kubectl-etcd.ts";
 import { Lab } from "../../testbed/on-nodes/lab.ts";
 import { run } from "../../testbed/on-nodes/support.ts";
 import { etcdOf as etcdIn } from "./empty-start.ts";
 
-const MAIN = join(import.meta.dirname, "../../../src/cli/main.ts");
 const PATIENCE = { withinMs: 120_000, everyMs: 200 };
 const VERSION = "3.6.16";
 
 let bed: TestTestbed;
 let lab: Lab;
+let kubectl: KubectlEtcd;
 let etcdctl: string;
 const folder = mkdtempSync(join(tmpdir(), "quorate-reach-"));
 const runtime = join(folder, "runtime");
@@ -31,6 +32,7 @@ before(async () => {
   mkdirSync(runtime, { mode: 0o700 });
   ({ etcdctl } = await etcdOf(VERSION));
   bed = await upForTests({ nodes: 1 });
+  kubectl = await KubectlEtcd.install(bed);
   lab = new Lab(bed.name);
   await lab.call("define");
   await lab.call("startOperator");
@@ -42,13 +44,18 @@ before(async () => {
 after(async () => {
   await lab?.end();
   await bed?.down();
+  kubectl?.[Symbol.dispose]();
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The command as `kubectl etcd` starts it, with the kubeconfig of the testbed or another. */
-async function kubectlEtcd(args: string[], kubeconfig = bed.kubeconfig) {
-  const env = { ...process.env, KUBECONFIG: kubeconfig, XDG_RUNTIME_DIR: runtime };
-  return await run(process.execPath, [MAIN, ...args], env);
+/** With the kubeconfig of the testbed or another; all that it says is one text. */
+async function kubectlEtcd(args: string[], kubeconfig = bed.kubeconfig, input = "") {
+  const { code, out, err } = await kubectl.run(args, {
+    kubeconfig,
+    input,
+    env: { XDG_RUNTIME_DIR: runtime },
+  });
+  return { code, out: out + err };
 }
 
 test("etcdctl lists the members through port-forwards, and leaves no key behind", async () => {
@@ -74,6 +81,25 @@ test("the built-in client reads what etcdctl wrote, and every member answers", a
   assert.equal(got.out, `${big}\n`);
   const health = await kubectlEtcd(["etcdctl", "demo", "--built-in", "--", "endpoint", "health"]);
   assert.equal(health.out.match(/demo-\d, true, /g)?.length, 3, health.out);
+});
+
+test("a shell takes one command a line over the same port-forwards, and one with etcdctl finds the cluster", async () => {
+  const prompt = await kubectlEtcd(
+    ["shell", "demo", "--built-in"],
+    bed.kubeconfig,
+    "put typed yes\nnonsense\nget typed\nexit\n",
+  );
+  assert.equal(prompt.code, 0, prompt.out);
+  assert.match(prompt.out, /^OK\ntyped\nyes\n[^]*unknown command "nonsense"/);
+  const shell = await kubectlEtcd(
+    ["shell", "demo", "--etcdctl", etcdctl],
+    bed.kubeconfig,
+    "etcdctl get --print-value-only typed; etcdctl member list\n",
+  );
+  assert.equal(shell.code, 0, shell.out);
+  assert.match(shell.out, /^yes$/m);
+  assert.equal(shell.out.match(/, started, demo-\d, /g)?.length, 3, shell.out);
+  assert.deepEqual(readdirSync(runtime), []);
 });
 
 test("certificates are shown from Secrets", async () => {
@@ -228,4 +254,8 @@ test("a plain Pod with the published Secret writes through the client Service an
   await fromAPod("through-client", "https://demo-client:2379");
   await fromAPod("through-full-name", "https://demo-client.default.svc:2379");
   await fromAPod("through-own-name", "https://demo:2379");
+});
+
+test("every verb that is proven here was called through kubectl, with success and with a failure", async () => {
+  await kubectl.assertProven(import.meta.filename);
 });
