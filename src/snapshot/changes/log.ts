@@ -28,6 +28,8 @@ export interface NamedSegment {
   readonly name: string;
   /** Its first revision. */
   readonly first: number;
+  /** When the store got it; milliseconds since the epoch. */
+  readonly writtenAt: number;
 }
 
 /** Segments that follow each other, for all that their names say. */
@@ -56,9 +58,9 @@ export async function listLogs(store: Store, signal: AbortSignal): Promise<Chang
 }
 
 export async function readLog(store: Store, clusterId: string, signal: AbortSignal): Promise<ChangeLog> {
-  const names: string[] = [];
+  const objects: { name: string; modifiedAt: Date }[] = [];
   try {
-    for await (const { name } of store.list(logPrefix(clusterId), signal)) names.push(name);
+    for await (const object of store.list(logPrefix(clusterId), signal)) objects.push(object);
   } catch (error) {
     // A folder is made with its first object.
     if (!isStoreError(error, "no-place")) throw error;
@@ -66,9 +68,10 @@ export async function readLog(store: Store, clusterId: string, signal: AbortSign
   const stretches: Stretch[] = [];
   let segments: NamedSegment[] = [];
   // With the same number, an end sorts before the segment that follows it.
-  for (const name of names.toSorted()) {
+  for (const { name, modifiedAt } of objects.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const parsed = parseLogName(name);
-    if (parsed?.kind === "log") segments.push({ name, first: parsed.revision ?? 0 });
+    if (parsed?.kind === "log")
+      segments.push({ name, first: parsed.revision ?? 0, writtenAt: modifiedAt.getTime() });
     else if (parsed?.kind === "end" && segments.length > 0) {
       stretches.push({ segments, end: await readEnd(store, name, signal) });
       segments = [];

@@ -5,12 +5,13 @@ import { listSnapshots } from "../catalog.ts";
 import { manifestName, writeManifest } from "../manifest.ts";
 import { manifestOf, never } from "../testing/fixtures.ts";
 import { MemoryStore } from "../testing/memory-store.ts";
-import type { ChangeLog } from "./log.ts";
+import type { ChangeLog, NamedSegment } from "./log.ts";
 import { endName, liveName, parseLogName, segmentName } from "./names.ts";
 import { obsolete, obsoleteChanges, reachOf } from "./retain.ts";
 
 const at = (second: number) => new Date(1000 * second).toISOString();
-const segments = (...firsts: number[]) => firsts.map((first) => ({ name: segmentName("abc", first), first }));
+const segments = (...firsts: number[]) =>
+  firsts.map((first) => ({ name: segmentName("abc", first), first, writtenAt: 0 }));
 const log: ChangeLog = {
   clusterId: "abc",
   stretches: [
@@ -46,6 +47,18 @@ test("only segments that lie wholly before the oldest kept snapshot are obsolete
   assert.deepEqual(goes(1000), [11, 21, 31, 39, 51]);
 });
 
+test("a segment that was written about when the oldest kept snapshot was taken stays: a second follower may have written more into it than names tell", () => {
+  const kept = manifestOf({ revision: 25, startedAt: at(10_000) });
+  const goes = (writtenAt: number) => {
+    const [first, ...rest] = segments(11, 21, 41);
+    const stretches = [{ segments: [{ ...(first as NamedSegment), writtenAt }, ...rest] }];
+    return obsolete({ clusterId: "abc", stretches }, [kept]);
+  };
+  assert.deepEqual(goes(9_000_000), [segmentName("abc", 11)]);
+  assert.deepEqual(goes(9_700_000), []);
+  assert.deepEqual(goes(12_000_000), []);
+});
+
 test("names of a log are no snapshots, and other names are no log", async () => {
   const store = new MemoryStore();
   const names = [segmentName("abc", 11), endName("abc", 20), liveName("abc")];
@@ -64,7 +77,13 @@ test("prune deletes the part of a log that no kept snapshot needs, and says so b
   for (const [index, revision] of [10, 20, 30].entries()) {
     const object = `s${index}.db`;
     const stored = { size: 1, sha256: "0".repeat(64) };
-    const manifest = manifestOf({ object, revision, stored, startedAt: at(index), completedAt: at(index) });
+    const manifest = manifestOf({
+      object,
+      revision,
+      stored,
+      startedAt: at(10_000 + index),
+      completedAt: at(10_000 + index),
+    });
     store.objects.set(object, bytes("x"));
     store.objects.set(manifestName(object), bytes(writeManifest(manifest)));
   }

@@ -18,22 +18,33 @@ export function reachOf({ stretches, live }: ChangeLog, manifest: Manifest): Pos
 }
 
 /**
+ * By their names, segments end where the next one begins; one of a second follower may be longer than that. It holds no
+ * change after a snapshot that was begun later than it was written. So much for clocks and for a member that is behind.
+ */
+const WRITTEN_BEFORE_MS = 600_000;
+
+/**
  * Names of what lies wholly before the oldest snapshot that is kept, oldest first: what is left of an interrupted
  * deletion has no hole. The last segment always stays, since the follower continues after it.
  */
 export function obsolete({ clusterId, stretches }: ChangeLog, kept: readonly Manifest[]): string[] {
   const oldest = Math.min(...kept.map(restoredRevision));
   if (!Number.isFinite(oldest)) return [];
+  const times = kept
+    .filter((one) => restoredRevision(one) === oldest)
+    .map(({ startedAt }) => Date.parse(startedAt));
+  const before = Math.min(...times) - WRITTEN_BEFORE_MS;
   const all = stretches.flatMap(({ segments, end }) =>
     segments.map((segment, index) => ({
       ...segment,
       end: index === segments.length - 1 && end ? [endName(clusterId, end.revision + 1)] : [],
     })),
   );
-  return all.flatMap(({ name, end }, index) => {
+  const stays = all.findIndex(({ writtenAt }, index) => {
     const next = all[index + 1];
-    return next !== undefined && next.first - 1 <= oldest ? [name, ...end] : [];
+    return next === undefined || next.first - 1 > oldest || writtenAt >= before;
   });
+  return all.slice(0, stays).flatMap(({ name, end }) => [name, ...end]);
 }
 
 /** Of all logs in a folder, by the snapshots that are there; of a log without any snapshot nothing. */
