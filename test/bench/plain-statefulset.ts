@@ -22,6 +22,16 @@ import { PATHS } from "../support/kube-paths.ts";
 
 const SETS = "/apis/apps/v1/namespaces/default/statefulsets";
 const ORDINALS = [1, 2, 3];
+/** What etcd reads. */
+const NEEDED = [
+  "config",
+  "serverPem",
+  "gatewayPem",
+  "peerPem",
+  "peerClientPem",
+  "clientCA",
+  "peerCA",
+] as const satisfies readonly (keyof typeof FILES)[];
 const pki = createPki(systemClock, systemRandom);
 
 export class PlainStatefulSet {
@@ -73,15 +83,16 @@ export class PlainStatefulSet {
     };
     const stringData: Record<string, string> = {};
     for (const record of this.#records) {
-      const files = {
-        [FILES.config]: configFile(record, false),
-        [FILES.serverPem]: await leaf("client", record),
-        [FILES.peerPem]: await leaf("peer", record),
-        [FILES.peerClientPem]: await leaf("peer", record),
-        [FILES.clientCA]: ca.client.certificate,
-        [FILES.peerCA]: ca.peer.certificate,
+      const texts: Record<(typeof NEEDED)[number], string> = {
+        config: configFile(record, false),
+        serverPem: await leaf("client", record),
+        gatewayPem: await leaf("client", record),
+        peerPem: await leaf("peer", record),
+        peerClientPem: await leaf("peer", record),
+        clientCA: ca.client.certificate,
+        peerCA: ca.peer.certificate,
       };
-      for (const [file, text] of Object.entries(files)) stringData[`${record.name}.${file}`] = text;
+      for (const file of NEEDED) stringData[`${record.name}.${FILES[file]}`] = texts[file];
     }
     await this.#client.create(PATHS.secrets, { metadata: { name: this.name }, stringData });
   }
@@ -135,7 +146,7 @@ export class PlainStatefulSet {
   /** Each member's files in a directory of its own, of which its Pod mounts one. */
   #files(defaultMode: number | undefined): object {
     const items = this.#records.flatMap(({ name }) =>
-      Object.values(FILES).map((file) => ({ key: `${name}.${file}`, path: `${name}/${file}` })),
+      NEEDED.map((file) => ({ key: `${name}.${FILES[file]}`, path: `${name}/${FILES[file]}` })),
     );
     return { secretName: this.name, defaultMode, items };
   }
