@@ -54,9 +54,10 @@ async function resting(edit: (observation: Observation) => Observation = (same) 
   const members = base.members.map((member) => ({ ...member, answer }));
   const told: [revision: number, at: number][] = [];
   const glance = new Glance(platform, client, clock, ({ revision }, at) => told.push([revision, at]));
-  glance.rest(edit({ ...base, members, etcd: { ...base.etcd, list } }), FOR_MS);
+  const observation = edit({ ...base, members, etcd: { ...base.etcd, list } });
+  const rests = glance.rest(observation, FOR_MS);
   transport.sent.length = 0;
-  return { world, glance, clock, told, sent: transport.sent };
+  return { world, glance, clock, told, sent: transport.sent, observation, rests };
 }
 
 type World = Awaited<ReturnType<typeof resting>>["world"];
@@ -85,6 +86,18 @@ test("how far the cluster is, is told only by a member that has just read throug
   world.unready = "demo-1";
   await glance.look();
   assert.equal(told.length, 1);
+});
+
+test("whether short looks stand for a whole one is said: not for no time, with an alarm, or a silent member", async () => {
+  const { glance, observation, rests } = await resting();
+  const { etcd, members } = observation;
+  const [first, ...others] = members;
+  assert.ok(first && rests);
+  assert.equal(glance.rest(observation, 0), false);
+  const alarms = [{ memberID: "1", alarm: "NOSPACE" }] as const;
+  assert.equal(glance.rest({ ...observation, etcd: { ...etcd, alarms } }, FOR_MS), false);
+  const silent = { ...first, answer: { reachable: false, error: "no answer" } } as const;
+  assert.equal(glance.rest({ ...observation, members: [silent, ...others] }, FOR_MS), false);
 });
 
 test("the list is asked for, from the same member, when there are new entries in its log, and once for each", async () => {

@@ -66,13 +66,15 @@ export class Glance {
     this.#clock = clock;
   }
 
-  /** A whole look found nothing to do: for `forMs`, short ones stand for it. */
-  rest({ members, etcd }: Observation, forMs: number): void {
+  /** A whole look found nothing to do: for `forMs`, short ones stand for it. False where they cannot. */
+  rest({ members, etcd }: Observation, forMs: number): boolean {
+    if (forMs <= 0) return false;
     const witness = this.#client.preferred;
     const asked = members.find(({ record }) => record.name === witness?.name);
     const { isUnchanged, readyURL } = this.#platform;
-    if (!isUnchanged || !readyURL || !witness || !asked?.answer.reachable || !etcd.list?.linearizable) return;
-    if (etcd.alarms.length > 0 || !members.every((member) => serves(member.answer))) return;
+    if (!isUnchanged || !readyURL || !witness || !asked?.answer.reachable || !etcd.list?.linearizable)
+      return false;
+    if (etcd.alarms.length > 0 || !members.every((member) => serves(member.answer))) return false;
     const { answer } = asked;
     const urlOf = ({ record }: (typeof members)[number]) => readyURL.call(this.#platform, record);
     this.#seen = {
@@ -84,6 +86,7 @@ export class Glance {
       list: etcd.list,
       index: answer.raftAppliedIndex,
     };
+    return true;
   }
 
   /** For how many milliseconds short looks will do, if this one finds nothing new; 0 when a whole one is due. */

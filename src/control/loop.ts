@@ -162,12 +162,17 @@ export class Loop {
     if (!step.done && observation.operations.length > 0) await this.#tellOperations(view, decision, status);
     if (!step.done && observation.auth) await this.#tellUsers(view);
     const kept = await this.#keepSnapshots(view, decision);
-    this.#latest = pass;
     this.#options.onPass?.(pass);
     const all = together(applied, kept);
     const goesOn = step.done || objectsTurn || all.changed;
-    if (!goesOn && decision.converged && !step.failure && problems.length === 0)
+    const rests =
+      !goesOn &&
+      decision.converged &&
+      !step.failure &&
+      problems.length === 0 &&
       this.#glance.rest(observation, Math.min(this.#options.wholeMs?.() ?? 0, this.#dueMs(pass, all)));
+    // While short looks stand for whole ones, the status that was written says all of it; of many clusters it is much.
+    this.#latest = rests ? undefined : pass;
     return this.#delay(pass, step.done || objectsTurn, all);
   }
 
