@@ -2,6 +2,7 @@
  * One simulated run of the product itself: the real controller, loop, observation and local platform of
  * `src/` on a machine that is only modelled. The controller can be killed after every single write.
  */
+import { peerURLOf } from "../../src/core/config/flags.ts";
 import {
   etcdClusterSpecSchema,
   type EtcdClusterSpec,
@@ -200,9 +201,9 @@ export class MachineSimulation {
           // As long as a restore may take, whoever began it may be gone by then.
           await sleep(this.clock, RESTORE_MS);
           if (!lifeline.alive) throw new Error("its controller is gone");
-          const { name, token, address } = record;
+          const { name, token } = record;
           const keys = this.rescues.keysIn(restore);
-          this.disk.dataDirs.write(dataDir, restoredDir({ name, token, peerURL: address.peerURL }, keys));
+          this.disk.dataDirs.write(dataDir, restoredDir({ name, token, peerURL: peerURLOf(record) }, keys));
         },
         rescuer: this.rescues.for(() => lifeline.alive),
         fetch: async ({ directory }) => {

@@ -88,7 +88,7 @@ export const equivalents: readonly Equivalent[] = [
       ],
       [
         "plan/settle.ts",
-        "const record = o.members.find((facts) => entry.peerURLs.includes(facts.record.address.peerURL))?.record;",
+        "const record = o.members.find((facts) => isAt(entry, facts.record.address))?.record;",
         "find → findLast",
       ],
     ],

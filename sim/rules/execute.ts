@@ -56,6 +56,8 @@ export function execute(hands: Hands, view: View, action: Action): void {
         "memberExists",
         "peerURLExists",
       );
+    case "UpdatePeerURL":
+      return calls.memberUpdate(voter(hands, view), action.memberID, [action.peerURL]);
     case "Promote":
       return done(() => calls.memberPromote(leader(hands, view), action.memberID), "notLearner");
     case "RemoveFromEtcd":

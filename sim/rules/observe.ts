@@ -172,7 +172,7 @@ function etcdFacts(
   if (!witness) return { alarms: [], ...remembered };
   const entries = calls.memberList(witness, false).map((member): EtcdMemberEntry => ({
     ...member,
-    ours: member.peerURLs.every((url) => url.startsWith(`https://${objects.cluster.name}-`)),
+    ours: member.peerURLs.every((url) => new URL(url).hostname.startsWith(`${objects.cluster.name}-`)),
   }));
   const { clusterVersion } = witness.dir.state;
   return {

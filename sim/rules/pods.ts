@@ -2,6 +2,7 @@
  * What a kubelet is to a directly simulated cluster: a pod is made from a record once, and its process is
  * started again by itself with whatever its configuration file says by then (H3), also while no operator lives.
  */
+import { peerURLOf } from "../../src/core/config/flags.ts";
 import type { RestoreFault } from "../../src/api/bootstrap.ts";
 import { CAUSES } from "../../src/control/exit-causes.ts";
 import { meaningOf } from "../../src/core/assess/exit-causes.ts";
@@ -200,8 +201,9 @@ export class Pods {
   }
 }
 
-function toRestore({ restore, joined, name, token, address }: MemberRecord): Pod["restoring"] {
-  return restore && !joined ? { name, token, peerURL: address.peerURL } : undefined;
+function toRestore(record: MemberRecord): Pod["restoring"] {
+  const { restore, joined, name, token } = record;
+  return restore && !joined ? { name, token, peerURL: peerURLOf(record) } : undefined;
 }
 
 /** Who has joined is reported no peers, and asks for them only without its data (H3). */

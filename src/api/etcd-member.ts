@@ -22,7 +22,7 @@ export type TemplateTLS = Omit<TLS, "rotation" | "transition"> & { readonly effe
 /** Absent where the spec says it all: a plane that trusts the only CA it ever had. */
 export interface EffectiveTLS {
   readonly client?: EffectiveClientPlane;
-  readonly peer?: EffectivePlane;
+  readonly peer?: EffectivePeerPlane;
 }
 
 export interface EffectivePlane {
@@ -35,6 +35,14 @@ export interface EffectiveClientPlane extends EffectivePlane {
   readonly listen?: readonly ["http", "https"];
   /** With both, the one that clients came by before: those that follow the member list change last. */
   readonly advertise?: "http" | "https";
+}
+
+export interface EffectivePeerPlane extends EffectivePlane {
+  /**
+   * It listens for peers in plaintext, although it has certificates to dial others with: on the way from plaintext to TLS,
+   * or back (R52). Absent: the one of the mode.
+   */
+  readonly listen?: "http";
 }
 
 /** The tokens of etcd's authentication. When their key is replaced changes no member. */

@@ -5,6 +5,8 @@ import type { Change, Example } from "./examples.ts";
 
 const spec = (fields: Record<string, unknown>): Change => ({ spec: fields });
 
+const ISSUERS = { server: { name: "a" }, operator: { name: "b" } };
+
 export const tlsExamples: readonly Example[] = [
   {
     title: "an address with a port among the names",
@@ -31,18 +33,18 @@ export const tlsExamples: readonly Example[] = [
     good: spec({ tls: { extraSANs: ["64:ff9b::10.0.0.1"] } }),
   },
   {
-    title: "plain text for a cluster with encryption",
+    title: "plain text for clients whose certificates cert-manager issues",
     path: "spec.tls",
-    old: spec({}),
+    old: spec({ tls: { client: { mode: "CertManager", certManager: ISSUERS } } }),
     bad: spec({ tls: { mode: "Disabled" } }),
-    good: spec({ tls: { extraSANs: ["etcd.example.com"] } }),
+    good: spec({ tls: { mode: "Managed" } }),
   },
   {
-    title: "encryption for one plane of a cluster without",
+    title: "certificates of one's own for peers of a cluster without encryption",
     path: "spec.tls",
     old: spec({ tls: { mode: "Disabled" } }),
-    bad: spec({ tls: { mode: "Disabled", peer: { mode: "Managed" } } }),
-    good: spec({ tls: { mode: "Managed", client: { mode: "Disabled" }, peer: { mode: "Disabled" } } }),
+    bad: spec({ tls: { mode: "Disabled", peer: { mode: "Secrets", secrets: { member: "a" } } } }),
+    good: spec({ tls: { mode: "Disabled", peer: { mode: "Managed" } } }),
   },
   {
     title: "plain text for clients while users are known by certificates",

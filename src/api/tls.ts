@@ -16,7 +16,7 @@ const modeOfPlane = (name: string) =>
     .describe(
       name === "client"
         ? "TLS mode of client connections. Defaults to tls.mode. Can be changed while spec.auth is not enabled. Between Disabled and Managed, members serve clients in both ways until tls.transition allows to stop the previous one. Between Managed, Secrets and CertManager, the CA is rotated to that of the other source."
-        : "TLS mode of peer connections. Defaults to tls.mode. Can be changed between Managed, Secrets and CertManager: the CA is rotated to that of the other source. Cannot be changed from or to Disabled after the cluster was created.",
+        : "TLS mode of peer connections. Defaults to tls.mode. Can be changed. Between Disabled and Managed, members are restarted twice, one at a time: to have certificates, and to listen with TLS; or the reverse. Between Managed, Secrets and CertManager, the CA is rotated to that of the other source.",
     );
 
 const FILES = "tls.crt (with intermediates, if any), tls.key and ca.crt";
@@ -159,7 +159,7 @@ const tlsFields = z.strictObject({
   mode: tlsModeSchema
     .default("Managed")
     .describe(
-      "Managed: Quorate creates a certificate authority for the cluster and rotates its certificates. Secrets: certificates of your own, from the Secrets in client.secrets and peer.secrets; on Kubernetes only. CertManager: certificates that cert-manager issues, by client.certManager and peer.certManager; on Kubernetes only. Disabled: plaintext. On a running cluster it can be changed between Managed, Secrets and CertManager, and the mode of clients (client.mode) also between Disabled and Managed.",
+      "Managed: Quorate creates a certificate authority for the cluster and rotates its certificates. Secrets: certificates of your own, from the Secrets in client.secrets and peer.secrets; on Kubernetes only. CertManager: certificates that cert-manager issues, by client.certManager and peer.certManager; on Kubernetes only. Disabled: plaintext. On a running cluster it can be changed between Managed and each of the others, and between Secrets and CertManager.",
     ),
   client: clientPlane
     .optional()
@@ -208,29 +208,29 @@ export const planeMode = (self: string, plane: "client" | "peer"): string =>
 
 /** Both can be had at once, and whatever is needed of either is made here. */
 const CHANGEABLE: readonly TLSMode[] = ["Disabled", "Managed"];
-const changeable = (self: string) =>
-  `${planeMode(self, "client")} in [${CHANGEABLE.map((mode) => `'${mode}'`).join(", ")}]`;
+const changeable = (self: string, plane: "client" | "peer") =>
+  `${planeMode(self, plane)} in [${CHANGEABLE.map((mode) => `'${mode}'`).join(", ")}]`;
 /** From one source to another: a rotation of the CA. */
 const staysSecure = (plane: "client" | "peer") =>
   `(${planeMode("self", plane)} != 'Disabled' && ${planeMode("oldSelf", plane)} != 'Disabled')`;
-const sourceMayChange = (plane: "client" | "peer", tls: TLSFields, old: TLSFields) =>
-  [tls, old].every((one) => (one[plane]?.mode ?? one.mode) !== "Disabled");
+const mayChange = (plane: "client" | "peer", tls: TLSFields, old: TLSFields) => {
+  const modes = [tls, old].map((one) => one[plane]?.mode ?? one.mode);
+  return (
+    modes[0] === modes[1] ||
+    modes.every((mode) => mode !== "Disabled") ||
+    modes.every((mode) => CHANGEABLE.includes(mode))
+  );
+};
+const celMayChange = (plane: "client" | "peer") =>
+  `(${planeMode("self", plane)} == ${planeMode("oldSelf", plane)} || ${staysSecure(plane)} || (${changeable("self", plane)} && ${changeable("oldSelf", plane)}))`;
 
 /** What counts is the mode of each plane, wherever it is written. */
 const securityIsKept: Rule<TLSFields> = {
-  cel: [
-    `(${planeMode("self", "client")} == ${planeMode("oldSelf", "client")} || ${staysSecure("client")} || (${changeable("self")} && ${changeable("oldSelf")}))`,
-    `(${planeMode("self", "peer")} == ${planeMode("oldSelf", "peer")} || ${staysSecure("peer")})`,
-  ].join(" && "),
+  cel: [celMayChange("client"), celMayChange("peer")].join(" && "),
   transition: true,
   message:
-    "this change of the TLS mode is not possible on a running cluster: the mode of clients (client.mode) can be changed between Disabled and Managed, and the modes of clients and of peers (peer.mode) between Managed, Secrets and CertManager. To reach Secrets or CertManager from Disabled, change to Managed first; peers cannot be changed from or to Disabled",
-  check: (tls, old) =>
-    old === undefined ||
-    (((tls.client?.mode ?? tls.mode) === (old.client?.mode ?? old.mode) ||
-      sourceMayChange("client", tls, old) ||
-      [tls, old].every((one) => CHANGEABLE.includes(one.client?.mode ?? one.mode))) &&
-      ((tls.peer?.mode ?? tls.mode) === (old.peer?.mode ?? old.mode) || sourceMayChange("peer", tls, old))),
+    "this change of the TLS mode is not possible on a running cluster: from Disabled, change to Managed first, and from there to Secrets or CertManager; the other way round likewise",
+  check: (tls, old) => old === undefined || (mayChange("client", tls, old) && mayChange("peer", tls, old)),
 };
 
 /** Exactly the source that the mode names. */

@@ -4,6 +4,7 @@
  * only about such members.
  */
 import type { EtcdFacts, MemberFacts } from "../core/observation.ts";
+import { isAt } from "../core/view.ts";
 import { deadline, type Clock } from "../seams/clock.ts";
 import { ASK_TIMEOUT_MS } from "./ask.ts";
 import type { Platform, PlatformMember } from "./platform.ts";
@@ -64,7 +65,7 @@ export class Peers {
     members: readonly PlatformMember[],
     list: EtcdFacts["list"],
   ): Promise<boolean | undefined> {
-    const id = record.memberID ?? list?.members.find(hasURL(record.address.peerURL))?.id;
+    const id = record.memberID ?? list?.members.find((entry) => isAt(entry, record.address))?.id;
     if (id === undefined) return undefined;
     const now = this.#clock.monotonic();
     const known = this.#heard.get(record.name);
@@ -89,11 +90,7 @@ export class Peers {
 function mayBeSeen({ member, answeredBefore }: Silent, list: EtcdFacts["list"]): boolean {
   const { record, workload } = member;
   if (workload.state !== "running") return false;
-  const entry = list?.members.find(hasURL(record.address.peerURL));
+  const entry = list?.members.find((one) => isAt(one, record.address));
   if (entry?.isLearner) return record.joined;
   return workload.ready ?? answeredBefore;
-}
-
-function hasURL(peerURL: string) {
-  return ({ peerURLs }: { readonly peerURLs: readonly string[] }) => peerURLs.includes(peerURL);
 }

@@ -74,6 +74,19 @@ test("a newcomer is added as a learner, with its one peer URL", async () => {
   assert.deepEqual([isLearner, peerUrls], [true, ["https://demo-4:2380"]]);
 });
 
+test("a member's URL is changed under its ID, and a second time too (H10)", async () => {
+  const { run, sent } = world(() => ({ members: [] }));
+  const [entry] = three.etcd.list?.members ?? [];
+  const peerURL = entry?.peerURLs[0]?.replace("https:", "http:") ?? "";
+  const update: Action = { kind: "UpdatePeerURL", member: "demo-1", memberID: entry?.id ?? "", peerURL };
+  for (let time = 0; time < 2; time++) await run(update);
+  assert.deepEqual(
+    sent.map(({ call }) => call),
+    ["Cluster.MemberUpdate", "Cluster.MemberUpdate"],
+  );
+  assert.deepEqual((sent[0]!.request as { peerUrls: string[] }).peerUrls, [peerURL]);
+});
+
 test("steps on objects go to the platform, and never to etcd", async () => {
   const { run, sent, done } = world(() => ({}));
   await run({ kind: "StopWorkload", member: "demo-2" });

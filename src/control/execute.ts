@@ -43,6 +43,10 @@ async function callEtcd(executor: Executor, view: View, action: EtcdAction): Pro
       const add = cluster.memberAdd([action.peerURL], { learner: true, ...limit });
       return await done(add, "member-exists", "peer-url-exists");
     }
+    case "UpdatePeerURL":
+      // The same once more changes nothing (H10).
+      await cluster.memberUpdate(parseId(action.memberID), [action.peerURL], limit);
+      return;
     case "Promote":
       return await done(cluster.memberPromote(parseId(action.memberID), limit), "not-a-learner");
     case "RemoveFromEtcd": {

@@ -46,6 +46,23 @@ test("I1: a voter is not removed when the others would have no quorum", () => {
   refused(down, remove("demo-1"), "quorum");
 });
 
+test("R52: no member gets a URL by which another one cannot reach it, and no learner any", () => {
+  const url = (world: Observation, peerURL: string): Action => ({
+    kind: "UpdatePeerURL",
+    member: "demo-2",
+    memberID: idOf(world, "demo-2"),
+    peerURL,
+  });
+  allowed(three, url(three, "http://demo-2.demo:2380"));
+  refused(three, url(three, "https://elsewhere:2380"), "peers", /another place/);
+  const plain = healthy({ tls: { peer: { mode: "Disabled" } } });
+  refused(plain, url(plain, "https://demo-2.demo:2380"), "peers", /no certificates/);
+  const { list } = three.etcd;
+  const members = list?.members.map((entry) => ({ ...entry, isLearner: entry.name === "demo-2" })) ?? [];
+  const learner = { ...three, etcd: { ...three.etcd, list: list && { ...list, members } } };
+  refused(learner, url(three, "http://demo-2.demo:2380"), "peers", /not a voter/);
+});
+
 test("I1: a healthy voter is not stopped while another one is down, unless all are to stop", () => {
   const follower = ["demo-1", "demo-2", "demo-3"].find((name) => name !== leaderOf(three)) ?? "";
   const other = ["demo-1", "demo-2", "demo-3"].find((name) => name !== follower) ?? "";

@@ -9,7 +9,7 @@ import type { AuthChange } from "../core/auth/facts.ts";
 import { own } from "../core/auth/own.ts";
 import { isAutomatic, isProvenGone } from "../core/assess/automatic-recovery.ts";
 import { isApproved } from "../core/assess/out-of-reach.ts";
-import { isSecure } from "../core/config/flags.ts";
+import { isSamePeer, isSecure } from "../core/config/flags.ts";
 import type { Plane, RotationPhase } from "../core/observation.ts";
 import { waysOf } from "../core/template/client-ways.ts";
 import { closingWord, needsTrust } from "../core/template/effective.ts";
@@ -39,6 +39,7 @@ type Invariant =
   | "untried-template"
   | "trust"
   | "clients"
+  | "peers"
   | "auth-lockout";
 type Violation = readonly [Invariant, string];
 
@@ -65,6 +66,8 @@ function violation(view: View, action: Action): Violation | undefined {
             "quorum",
             `${view.healthyVoters} of ${view.voters} voters are healthy, too few to promote another member`,
           ];
+    case "UpdatePeerURL":
+      return newURL(view, find(view, action.member), action.memberID, action.peerURL);
     case "MoveLeader":
       return leadership(find(view, action.member), action.memberID);
     case "StopWorkload":
@@ -182,6 +185,23 @@ function leadership(member: MemberView | undefined, memberID: string): Violation
   if (entry?.id !== memberID || !isVoter)
     return ["healthy-leader", `${name} is not a voter with ID ${memberID}`];
   return healthy ? undefined : ["healthy-leader", `${name} is not healthy, so it must not be made leader`];
+}
+
+/** Everybody else can dial it then (R52), and nobody becomes a voter by it (R9). */
+function newURL(
+  { staying }: View,
+  member: MemberView | undefined,
+  memberID: string,
+  peerURL: string,
+): Violation | undefined {
+  const { entry, isVoter = false, name = "the member" } = member ?? {};
+  if (entry?.id !== memberID || !isVoter) return ["peers", `${name} is not a voter with ID ${memberID}`];
+  if (!entry.peerURLs.some((url) => isSamePeer(url, peerURL)))
+    return ["peers", `${peerURL} is another place than that of ${name}`];
+  const plain = staying.find(({ record }) => !isSecure(record.template.tls, "peer"));
+  return peerURL.startsWith("https:") && plain
+    ? ["peers", `${plain.name} has no certificates to reach ${name} by`]
+    : undefined;
 }
 
 function removal(view: View, memberID: string): Violation | undefined {

@@ -50,6 +50,13 @@ export type Action =
   | { readonly kind: "StopWorkload"; readonly member: string }
   | { readonly kind: "DeleteVolume"; readonly member: string; readonly volumeUID: string }
   | { readonly kind: "AddLearner"; readonly member: string; readonly peerURL: string }
+  /** MemberUpdate, before the member is started so. */
+  | {
+      readonly kind: "UpdatePeerURL";
+      readonly member: string;
+      readonly memberID: string;
+      readonly peerURL: string;
+    }
   | { readonly kind: "Promote"; readonly member: string; readonly memberID: string }
   | { readonly kind: "RemoveFromEtcd"; readonly member: string; readonly memberID: string }
   /** `operation` here and below: the UID of the EtcdOperation that asked for it. */

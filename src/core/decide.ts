@@ -27,6 +27,7 @@ import { stay } from "./rules/stay.ts";
 import { finishJoins } from "./rules/finish-joins.ts";
 import { corrupt } from "./rules/corrupt.ts";
 import { noSpace } from "./rules/no-space.ts";
+import { peerURLs } from "./rules/peer-urls.ts";
 import { retemplate } from "./rules/retemplate.ts";
 import { replaceBroken } from "./rules/replace-broken.ts";
 import { quorumLost } from "./rules/quorum-lost.ts";
@@ -63,6 +64,8 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["finish-joins", finishJoins],
   ["corrupt", corrupt],
   ["no-space", noSpace],
+  // Before anybody restarts: nobody is to listen by another scheme than others dial.
+  ["peer-urls", peerURLs],
   ["retemplate", retemplate],
   ["recreate-ended", recreateEnded],
   ["restart-outdated", restartOutdated],

@@ -5,6 +5,7 @@
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import type { EtcdMemberEntry, MemberFacts, Observation, WorkloadFacts } from "./observation.ts";
 import { isOutOfReach } from "./assess/reach.ts";
+import { isSamePeer } from "./config/flags.ts";
 import { quorum } from "./quorum.ts";
 import { clusterToken, isEstablished, ordinalOf, type MemberRecord } from "./record.ts";
 import { lacksOnlyResources, sameStart } from "./template/template.ts";
@@ -98,12 +99,19 @@ function isQuorumConfirmed(members: readonly MemberView[], voters: number): bool
   return confirmed.length >= quorum(voters || joined.length);
 }
 
-/** A member's entry in etcd's list: by its ID once that is known, else by the peer URL that it was added with. */
+/** A member's entry in etcd's list: by its ID once that is known, else by its peer URL, whose scheme may change. */
 export function entryOf(
   { memberID, address }: Pick<MemberRecord, "memberID" | "address">,
   list: readonly EtcdMemberEntry[],
 ): EtcdMemberEntry | undefined {
-  return list.find((entry) => (memberID ? entry.id === memberID : entry.peerURLs.includes(address.peerURL)));
+  return list.find((entry) => (memberID ? entry.id === memberID : isAt(entry, address)));
+}
+
+export function isAt(
+  { peerURLs }: Pick<EtcdMemberEntry, "peerURLs">,
+  { peerURL }: Pick<MemberRecord["address"], "peerURL">,
+): boolean {
+  return peerURLs.some((url) => isSamePeer(url, peerURL));
 }
 
 function memberView(

@@ -1,4 +1,5 @@
 /** Restores on this machine, with the etcdutl of the member's own version and the credentials of the environment. */
+import { peerURLOf } from "../core/config/flags.ts";
 import path from "node:path";
 import { ensureEtcd } from "../etcd/install/ensure.ts";
 import type { Clock } from "../seams/clock.ts";
@@ -18,12 +19,12 @@ export function machineRestorer(around: {
   const { env, clock } = around;
   return async ({ restore, record, volume, dataDir }, tell, signal) => {
     const { restoreDataDir } = await import("../snapshot/restore.ts");
-    const { name, token, address, template } = record;
+    const { name, token, template } = record;
     await restoreDataDir({
       restore,
       volume,
       dataDir,
-      member: { name, token, peerURL: address.peerURL },
+      member: { name, token, peerURL: peerURLOf(record) },
       etcd: await ensureEtcd(template.version, { env, clock, signal }),
       context: { ...around, cwd: "/", disk: systemDisk },
       ...keyIn(env),

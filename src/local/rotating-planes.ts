@@ -1,6 +1,6 @@
 /** The planes of a local cluster whose CA is being rotated, and where members are asked about it. */
 import type { RotatingPlane } from "../control/trust.ts";
-import { isSecure, secureClientURLOf } from "../core/config/flags.ts";
+import { peerURLOf, secureClientURLOf, showsCertificate } from "../core/config/flags.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { bundleOf, caId, idOf, newcomerOf } from "../pki/authority.ts";
 import { PLANES, type Plane } from "../pki/plan.ts";
@@ -30,12 +30,12 @@ export async function rotatingPlanes(
 }
 
 function planeEndpoint(record: MemberRecord, plane: Plane): Endpoint | undefined {
-  const { name, address, template } = record;
+  const { name, template } = record;
   const url =
     plane === "client"
       ? secureClientURLOf(record)
-      : isSecure(template.tls, "peer")
-        ? address.peerURL
+      : showsCertificate(template.tls, "peer")
+        ? peerURLOf(record)
         : undefined;
   return url === undefined ? undefined : { name, url };
 }

@@ -23,6 +23,8 @@ export interface ServerConfig {
   readonly compactHashCheck: boolean;
   readonly snapshotCount: number;
   readonly electionMs: number;
+  /** It has certificates to dial peers with; to a listener in plaintext they say nothing (R52). */
+  readonly dialsTLS: boolean;
 }
 
 /** A start that ends in "failed to verify flags". */
@@ -139,6 +141,7 @@ function interpret(text: string, minor: number): ServerConfig {
       (minor >= 3005 && minor <= 3006 && raw["experimental-compact-hash-check-enabled"] === true),
     snapshotCount: number(raw["snapshot-count"], minor >= 3006 ? 10_000 : 100_000),
     electionMs,
+    dialsTLS: raw["peer-transport-security"] !== undefined,
   };
 }
 

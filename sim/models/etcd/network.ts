@@ -28,7 +28,7 @@ export class Network {
   /** Both run and nothing stands between them. */
   connected(a: Server, b: Server): boolean {
     if (a.phase !== "running" || b.phase !== "running" || a.frozen || b.frozen) return false;
-    return !this.#apart(a, b);
+    return !this.#apart(a, b) && canDial(a, b) && canDial(b, a);
   }
 
   #apart(a: Server, b: Server): boolean {
@@ -74,6 +74,11 @@ export class Network {
   heal(): void {
     this.#cuts.clear();
   }
+}
+
+/** R52: without certificates nobody reaches one that listens with TLS. */
+function canDial(from: Server, to: Server): boolean {
+  return from.config.dialsTLS || to.config.listenPeerURLs.some((url) => url.startsWith("http:"));
 }
 
 function pair(a: string, b: string): string {

@@ -64,11 +64,15 @@ export class Raft {
     return this.#network.all().filter((server) => server.runs && server.dir.clusterID === this.clusterID);
   }
 
-  /** The process of this member, if it runs where its peers look for it. */
+  /**
+   * The process of this member, if it runs where its peers look for it. Of a URL with the other scheme, connections are
+   * kept, and one side can always dial (R52).
+   */
   #processOf(member: Member): Server | undefined {
+    const places = member.peerURLs.map(placeOf);
     return this.servers().find(
       (server) =>
-        server.id === member.id && member.peerURLs.some((url) => server.config.peerURLs.includes(url)),
+        server.id === member.id && server.config.peerURLs.some((url) => places.includes(placeOf(url))),
     );
   }
 
@@ -382,6 +386,10 @@ export class Raft {
       }
     }
   }
+}
+
+function placeOf(url: string): string {
+  return url.replace(/^https?:/, "");
 }
 
 function changesMembership(op: Op): boolean {

@@ -91,6 +91,8 @@ function apply(truth: State, seen: State, action: Action, setting: Setting): Sta
       return sameOperation(truth, seen, operationNumber(action.operation))
         ? written(truth, action)
         : undefined;
+    // Its edits leave TLS as it is.
+    case "UpdatePeerURL":
     case "CreateOperation":
     case "DeleteOperation":
     case "ChangeAuth":

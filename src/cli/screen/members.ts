@@ -1,4 +1,5 @@
 /** The members of a cluster as a table: the records, joined with what the status says of them. */
+import { peerURLOf } from "../../core/config/flags.ts";
 import type { MemberStatus } from "../../api/etcd-cluster-status.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { ageOf } from "../duration.ts";
@@ -84,7 +85,7 @@ function cellsOf(
       ? [
           seen?.id ?? record?.spec.memberID ?? "-",
           Number.isNaN(created) ? "-" : ageOf(view.now - created),
-          record?.spec.address.peerURL ?? "-",
+          record ? peerURLOf(record.spec) : "-",
         ]
       : []),
     ...(noted ? [{ text: noteOf({ name, seen, record }), paint: style.doubtful }] : []),

@@ -2,6 +2,7 @@
  * What the operator would do, worked out here from the objects alone: the status and the records stand for what the
  * operator sees, and its own decision is folded forward over them. Nothing is asked of etcd.
  */
+import { peerURLOf } from "../../core/config/flags.ts";
 import type { MemberStatus } from "../../api/etcd-cluster-status.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { parseCluster } from "../../api/parse-cluster.ts";
@@ -176,7 +177,7 @@ function entryOf({ spec, metadata }: EtcdMember, seen: MemberStatus | undefined)
     {
       id,
       name: spec.joined ? metadata.name : "",
-      peerURLs: [spec.address.peerURL],
+      peerURLs: [peerURLOf(spec)],
       clientURLs: spec.joined ? [spec.address.clientURL] : [],
       isLearner: seen?.role === "Learner",
       ours: true,

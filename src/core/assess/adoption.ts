@@ -14,7 +14,8 @@ import type {
 import type { AdoptionProblem, NotBound } from "../messages/adoption.ts";
 import type { DirectoryMember, MemberDirectory } from "../observation.ts";
 import { quorum } from "../quorum.ts";
-import { ordinalOf } from "../record.ts";
+import { isSamePeer, isSecure } from "../config/flags.ts";
+import { ordinalOf, type MemberAddress } from "../record.ts";
 import { approvable } from "./approvals.ts";
 import { minorNumber } from "../version/version.ts";
 import type { View } from "../view.ts";
@@ -130,7 +131,7 @@ function planned(view: View, facts: AdoptionFacts, found: Found): Adoption {
     const ordinal = ordinalOf(cluster, name);
     if (ordinal === undefined) return refused({ kind: "unnamed", name: name || memberID });
     const addresses = facts.addresses.filter((one) => one.ordinal === ordinal);
-    if (!addresses.some(({ address }) => address.peerURL === peerURL))
+    if (!addresses.some(({ address }) => canListenAs(view, address, peerURL)))
       return refused({
         kind: "address",
         member: name,
@@ -189,6 +190,12 @@ function planned(view: View, facts: AdoptionFacts, found: Found): Adoption {
     tooFew,
     oldest: behind[0]?.wrote ?? asked,
   };
+}
+
+/** Members without certificates cannot reach one that listens with TLS; the other way round they can, and change it (R52). */
+function canListenAs({ spec }: View, address: MemberAddress, peerURL: string): boolean {
+  const canDial = isSecure(spec.tls, "peer") || peerURL.startsWith("http:");
+  return canDial && isSamePeer(address.peerURL, peerURL);
 }
 
 /**

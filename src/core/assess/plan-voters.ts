@@ -3,7 +3,7 @@
  * log knows most. A record does not tell a learner that has joined from a voter, so it counts only where no list is known.
  */
 import type { DirectoryMember, EtcdMemberEntry } from "../observation.ts";
-import type { MemberView, View } from "../view.ts";
+import { isAt, type MemberView, type View } from "../view.ts";
 import { byLog, dataOf } from "./member-data.ts";
 
 export interface PlanVoters {
@@ -51,7 +51,7 @@ function newestList(view: View): readonly DirectoryMember[] | undefined {
 }
 
 function isOf({ record }: MemberView, { id, peerURLs }: Entry): boolean {
-  return record.memberID === undefined ? peerURLs.includes(record.address.peerURL) : record.memberID === id;
+  return record.memberID === undefined ? isAt({ peerURLs }, record.address) : record.memberID === id;
 }
 
 function fromEtcd({ id, name, peerURLs, isLearner }: EtcdMemberEntry): Entry {

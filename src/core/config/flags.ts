@@ -54,8 +54,8 @@ export function etcdConfig(record: MemberRecord, context: ConfigContext): EtcdCo
     name: record.name,
     "data-dir": context.paths.dataDir,
     ...bootKeys(record, context.established),
-    "initial-advertise-peer-urls": address.peerURL,
-    "listen-peer-urls": address.listenPeerURL,
+    "initial-advertise-peer-urls": peerURLOf(record),
+    "listen-peer-urls": withScheme(address.listenPeerURL, peerScheme(tls) === "https"),
     "listen-client-urls": clientSchemes(tls)
       .map((scheme) => withScheme(address.listenClientURL, scheme === "https"))
       .join(","),
@@ -77,7 +77,7 @@ export function etcdConfig(record: MemberRecord, context: ConfigContext): EtcdCo
  * a snapshot never is `new`: without the restored data it would begin an empty cluster in its place.
  */
 function bootKeys(record: MemberRecord, established: boolean): Section {
-  const self: InitialPeer = { name: record.name, peerURL: record.address.peerURL };
+  const self: InitialPeer = { name: record.name, peerURL: peerURLOf(record) };
   const peers = record.joined ? [self] : record.initialCluster;
   const isNew = record.boot === "New" && !record.joined && !established && record.restore === undefined;
   return {
@@ -271,6 +271,26 @@ export function secureClientURLOf({
   template,
 }: Pick<MemberRecord, "address" | "template">): string | undefined {
   return isSecure(template.tls, "client") ? withScheme(address.clientURL, true) : undefined;
+}
+
+/** By which scheme this member listens for its peers. With certificates it can dial others by both (R52). */
+export function peerScheme(tls: MemberTemplate["tls"]): "http" | "https" {
+  return tls.effective?.peer?.listen ?? (isSecure(tls, "peer") ? "https" : "http");
+}
+
+/** Whether its certificate of a plane can be seen by whoever connects to it. */
+export function showsCertificate(tls: MemberTemplate["tls"], plane: "client" | "peer"): boolean {
+  return plane === "client" ? isSecure(tls, plane) : peerScheme(tls) === "https";
+}
+
+/** Where its peers are to reach this member: etcd's list says the same once MemberUpdate has told it (R9). */
+export function peerURLOf({ address, template }: Pick<MemberRecord, "address" | "template">): string {
+  return withScheme(address.peerURL, peerScheme(template.tls) === "https");
+}
+
+/** Whether two peer URLs are those of one member: its scheme may change, where it is never does. */
+export function isSamePeer(a: string, b: string): boolean {
+  return a === b || withScheme(a, true) === withScheme(b, true);
 }
 
 function withScheme(url: string, secure: boolean): string {

@@ -1,7 +1,8 @@
 /** Messages of a change of TLS on a running cluster. */
 import type { Way } from "../template/client-ways.ts";
+import type { PeerPhase } from "../template/peer-plane.ts";
 import { givenBy, onKubernetes, type Approvable } from "./approvals.ts";
-import { wait, type Names } from "./message.ts";
+import { step, wait, type Names } from "./message.ts";
 import { dateTime, list } from "./words.ts";
 
 const WORDS: Readonly<Record<Way, string>> = {
@@ -21,7 +22,31 @@ function come({ ways }: Ways): string {
 
 const UNDO = "To keep serving them, undo the change of spec.tls.";
 
+const PHASES: Readonly<Record<PeerPhase, string>> = {
+  certificates:
+    "with certificates to reach their peers by; all members listen for peers in plaintext until then",
+  https:
+    "to listen for peers with TLS instead of in plaintext; members reach each other in both ways until then",
+  http: "to listen for peers in plaintext instead of with TLS; members reach each other in both ways until then",
+  plaintext: "without certificates for peers; all members listen for peers in plaintext already",
+};
+
 export const TRANSITIONS = {
+  PeersChanging: wait("ChangingTLS", {
+    say: ({ members, phase }: { members: Names; phase: PeerPhase }) =>
+      `changing TLS of peers: ${list(members)} must restart ${PHASES[phase]}`,
+    example: { members: ["demo-1", "demo-2"], phase: "certificates" },
+  }),
+  PeerURLUpdated: step({
+    say: ({ member, peerURL }: { member: string; peerURL: string }) =>
+      `${member} is to listen for peers as ${peerURL}: etcd's member list gets this URL before it restarts`,
+    example: { member: "demo-3", peerURL: "https://demo-3-peer.default.svc:2380" },
+  }),
+  LearnerMoves: step({
+    say: ({ member }: { member: string }) =>
+      `${member} is replaced by a new learner: the change of TLS gives it another peer URL, and some etcd versions make a learner a voter when its URL changes`,
+    example: { member: "demo-4" },
+  }),
   WaysOpening: wait("ChangingTLS", {
     say: ({ members, ways }: Ways & { members: Names }) =>
       `changing TLS: ${list(members)} must restart to serve clients ${come({ ways })} too`,

@@ -52,6 +52,10 @@ function apply(o: Observation, action: Action): Observation {
       return withMember(o, action.member, (facts) => ({ ...facts, volume: { state: "absent" } }));
     case "AddLearner":
       return withList(o, (list) => [...list, unstarted(action.member, action.peerURL)]);
+    case "UpdatePeerURL":
+      return withList(o, (list) =>
+        list.map((e) => (e.id === action.memberID ? { ...e, peerURLs: [action.peerURL] } : e)),
+      );
     case "Promote":
       return withList(o, (list) =>
         list.map((e) => (e.id === action.memberID ? { ...e, isLearner: false } : e)),

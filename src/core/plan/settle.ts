@@ -12,11 +12,11 @@ import type {
 import { wouldRepeat } from "../assess/exit-causes.ts";
 import { shouldRun } from "../assess/should-run.ts";
 import { quorum } from "../quorum.ts";
-import { clientURLOf } from "../config/flags.ts";
+import { clientURLOf, peerURLOf } from "../config/flags.ts";
 import { passage } from "../template/client-ways.ts";
 import { lacksOnlyResources, sameStart, startHash, templateFor } from "../template/template.ts";
 import { minorNumber, minorOf } from "../version/version.ts";
-import { entryOf, isResizable, viewOf } from "../view.ts";
+import { entryOf, isAt, isResizable, viewOf } from "../view.ts";
 
 type Answering = Extract<MemberAnswer, { reachable: true }>;
 
@@ -82,8 +82,7 @@ function found(o: Observation): Observation {
   const voters = known.filter((entry) => !entry.isLearner);
   const running = o.members.filter(
     ({ record, workload }) =>
-      workload.state === "running" &&
-      voters.some(({ peerURLs }) => peerURLs.includes(record.address.peerURL)),
+      workload.state === "running" && voters.some((entry) => isAt(entry, record.address)),
   );
   if (voters.length === 0 || running.length < quorum(voters.length)) return o;
   const clusterID = o.cluster.marks.established?.clusterID ?? `cluster-of-${o.cluster.name}`;
@@ -113,12 +112,12 @@ function returning(o: Observation): readonly EtcdMemberEntry[] {
   return o.members
     .map((facts) => facts.record)
     .filter(({ joined, memberID }) => joined || memberID !== undefined)
-    .map(({ name, memberID, role, joined, address }) => ({
-      id: memberID ?? `id-of-${name}`,
-      name: joined ? name : "",
-      peerURLs: [address.peerURL],
+    .map((record) => ({
+      id: record.memberID ?? `id-of-${record.name}`,
+      name: record.joined ? record.name : "",
+      peerURLs: [peerURLOf(record)],
       clientURLs: [],
-      isLearner: role === "Learner" || !joined,
+      isLearner: record.role === "Learner" || !record.joined,
       ours: true,
     }));
 }
@@ -221,7 +220,7 @@ function follow(o: Observation): Observation {
 
 function minorOfEntry(o: Observation, entry: EtcdMemberEntry): number {
   const answer = o.members.map((facts) => facts.answer).find((a) => a.reachable && a.memberID === entry.id);
-  const record = o.members.find((facts) => entry.peerURLs.includes(facts.record.address.peerURL))?.record;
+  const record = o.members.find((facts) => isAt(entry, facts.record.address))?.record;
   return minorNumber(
     answer?.reachable ? answer.version : (record?.template.version ?? o.etcd.clusterVersion ?? "0.0"),
   );

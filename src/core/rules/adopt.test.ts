@@ -8,7 +8,8 @@ import { sentenceOf, type Message } from "../messages/table.ts";
 import type { MemberDirectory, Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
 import { assertInvariants } from "../testing/naive-invariants.ts";
-import { asked, run } from "../testing/cluster.ts";
+import { isSecure, peerURLOf } from "../config/flags.ts";
+import { asked, edit, run } from "../testing/cluster.ts";
 
 const CLUSTER = "4a5d1c3e0f9b2d61";
 const OTHER = "51f0a3c2d4e5b697";
@@ -234,14 +235,41 @@ test("a removed member's volume is left as it is", () => {
 test("names, peer URLs and versions that this cluster cannot have are refused", () => {
   const list = (name: string, url = peerURL(1)) => [{ id: idOf(1), name, peerURL: url }];
   assert.equal(problem(left([volume(1, data(1, { members: list("other-1") }))])).kind, "unnamed");
-  const plain = list("demo-1", "http://demo-1.demo:2380");
-  assert.equal(problem(left([volume(1, data(1, { members: plain }))])).kind, "address");
+  const elsewhere = list("demo-1", "https://demo-1.other:2380");
+  assert.equal(problem(left([volume(1, data(1, { members: elsewhere }))])).kind, "address");
+  const plain = edit(left(ALL), { tls: { peer: { mode: "Disabled" } } });
+  assert.equal(problem(plain).kind, "address", "nobody could reach one that listens with TLS");
   const version = (text: string) =>
     ALL.map((one) => ({ ...one, identity: { ...one.identity, version: text } }));
   assert.equal(problem(left(version("3.7.1"))).kind, "version", "newer");
   assert.equal(problem(left(version("3.5.26"))).kind, "version", "older: an upgrade comes afterwards");
   const rolling = [volume(1, data(1), { identity: { version: "3.5.32" } }), volume(2), volume(3)];
   assert.equal(decide(left(rolling)).act?.code, "AdoptionBegins", "in the midst of an upgrade");
+});
+
+test("members that listened for peers in plaintext start so, and are changed like any others", () => {
+  const members = [1, 2, 3].map((one) => ({
+    id: idOf(one),
+    name: `demo-${one}`,
+    peerURL: one === 3 ? peerURL(3) : `http://demo-${one}.demo:2380`,
+  }));
+  let world = left([1, 2, 3].map((n) => volume(n, data(n, { members }))));
+  while (world.members.length < 3) {
+    const { act } = decide(world);
+    assert.ok(act);
+    assertInvariants(world, act.action);
+    world = predict(world, act.action);
+  }
+  assert.deepEqual(
+    world.members.map(({ record }) => peerURLOf(record)),
+    members.map(({ peerURL: url }) => url),
+  );
+  assert.ok(world.members.every(({ record }) => isSecure(record.template.tls, "peer")));
+  const end = run(world);
+  assert.deepEqual(
+    end.etcd.list?.members.map(({ peerURLs }) => peerURLs.join()),
+    [1, 2, 3].map(peerURL),
+  );
 });
 
 test("where volumes cannot be read nothing is founded", () => {

@@ -9,10 +9,12 @@ import type { NewMemberRecord, Outcome } from "../action.ts";
 import { NO_VOLUME, type AdoptedMember, type AdoptionMark } from "../adoption-facts.ts";
 import { adoptionOf } from "../assess/adoption.ts";
 import { noAddress } from "../assess/newcomer.ts";
+import { isSamePeer } from "../config/flags.ts";
 import { HOLDS } from "../hold-classes.ts";
 import { act, hold, holdFor } from "../outcome.ts";
 import { ordinalOf, type ClusterMarks } from "../record.ts";
 import type { Rule } from "../rule.ts";
+import { listeningAs } from "../template/peer-plane.ts";
 import { targetOf } from "../template/target.ts";
 import { RELEASES, releaseOf } from "../version/releases.ts";
 import { minorOf } from "../version/version.ts";
@@ -95,7 +97,7 @@ function recordNext(view: View, mark: AdoptionMark): Outcome {
   const template = sibling ?? wanted;
   const ordinal = ordinalOf(cluster.name, next.name);
   const address = platform.adoption?.addresses.find(
-    (one) => one.ordinal === ordinal && one.address.peerURL === next.peerURL,
+    (one) => one.ordinal === ordinal && isSamePeer(one.address.peerURL, next.peerURL),
   )?.address;
   if (!template || ordinal === undefined || !address) return noAddress();
   const record: NewMemberRecord = {
@@ -110,7 +112,7 @@ function recordNext(view: View, mark: AdoptionMark): Outcome {
     volumeUID: next.volumeUID ?? NO_VOLUME,
     joined: true,
     run: view.spec.replicas > 0,
-    template: { ...template, storage: storageOf(view, next) },
+    template: { ...template, storage: storageOf(view, next), tls: listeningAs(template.tls, next.peerURL) },
   };
   const params = { member: next.name, memberID: next.memberID, isLost: next.volumeUID === undefined };
   return act("join", "MemberAdopted", params, { kind: "CreateMember", member: next.name, record });

@@ -1,19 +1,39 @@
 /**
  * Tells how far a change of TLS is. The rollout makes it: its target serves clients in the new way and the old one until
- * the latter may end, which only a person or a time can say, since etcd does not report who still uses it (R56).
+ * the latter may end, which only a person or a time can say, since etcd does not report who still uses it (R56). Peers are
+ * all ours: nobody is waited for but them.
  */
 import { approvable } from "../assess/approvals.ts";
 import { HOLDS } from "../hold-classes.ts";
 import { hold, holdFor } from "../outcome.ts";
 import type { Rule } from "../rule.ts";
+import type { Outcome } from "../action.ts";
+import type { MemberTemplate } from "../record.ts";
 import { waysOf } from "../template/client-ways.ts";
-import { targetOf, whyLocked } from "../template/target.ts";
-import { namesOf, type MemberView } from "../view.ts";
+import { peerPhase, type PeerPhase } from "../template/peer-plane.ts";
+import { targetOf, whyLocked, type Target } from "../template/target.ts";
+import { templateFor } from "../template/template.ts";
+import { namesOf, type MemberView, type View } from "../view.ts";
 
 export const changeTLS: Rule = (view) => {
   if (!view.established || !view.hasQuorum) return [];
-  const { template, closing, locked } = targetOf(view);
-  if (!template) return [];
+  const target = targetOf(view);
+  return target.template ? [...clients(view, target, target.template), ...peers(view)] : [];
+};
+
+/** One phase after the other: those that are in the first of them hold up the rest. */
+const PHASES: readonly PeerPhase[] = ["certificates", "https", "http", "plaintext"];
+
+function peers(view: View): readonly Outcome[] {
+  const { tls } = templateFor(view.spec, view.spec.version);
+  const phaseOf = ({ record }: MemberView) => peerPhase(record.template.tls, tls);
+  const phase = PHASES.find((one) => view.staying.some((member) => phaseOf(member) === one));
+  if (!phase) return [];
+  const members = namesOf(view.staying.filter((member) => phaseOf(member) === phase));
+  return [hold(HOLDS.nothing, "PeersChanging", { members, phase }, { unfinished: true })];
+}
+
+function clients(view: View, { closing, locked }: Target, template: MemberTemplate): readonly Outcome[] {
   const unfinished = { unfinished: true };
   if (locked) return [holdFor(HOLDS.nothing, whyLocked(locked), unfinished)];
   const wanted = waysOf(template.tls);
@@ -60,4 +80,4 @@ export const changeTLS: Rule = (view) => {
         )
       : hold(HOLDS.nothing, "ClosingAwaitsTime", { ways, until }, { ...unfinished, until }),
   ];
-};
+}

@@ -15,6 +15,7 @@ import { sortPeers } from "../template/template.ts";
 import { sameContent } from "../hash.ts";
 import { awaitVolume } from "../assess/newcomer.ts";
 import { batchIsOpen, hasRoomForLearner } from "../assess/size.ts";
+import { peerURLOf } from "../config/flags.ts";
 import { namesOf, unhealthyVoters, type MemberView, type View } from "../view.ts";
 
 export const finishJoins: Rule = (view) => {
@@ -61,7 +62,7 @@ function addLearner(view: View, joiner: MemberView): Outcome {
     "join",
     "LearnerAdded",
     { member: joiner.name },
-    { kind: "AddLearner", member: joiner.name, peerURL: joiner.record.address.peerURL },
+    { kind: "AddLearner", member: joiner.name, peerURL: peerURLOf(joiner.record) },
   );
 }
 

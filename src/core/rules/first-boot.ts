@@ -20,6 +20,7 @@ import type { Rule } from "../rule.ts";
 import { memberName, ordinalOf, restoreHash, type MemberTemplate } from "../record.ts";
 import { targetOf } from "../template/target.ts";
 import { transition } from "../template/template.ts";
+import { peerURLOf } from "../config/flags.ts";
 import { namesOf, type MemberView, type View } from "../view.ts";
 
 export const firstBoot: Rule = (view) => {
@@ -198,7 +199,8 @@ function begin(view: View): readonly Outcome[] {
   const ordinals = Array.from({ length: founders }, (_, i) => view.nextOrdinal + i);
   const plan = ordinals.flatMap((ordinal) => {
     const address = offer(view, ordinal);
-    return address ? [{ name: memberName(cluster.name, ordinal), peerURL: address.peerURL }] : [];
+    if (!address || !template) return [];
+    return [{ name: memberName(cluster.name, ordinal), peerURL: peerURLOf({ address, template }) }];
   });
   const [first] = ordinals;
   if (first === undefined || !template || plan.length < ordinals.length) return [noAddress()];
@@ -227,8 +229,8 @@ function create(
 ): Outcome {
   const name = memberName(view.observation.cluster.name, ordinal);
   const address = offer(view, ordinal);
-  if (!address || !template || !plan.some((peer) => peer.name === name && peer.peerURL === address.peerURL))
-    return noAddress();
+  const planned = plan.find((peer) => peer.name === name);
+  if (!address || planned?.peerURL !== peerURLOf({ address, template })) return noAddress();
   const record: NewMemberRecord = {
     name,
     ordinal,

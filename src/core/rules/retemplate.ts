@@ -15,11 +15,12 @@ import type { Rule } from "../rule.ts";
 import type { MemberTemplate } from "../record.ts";
 import { survivesRestart } from "../quorum.ts";
 import { dataAllows, hasFailed, lastGood, targetOf } from "../template/target.ts";
+import { movesPeer } from "../template/peer-plane.ts";
 import { sameTemplate, templateHash, transition } from "../template/template.ts";
 import { fitted, isTemplateFault, lacksImage } from "../assess/template-fault.ts";
 import { triedBy } from "../assess/trial.ts";
 import { troubleOf } from "../assess/trouble.ts";
-import { healthyVotersBut, isStartedUnchecked, type MemberView, type View } from "../view.ts";
+import { healthyVotersBut, isOrWasVoter, isStartedUnchecked, type MemberView, type View } from "../view.ts";
 
 /** A template fault is believed at its second exit, any other trouble after `repair.unhealthyAfter`. */
 const CERTAIN_AFTER_RESTARTS = 2;
@@ -211,9 +212,13 @@ function alone(view: View, member: MemberView, wanted: MemberTemplate | undefine
   return [hold(HOLDS.rollouts, "CannotRunTemplate", { member: member.name, trouble: troubleOf(member) })];
 }
 
-/** The volume must be able to follow (I4), and the data must allow the version (R13, H5). */
+/** The volume must be able to follow (I4), peers must find it, and the data must allow the version (R13, H5). */
 function mayRun(view: View, member: MemberView, template: MemberView["record"]["template"]): boolean {
   if (transition(member.record.template, template, { hasData: member.record.joined }) === "swap")
+    return false;
+  // The URL of a learner stays (R9), and so does one that a founder was planned with. Without a quorum etcd's list is
+  // behind for a while, and those that have certificates reach each other all the same (R52).
+  if (movesPeer(member.record.template, template) && !(member.record.joined && isOrWasVoter(view, member)))
     return false;
   return !view.established || dataAllows(view, template.version);
 }

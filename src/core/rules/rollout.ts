@@ -17,6 +17,7 @@ import type { Rule } from "../rule.ts";
 import type { MemberTemplate } from "../record.ts";
 import { closingWord } from "../template/effective.ts";
 import { hasFailed, targetOf, type Target } from "../template/target.ts";
+import { movesPeer } from "../template/peer-plane.ts";
 import { sameTemplate, templateHash, transition } from "../template/template.ts";
 import { compareVersions, minorNumber, minorOf, parseVersion, version } from "../version/version.ts";
 import { isResizable, namesOf, type MemberView, type View } from "../view.ts";
@@ -122,6 +123,10 @@ function rollNext(view: View, outdated: readonly MemberView[], template: MemberT
   if (!next) throw new RangeError("nothing to roll");
   const change = changeOf(next.record.template, template);
   const why = { member: next.name, change };
+  if (next.entry?.isLearner && movesPeer(next.record.template, template)) {
+    const retiring = { reason: sayChange(change) };
+    return act("roll", "LearnerMoves", { member: next.name }, update(next, "retire", { retiring }));
+  }
   const kind = transition(next.record.template, template, { resizable: isResizable(next) });
   if (kind === "swap") {
     const retiring = { reason: sayChange(change) };

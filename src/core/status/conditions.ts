@@ -18,6 +18,7 @@ import { auth as authRule } from "../rules/auth.ts";
 import { corrupt as corruptRule } from "../rules/corrupt.ts";
 import { quorumLost } from "../rules/quorum-lost.ts";
 import { trouble } from "../assess/trouble.ts";
+import { peerPhase } from "../template/peer-plane.ts";
 import { names, unhealthyVoters, type MemberView, type View } from "../view.ts";
 import { no, unknown, yes, type Verdict } from "./condition.ts";
 import { describeMember } from "./member.ts";
@@ -146,7 +147,9 @@ export function tlsReady(view: View, certificates: Certificates | undefined): Ve
     ({ record }) =>
       (["client", "peer"] as const).some(
         (plane) => isSecure(record.template.tls, plane) !== isSecure(view.spec.tls, plane),
-      ) || !sameWays(record.template.tls, view.spec.tls),
+      ) ||
+      !sameWays(record.template.tls, view.spec.tls) ||
+      peerPhase(record.template.tls, view.spec.tls) !== undefined,
   );
   if (behind.length > 0) return no("RollingOut", `${names(behind)} do not run with spec.tls yet`);
   const off = planes.length === 1 ? `; the ${planes[0] === "client" ? "peer" : "client"} plane is plain` : "";

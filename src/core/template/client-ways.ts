@@ -82,7 +82,15 @@ function meaning({
   ...rest
 }: TLS): string {
   const { listen, advertise } = effective?.client ?? {};
-  return canonical({ ...rest, listen, advertise, client: { mode, ...client }, peer: { mode, ...peer } });
+  const peers = effective?.peer?.listen;
+  return canonical({
+    ...rest,
+    listen,
+    advertise,
+    peers,
+    client: { mode, ...client },
+    peer: { mode, ...peer },
+  });
 }
 
 function withMode(tls: TLS, mode: ReturnType<typeof modeOf>): TLS {

@@ -6,13 +6,14 @@
 import { millisecondsOf } from "../../api/duration.ts";
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { withKey, withoutKey } from "../auth/token.ts";
-import { isSecure } from "../config/flags.ts";
+import { isSecure, modeOf } from "../config/flags.ts";
 import { shortHash } from "../hash.ts";
 import type { AuthorityFacts, ClusterFacts, Plane } from "../observation.ts";
 import type { EffectiveTLS, MemberRecord, MemberTemplate } from "../record.ts";
 import type { View } from "../view.ts";
 import { asServed, passage, sameWays, type Way } from "./client-ways.ts";
 import { templateFor, templateHash } from "./template.ts";
+import { withPeers } from "./peer-plane.ts";
 import { withSources } from "./tls-source.ts";
 
 export const PLANES: readonly Plane[] = ["client", "peer"];
@@ -62,7 +63,17 @@ export interface Closing {
  * later change to the same: the generation makes it one edit's, the UID one cluster's. Another edit asks again.
  */
 export function closingWord({ uid, generation }: ClusterFacts, then: MemberTemplate): string {
-  return shortHash(`${templateHash(then)} at generation ${generation} of ${uid}`);
+  return shortHash(`${templateHash(forClients(then))} at generation ${generation} of ${uid}`);
+}
+
+/** Without how far peers are, which changes while a person decides. */
+function forClients({ tls, ...template }: MemberTemplate): MemberTemplate {
+  const { peer: _peers, effective, ...rest } = tls;
+  const client = effective?.client;
+  return {
+    ...template,
+    tls: { ...rest, mode: modeOf(tls, "client"), ...(client && { effective: { client } }) },
+  };
 }
 
 /** With auth enabled, etcd reads names of users from what clients show: nothing of that is changed. */
@@ -93,7 +104,8 @@ export function effective(view: Seen, template: MemberTemplate): MemberTemplate 
 }
 
 export function effectiveTLS(view: Seen, template: MemberTemplate): Effective {
-  const asked = withKey(view, template);
+  const keyed = withKey(view, template);
+  const asked = withTLS(keyed, withPeers(view.staying, keyed.tls));
   const running = view.staying.map(({ record }) => record.template.tls);
   const { now, closing } = passage(running, asked.tls);
   const isChanging = running.some((tls) => !sameWays(tls, now)) || closing !== undefined;
@@ -134,13 +146,16 @@ function withTLS(template: MemberTemplate, tls: MemberTemplate["tls"]): MemberTe
 function withTrust(view: Seen, asked: MemberTemplate): MemberTemplate {
   const running = view.staying.map(({ record }) => record.template.tls);
   const template = withTLS(asked, withSources(asked.tls, running, view.observation.platform.authorities));
-  const planes: { -readonly [P in Plane]?: EffectiveTLS[P] } = {};
-  for (const plane of PLANES) {
-    const trust = needsTrust(template, plane) ? wantedTrust(view, plane) : undefined;
-    if (trust) planes[plane] = { ...template.tls.effective?.[plane], trust };
-  }
-  if (Object.keys(planes).length === 0) return template;
-  return variantOf(template, { ...template.tls, effective: { ...template.tls.effective, ...planes } });
+  const { effective } = template.tls;
+  const trustIn = (plane: Plane) => (needsTrust(template, plane) ? wantedTrust(view, plane) : undefined);
+  const [client, peer] = [trustIn("client"), trustIn("peer")];
+  if (!client && !peer) return template;
+  const planes: EffectiveTLS = {
+    ...effective,
+    ...(client && { client: { ...effective?.client, trust: client } }),
+    ...(peer && { peer: { ...effective?.peer, trust: peer } }),
+  };
+  return variantOf(template, { ...template.tls, effective: planes });
 }
 
 function variantOf(template: MemberTemplate, tls: MemberTemplate["tls"]): MemberTemplate {

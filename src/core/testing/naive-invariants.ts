@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import type { Action } from "../action.ts";
 import type { EtcdMemberEntry, MemberFacts, MemberTrust, Observation } from "../observation.ts";
 import { assertNobodyShutOut } from "./naive-clients.ts";
+import { assertDiallable, assertMayBeAdded, placeOf } from "./naive-peers.ts";
 import { assertSnapshotBefore } from "./naive-snapshots.ts";
 import { assertAllEnded, assertApproved, assertNothingGivenUp } from "./recovery-invariants.ts";
 
@@ -15,7 +16,7 @@ export function look(o: Observation) {
   const voters = list.filter((entry) => !entry.isLearner);
   const entryOf = ({ record }: MemberFacts): EtcdMemberEntry | undefined =>
     record.memberID === undefined
-      ? list.find((entry) => entry.peerURLs.includes(record.address.peerURL))
+      ? list.find((entry) => entry.peerURLs.map(placeOf).includes(placeOf(record.address.peerURL)))
       : list.find((entry) => entry.id === record.memberID);
   const isHealthy = (facts: MemberFacts): boolean => {
     const entry = entryOf(facts);
@@ -111,12 +112,10 @@ export function assertInvariants(o: Observation, action: Action): void {
     case "AddLearner": {
       assert.ok(seen.established && seen.linearizable, "nobody joins what has no quorum");
       assert.equal(seen.healthyVoters(), seen.voters.length, "R19: nobody joins while a voter is down");
-      assert.ok(!seen.list.some((entry) => entry.peerURLs.includes(action.peerURL)), "nor twice");
-      const old = o.members.some(({ record }) => /^3\.[45]\./.test(record.template.version));
-      const learners = seen.list.filter((entry) => entry.isLearner).length;
-      assert.ok(!old || learners === 0, "H1: one learner at a time below 3.6");
-      return;
+      return assertMayBeAdded(o, action.peerURL);
     }
+    case "UpdatePeerURL":
+      return assertDiallable(o, action);
     case "StopWorkload": {
       const facts = seen.member(action.member);
       const entry = facts && seen.entryOf(facts);

@@ -6,7 +6,7 @@ import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { Conflict, type ObjectAction, type PlatformMember } from "../../control/platform.ts";
 import { TrustWatch, type RotatingPlane } from "../../control/trust.ts";
 import { lifetimesOf } from "../../api/lifetimes.ts";
-import { isGiven, isSecure } from "../../core/config/flags.ts";
+import { isGiven, isSecure, showsCertificate } from "../../core/config/flags.ts";
 import type { AuthorityFacts, ClusterFacts, PlatformFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { isReason } from "../../kube/errors.ts";
@@ -97,7 +97,7 @@ export class Rotations {
       if (!newcomer) return [];
       const { pki } = this.#around;
       const endpoint = (record: MemberRecord) =>
-        isSecure(record.template.tls, plane) ? this.#endpoints[plane](record) : undefined;
+        showsCertificate(record.template.tls, plane) ? this.#endpoints[plane](record) : undefined;
       const id = idOf(pki, newcomer, `the new ${plane} CA`);
       const nameOf = (fingerprint: string) => nameIn(pki, authority, fingerprint);
       const shown = { plane, name: id, bundle: bundleOf(authority), nameOf, endpoint };

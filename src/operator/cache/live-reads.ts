@@ -3,6 +3,7 @@
  * behind. Before a volume or a record counts as gone, the API server is asked for it by name. Only then, so that a
  * cluster at rest costs nothing, and not on every pass.
  */
+import { isAt } from "../../core/view.ts";
 import type { PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdMemberEntry } from "../../core/observation.ts";
 import { isVolatile } from "../../core/template/template.ts";
@@ -110,7 +111,7 @@ export class LiveReads {
       const { items } = await this.#client.list(etcdMembers, { namespace });
       const records = items.filter((member) => belongsTo(clusterUID, member)).map(({ spec }) => spec);
       const stands = records.some(({ memberID, address }) =>
-        memberID === undefined ? entry.peerURLs.includes(address.peerURL) : memberID === entry.id,
+        memberID === undefined ? isAt(entry, address) : memberID === entry.id,
       );
       return stands || undefined;
     });

@@ -2,6 +2,7 @@
  * Kubernetes objects → the part of an Observation that does not come from etcd. Pure: the objects are what
  * was read, in the API server's own JSON. Objects that only bear our names are reported and left alone (I9).
  */
+import { isSamePeer } from "../../core/config/flags.ts";
 import type { Node, PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
@@ -204,13 +205,15 @@ function offersFor(
   const planned = plan
     .flatMap(({ name }) => ordinalOf(cluster.name, name) ?? [])
     .filter((ordinal) => !known.has(ordinal));
-  const urls = new Set(plan.map(({ peerURL }) => peerURL));
   const highest = Math.max(cluster.marks.highestOrdinal, highestLeftover, ...planned);
   const next = Array.from({ length: OFFERS }, (_, index) => highest + 1 + index);
   return [...new Set([...planned, ...next])].map((ordinal) => {
     const [address, other] = [dialled, dialled === "Pod" ? ("Service" as const) : ("Pod" as const)].map(
       (by) => memberAddress(cluster, ordinal, by),
     ) as [MemberAddress, MemberAddress];
-    return { ordinal, address: urls.has(other.peerURL) ? other : address };
+    return {
+      ordinal,
+      address: plan.some(({ peerURL }) => isSamePeer(peerURL, other.peerURL)) ? other : address,
+    };
   });
 }

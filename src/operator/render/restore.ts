@@ -8,6 +8,7 @@
  * annotation of the Pod has become the flag --help, with which each of them ends at once: it is changed together with
  * the record that the member has joined.
  */
+import { peerURLOf } from "../../core/config/flags.ts";
 import { posix } from "node:path";
 import type { Container, EnvVar, Volume, VolumeMount } from "kubernetes-types/core/v1.d.ts";
 import type { RestoreRecipe } from "../../api/bootstrap.ts";
@@ -100,7 +101,9 @@ export function restoreParts(
   };
 }
 
-function etcdutlArguments({ name, token, address }: MemberRecord, restore: RestoreRecipe): string[] {
+function etcdutlArguments(record: MemberRecord, restore: RestoreRecipe): string[] {
+  const { name, token } = record;
+  const peerURL = peerURLOf(record);
   const bump = bumpOf(restore);
   return [
     "snapshot",
@@ -108,9 +111,9 @@ function etcdutlArguments({ name, token, address }: MemberRecord, restore: Resto
     `${STAGE}/snapshot.db`,
     `--data-dir=${STAGE}/data`,
     `--name=${name}`,
-    `--initial-cluster=${name}=${address.peerURL}`,
+    `--initial-cluster=${name}=${peerURL}`,
     `--initial-cluster-token=${token}`,
-    `--initial-advertise-peer-urls=${address.peerURL}`,
+    `--initial-advertise-peer-urls=${peerURL}`,
     // Each needs the other (R24).
     ...(bump > 0 ? [`--bump-revision=${bump}`, "--mark-compacted"] : []),
   ];

@@ -4,6 +4,7 @@
  */
 import { ANNOTATIONS, LABELS } from "../names.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
+import { peerURLOf } from "../../core/config/flags.ts";
 import type { Identity } from "./metadata.ts";
 import type { MemberRecord } from "../../core/record.ts";
 
@@ -16,9 +17,9 @@ export interface VolumeIdentity {
 
 type Named = Pick<MemberRecord, "token" | "address" | "memberID" | "template">;
 
-/** What is known when a volume is made, and stays. */
-export function claimIdentity({ token, address }: Pick<Named, "token" | "address">): Texts {
-  return { [ANNOTATIONS.token]: token, [ANNOTATIONS.peerURL]: address.peerURL };
+/** What is known when a volume is made. Of the URL, only the scheme may change. */
+export function claimIdentity(record: Pick<Named, "token" | "address" | "template">): Texts {
+  return { [ANNOTATIONS.token]: record.token, [ANNOTATIONS.peerURL]: peerURLOf(record) };
 }
 
 /** Of a member that has joined: from then on there is something to be told from other data. */

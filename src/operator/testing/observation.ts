@@ -1,4 +1,5 @@
 /** A fixture as a whole Observation: what etcd would answer is added, for members whose Pod runs. */
+import { peerURLOf } from "../../core/config/flags.ts";
 import type { MemberAnswer, MemberFacts, Observation } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { isOurPeerURL } from "../names.ts";
@@ -33,7 +34,7 @@ export function observationOf({ now, objects }: Fixture, unhealthyForMs = 0): Ob
           members: joined.map(({ record }) => ({
             id: record.memberID ?? "",
             name: record.name,
-            peerURLs: [record.address.peerURL],
+            peerURLs: [peerURLOf(record)],
             clientURLs: [record.address.clientURL],
             isLearner: false,
             ours: isOurPeerURL(cluster, record.address.peerURL),
