@@ -4,6 +4,7 @@
  */
 import { quorum } from "../../src/core/quorum.ts";
 import { templateHash } from "../../src/core/template/template.ts";
+import type { EtcdWorld } from "../models/etcd/world.ts";
 import type { Simulation } from "../rules/simulation.ts";
 
 export interface EndState {
@@ -61,8 +62,19 @@ export function faultsOf(sim: Simulation): string[] {
   expect("templates", end.templates.length, 1);
   expect("version", end.templates[0]?.split(" ")[0], spec.version);
   expect("alarms", end.alarms, 0);
-  wrong.push(...uncured(sim), ...ledByFenced(sim));
+  wrong.push(...uncured(sim), ...ledByFenced(sim), ...dialledOtherwise(sim.world));
   return wrong;
+}
+
+/** R9, R52: at rest everybody listens as the others dial it. */
+function dialledOtherwise({ network }: EtcdWorld): string[] {
+  return network.all().flatMap(({ runs, id, config, dir }) => {
+    const listed = dir.state.members.get(id)?.peerURLs ?? [];
+    const isSame = listed.every((url) => config.peerURLs.includes(url));
+    return runs && !isSame
+      ? [`${config.name} is listed as ${listed.join()}, not as ${config.peerURLs.join()}`]
+      : [];
+  });
 }
 
 /** A fenced member leads only where every voter is fenced. */

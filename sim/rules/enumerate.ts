@@ -119,6 +119,12 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: "peers from plaintext to TLS and back",
+    // Of a version that makes a voter of a learner whose URL changes (R9).
+    spec: { replicas: 3, learners: 1, version: "3.6.11", tls: { peer: { mode: "Disabled" } } },
+    moves: [{ edit: { tls: {} } }, { edit: { tls: { peer: { mode: "Disabled" } } } }],
+  },
+  {
     name: "client certificates no longer required, and again",
     spec: { replicas: 3, version: "3.6.16", tls: { transition: { proceed: "After", after: "5s" } } },
     moves: [
