@@ -1,4 +1,7 @@
-/** Another source of certificates, and another CA of it, on real etcd: members go over to it on both planes. */
+/**
+ * Peers from plaintext to TLS, another source of certificates, and another CA of it, on real etcd: members go over to it on
+ * both planes.
+ */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { after, before, test } from "node:test";
@@ -71,12 +74,19 @@ async function trustOnly(texts: readonly string[]): Promise<boolean> {
   return true;
 }
 
-test("from Managed to the user's Secrets, and to another CA of theirs: trusted by all, then used, then alone", async (t) => {
+/** By which schemes members listen for peers. */
+async function peerSchemes(): Promise<string> {
+  const configs = await Promise.all(MEMBERS.map((member) => file(member, "etcd.json")));
+  const urls = configs.map((text) => (JSON.parse(text) as Record<string, string>)["listen-peer-urls"] ?? "");
+  return [...new Set(urls.map((url) => new URL(url).protocol))].join();
+}
+
+test("peers from plaintext to Managed; both planes to the user's Secrets, and to another CA of theirs: trusted by all, then used, then alone", async (t) => {
   const ca = await pki.issueCa({ commonName: "Our company", lifeMs: 100 * DAY });
   const next = await pki.issueCa({ commonName: "Another company", lifeMs: 100 * DAY });
   for (const name of SECRETS) await put(name, ca);
   const cluster = new ClusterOnBed(bed, "own", running);
-  await cluster.create({ replicas: 3, tls: { rotation: { soak: "1s" } } });
+  await cluster.create({ replicas: 3, tls: { rotation: { soak: "1s" }, peer: { mode: "Disabled" } } });
   await cluster.converged(3);
   const ids = async () => (await cluster.status()).members?.map(({ id }) => id);
   const before = await ids();
@@ -89,10 +99,16 @@ test("from Managed to the user's Secrets, and to another CA of theirs: trusted b
     assert.equal(await cluster.condition("TLSReady"), "True/Issued");
     assert.deepEqual(await ids(), before, "the same members");
   };
+  assert.equal(await peerSchemes(), "http:");
+  await then(
+    "every member listens for peers with TLS",
+    () => cluster.edit({ tls: { peer: { mode: "Managed" } } }),
+    async () => (await peerSchemes()) === "https:",
+  );
   const tls = {
     mode: "Secrets",
     client: { secrets: { server: "my-server", operator: "my-operator" } },
-    peer: { secrets: { member: "my-peer" } },
+    peer: { mode: "Secrets", secrets: { member: "my-peer" } },
   };
   await then(
     "every member runs with the user's CA alone",
@@ -114,6 +130,11 @@ test("from Managed to the user's Secrets, and to another CA of theirs: trusted b
       () => cluster.edit({ tls: { mode: "Managed", client: null, peer: null } }),
       async () =>
         await trustOnly([await file("own-client-ca", "tls.crt"), await file("own-peer-ca", "tls.crt")]),
+    );
+    await then(
+      "every member listens for peers in plaintext",
+      () => cluster.edit({ tls: { peer: { mode: "Disabled" } } }),
+      async () => (await peerSchemes()) === "http:",
     );
   }
   await cluster.close();
