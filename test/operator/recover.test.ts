@@ -142,6 +142,8 @@ const withoutPerson = async () => {
     { withinMs: PATIENCE_MS },
   );
   assert.equal(operation, `alone-auto-${plan.plan}-1`);
+  // The new members may take their time.
+  await cluster.edit({ repair: { unhealthyAfter: "2m", memberLostAfter: "30m" } });
   const { message } = await cluster.operationIs(operation, "Succeeded");
   assert.match(message ?? "", RECOVERED);
   await assertRecovered(cluster, plan);
