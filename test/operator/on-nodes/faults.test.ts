@@ -260,7 +260,8 @@ test("all nodes lose power at once, with API server and operator: what is on dis
     options: { quotaBackendBytes: "32Mi" },
   };
   await lab.call("create", "cache", memory);
-  const storage = { medium: "HostPath", size: "1Gi", hostPath: "/var/lib/quorate" };
+  // Of these nodes, /var/lib itself is in memory, and what the kubelet has is not.
+  const storage = { medium: "HostPath", size: "1Gi", hostPath: "/var/lib/kubelet/quorate" };
   await lab.call("create", "hosts", { replicas: 3, storage, repair: { memberLostAfter: "30m" } });
   await lab.call("converged", "cache", 3);
   await lab.call("converged", "hosts", 3);
