@@ -19,6 +19,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { CERT_MANAGER, CertManager } from "../support/cert-manager.ts";
 import { PATHS } from "../support/kube-paths.ts";
+import { EVERY_CASE } from "../support/sample.ts";
 import {
   ClusterOnBed,
   PATIENCE_MS,
@@ -51,8 +52,9 @@ after(async () => {
 async function put(name: string, files: Record<string, string>, type = "Opaque"): Promise<void> {
   const encoded = Object.entries(files).map(([file, text]) => [file, Buffer.from(text).toString("base64")]);
   const data = Object.fromEntries(encoded) as Record<string, string>;
-  const object = { apiVersion: "v1", kind: "Secret", metadata: { name }, type, data };
-  await bed.client.create(PATHS.secrets, object);
+  // By this label a change of one that the spec of cluster own names is seen at once.
+  const metadata = { name, labels: { "etcd.quorate.dev/cluster": "own" } };
+  await bed.client.create(PATHS.secrets, { apiVersion: "v1", kind: "Secret", metadata, type, data });
 }
 
 async function file(secret: string, name: string): Promise<string> {
@@ -125,6 +127,8 @@ test("a cluster waits for cert-manager and for its issuer, then each member has 
   assert.deepEqual(await pods(), started, "without a restart");
   await cluster.assertSound(3);
 
+  if (EVERY_CASE) await followsItsIssuers(cluster, say);
+
   const used = running.calls.filter(({ resource }) => resource === "certificates").map(({ verb }) => verb);
   const granted = NAMESPACED.filter(({ group }) => group === "cert-manager.io").flatMap(verbsOf);
   for (const verb of new Set(used))
@@ -140,6 +144,41 @@ test("a cluster waits for cert-manager and for its issuer, then each member has 
   );
   await cluster.close();
 });
+
+/** Issuers that have another CA; cert-manager itself would reissue what is due, in weeks. */
+async function followsItsIssuers(cluster: ClusterOnBed, say: (what: string) => void): Promise<void> {
+  await cluster.edit({ tls: { rotation: { soak: "1s" } } });
+  await cluster.converged(3);
+  for (const name of ["servers", "clients", "peers"]) {
+    const { certificate, key } = await pki.issueCa({ ...CA, commonName: "Another company" });
+    await bed.client.delete(`${PATHS.secrets}/${name}-ca`);
+    await put(`${name}-ca`, { "tls.crt": certificate, "tls.key": key }, "kubernetes.io/tls");
+  }
+  const cas = await Promise.all(["servers", "clients", "peers"].map((name) => file(`${name}-ca`, "tls.crt")));
+  for (const one of ["cm-1-server-issued", "cm-operator-issued", "cm-3-peer-issued"])
+    await bed.client.delete(`${PATHS.secrets}/${one}`);
+  const isFollowed = async () => {
+    for (const member of ["cm-1", "cm-2", "cm-3"]) {
+      const trusted = [await file(member, "client-ca.crt"), await file(member, "peer-ca.crt")];
+      if (trusted[0]?.trim() !== cas[1]?.trim() || trusted[1]?.trim() !== cas[2]?.trim()) return false;
+    }
+    return true;
+  };
+  await eventually("every member trusts the CAs that the issuers have now, alone", isFollowed, {
+    withinMs: 5 * PATIENCE_MS,
+  });
+  await cluster.converged(3);
+  say("followed its issuers");
+  assert.equal(await cluster.condition("TLSReady"), "True/Issued");
+  const generations = await Promise.all(
+    ["cm-client-ca", "cm-peer-ca"].map(async (name) => {
+      const { metadata } = await bed.client.get<Secret>(`${PATHS.secrets}/${name}`);
+      return JSON.parse(metadata?.annotations?.["etcd.quorate.dev/ca-rotation"] ?? "{}") as object;
+    }),
+  );
+  for (const rotation of generations)
+    assert.equal("generation" in rotation && rotation.generation, 2, "once");
+}
 
 test("certificates of the user are used as they are; other clients and peers are refused", async () => {
   const [ca, peerCA] = [await pki.issueCa(CA), await pki.issueCa(CA)];
@@ -212,12 +251,42 @@ test("certificates of the user are used as they are; other clients and peers are
   assert.equal(await peers(peerCA, nameless), "refused", "of the CA, without the name of a member");
   assert.equal(await shaken(host, 2380, { ca: peerCA.certificate }), "refused", "without a certificate");
 
-  await bed.client.delete(`${PATHS.secrets}/my-server`);
-  await eventually(
-    "the Secret is missed",
-    async () => (await cluster.condition("TLSReady")) === "False/SecretMissing",
-    SOON,
-  );
+  const uids = async () => new Set((await cluster.pods()).map(({ metadata }) => metadata?.uid));
+  const [started, shown] = [await uids(), await file("own-1", "server.pem")];
+  const good = await leaf(ca);
+  const { "tls.key": _absent, ...keyless } = good;
+  const past = createPki({ ...systemClock, now: () => systemClock.now() - 200 * DAY }, systemRandom);
+  const old = await past.issueCa(CA);
+  const former = await past.issueLeaf({
+    ca: old,
+    leaf: { commonName: "own", ...nameless, lifeMs: 30 * DAY },
+  });
+  const expired = { "tls.crt": former.certificate, "tls.key": former.key, "ca.crt": old.certificate };
+  const bad: readonly [Record<string, string> | undefined, string, RegExp][] = [
+    [keyless, "CertificateInvalid", /secrets\.server: Secret default\/my-server has no tls\.key/],
+    [
+      { ...good, "tls.key": (await leaf(ca))["tls.key"] },
+      "CertificateInvalid",
+      /secrets\.server: Secret default\/my-server, tls\.crt: .*does not match its private key/,
+    ],
+    [expired, "CertificateInvalid", /secrets\.server: Secret default\/my-server, .*CA that expired at/],
+    [undefined, "SecretMissing", /secrets\.server: Secret default\/my-server does not exist/],
+  ];
+  for (const [files, reason, message] of bad) {
+    await bed.client.delete(`${PATHS.secrets}/my-server`);
+    if (files) await put("my-server", files);
+    await eventually(
+      `${String(message)} is told`,
+      async () => {
+        const told = await tlsReady(cluster);
+        return told?.status === "False" && told.reason === reason && message.test(told.message ?? "");
+      },
+      SOON,
+    );
+    assert.equal(await file("own-1", "server.pem"), shown, "the last good one stays");
+    assert.equal(await dial(await leaf(ca, nameless)), "served");
+  }
+  assert.deepEqual(await uids(), started, "no member was restarted");
   await put("my-server", await leaf(ca));
   await eventually(
     "the new certificate is with the member",
