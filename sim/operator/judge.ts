@@ -15,6 +15,7 @@ import { pods } from "../models/kube/kinds/pod.ts";
 import { services } from "../models/kube/kinds/service.ts";
 import { budgets, secrets } from "../models/kube/kinds/simple.ts";
 import { json } from "../models/kube/object.ts";
+import { dialledOtherwise } from "../oracles/end-state.ts";
 import { Violation } from "../oracles/oracle.ts";
 import { etcdMembers, NAME, NAMESPACE } from "./environment.ts";
 import type { OperatorSimulation } from "./simulation.ts";
@@ -139,7 +140,8 @@ export function wrongWith(sim: OperatorSimulation): string[] {
   expect("alarms", end.alarms, 0);
   if (cluster.spec.auth) expect("auth", isAuthOn(sim), cluster.spec.auth.enabled);
   wrong.push(...wrongTokens(sim, cluster.spec.auth?.token?.type === "JWT"));
-  return [...wrong, ...sim.operations.unfinished(), ...oldLeaves(sim), ...wrongServers(sim), ...untrue(sim)];
+  wrong.push(...wrongServers(sim), ...dialledOtherwise(sim.env.world));
+  return [...wrong, ...sim.operations.unfinished(), ...oldLeaves(sim), ...untrue(sim)];
 }
 
 /** Server certificates that are a client's although the gateway has its own (R51), or that it cannot dial with. */

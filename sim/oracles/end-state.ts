@@ -67,7 +67,7 @@ export function faultsOf(sim: Simulation): string[] {
 }
 
 /** R9, R52: at rest everybody listens as the others dial it. */
-function dialledOtherwise({ network }: EtcdWorld): string[] {
+export function dialledOtherwise({ network }: EtcdWorld): string[] {
   return network.all().flatMap(({ runs, id, config, dir }) => {
     const listed = dir.state.members.get(id)?.peerURLs ?? [];
     const isSame = listed.every((url) => config.peerURLs.includes(url));

@@ -247,7 +247,13 @@ function edit(sim: Simulation, random: SeededRandom): string {
     () => ({
       tls: {
         rotation: sim.spec.tls.rotation,
-        clientAuth: random.pick(["None", "Required"]),
+        // One draw, so that seeds from before mean the same.
+        ...random.pick([
+          { clientAuth: "None" as const },
+          { clientAuth: "None" as const, peer: { mode: "Disabled" as const } },
+          { peer: { mode: "Disabled" as const } },
+          { clientAuth: "Required" as const },
+        ]),
         transition: { proceed: "After", after: random.pick(["1s", "1m"]) },
       },
     }),
