@@ -12,10 +12,11 @@ import type { KubeObject } from "../../src/kube/resources.ts";
 import { isCode } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { autoscaled } from "../support/autoscaled.ts";
+import { autoscaled, reallyAutoscaled } from "../support/autoscaled.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
 import { OperatorChecker } from "../support/operator-checker.ts";
+import { EVERY_CASE } from "../support/sample.ts";
 
 let bed: TestTestbed;
 let running: Running;
@@ -179,6 +180,9 @@ describe("a cluster of three", () => {
   test("an autoscaler's webhook and evictions: the same member comes back with its resources, and nothing rolls", async () => {
     await autoscaled(bed, cluster(), running);
   });
+  if (EVERY_CASE)
+    test("so it is with a real VerticalPodAutoscaler, and in place", () =>
+      reallyAutoscaled(bed, cluster(), running));
 
   test("each claim and its PersistentVolume tell what they hold, and at rest nothing is written there", async () => {
     const volumes = "/api/v1/persistentvolumes";

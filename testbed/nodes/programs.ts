@@ -1,7 +1,8 @@
 /**
  * The testbed's Go programs, each a small module beside this folder: built once, cached under a key of its sources.
- * CoreDNS and cert-manager are their upstreams with a main of ours; Helm, versitygw (an S3 server) and fakegcs (a server
- * like Google Cloud Storage) are their upstreams as they are; the other two are ours.
+ * CoreDNS and cert-manager are their upstreams with a main of ours; Helm, versitygw (an S3 server), fakegcs (a server like
+ * Google Cloud Storage) and two programs of the VerticalPodAutoscaler are their upstreams as they are; the other two are
+ * ours.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -19,6 +20,13 @@ const PACKAGES: Partial<Record<Program, string>> = {
   helm: "helm.sh/helm/v3/cmd/helm",
   versitygw: "github.com/versity/versitygw/cmd/versitygw",
   fakegcs: "github.com/fsouza/fake-gcs-server",
+  "vpa-updater": "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/updater",
+  "vpa-admission": "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/admission-controller",
+};
+/** The folder of a module that has more than one program. */
+const FOLDERS: Partial<Record<Program, string>> = {
+  "vpa-updater": "autoscaler",
+  "vpa-admission": "autoscaler",
 };
 /** As the makers of Helm set them: the Kubernetes for which it renders without a server; 1.20 unless told. */
 const VARIABLES: Partial<Record<Program, readonly string[]>> = {
@@ -30,15 +38,16 @@ const VARIABLES: Partial<Record<Program, readonly string[]>> = {
 /** What a program is of no use without, from its upstream's module. */
 const FILES: Partial<Record<Program, { readonly module: string; readonly folder: string }>> = {
   certmanager: { module: "github.com/cert-manager/cert-manager", folder: "deploy/crds" },
+  "vpa-admission": { module: "k8s.io/autoscaler/vertical-pod-autoscaler", folder: "deploy" },
 };
 
 type NodeProgram = (typeof MODULES)[number];
-type Upstream = "helm" | "versitygw" | "fakegcs" | "certmanager";
+type Upstream = "helm" | "versitygw" | "fakegcs" | "certmanager" | "vpa-updater" | "vpa-admission";
 export type Program = NodeProgram | Upstream;
 export type Programs = Record<NodeProgram, string>;
 
 function sources(name: Program): string {
-  return join(import.meta.dirname, "..", name);
+  return join(import.meta.dirname, "..", FOLDERS[name] ?? name);
 }
 
 function flags(name: Program): string[] {
