@@ -68,11 +68,11 @@ const memberIDs = async (cluster = "demo") =>
   (await statusOf(cluster)).members?.map(({ name, id }) => `${name} ${id}`).toSorted();
 
 /** Some more writes are acknowledged: a quorum serves. */
-async function writesGoOn(cluster = "demo"): Promise<void> {
-  const before = await lab.call("acknowledged", cluster);
+async function writesGoOn(): Promise<void> {
+  const before = await lab.call("acknowledged", "demo");
   await eventually(
     "writes to go on",
-    async () => (await lab.call("acknowledged", cluster)) > before + 20,
+    async () => (await lab.call("acknowledged", "demo")) > before + 20,
     PATIENCE,
   );
 }
@@ -267,10 +267,9 @@ test("all nodes lose power at once, with API server and operator: what is on dis
   await lab.call("converged", "hosts", 3);
   const { clusterID } = await statusOf("cache");
   const durable = ["demo", "hosts"];
-  for (const cluster of durable) {
-    await lab.call("startChecker", cluster);
-    await writesGoOn(cluster);
-  }
+  // No watch: addresses of Pods go to Pods of other clusters when all nodes start again.
+  const keys = Array.from({ length: 20 }, (_, i) => `outage/${i}`);
+  for (const cluster of durable) for (const key of keys) await lab.call("put", cluster, key, "x");
   const before = await Promise.all(durable.map(memberIDs));
   const began = Date.now();
   await totalOutage();
@@ -287,11 +286,9 @@ test("all nodes lose power at once, with API server and operator: what is on dis
   assert.equal((await statusOf("cache")).clusterID, clusterID);
   for (const cluster of durable) {
     await lab.call("converged", cluster, 3);
-    const { gapMs, writes } = await lab.call("judged", cluster);
+    for (const key of keys) await lab.call("has", cluster, key);
     await lab.call("assertSound", cluster, 3);
-    t.diagnostic(
-      `${cluster}: ${writes} writes, longest gap ${gapMs} ms, whole after ${Date.now() - began} ms`,
-    );
+    t.diagnostic(`${cluster} is whole after ${Date.now() - began} ms`);
   }
   assert.deepEqual(await Promise.all(durable.map(memberIDs)), before, "the same members");
 });
