@@ -237,9 +237,18 @@ describe("the snapshot of a point in time", () => {
     assert.equal(begins(asked({ revision: 7 }), { ...versioned, blocked: certificate })?.phase, "Running");
   });
 
-  test("waits for its turn, and tells that it was built", () => {
-    const other = runningSnapshot("other");
-    assert.deepEqual(briefly(decided([other, asked({ revision: 7 })], versioned)).at(-1), "Pending/Queued");
+  test("waits for another one that is built, and for none that is taken, nor they for it", () => {
+    const running = { status: { observedGeneration: 1, phase: "Running" as const } };
+    const next = asked({ revision: 8 }, { name: "next", uid: "next-uid" });
+    assert.equal(briefly(decided([asked({ revision: 7 }, running), next], versioned)).at(-1), "Pending/Queued");
+    // What is to be taken waits for a member, for as long as the cluster is down.
+    const both = decided([snapshotNamed("other"), asked({ revision: 7 })], versioned);
+    assert.deepEqual(briefly(both), ["Pending/NoMember", "Running/Started"]);
+    const taken = decided([asked({ revision: 7 }, running), snapshotNamed("other")]);
+    assert.equal(briefly(taken).at(-1), "Running/Started");
+  });
+
+  test("tells that it was built", () => {
     const status = { observedGeneration: 1, phase: "Running" as const };
     const taken = { uri: "s3://backups/a.db", revision: 7 };
     const jobs = [jobOf("j", { is: "succeeded", agoMs: 0, taken })];

@@ -164,9 +164,15 @@ function replayVersion({ cluster }: SnapshotWorld, { spec }: SnapshotFacts): str
   return spec.pointInTime?.etcdVersion ?? (cluster.is === "present" ? cluster.version : undefined);
 }
 
-/** The one that is taken first. */
-function aheadOf({ snapshots }: SnapshotWorld, { uid }: SnapshotFacts): SnapshotFacts | undefined {
-  const open = snapshots.filter((other) => !isFinal(other) && !other.deleting);
+/**
+ * The one that is taken first. Points in time have a row of their own: they load no member, and have to be built while one
+ * that is to be taken waits for a cluster that is down.
+ */
+function aheadOf({ snapshots }: SnapshotWorld, { uid, spec }: SnapshotFacts): SnapshotFacts | undefined {
+  const isBuilt = (one: Pick<SnapshotFacts, "spec">) => one.spec.pointInTime !== undefined;
+  const open = snapshots.filter(
+    (other) => !isFinal(other) && !other.deleting && isBuilt(other) === isBuilt({ spec }),
+  );
   const first = open.find(({ status }) => status.phase === "Running") ?? open[0];
   return first?.uid === uid ? undefined : first;
 }
