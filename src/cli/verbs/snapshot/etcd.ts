@@ -34,10 +34,14 @@ export const ETCD_FLAGS = {
 type EtcdValues = ValuesOf<typeof ETCD_FLAGS>;
 type Settings = Readonly<Record<string, string | undefined>>;
 
-export async function openEtcd(
-  flags: EtcdValues,
-  io: CliIo,
-): Promise<{ client: EtcdClient; close: () => Promise<void> }> {
+export interface OpenEtcd {
+  readonly client: EtcdClient;
+  /** Reads the certificates again, which are renewed while a process runs for long; keeps the former ones if it cannot. */
+  readonly refresh: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export async function openEtcd(flags: EtcdValues, io: CliIo): Promise<OpenEtcd> {
   const isLocal = flags.local || flags.dir !== undefined || flags.name !== undefined;
   if (isLocal && flags.endpoints.length > 0)
     throw new UsageError("--endpoints and --local, --dir or --name exclude each other");
@@ -60,7 +64,15 @@ export async function openEtcd(
     endpoints,
     ...(login && { credentials: login }),
   });
-  return { client, close: () => transport.close() };
+  const refresh = async () => {
+    try {
+      const read = await credentials(flags, settings, io);
+      if (read) transport.setCredentials(read);
+    } catch {
+      // They are being replaced, one after the other: the next time they are whole.
+    }
+  };
+  return { client, refresh, close: () => transport.close() };
 }
 
 async function localSettings({ dir, name }: EtcdValues, io: CliIo): Promise<Settings> {

@@ -63,7 +63,7 @@ export const verb = snapshotVerb(
       const encoding = await encodingOf(flags, io);
       const { store } = await locationOf(args.folder, flags, io, { folder: true });
       await using teller = await FollowTeller.start(flags, io);
-      const { client, close } = await openEtcd(flags, io);
+      const { client, refresh, close } = await openEtcd(flags, io);
       const shared = { client, store, ...encoding, clock: io.clock, random: io.random, signal: io.signal };
       try {
         await follow({
@@ -84,6 +84,7 @@ export const verb = snapshotVerb(
           progress: (event) => {
             tell(event, io);
             teller.tell(event);
+            if (event.kind === "retry") void refresh();
           },
         });
         return undefined;

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createSecureServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { createPki } from "../../../pki/issue.ts";
+import { systemClock } from "../../../seams/clock.ts";
+import { systemRandom } from "../../../seams/random.ts";
+import { collectingIo } from "../../testing.ts";
+import { openEtcd } from "./etcd.ts";
+
+test("certificates that were renewed, by another CA too, are used once they are read again", async (t) => {
+  const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-etcd-"));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  const pki = createPki(systemClock, systemRandom);
+  const lifeMs = 3_600_000;
+  const sans = { dns: [], ips: ["127.0.0.1"] };
+  const leaf = { commonName: "etcd", sans, usages: ["serverAuth", "clientAuth"], lifeMs } as const;
+  const issued = async () => {
+    const ca = await pki.issueCa({ commonName: "test", lifeMs });
+    return { ca: ca.certificate, ...(await pki.issueLeaf({ ca, leaf })) };
+  };
+  const [former, renewed] = await Promise.all([issued(), issued()]);
+  const file = (name: string) => path.join(dir, name);
+  const write = ({ ca, certificate, key }: typeof former) => {
+    writeFileSync(file("ca"), ca);
+    writeFileSync(file("cert"), certificate);
+    writeFileSync(file("key"), key);
+  };
+  write(former);
+  const { ca, certificate: cert, key } = renewed;
+  const server = createSecureServer({ ca, cert, key, requestCert: true, rejectUnauthorized: true });
+  let asked = 0;
+  server.on("stream", (stream) => {
+    asked++;
+    stream.respond(
+      { ":status": 200, "content-type": "application/grpc", "grpc-status": "12" },
+      { endStream: true },
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const flags = {
+    endpoints: [`https://127.0.0.1:${port}`],
+    cacert: file("ca"),
+    cert: file("cert"),
+    key: file("key"),
+    user: undefined,
+    password: undefined,
+    local: false,
+    dir: undefined,
+    name: undefined,
+  };
+  const { client, refresh, close } = await openEtcd(flags, collectingIo({ cwd: dir, env: {} }));
+  t.after(async () => {
+    await close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const ask = () => client.kv.range("a", { signal: AbortSignal.timeout(20_000) });
+  await assert.rejects(ask());
+  rmSync(file("key"));
+  await refresh();
+  await assert.rejects(ask(), "half of them is not used");
+  assert.equal(asked, 0);
+  write(renewed);
+  await refresh();
+  await assert.rejects(ask());
+  assert.ok(asked > 0);
+});
