@@ -4,7 +4,7 @@ import { obsoleteChanges } from "../../../snapshot/changes/retain.ts";
 import { findOwn } from "../../../snapshot/own.ts";
 import { manifestName } from "../../../snapshot/manifest.ts";
 import { confirm } from "../../confirm.ts";
-import type { Store } from "../../../snapshot/store/store.ts";
+import { isStoreError, type Store } from "../../../snapshot/store/store.ts";
 import { UsageError, type CliIo } from "../../io.ts";
 import { FOLDER, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
 import { reporting, requireId, RESULT_FLAGS } from "./result-file.ts";
@@ -47,15 +47,18 @@ export const verb = snapshotVerb(
     }),
 );
 
-/** A log that cannot be read keeps no snapshot from being deleted. */
-async function deleteObsolete(store: Store, io: CliIo): Promise<void> {
-  const names = await obsoleteChanges(store, io.signal).catch((error: unknown) => {
-    if (!(error instanceof ChangeLogError)) throw error;
-    io.stderr.write(`${error.message} Nothing of the change log was deleted\n`);
-    return [];
-  });
-  for (const name of names) {
-    await store.delete(name, io.signal);
-    io.stderr.write(`Deleted ${store.uri}${name}\n`);
+/** A log that cannot be read or deleted keeps no snapshot from being deleted: the next deletion tries again. */
+export async function deleteObsolete(store: Store, io: CliIo): Promise<void> {
+  try {
+    for (const name of await obsoleteChanges(store, io.signal)) {
+      await store.delete(name, io.signal);
+      io.stderr.write(`Deleted ${store.uri}${name}\n`);
+    }
+  } catch (error) {
+    io.signal.throwIfAborted();
+    if (!(error instanceof ChangeLogError) && !isStoreError(error)) throw error;
+    io.stderr.write(
+      `${error.message}; changes that no snapshot needs any more stay until the next snapshot is deleted\n`,
+    );
   }
 }

@@ -7,11 +7,14 @@ import { findOwn } from "../../../snapshot/own.ts";
 import { parseResult } from "../../../snapshot/result.ts";
 import { saveSnapshot } from "../../../snapshot/save.ts";
 import { FileStore } from "../../../snapshot/store/file.ts";
+import { StoreError } from "../../../snapshot/store/store.ts";
 import { clientSending, sampleFile, surroundings } from "../../../snapshot/testing/fixtures.ts";
+import { MemoryStore } from "../../../snapshot/testing/memory-store.ts";
 import { systemRandom } from "../../../seams/random.ts";
 import { UsageError } from "../../io.ts";
 import { collectingIo } from "../../testing.ts";
 import { verb } from "../snapshot.ts";
+import { deleteObsolete } from "./delete.ts";
 
 const file = sampleFile();
 
@@ -208,6 +211,17 @@ test("deleting by an ID takes its objects and manifests, whole or not, and nothi
     "s0.db",
     "s0.db.manifest.json",
   ]);
+});
+
+test("changes that cannot be deleted keep no snapshot from being deleted", async () => {
+  class Denying extends MemoryStore {
+    override list(): ReturnType<MemoryStore["list"]> {
+      throw new StoreError("denied", "listing is denied");
+    }
+  }
+  const io = collectingIo();
+  await deleteObsolete(new Denying(), io);
+  assert.match(io.err(), /listing is denied; changes that no snapshot needs any more stay/);
 });
 
 test("build says what is wrong with a point before it installs or starts anything", async (t) => {
