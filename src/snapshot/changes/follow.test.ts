@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { KeyError, parseKey } from "../codec/key.ts";
 import { manifestName, writeManifest } from "../manifest.ts";
 import { manifestOf, never } from "../testing/fixtures.ts";
 import { World } from "../testing/follow-world.ts";
@@ -59,6 +60,39 @@ test("a follower that takes no snapshots waits for one of others, as often as it
   await world.stop();
   const { state } = await world.rebuilt(etcd.revision);
   assert.deepEqual(state, etcd.state);
+});
+
+test("a follower that waits for a snapshot of others asks the store less and less often", async () => {
+  const world = new World();
+  world.start({ takeBase: undefined });
+  await world.until("it waits", () => world.reasons.length >= 6);
+  await world.stop();
+  const waits = world.events.flatMap((event) => (event.kind === "base" ? [event.waitMs] : []));
+  assert.deepEqual(waits.slice(0, 6), [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+});
+
+test("changes of another key are continued after a new snapshot where others take it, and refused otherwise", async () => {
+  const world = new World();
+  const keys = [1, 2].map((byte) => parseKey(Buffer.alloc(32, byte), "test"));
+  const [former, key] = keys;
+  assert.ok(former && key);
+  world.start({ key: former });
+  await world.until("the base", () => world.bases === 1);
+  world.etcd.write([{ put: "a", value: "1" }]);
+  world.etcd.write([{ put: "a", value: "2" }]);
+  await world.recorded();
+  await world.stop();
+  world.start({ key, takeBase: undefined });
+  await world.until("it waits", () => world.reasons.includes("damaged"));
+  await world.takeBase();
+  world.etcd.write([{ put: "a", value: "3" }]);
+  await world.recorded();
+  await world.stop();
+  world.start({ key: former });
+  await assert.rejects(
+    world.until("it fails", () => false),
+    KeyError,
+  );
 });
 
 test("two followers of one cluster write one log", async () => {

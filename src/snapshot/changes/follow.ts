@@ -47,8 +47,9 @@ export type FollowEvent =
   | { readonly kind: "retry"; readonly error: Error };
 
 export const SEGMENT_BYTES = 8 * 1024 * 1024;
-/** How often the store is looked at for a snapshot that others take. */
+/** How often the store is looked at for a snapshot that others take: at first, and after a while. */
 const AWAIT_BASE_MS = 5_000;
+const AWAIT_BASE_MOST_MS = 60_000;
 /** No more snapshots than these are taken in the time: where compaction outruns the follower, more would not help. */
 const MOST_BASES = 3;
 const BASES_WITHIN_MS = 900_000;
@@ -80,14 +81,17 @@ export async function follow(options: FollowOptions): Promise<void> {
   let floor = 0;
   let bases: number[] = [];
   let pause = PAUSE_MIN_MS;
+  let awaitMs = AWAIT_BASE_MS;
   while (!signal.aborted) {
     try {
-      const found = await findStart({ ...options, floor });
+      const found = await findStart({ ...options, floor, keyMayChange: options.takeBase === undefined });
       if ("needs" in found && options.takeBase === undefined) {
-        progress?.({ kind: "base", reason: found.needs, waitMs: AWAIT_BASE_MS });
-        await sleep(clock, AWAIT_BASE_MS, signal);
+        progress?.({ kind: "base", reason: found.needs, waitMs: awaitMs });
+        await sleep(clock, awaitMs, signal);
+        awaitMs = Math.min(2 * awaitMs, AWAIT_BASE_MOST_MS);
         continue;
       }
+      awaitMs = AWAIT_BASE_MS;
       if ("needs" in found) {
         const oldest = bases.at(-MOST_BASES) ?? Number.NEGATIVE_INFINITY;
         const waitMs = Math.max(0, oldest + BASES_WITHIN_MS - clock.monotonic());

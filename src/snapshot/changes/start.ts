@@ -5,6 +5,7 @@
 import type { EtcdClient } from "../../etcd/client.ts";
 import { formatId } from "../../etcd/id.ts";
 import { listSnapshots } from "../catalog.ts";
+import { KeyError } from "../codec/key.ts";
 import type { Manifest } from "../manifest.ts";
 import type { Decryption } from "../read.ts";
 import { isStoreError, type Store } from "../store/store.ts";
@@ -37,6 +38,8 @@ export interface StartOptions extends Decryption {
   /** No earlier revision will do: etcd does not have what follows it. */
   readonly floor: number;
   readonly signal: AbortSignal;
+  /** What another key wrote is as good as damaged; otherwise it is an error, since the key may be the wrong one. */
+  readonly keyMayChange?: boolean;
 }
 
 /** The revision that a restore of the snapshot begins with: compaction leaves no trace of the latest deletions. */
@@ -136,12 +139,13 @@ async function requireHistory(
   );
 }
 
-/** Undefined where it is damaged: what follows then needs a new base. */
+/** Undefined where it is damaged, or was written with another key: what follows then needs a new base. */
 async function readTail(options: StartOptions, { segments }: Stretch): Promise<Segment | undefined> {
   try {
     return await readSegment({ ...options, name: segments.at(-1)?.name ?? "" });
   } catch (error) {
     if (error instanceof ChangeLogError && error.fault === "damaged") return undefined;
+    if (error instanceof KeyError && options.keyMayChange) return undefined;
     throw error;
   }
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { ManualClock } from "../../etcd/testing.ts";
 import { systemRandom } from "../../seams/random.ts";
 import { follow, type FollowEvent } from "../changes/follow.ts";
+import type { EncryptionKey } from "../codec/key.ts";
 import type { LeaseKeeper } from "../changes/lease-keeper.ts";
 import { findPoint } from "../changes/point.ts";
 import { readSteps } from "../changes/reader.ts";
@@ -56,7 +57,7 @@ export class World {
     await Promise.resolve();
   }
 
-  start(options: { segmentBytes?: number; takeBase?: undefined } = {}): void {
+  start(options: { segmentBytes?: number; takeBase?: undefined; key?: EncryptionKey } = {}): void {
     this.#stop = new AbortController();
     this.#running = follow({
       client: this.etcd.client(this.clock),
