@@ -81,7 +81,8 @@ test("a new snapshot is taken when the follower cannot go on without one, and no
   sim.env.snapshots.needsBase = "auth";
   await sim.pass(60_000);
   assert.deepEqual([snapshotCount(sim), recordedOf(sim)?.reason], [2, "AwaitingBase"]);
-  await sim.pass(6 * 60_000);
+  // Twice the time between the first two.
+  await sim.pass(13 * 60_000);
   assert.deepEqual([snapshotCount(sim), recordedOf(sim)?.reason], [3, "Following"]);
 });
 

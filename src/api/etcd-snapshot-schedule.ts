@@ -10,7 +10,7 @@ import { API_VERSION, conditionsSchema, metadataSchema, timestamp, type Metadata
 import { withRules, type Rule } from "./rule.ts";
 import { celWhenDurations, duration, int, text, whenDurations } from "./scalars.ts";
 
-/** Snapshots are named `<schedule>-<minutes since 1970>`, and labels hold 63 characters. */
+/** Snapshots are named `<schedule>-<minutes since 1970>`, some with `-b` after it, and labels hold 63 characters. */
 export const LONGEST_SCHEDULE_NAME = 52;
 
 const nameIsShort: Rule<{ metadata: Metadata }> = {

@@ -105,8 +105,8 @@ export class LocalSnapshots {
       case "RequestVerification":
         return await this.snapshots.change(effect.snapshot, { verifyRequest: effect.request });
       case "CreateSnapshot": {
-        const { schedule, at } = effect;
-        return await this.#create(schedule, scheduledName(schedule, at), { schedule: schedule.uid });
+        const { schedule, at, base } = effect;
+        return await this.#create(schedule, scheduledName(schedule, at, base), { schedule: schedule.uid });
       }
       case "CreateSnapshotBefore":
         return await this.#create(effect.schedule, effect.name, { before: effect.minor });

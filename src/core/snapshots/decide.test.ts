@@ -240,7 +240,10 @@ describe("the snapshot of a point in time", () => {
   test("waits for another one that is built, and for none that is taken, nor they for it", () => {
     const running = { status: { observedGeneration: 1, phase: "Running" as const } };
     const next = asked({ revision: 8 }, { name: "next", uid: "next-uid" });
-    assert.equal(briefly(decided([asked({ revision: 7 }, running), next], versioned)).at(-1), "Pending/Queued");
+    assert.equal(
+      briefly(decided([asked({ revision: 7 }, running), next], versioned)).at(-1),
+      "Pending/Queued",
+    );
     // What is to be taken waits for a member, for as long as the cluster is down.
     const both = decided([snapshotNamed("other"), asked({ revision: 7 })], versioned);
     assert.deepEqual(briefly(both), ["Pending/NoMember", "Running/Started"]);

@@ -40,7 +40,13 @@ export type SnapshotEffect =
 /** What a schedule asks for. */
 type ScheduleEffect =
   /** Made under a name that follows from the time, so that there is never a second one for it. */
-  | { readonly kind: "CreateSnapshot"; readonly schedule: ScheduleFacts; readonly at: number }
+  | {
+      readonly kind: "CreateSnapshot";
+      readonly schedule: ScheduleFacts;
+      readonly at: number;
+      /** For the follower to begin with, beside the schedule's own times. */
+      readonly base?: boolean;
+    }
   /** Before members move to another minor version; the name follows from that version and the hour. */
   | {
       readonly kind: "CreateSnapshotBefore";

@@ -152,6 +152,16 @@ describe("a schedule that records changes", () => {
     assert.deepEqual(kinds([own(60_000, "Succeeded")]), []);
     assert.deepEqual(kinds([own(301_000, "Succeeded")]), ["CreateSnapshot"]);
     assert.deepEqual(kinds([own(301_000, "Running")]), []);
+    const bases = (...minutes: number[]) =>
+      minutes.map((ago) => ({ ...own(ago * 60_000, "Succeeded"), name: `nightly-${ago}-b` }));
+    assert.deepEqual(kinds(bases(6)), ["CreateSnapshot"], "one for a while");
+    assert.deepEqual(kinds(bases(16, 6)), [], "after twice the time");
+    assert.deepEqual(kinds(bases(26, 21)), ["CreateSnapshot"]);
+    assert.deepEqual(kinds(bases(119, 59)), [], "within an hour");
+    assert.deepEqual(kinds(bases(119, 61)), ["CreateSnapshot"]);
+    assert.deepEqual(kinds(bases(1_000, 6)), ["CreateSnapshot"], "long after the last time");
+    const [effect] = decided([], { ...WORLD, schedules: [followed] }).effects;
+    assert.ok(effect?.kind === "CreateSnapshot" && effect.base);
     assert.match(turn(followed)?.status?.message ?? "", /^Users or roles changed/);
   });
 });

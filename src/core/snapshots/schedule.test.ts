@@ -208,6 +208,34 @@ describe("retention", () => {
     assert.deepEqual(pruned(hourly(), many), []);
   });
 
+  const base = (at: number, phase: EtcdSnapshotStatus["phase"] = "Succeeded"): SnapshotFacts => ({
+    ...taken(schedule, at, phase),
+    name: scheduledName(schedule, at, true),
+    uid: `base-${at}`,
+  });
+
+  test("judges what was taken for the follower apart, and keeps none from before all others", () => {
+    const daily = hourly({ spec: { schedule: "@daily", retention: { keepLast: 3 } } });
+    const timed = Array.from({ length: 4 }, (_, i) => taken(schedule, START + i * DAY));
+    const bases = Array.from({ length: 9 }, (_, i) => base(START + 3 * DAY + (i + 1) * 5 * 60_000));
+    const gone = pruned(daily, [...timed, ...bases]);
+    assert.deepEqual(gone, [timed[0], ...bases.slice(0, 6)]);
+    const first = base(START - HOUR);
+    assert.deepEqual(pruned(daily, [first]), [], "there is nothing else");
+    assert.deepEqual(pruned(daily, [first, timed[0] as SnapshotFacts]), [first], "it would keep all changes");
+    const two = [base(START + HOUR), base(START + 2 * HOUR)];
+    const one = hourly({ spec: { retention: { keepLast: 1 } } });
+    assert.deepEqual(pruned(one, [timed[0] as SnapshotFacts, ...two]), [], "they tell how long to wait");
+  });
+
+  test("without a policy, only the last of what was taken for the follower stays", () => {
+    const timed = Array.from({ length: 40 }, (_, i) => taken(schedule, START + i * DAY));
+    const bases = Array.from({ length: 30 }, (_, i) => base(START + i * DAY + HOUR));
+    const failed = Array.from({ length: 5 }, (_, i) => base(START + i * DAY + 2 * HOUR, "Failed"));
+    const gone = pruned(hourly(), [...timed, ...bases, ...failed]);
+    assert.deepEqual(gone, [...failed.slice(0, 2), ...bases.slice(0, 6)]);
+  });
+
   test("does not take one that a verification found damaged for the last good one", () => {
     const damaged = taken(schedule, START + 2 * HOUR);
     const status = { ...damaged.status, phase: "Failed", reason: "Damaged", uri: "s3://b/a" } as const;

@@ -44,6 +44,11 @@ const KEEP_FAILED = 3;
 const GRACE_MS = 10 * 60_000;
 /** Beside the times of the schedule: where compaction outruns the follower, more snapshots would not help. */
 const BASE_EVERY_MS = 5 * 60_000;
+const BASE_LONGEST_MS = 60 * 60_000;
+/** Bases that are further apart have nothing to do with each other. */
+const BASES_APART_MS = 2 * BASE_LONGEST_MS;
+/** Without a retention: what a follower needs again and again must not fill the store. */
+const KEEP_BASES = 24;
 
 /** Those that it made. */
 export function snapshotsOf(schedule: ScheduleFacts, snapshots: readonly SnapshotFacts[]): SnapshotFacts[] {
@@ -65,9 +70,15 @@ export function specFor({ spec }: Pick<ScheduleFacts, "spec">): EtcdSnapshotSpec
   };
 }
 
-/** As Kubernetes names the Jobs of a CronJob. */
-export function scheduledName({ name }: Pick<ScheduleFacts, "name">, at: number): string {
-  return `${name}-${Math.floor(at / 60_000)}`;
+/** As Kubernetes names the Jobs of a CronJob; one that is taken for the follower to begin with ends with `-b`. */
+export function scheduledName({ name }: Pick<ScheduleFacts, "name">, at: number, base = false): string {
+  return `${name}-${Math.floor(at / 60_000)}${base ? BASE : ""}`;
+}
+
+const BASE = "-b";
+
+function isBase({ name }: SnapshotFacts): boolean {
+  return name.endsWith(BASE);
 }
 
 export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleTurn {
@@ -93,10 +104,10 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
   const gone = pruned(schedule, own)[0];
   const prune =
     gone && ({ kind: "PruneSnapshot", snapshot: gone, keeping: keptFor(schedule, gone, own) } as const);
-  const taken = (at: number): ScheduleTurn => {
-    const create = { kind: "CreateSnapshot", schedule, at } as const;
+  const taken = (at: number, asBase = false): ScheduleTurn => {
+    const create = { kind: "CreateSnapshot", schedule, at, ...(asBase && { base: true }) } as const;
     if (schedule.failure === undefined) return { effect: create, at: next };
-    const message = `${scheduledName(schedule, at)} cannot be created: ${schedule.failure}; the operator tries again`;
+    const message = `${scheduledName(schedule, at, asBase)} cannot be created: ${schedule.failure}; the operator tries again`;
     const turn = told(schedule, own, around, { reason: "SnapshotRefused", message, next });
     // Deleting old ones may be what a quota waits for.
     return { ...turn, also: [...(prune ? [prune] : []), create] };
@@ -120,7 +131,7 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
     if (!active) return taken(due);
   }
   const base = followed?.needsBase && !active ? baseDue(own, now) : undefined;
-  if (base !== undefined && base <= now) return taken(Math.floor(now / 60_000) * 60_000);
+  if (base !== undefined && base <= now) return taken(Math.floor(now / 60_000) * 60_000, true);
   if (prune) return { effect: prune, at: Math.min(next, base ?? next) };
   const verification = verificationDue(schedule, verify && { cron: verify, zone }, good(own).at(-1), now);
   const first = Math.min(next, verification.at ?? next, base ?? next);
@@ -137,10 +148,18 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
   };
 }
 
-/** When a snapshot may be taken for the follower to begin with. */
+/** When a snapshot may be taken for the follower to begin with: each time after twice as long as the last time. */
 function baseDue(own: readonly SnapshotFacts[], now: number): number {
   const last = Math.max(...own.map(({ createdAt }) => createdAt), Number.NEGATIVE_INFINITY);
-  return Math.max(now, last + BASE_EVERY_MS);
+  const [newest, previous] = newestBases(own);
+  const apart = newest && previous ? newest.createdAt - previous.createdAt : Infinity;
+  const pauseMs =
+    apart > BASES_APART_MS ? BASE_EVERY_MS : Math.min(BASE_LONGEST_MS, Math.max(BASE_EVERY_MS, 2 * apart));
+  return Math.max(now, last + BASE_EVERY_MS, (newest?.createdAt ?? last) + pauseMs);
+}
+
+function newestBases(own: readonly SnapshotFacts[]): SnapshotFacts[] {
+  return own.filter(isBase).toSorted((a, b) => b.createdAt - a.createdAt);
 }
 
 interface ScheduleClock {
@@ -195,25 +214,51 @@ function keptFor(
   return proven ?? good(own).at(-1);
 }
 
-/** What the retention does not keep, oldest first. */
+/**
+ * What the retention does not keep, oldest first. Those of the schedule's times and those that were taken for the follower
+ * are judged apart, so that neither uses up what is kept of the other. Without a retention only what was taken for the
+ * follower goes, and the last of that stay.
+ */
 export function pruned(schedule: ScheduleFacts, own: readonly SnapshotFacts[]): SnapshotFacts[] {
-  const { spec } = schedule;
-  if (spec.retention === undefined) return [];
-  const policy: Retention = { ...NONE, ...spec.retention };
-  const judged = keepReasons(
-    good(own).map((snapshot) => ({ snapshot, at: startOf(snapshot), name: snapshot.name })),
-    policy,
-  );
-  const proven = provenOf(schedule, own);
+  const { retention } = schedule.spec;
+  const stored = good(own);
+  const timed = stored.filter((one) => !isBase(one));
+  const bases = stored.filter(isBase);
+  const policy: Retention = { ...NONE, ...(retention ?? { keepLast: KEEP_BASES }) };
+  const kept = new Set(retention === undefined ? timed : keptBy(policy, timed));
+  const oldest =
+    retention === undefined || kept.size === 0
+      ? Number.NEGATIVE_INFINITY
+      : Math.min(...[...kept].map(startOf));
+  for (const base of [...keptBy(policy, bases), ...lastPair(own)])
+    // Before the oldest of the others nothing is to be restored, and the changes from there on would be kept for it.
+    if (startOf(base) >= oldest) kept.add(base);
+  const always = [provenOf(schedule, own), stored.at(-1)];
+  return [
+    ...failedBefore(own.filter((one) => isBase(one) || retention !== undefined)),
+    ...stored.filter((one) => !kept.has(one) && !always.includes(one)),
+  ];
+}
+
+function keptBy(policy: Retention, snapshots: readonly SnapshotFacts[]): SnapshotFacts[] {
+  const items = snapshots.map((snapshot) => ({ snapshot, at: startOf(snapshot), name: snapshot.name }));
+  return keepReasons(items, policy).flatMap(({ item, keep }) => (keep.length > 0 ? [item.snapshot] : []));
+}
+
+/** How far apart they are tells when the next one may be taken. */
+function lastPair(own: readonly SnapshotFacts[]): SnapshotFacts[] {
+  const [newest, previous] = newestBases(own);
+  return newest && previous && newest.createdAt - previous.createdAt <= BASES_APART_MS ? [previous] : [];
+}
+
+/** All but the last ones that failed, of each kind. */
+function failedBefore(own: readonly SnapshotFacts[]): SnapshotFacts[] {
   const failed = own
     .filter(({ status, deleting }) => !deleting && (status.phase === "Failed" || status.phase === "Rejected"))
     .toSorted((a, b) => startOf(a) - startOf(b));
-  return [
-    ...failed.slice(0, Math.max(0, failed.length - KEEP_FAILED)),
-    ...judged
-      .flatMap(({ item: { snapshot }, keep }) => (keep.length === 0 && snapshot !== proven ? [snapshot] : []))
-      .toReversed(),
-  ];
+  return [failed.filter((one) => !isBase(one)), failed.filter(isBase)].flatMap((kind) =>
+    kind.slice(0, Math.max(0, kind.length - KEEP_FAILED)),
+  );
 }
 
 const NONE: Retention = { keepLast: 0, hourly: 0, daily: 0, weekly: 0, monthly: 0, yearly: 0 };

@@ -23,7 +23,7 @@ export async function executeSchedule(context: SnapshotContext, effect: Schedule
     case "CreateSnapshot":
       return await create(
         context,
-        snapshotFor(effect.schedule, context.namespace, effect.at),
+        snapshotFor(effect.schedule, context.namespace, effect.at, effect.base),
         LABELS.scheduleUID,
       );
     case "CreateSnapshotBefore":
@@ -46,13 +46,13 @@ export async function executeSchedule(context: SnapshotContext, effect: Schedule
 }
 
 /** Without an owner: deleting a schedule must not delete backups. */
-function snapshotFor(schedule: ScheduleFacts, namespace: string, at: number): EtcdSnapshot {
+function snapshotFor(schedule: ScheduleFacts, namespace: string, at: number, base = false): EtcdSnapshot {
   const { spec, uid } = schedule;
   return {
     apiVersion: API_VERSION,
     kind: "EtcdSnapshot",
     metadata: {
-      name: scheduledName(schedule, at),
+      name: scheduledName(schedule, at, base),
       namespace,
       labels: { [LABELS.cluster]: spec.cluster, [LABELS.scheduleUID]: uid },
       annotations: { [ANNOTATIONS.scheduledAt]: timestamp(at) },
