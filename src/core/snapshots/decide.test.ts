@@ -224,7 +224,16 @@ describe("the snapshot of a point in time", () => {
     };
     assert.equal(begins(asked({ revision: 7 }), versioned)?.phase, "Running");
     assert.equal(begins(asked({ revision: 7, etcdVersion: "3.6.16" }), absent)?.phase, "Running");
-    const lost = begins(asked({ revision: 7 }), absent);
+    const early = asked({ revision: 7 });
+    assert.equal(begins(early, absent)?.phase, "Pending", "it may be created in one go with its cluster");
+    const invalid = { cluster: { is: "invalid", uid: "u", why: "no" } } as const;
+    const late = asked({ revision: 7 }, { createdAt: NOW - AWAIT_CLUSTER_MS });
+    assert.equal(begins(late, invalid)?.reason, "ClusterInvalid");
+    const running = { status: { observedGeneration: 1, phase: "Running" as const } };
+    assert.equal(begins(asked({ revision: 7 }, running), invalid)?.reason, "ClusterInvalid");
+    const known = asked({ revision: 8, etcdVersion: "3.6.16" }, { name: "next", uid: "next-uid" });
+    assert.equal(briefly(decided([early, known], invalid)).at(-1), "Running/Started");
+    const lost = begins(late, absent);
     assert.deepEqual([lost?.phase, lost?.reason], ["Rejected", "ClusterNotFound"]);
     assert.match(lost?.message ?? "", /spec\.pointInTime\.etcdVersion/);
     const status = begins(asked({ revision: 7, etcdVersion: "3.5.21" }), versioned) ?? {};

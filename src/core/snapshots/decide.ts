@@ -149,11 +149,29 @@ type Tell = (reason: SnapshotVerdict["reason"], message: string) => Turn;
 /** A point in time needs the store alone, and to know which etcd to replay with. */
 function pendingPoint(world: SnapshotWorld, snapshot: SnapshotFacts, wait: Tell, reject: Tell): Turn {
   const { cluster } = snapshot.spec;
-  if (replayVersion(world, snapshot) === undefined)
-    return reject(
-      "ClusterNotFound",
-      `EtcdCluster ${cluster} does not exist, so the version of etcd that wrote the snapshots is not known: create another EtcdSnapshot with spec.pointInTime.etcdVersion`,
+  if (replayVersion(world, snapshot) === undefined) {
+    if (world.cluster.is === "invalid")
+      return wait(
+        "ClusterInvalid",
+        `EtcdCluster ${cluster} is invalid (${world.cluster.why}); the snapshot is built once it is corrected`,
+      );
+    const untilMs = snapshot.createdAt + AWAIT_CLUSTER_MS - world.now;
+    const why = `EtcdCluster ${cluster} does not exist, so the version of etcd that wrote the snapshots is not known`;
+    if (untilMs <= 0)
+      return reject(
+        "ClusterNotFound",
+        `${why}: create another EtcdSnapshot with spec.pointInTime.etcdVersion`,
+      );
+    const until = timestamp(world.now + untilMs);
+    return (
+      wait(
+        "ClusterNotFound",
+        `${why}; it is built if that is created by ${until}, and is rejected otherwise`,
+      ) ?? {
+        inMs: untilMs,
+      }
     );
+  }
   const before = aheadOf(world, snapshot);
   if (before) return wait("Queued", `waiting for ${before.name} to be taken`);
   if (world.blocked?.reason === "ImageUnknown") return wait("ImageUnknown", world.blocked.message);
@@ -168,10 +186,15 @@ function replayVersion({ cluster }: SnapshotWorld, { spec }: SnapshotFacts): str
  * The one that is taken first. Points in time have a row of their own: they load no member, and have to be built while one
  * that is to be taken waits for a cluster that is down.
  */
-function aheadOf({ snapshots }: SnapshotWorld, { uid, spec }: SnapshotFacts): SnapshotFacts | undefined {
+function aheadOf(world: SnapshotWorld, { uid, spec }: SnapshotFacts): SnapshotFacts | undefined {
   const isBuilt = (one: Pick<SnapshotFacts, "spec">) => one.spec.pointInTime !== undefined;
-  const open = snapshots.filter(
-    (other) => !isFinal(other) && !other.deleting && isBuilt(other) === isBuilt({ spec }),
+  const open = world.snapshots.filter(
+    (other) =>
+      !isFinal(other) &&
+      !other.deleting &&
+      isBuilt(other) === isBuilt({ spec }) &&
+      // One that waits for the cluster to tell its version is in nobody's way.
+      (!isBuilt(other) || replayVersion(world, other) !== undefined),
   );
   const first = open.find(({ status }) => status.phase === "Running") ?? open[0];
   return first?.uid === uid ? undefined : first;
@@ -206,6 +229,8 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   if (job === undefined && snapshot.spec.pointInTime !== undefined) {
     if (world.blocked?.reason === "ImageUnknown") return goesOn("ImageUnknown", world.blocked.message);
     const etcdVersion = replayVersion(world, snapshot);
+    if (etcdVersion === undefined && cluster.is === "invalid")
+      return goesOn("ClusterInvalid", `EtcdCluster ${snapshot.spec.cluster} is invalid (${cluster.why})`);
     if (etcdVersion === undefined)
       return failed(
         "ClusterDeleted",
