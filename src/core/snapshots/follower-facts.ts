@@ -18,8 +18,8 @@ export interface FollowReport {
 export type FollowerState =
   /** `why`: what keeps it from running, if anything. */
   | { readonly is: "waiting"; readonly why?: string }
-  /** `report` is absent where it does not answer. */
-  | { readonly is: "running"; readonly report?: FollowReport }
+  /** `report` is absent where it does not answer, `forMs` where nobody knows since when it runs. */
+  | { readonly is: "running"; readonly report?: FollowReport; readonly forMs?: number }
   /** For good: nobody starts it again. */
   | { readonly is: "ended"; readonly why: string };
 

@@ -135,6 +135,19 @@ describe("a schedule that records changes", () => {
     const silent = turn({ ...schedule, followers: [started(schedule)] });
     assert.equal(silent?.status?.reason, "Behind");
     assert.equal(silent?.status?.revision, 20);
+    const never = (forMs: number) =>
+      turn(recording({ followers: [started(recording(), { state: { is: "running", forMs } })] }))?.status;
+    assert.equal(never(60_000)?.reason, "Starting");
+    assert.equal(never(121_000)?.reason, "Behind");
+    assert.match(never(121_000)?.message ?? "", /port 2381/);
+  });
+
+  test("is not behind because the follower was started again where nothing changes", () => {
+    const incremental = { reason: "Following" as const, message: "", time: ago(70_000), revision: 20 };
+    const again = { state: "following", revision: 20, time: ago(900_000) } as const;
+    assert.equal(telling(again, { incremental })?.status?.reason, "Following");
+    const told = telling({ ...again, time: ago(5_000) }, { incremental })?.status;
+    assert.equal(told?.time, ago(5_000).replace(".000Z", "Z"), "well before it would be behind");
   });
 
   test("takes a snapshot when the follower needs one, one in five minutes, and none beside one that is being taken", () => {

@@ -32,7 +32,7 @@ const LOOK_EVERY_MS = 10_000;
 const BEHIND_LEAST_MS = 120_000;
 /** How often the status follows the log. */
 const TELL_MOST_MS = 60_000;
-const TELL_UNCHANGED_MS = 300_000;
+const TELL_UNCHANGED_MOST_MS = 300_000;
 
 export function followerTurn(schedule: ScheduleFacts, world: SnapshotWorld): FollowerTurn | undefined {
   const { spec, followers = [] } = schedule;
@@ -138,16 +138,21 @@ function following(
     const message = `${WHY[report.needs ?? "none"]}; a snapshot is taken to begin with`;
     return { ...tell("AwaitingBase", message, report), needsBase: true };
   }
-  const known = Date.parse(report?.time ?? before?.time ?? "");
-  if (Number.isNaN(known)) return tell("Starting", `${worker} is being started`, report);
-  if (now - known > Math.max(BEHIND_LEAST_MS, 4 * interval)) {
-    const why =
-      report === undefined
-        ? `${worker} does not tell how far it is`
-        : (report.problem ?? `${worker} is behind`);
+  const silent = `${worker} does not tell how far it is${world.by === "process" ? "" : "; the operator has to be able to ask it at port 2381"}`;
+  // One that was started again begins to tell where the last segment ends.
+  const known = Math.max(...[report?.time, before?.time].map((time) => Date.parse(time ?? "") || 0));
+  if (known === 0 && report === undefined && (state.forMs ?? 0) > BEHIND_LEAST_MS)
+    return tell("Behind", silent);
+  if (known === 0) return tell("Starting", `${worker} is being started`, report);
+  if (now - known > behindAfter(interval)) {
+    const why = report === undefined ? silent : (report.problem ?? `${worker} is behind`);
     return tell("Behind", `no changes were recorded since ${timestamp(known)}: ${why}`, report);
   }
   return tell("Following", `${worker} records changes`, report);
+}
+
+function behindAfter(interval: number): number {
+  return Math.max(BEHIND_LEAST_MS, 4 * interval);
 }
 
 /** `report`: how far the log is, if it is known. */
@@ -195,7 +200,8 @@ function positionAfter(
   const interval = millisecondsOf(spec.incremental?.interval ?? CHANGES_INTERVAL);
   const sparing =
     revision === before?.revision
-      ? TELL_UNCHANGED_MS
+      ? // So that one that was told last is not behind before the follower tells again.
+        Math.min(TELL_UNCHANGED_MOST_MS, behindAfter(interval) / 2)
       : Math.max(LOOK_EVERY_MS, Math.min(TELL_MOST_MS, 2 * interval));
   if (!isOther && reason === before?.reason && reached - was < sparing) return undefined;
   return { revision, time: timestamp(reached), ...(clusterID !== undefined && { clusterID }) };

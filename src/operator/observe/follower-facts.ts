@@ -35,12 +35,12 @@ export function followersFrom(
         attempt: Number(labels[LABELS.attempt]) || 1,
         // That time is when its grace period ends.
         ...(!Number.isNaN(stopping) && { stoppingMs: Math.max(0, now - stopping) }),
-        state: stateOf(pod, reports(uid)),
+        state: stateOf(pod, now, reports(uid)),
       };
     });
 }
 
-function stateOf(pod: Pod, report: FollowReport | undefined): FollowerState {
+function stateOf(pod: Pod, now: number, report: FollowReport | undefined): FollowerState {
   const { phase, reason, message, conditions = [] } = pod.status ?? {};
   const name = pod.metadata?.name ?? "";
   if (phase === "Failed" || phase === "Succeeded") {
@@ -48,7 +48,14 @@ function stateOf(pod: Pod, report: FollowReport | undefined): FollowerState {
     return { is: "ended", why: `Pod ${name} ended${why === "" ? "" : `: ${why}`}` };
   }
   const [container] = containersOf(pod);
-  if (container?.state?.running) return { is: "running", ...(report && { report }) };
+  if (container?.state?.running) {
+    const since = Date.parse(container.state.running.startedAt ?? "");
+    return {
+      is: "running",
+      ...(report && { report }),
+      ...(!Number.isNaN(since) && { forMs: Math.max(0, now - since) }),
+    };
+  }
   const last = container?.state?.terminated ?? container?.lastState?.terminated;
   if (last) {
     const said = parseResult(last.message);

@@ -62,13 +62,17 @@ test("what is known of it: its recipe, what it told, how it ended, and that it i
       Date.parse("2026-11-17T10:00:10Z"),
       () => ({ state: "following", revision: 7 }),
     )[0];
-  const running = seen({ phase: "Running", containerStatuses: [{ name: "follow", state: { running: {} } }] });
+  const startedAt = "2026-11-17T10:00:00Z";
+  const running = seen({
+    phase: "Running",
+    containerStatuses: [{ name: "follow", state: { running: { startedAt } } }],
+  });
   assert.deepEqual(running, {
     name: "nightly-01234567-follow",
     uid: "u",
     recipe: WISHES.recipe,
     attempt: 1,
-    state: { is: "running", report: { state: "following", revision: 7 } },
+    state: { is: "running", report: { state: "following", revision: 7 }, forMs: 10_000 },
   });
   const terminated = { exitCode: 4, message: '{"ok":false,"reason":"StoreDenied","message":"no"}' };
   const failed = seen({
