@@ -7,7 +7,7 @@ import type { Observation } from "../observation.ts";
 import { plan } from "../plan/plan.ts";
 import { predict } from "../plan/predict.ts";
 import { settle } from "../plan/settle.ts";
-import { change, edit, healthy, record } from "../testing/cluster.ts";
+import { change, edit, exited, healthy, record } from "../testing/cluster.ts";
 import { assertInvariants } from "../testing/naive-invariants.ts";
 import { targetOf } from "../template/target.ts";
 import { startHash } from "../template/template.ts";
@@ -198,6 +198,56 @@ describe("when a member may listen with TLS", () => {
     const listens = (world: Observation) => peerScheme(targetOf(viewOf(world)).template!.tls);
     assert.equal(listens(rolled), "http");
     assert.equal(listens(play(rolled, (codes) => codes.length === 1).world), "https");
+  });
+});
+
+describe("while there is no quorum, and etcd cannot be told", () => {
+  const certified = settle(
+    play(ask(plain, SECURE), (codes) => count(codes, "MemberRolled") === 3 && codes.at(-1) !== "MemberRolled")
+      .world,
+  );
+  const two = healthy({ replicas: 2, tls: PLAIN });
+  const told = settle(play(ask(two, SECURE), (codes) => count(codes, "PeerURLUpdated") === 1).world);
+
+  function down(world: Observation, names: readonly string[], knowsList: boolean): Observation {
+    const ill = names.reduce((now, name) => exited(now, name, "killed", { since: world.now }), world);
+    const { list, ...etcd } = ill.etcd;
+    const known = list && knowsList ? { list: { ...list, linearizable: false } } : {};
+    return { ...ill, now: world.now + 600_000, etcd: { ...etcd, ...known } };
+  }
+  /** What is written into records meanwhile: whoever is made anew does not come up either. */
+  function given(from: Observation): Observation {
+    let world = from;
+    for (let left = 20; left > 0; left--) {
+      const { act } = decide(world);
+      if (act?.action.kind === "UpdateMember") {
+        const { template = assert.fail() } = act.action.change;
+        world = record(world, act.action.member, { template });
+      } else if (act?.action.kind === "StopWorkload")
+        world = change(world, act.action.member, ({ record: one, workload }) => ({
+          workload: { ...workload, startedFrom: startHash(one) } as typeof workload,
+        }));
+      else return world;
+    }
+    return assert.fail("no end");
+  }
+  const otherwise = (world: Observation, list = certified.etcd.list) =>
+    world.members.filter(
+      ({ record: one }) => !list?.members.some(({ peerURLs: urls }) => urls.includes(peerURLOf(one))),
+    ).length;
+
+  test("two that listen otherwise than etcd lists them would not reach each other: one at most does", () => {
+    assert.equal(peerScheme(targetOf(viewOf(certified)).template!.tls), "https");
+    const all = ["demo-1", "demo-2", "demo-3"];
+    assert.equal(otherwise(given(down(certified, all, false))), 0, "nobody knows how others are listed");
+    for (const names of [all, all.slice(1), all.slice(0, 2)])
+      assert.ok(otherwise(given(down(certified, names, true))) <= 1, names.join());
+  });
+
+  test("one of two that cannot listen with TLS goes back, and reaches the other", () => {
+    const [canary] = told.members.filter(({ record: one }) => peerScheme(one.template.tls) === "https");
+    const back = given(down(ask(told, PLAIN), [canary!.record.name], true));
+    assert.deepEqual(schemes(back), ["http", "http"]);
   });
 });
 

@@ -16,6 +16,7 @@ import type { MemberTemplate } from "../record.ts";
 import { survivesRestart } from "../quorum.ts";
 import { dataAllows, hasFailed, lastGood, targetOf } from "../template/target.ts";
 import { movesPeer } from "../template/peer-plane.ts";
+import { peerURLOf } from "../config/flags.ts";
 import { sameTemplate, templateHash, transition } from "../template/template.ts";
 import { fitted, isTemplateFault, lacksImage } from "../assess/template-fault.ts";
 import { triedBy } from "../assess/trial.ts";
@@ -216,9 +217,16 @@ function alone(view: View, member: MemberView, wanted: MemberTemplate | undefine
 function mayRun(view: View, member: MemberView, template: MemberView["record"]["template"]): boolean {
   if (transition(member.record.template, template, { hasData: member.record.joined }) === "swap")
     return false;
-  // The URL of a learner stays (R9), and so does one that a founder was planned with. Without a quorum etcd's list is
-  // behind for a while, and those that have certificates reach each other all the same (R52).
-  if (movesPeer(member.record.template, template) && !(member.record.joined && isOrWasVoter(view, member)))
-    return false;
+  if (movesPeer(member.record.template, template) && !mayMove(view, member)) return false;
   return !view.established || dataAllows(view, template.version);
+}
+
+/**
+ * The URL of a learner stays (R9), and so does one that a founder was planned with. Without a quorum etcd cannot be told:
+ * one that listens otherwise than it is listed reaches the others all the same (R52), but two such never reach each other.
+ */
+function mayMove(view: View, member: MemberView): boolean {
+  if (!member.record.joined || !isOrWasVoter(view, member)) return false;
+  const others = view.staying.filter((other) => other !== member && isOrWasVoter(view, other));
+  return view.hasQuorum || others.every(({ entry, record }) => entry?.peerURLs.includes(peerURLOf(record)));
 }
