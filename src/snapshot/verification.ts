@@ -57,6 +57,15 @@ export function scratchBytes(size: number): number {
   return TIMES * size + LOG_BYTES;
 }
 
+export async function requireScratchSpace(directory: string, size: number): Promise<void> {
+  const [free, needed] = [await freeBytes(directory), scratchBytes(size)];
+  if (free < needed)
+    throw new VerificationError(
+      "NoSpace",
+      `${directory} has ${mebibytes(free)} free, and restoring a snapshot of ${mebibytes(size)} needs ${mebibytes(needed)}`,
+    );
+}
+
 /** Fetches and checks it, and leaves what the next steps need. What an earlier attempt left is removed. */
 export async function fetchForVerification(options: FetchStep): Promise<Manifest> {
   const { store, scratch, disk, clock, random, signal } = options;
@@ -64,12 +73,7 @@ export async function fetchForVerification(options: FetchStep): Promise<Manifest
   await clearScratch(directory, disk);
   const manifest = await findComplete(options);
   const { name } = options;
-  const [free, needed] = [await freeBytes(directory), scratchBytes(manifest.size)];
-  if (free < needed)
-    throw new VerificationError(
-      "NoSpace",
-      `${directory} has ${mebibytes(free)} free, and restoring a snapshot of ${mebibytes(manifest.size)} needs ${mebibytes(needed)}`,
-    );
+  await requireScratchSpace(directory, manifest.size);
   const began = clock.now();
   const read = async (): Promise<SnapshotFacts> => {
     const reader = new SnapshotReader({ ...options, store, name, manifest });

@@ -8,7 +8,7 @@ import { GrpcTransport } from "../../etcd/grpc/transport.ts";
 import type { Disk } from "../../seams/disk.ts";
 import type { Pki } from "../../seams/pki.ts";
 import { clearScratch, issueCertificates, readCertificates, type Scratch } from "../scratch.ts";
-import { untilServing } from "../verification.ts";
+import { requireScratchSpace, untilServing } from "../verification.ts";
 import { fetchBase, replayInto, type Built, type ReplayOptions } from "./build.ts";
 import { ChangeLogError } from "./errors.ts";
 import { findPoint, type Point, type PointOptions } from "./point.ts";
@@ -38,6 +38,7 @@ export async function fetchForBuild(options: BuildFetchStep): Promise<Point> {
       "version",
       `etcd ${wrote} wrote ${point.base.name}, the snapshot before the point, and the changes would be replayed with ${etcdVersion}. Use a version of ${minorOf(wrote)}.`,
     );
+  await requireScratchSpace(directory, point.base.manifest.size);
   await fetchBase({ ...options, directory, point });
   await issueCertificates(scratch, options);
   await disk.write(path.join(directory, POINT), JSON.stringify(point), { private: true });
