@@ -41,6 +41,11 @@ test("a follower is one process, which reports in a file, and is gone when it wa
   await until(() => facts()?.state.is === "running");
   assert.equal(processes.spawned.length, 1);
   assert.ok(processes.spawned[0]?.args.includes(REPORT));
+  assert.equal(
+    await disk.read(REPORT),
+    "",
+    "a controller that is killed now leaves what the next one finds it by",
+  );
   await disk.write(REPORT, '{"state":"following","revision":7}');
   await followers.read();
   assert.deepEqual(facts()?.state, { is: "running", report: { state: "following", revision: 7 } });
@@ -62,8 +67,12 @@ test("one that ends is started again after a while, and how it ended is told mea
   processes.end({ code: 4 });
   await until(() => facts()?.state.is === "waiting");
   assert.deepEqual(facts()?.state, { is: "waiting", why: "process 7 ended and is started again: no" });
+  await disk.write(REPORT, '{"state":"following","revision":7}');
   clock.advance(5_000);
   await until(() => processes.spawned.length === 2);
+  await followers.read();
+  await until(() => facts()?.state.is === "running");
+  assert.deepEqual(facts()?.state, { is: "running" }, "what the former one told is over");
   followers.keepOnly(new Set());
   processes.end({ code: 0 });
   await until(() => facts() === undefined);

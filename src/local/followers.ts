@@ -91,7 +91,10 @@ export class LocalFollowers {
     const follower: Follower = {
       request,
       stop: new AbortController(),
-      done: Promise.resolve().then(() => this.#work(follower)),
+      done: Promise.resolve()
+        .then(() => this.#work(follower))
+        // A file that could not be removed: the next controller does.
+        .catch(() => undefined),
     };
     this.#followers.set(request.name, follower);
   }
@@ -157,6 +160,8 @@ export class LocalFollowers {
     const log = path.join(this.#directory, `${request.name}.log`);
     await disk.makeDirectory(this.#directory);
     await disk.remove(result);
+    // Before there is a process, which the next controller finds by it; what the former one told is over.
+    await disk.write(this.#file(request), "");
     stop.signal.throwIfAborted();
     const running = await processes.spawn({
       command: this.#program.command,

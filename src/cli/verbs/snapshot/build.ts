@@ -1,5 +1,5 @@
 /** `quorate snapshot build`: makes the snapshot of a revision or a time out of a snapshot and a change log. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { EtcdutlError } from "../../../etcd/etcdutl.ts";
@@ -107,7 +107,10 @@ export const verb = snapshotVerb(
       tellPoint(point, io);
       const etcd = await installed(point, flags["etcd-version"], io);
       const parent = path.resolve(io.cwd, flags["scratch-dir"] ?? os.tmpdir());
-      const directory = await mkdtemp(path.join(parent, "quorate-build-"));
+      const directory = await scratchIn(
+        parent,
+        flags.id === undefined ? undefined : requireId(flags.id, args.target),
+      );
       try {
         const [{ buildSnapshot }, { createPki }] = await Promise.all([
           import("../../../snapshot/changes/build.ts"),
@@ -219,4 +222,13 @@ function tell(event: BuildProgress, progress: Progress, io: CliIo): void {
     io.stderr.write("Restoring the snapshot into a scratch etcd\n");
   } else if (event.kind === "again") io.stderr.write(`${event.error.message} Starting over\n`);
   else progress.count(event.revision, "Replayed to revision");
+}
+
+/** With an ID it is always the same one: what a run that was killed has left goes with the next one. */
+export async function scratchIn(parent: string, id: string | undefined): Promise<string> {
+  const start = path.join(parent, "quorate-build-");
+  if (id === undefined) return await mkdtemp(start);
+  await rm(`${start}${id}`, { recursive: true, force: true });
+  await mkdir(`${start}${id}`, { mode: 0o700 });
+  return `${start}${id}`;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
@@ -30,6 +30,7 @@ test("how far a follower is stands in a file and is told to whoever asks, until 
       });
     }
     assert.match(await readFile(file, "utf8"), /"revision":7/);
+    assert.deepEqual(await readdir(dir), ["report"]);
     await assert.rejects(fetch(`http://${address}/`));
     await assert.rejects(FollowTeller.start({ listen: "nowhere" }, collectingIo()), /expected host:port/);
   } finally {

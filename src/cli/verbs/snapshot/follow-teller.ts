@@ -1,5 +1,5 @@
 /** How `snapshot follow` tells whoever watches over it how far it is: in a file, and to whoever asks over HTTP. */
-import { writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import path from "node:path";
 import type { FollowReport } from "../../../core/snapshots/follower-facts.ts";
@@ -71,7 +71,9 @@ export class FollowTeller implements AsyncDisposable {
     const file = this.#file;
     if (file === undefined) return;
     this.#writes = this.#writes
-      .then(() => writeFile(file, `${JSON.stringify(this.#report)}\n`))
+      // Whoever reads it meanwhile finds the whole of one or the other.
+      .then(() => writeFile(`${file}.new`, `${JSON.stringify(this.#report)}\n`))
+      .then(() => rename(`${file}.new`, file))
       .catch((error: unknown) => {
         this.#io.stderr.write(`cannot write --report-file ${file}: ${(error as Error).message}\n`);
       });

@@ -14,6 +14,7 @@ import { systemRandom } from "../../../seams/random.ts";
 import { UsageError } from "../../io.ts";
 import { collectingIo } from "../../testing.ts";
 import { verb } from "../snapshot.ts";
+import { scratchIn } from "./build.ts";
 import { deleteObsolete } from "./delete.ts";
 
 const file = sampleFile();
@@ -222,6 +223,16 @@ test("changes that cannot be deleted keep no snapshot from being deleted", async
   const io = collectingIo();
   await deleteObsolete(new Denying(), io);
   assert.match(io.err(), /listing is denied; changes that no snapshot needs any more stay/);
+});
+
+test("what a build that was killed has left is removed by the next one with its ID", async (t) => {
+  const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-scratch-"));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  const first = await scratchIn(dir, "point-1");
+  writeFileSync(path.join(first, "snapshot.db"), file);
+  assert.equal(await scratchIn(dir, "point-1"), first);
+  assert.deepEqual(readdirSync(first), []);
+  assert.notEqual(await scratchIn(dir, undefined), await scratchIn(dir, undefined));
 });
 
 test("build says what is wrong with a point before it installs or starts anything", async (t) => {
