@@ -178,7 +178,7 @@ test("what a running cluster cannot become is refused, and the spec stays", asyn
     [["upgrade", "3.4.23"], /spec\.version/],
     [["upgrade", "3.6.99"], /3\.6\.99 is not a version that can be installed/],
     [["scale", "12"], /spec\.replicas/],
-    [["apply", "-f", manifest("plain", "version: 3.6.16\ntls: {mode: Disabled}")], /spec\.tls/],
+    [["apply", "-f", manifest("given", "version: 3.6.16\ntls: {mode: CertManager}")], /spec\.tls/],
   ];
   for (const [args, says] of refusals) {
     const said = await quorate([...args, ...place]);

@@ -72,11 +72,6 @@ export const refusedAtAdmission: readonly Refused[] = [
   { title: "a class in capitals", spec: { storage: { className: "Fast!" } }, says: /lower-case letters/ },
   // TLS.
   {
-    title: "plain text on a live cluster",
-    spec: { tls: { mode: "Disabled" } },
-    says: /peers cannot be changed from or to Disabled/,
-  },
-  {
     title: "a change of TLS that ends after no time at all",
     spec: { tls: { transition: { proceed: "After" } } },
     says: /after is needed/,
