@@ -64,6 +64,10 @@ function following(local: LocalCluster): Promise<Writer> {
   });
 }
 
+function partition<T>(items: readonly T[], is: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(is), items.filter((item) => !is(item))];
+}
+
 for (const version of sampledVersions)
   test(`etcd ${version}: peers and clients from plaintext to TLS and back`, async (t) => {
     await using local = await LocalCluster.start({ replicas: 3, version, tls: PLAIN });
@@ -96,7 +100,10 @@ for (const version of sampledVersions)
     for (const one of await local.names())
       assert.ok(local.startsOf(one) <= 7, "three rolls each way at most");
     const told = await client.stop();
-    assert.deepEqual(told.unexplained.map(String), [], local.story());
+    // etcd drops what is on its way to a peer whose URL changes; of a write among it, the follower hears no more.
+    const [dropped, unexplained] = partition(told.unexplained, ({ said }) => said === "request timed out");
+    assert.deepEqual(unexplained.map(String), [], local.story());
+    assert.ok(dropped.length <= updates.length, dropped.map(String).join("\n"));
     // Gaps are those of leader changes; a busy machine makes them longer.
     t.diagnostic(`longest gap ${Math.round(told.longestGapMs)} ms of ${told.acknowledged} writes`);
     assert.ok(told.longestGapMs < 5_000, `no write for ${told.longestGapMs} ms\n${local.story()}`);
